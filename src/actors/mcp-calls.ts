@@ -1,0 +1,59 @@
+import type { JsonObject, JsonSchema } from '../parsing/json.ts';
+import type { ToolResult } from '../tools/result.ts';
+
+/** MCP's hints about a tool. They are the server's claims, not proofs. */
+export interface McpToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+/** A tool as an MCP server lists it. */
+export interface McpTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  readonly annotations?: McpToolAnnotations;
+}
+
+/** How a call can fail before there is a result. `unknown-outcome`: it may or may not have been carried out. */
+export type McpErrorCode =
+  | 'not-connected'
+  | 'lost-before-send'
+  | 'unknown-outcome'
+  | 'timeout'
+  | 'cancelled'
+  | 'protocol-error'
+  | 'auth-required'
+  | 'spawn-failed'
+  | 'queue-full';
+
+/** A failed MCP request: a stable `code`, and the server it concerns. */
+export class McpError extends Error {
+  override readonly name = 'McpError';
+  readonly code: McpErrorCode;
+  readonly server: string;
+
+  constructor(code: McpErrorCode, server: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.server = server;
+  }
+}
+
+/** What the leaf that calls tools knows of MCP. Rejects with an {@link McpError}; a tool's own error is a result. */
+export interface McpCalls {
+  callTool(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    io: {
+      readonly signal: AbortSignal;
+      readonly timeoutMs?: number;
+      readonly onProgress?: (progress: { readonly progress: number; readonly total?: number; readonly message?: string }) => void;
+    },
+  ): Promise<ToolResult>;
+}

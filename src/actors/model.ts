@@ -1,0 +1,154 @@
+import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
+
+/** A piece of a message. Only text is sent today; the list form is in the type so that more kinds can follow. */
+export type Part = { readonly type: 'text'; readonly text: string } | { readonly type: 'image'; readonly url: string };
+
+/** A tool call inside an assistant message, as the model wrote it. */
+export interface MessageToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** One message of a conversation. `toolCallId` and `name` belong to the role `tool`. */
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly content: string | readonly Part[];
+  readonly toolCalls?: readonly MessageToolCall[];
+  readonly toolCallId?: string;
+  readonly name?: string;
+}
+
+/** What a model is told of a tool. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+}
+
+/** How tool calls travel: as the protocol's own `tool_calls`, or as a JSON envelope in the reply's text. */
+export type ToolCalling = 'native' | 'json';
+
+/** One request to a model. The system prompt is its first and only `system` message. */
+export interface ModelRequest {
+  readonly messages: readonly Message[];
+  readonly toolCalling: ToolCalling;
+  /** Native mode only; absent or empty: no tools are offered. */
+  readonly tools?: readonly ModelTool[];
+  readonly parallelToolCalls?: boolean;
+  /** The envelope's schema in json mode: a hint for servers that can constrain their output. */
+  readonly responseSchema?: JsonObject;
+  readonly stream: boolean;
+  readonly temperature?: number;
+  readonly maxTokens?: number;
+}
+
+/** Tokens that a reply cost. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+}
+
+/** Speed figures, where the server gives them or they could be measured. Times in milliseconds. */
+export interface ReplyStats {
+  readonly timeToFirstTokenMs?: number;
+  readonly tokensPerSecond?: number;
+}
+
+/** A model's reply. Empty or absent `arguments` mean `{}`; a missing `id` is made up by the machine. */
+export interface ModelReply {
+  readonly content: string;
+  readonly toolCalls?: readonly {
+    readonly id?: string;
+    readonly name: string;
+    readonly arguments?: string | JsonObject | null;
+  }[];
+  readonly usage?: Usage;
+  /** `length` means cut off; other values are the server's own words. */
+  readonly finishReason?: string;
+  /** What the server set apart as reasoning. It becomes the thought and is not sent back. */
+  readonly reasoning?: string;
+  readonly stats?: ReplyStats;
+  /** Things the user should know, such as a parameter that the server refused. */
+  readonly warnings?: readonly string[];
+}
+
+/** A piece of a reply while it arrives. */
+export interface ModelToken {
+  readonly kind: 'text' | 'reasoning' | 'arguments';
+  readonly text: string;
+  /** Position of the tool call that an `arguments` piece belongs to. */
+  readonly callIndex?: number;
+}
+
+/** What a model may use while it answers. */
+export interface ModelIo {
+  readonly signal: AbortSignal;
+  readonly onToken?: (token: ModelToken) => void;
+  /** Milliseconds until a connection must stand. */
+  readonly connectMs?: number;
+  /** Longest silence in milliseconds. Absent: the user gave none, the model's own default holds. */
+  readonly responseMs?: number;
+}
+
+/**
+ * The port to a language model: one method. `complete` rejects with a {@link ModelError} (any other error counts as a
+ * failure without a status) and must stop when `signal` aborts.
+ */
+export interface Model {
+  complete(request: ModelRequest, io: ModelIo): Promise<ModelReply>;
+  /** Shown in outputs and written into recordings, such as `ollama:qwen2.5:7b`. */
+  readonly id?: string;
+  /** How this model takes tool calls; absent: native. */
+  readonly toolCalling?: ToolCalling;
+  /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
+  readonly keepsTime?: boolean;
+  /** Facts found out about the server, such as a context size that is too small. Asked once a run, never throws. */
+  check?(needs: { readonly minContextSize: number; readonly signal: AbortSignal }): Promise<readonly string[]>;
+}
+
+/** Stable codes of what a model request can fail with. */
+export type ModelErrorCode =
+  | 'connect-failed'
+  | 'timeout'
+  | 'aborted'
+  | 'auth'
+  | 'model-not-found'
+  | 'rate-limited'
+  | 'bad-request'
+  | 'server-error'
+  | 'bad-response'
+  | 'context-overflow'
+  | 'no-native-tools'
+  | 'malformed-tool-call'
+  | 'no-model'
+  | 'model-error';
+
+/** A failed model request: a stable `code`, and what the server said of it. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+  readonly code: ModelErrorCode;
+  readonly status: number | undefined;
+  /** The server's `Retry-After`, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  /** More about it, JSON-safe: the malformed text of a `malformed-tool-call`, for one. */
+  readonly data: Json | undefined;
+
+  constructor(
+    code: ModelErrorCode,
+    message: string,
+    more: {
+      readonly status?: number | undefined;
+      readonly retryAfterMs?: number | undefined;
+      readonly data?: Json | undefined;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.code = code;
+    this.status = more.status;
+    this.retryAfterMs = more.retryAfterMs;
+    this.data = more.data;
+  }
+}

@@ -1,0 +1,59 @@
+import type { Json, JsonSchema } from './json.ts';
+
+/** One thing that is wrong with a value. `path` is a JSON Pointer such as `/city/0`; the empty path is the value itself. */
+export interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** How bad an escalation is. It only ever rises on its way up. */
+export type Severity = 'low' | 'medium' | 'high' | 'critical';
+
+/** The arguments could not be read as a JSON object, or were cut off by the model's length limit. */
+export interface InvalidArgs {
+  readonly kind: 'invalid-args';
+  readonly tool?: string;
+  readonly rawArgs: string;
+  readonly parseError: string;
+  readonly expectedSchema?: JsonSchema;
+  readonly truncated: boolean;
+}
+
+/** The arguments are JSON, but do not fit the tool's schema or its own check. */
+export interface DeserializationError {
+  readonly kind: 'deserialization';
+  readonly tool?: string;
+  readonly rawValue: Json;
+  readonly issues: readonly Issue[];
+  readonly expectedSchema?: JsonSchema;
+}
+
+/** The tool ran and failed. `timedOut` and `outcomeUnknown` say that nobody knows whether its effect took place. */
+export interface ExecutionError {
+  readonly kind: 'execution';
+  readonly tool?: string;
+  readonly args: Json;
+  readonly cause: { readonly name: string; readonly message: string; readonly code?: string };
+  readonly timedOut: boolean;
+  readonly outcomeUnknown?: boolean;
+}
+
+/** The model named a tool that is not registered, or a name that fits several. */
+export interface UnknownTool {
+  readonly kind: 'unknown-tool';
+  readonly name: string;
+  readonly suggestions: readonly string[];
+}
+
+/** Somebody on the way (a step, a fixer, a child agent) said that this is not theirs to mend. */
+export interface EscalationError {
+  readonly kind: 'escalation';
+  readonly source: string;
+  readonly reason: string;
+  readonly severity: Severity;
+  readonly originalError?: ToolError;
+  readonly attempts: number;
+}
+
+/** All that can go wrong with a tool call, discriminated on `kind`; always JSON-safe. */
+export type ToolError = InvalidArgs | DeserializationError | ExecutionError | UnknownTool | EscalationError;

@@ -1,0 +1,15 @@
+/** Any value that survives `JSON.stringify` and `JSON.parse` unchanged: what crosses every boundary of Signalbox. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/** A JSON Schema (2020-12 or draft 7) as plain data. `true` allows everything, `false` nothing. */
+export type JsonSchema = JsonObject | boolean;
+
+/** True for a JSON object: neither null nor a list. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
