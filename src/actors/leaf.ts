@@ -47,6 +47,8 @@ interface LeafOptions<TInput> {
   readonly effects: Effects | ((input: TInput) => Effects);
   /** What a replay compares and the idempotency key is made of; the whole input unless given. */
   readonly request?: (input: TInput) => Json;
+  /** The largest result in characters of JSON; a larger one is a failure. Unlimited unless given. */
+  readonly maxChars?: (input: TInput) => number;
 }
 
 const hosts = new WeakMap<object, LeafHost>();
@@ -68,7 +70,7 @@ export function leaf<TInput, TOutput>(
   options: Effects | LeafOptions<TInput>,
   execute: (input: TInput, io: LeafIo) => TOutput | Promise<TOutput>,
 ): LeafLogic<TInput, TOutput> {
-  const { effects, request = (input: TInput) => input as Json } = typeof options === 'string' ? { effects: options } : options;
+  const { effects, request = (input: TInput) => input as Json, maxChars }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
   return {
     config: { leaf: name },
     getInitialSnapshot: (_scope, input) => ({ status: 'active', output: undefined, error: undefined, input }),
@@ -87,7 +89,7 @@ export function leaf<TInput, TOutput>(
         digest: hashed,
         key: `${path}@${hashed}`,
       };
-      const perform: Perform = (io) => settled(() => execute(input, { ...io, context: host?.context }));
+      const perform: Perform = (io) => settled(() => execute(input, { ...io, context: host?.context }), maxChars?.(input) ?? Infinity);
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       opened.set(self, { stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id) });
       host?.open(effect, perform, settle);
@@ -109,10 +111,10 @@ export function leaf<TInput, TOutput>(
 }
 
 /** Runs the work and turns whatever happens into an outcome. */
-async function settled(work: () => unknown): Promise<Outcome> {
+async function settled(work: () => unknown, maxChars: number): Promise<Outcome> {
   try {
     const value = await work();
-    const json = toJson(value);
+    const json = toJson(value, { maxChars });
     if (json.ok) return json;
     return { ok: false, error: { code: 'not-json', message: `The result is not usable: ${json.reason}.` } };
   } catch (thrown) {

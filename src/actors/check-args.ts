@@ -1,0 +1,29 @@
+import type { Issue } from '../parsing/errors.ts';
+import type { JsonObject } from '../parsing/json.ts';
+import { leaf } from './leaf.ts';
+
+/** Arguments that fit the JSON Schema, to be checked by the tool's own code. */
+export interface CheckArgsInput {
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: JsonObject;
+}
+
+/** What the check says: the arguments to use, or what is wrong. `own`: the author's `validateArgs` said it. */
+export type CheckArgsOutput =
+  | { readonly ok: true; readonly args: JsonObject }
+  | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
+
+/** The check by code of a tool: its Standard Schema, then `validateArgs`. */
+export type ArgsCheck = (
+  args: JsonObject,
+  io: { readonly tool: string; readonly callId: string; readonly context: unknown; readonly signal: AbortSignal },
+) => Promise<CheckArgsOutput>;
+
+/** Runs a tool's own check of its arguments, where it has one. */
+export const checkArgs = (ports: { readonly check: (tool: string) => ArgsCheck | undefined }) =>
+  leaf<CheckArgsInput, CheckArgsOutput>('checkArgs', 'none', async ({ callId, tool, args }, { signal, context }) => {
+    const check = ports.check(tool);
+    if (check === undefined) return { ok: true, args };
+    return check(structuredClone(args), { tool, callId, context, signal });
+  });
