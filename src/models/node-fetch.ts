@@ -58,12 +58,14 @@ function send(outgoing: Outgoing, route: Route, connectMs: number): Promise<Node
   return new Promise((resolve, reject) => {
     const request = open(outgoing, route);
     const { signal } = outgoing;
-    const abort = () => request.destroy(asError(signal?.reason));
+    let reading: IncomingMessage | undefined;
+    const abort = () => (reading ?? request).destroy(asError(signal?.reason));
     signal?.addEventListener('abort', abort, { once: true });
     watchConnection(request, connectMs);
     const bytesSeen = countBytes(request);
 
-    request.once('response', (message: IncomingMessage) => {
+    request.once('response', (message) => {
+      reading = message;
       // Later errors belong to whoever reads the body; without a listener they would end the process.
       message.on('error', () => undefined);
       message.once('close', () => signal?.removeEventListener('abort', abort));
