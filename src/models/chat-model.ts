@@ -1,0 +1,83 @@
+import { ModelError, type Model } from '../actors/model.ts';
+import { askModel } from './ask-model.ts';
+import { createConnection, type Connection } from './connection.ts';
+import { recallEndpoint } from './endpoint-memory.ts';
+import { settleEndpoint, type ChatModelOptions, type Endpoint } from './endpoint.ts';
+import { processEnvironment, readVariable, type Environment } from './environment.ts';
+import { discoveredSource, settledSource, type EndpointSource } from './locate-endpoint.ts';
+
+/**
+ * A model behind any server that speaks Chat Completions: a local one by preset or address, or a hosted one. Nothing is
+ * opened or loaded before the first request. Throws a `TypeError` for a wrong option.
+ *
+ * @example
+ * const model = chatModel({ preset: 'ollama', model: 'qwen2.5:7b' });
+ * const other = chatModel({ baseURL: 'http://localhost:8080/v1', model: 'qwen3' });
+ */
+export function chatModel(options: ChatModelOptions = {}): Model {
+  return configuredModel(options, processEnvironment());
+}
+
+/** {@link chatModel} with a given environment, which is read now. Where neither says, the endpoint is discovered. */
+export function configuredModel(options: ChatModelOptions, env: Environment): Model {
+  const endpoint = settleEndpoint(options, env);
+  if (endpoint !== undefined) return createChatModel(settledSource(endpoint), options, env);
+  const model = options.model ?? readVariable(env, 'SIGNALBOX_MODEL');
+  const search = options.fetch === undefined ? { env } : { env, fetch: options.fetch };
+  return createChatModel(discoveredSource(search, model), options, env);
+}
+
+const DEFAULT_RESPONSE_MS = 120_000;
+
+/** The server of a local preset may have to load the model before it says anything. */
+const FIRST_LOCAL_RESPONSE_MS = 600_000;
+
+/** A model at an endpoint that is settled or still to be found. */
+export function createChatModel(source: EndpointSource, options: ChatModelOptions, env: Environment): Model {
+  let connection: Connection | undefined;
+  let model = source.known()?.model;
+  let hasReplied = false;
+  let unsaid: readonly string[] = [];
+  const memoryOf = ({ baseURL }: Endpoint, name: string) => recallEndpoint(baseURL, name, options.fetch);
+
+  return {
+    keepsTime: true,
+    get id() {
+      return idOf(source.known(), model);
+    },
+    get toolCalling() {
+      const endpoint = source.known();
+      const tools = endpoint === undefined || model === undefined ? 'unknown' : memoryOf(endpoint, model).tools;
+      return tools === 'refused' || tools === 'doubted' ? 'json' : 'native';
+    },
+    async complete(request, io) {
+      if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
+      const { endpoint, warning: found } = await source.locate(io.signal);
+      if (found !== undefined) unsaid = [...unsaid, found];
+      connection ??= createConnection(endpoint, options, env);
+      const { name, warning: chosen } = await connection.model(io.signal);
+      if (chosen !== undefined) unsaid = [...unsaid, chosen];
+      model = name;
+      const silence = endpoint.preset?.local === true && !hasReplied ? FIRST_LOCAL_RESPONSE_MS : DEFAULT_RESPONSE_MS;
+      const destination = {
+        connection,
+        model: name,
+        memory: memoryOf(endpoint, name),
+        extra: options.body,
+        connectMs: options.connectMs,
+        responseMs: io.responseMs ?? options.responseMs ?? silence,
+      };
+      const reply = await askModel(destination, request, io);
+      hasReplied = true;
+      const warnings = [...unsaid, ...(reply.warnings ?? [])];
+      unsaid = [];
+      return warnings.length === 0 ? reply : { ...reply, warnings };
+    },
+  };
+}
+
+function idOf(endpoint: Endpoint | undefined, model: string | undefined): string {
+  if (endpoint === undefined) return model ?? 'discovered';
+  const place = endpoint.preset?.name ?? new URL(endpoint.baseURL).host;
+  return model === undefined ? place : `${place}:${model}`;
+}

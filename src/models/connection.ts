@@ -1,0 +1,88 @@
+import { ModelError } from '../actors/model.ts';
+import type { ChatModelOptions, Endpoint } from './endpoint.ts';
+import type { Environment } from './environment.ts';
+import { chooseModel } from './choose-model.ts';
+import { connectFailed, howToSetKey, placeOf } from './failure.ts';
+import { askModels, readModels, type AskOptions } from './list-models.ts';
+import { loadFetch } from './load-fetch.ts';
+import type { ChatClient } from './openai-client.ts';
+
+/** The way to one endpoint: its HTTP client, made when first needed, and the model to ask for. */
+export interface Connection {
+  readonly endpoint: Endpoint;
+  client(connectMs: number): Promise<ChatClient>;
+  /** The model's name, asked of the server where none was configured. `warning` says what was chosen, once. */
+  model(signal: AbortSignal): Promise<{ readonly name: string; readonly warning?: string }>;
+  /** What the server lists; empty when it does not say. Never throws. */
+  offered(signal: AbortSignal): Promise<readonly string[]>;
+  /** How to ask the server for something beside chat, for no longer than `withinMs`. */
+  asking(signal: AbortSignal, withinMs: number): Promise<AskOptions>;
+}
+
+/** Milliseconds until a connection must stand, where nobody says otherwise. */
+export const DEFAULT_CONNECT_MS = 30_000;
+
+const LIST_TIMEOUT_MS = 10_000;
+
+/** Prepares the way to an endpoint. Nothing is opened or loaded yet. */
+export function createConnection(endpoint: Endpoint, options: ChatModelOptions, env: Environment): Connection {
+  const clients = new Map<number, Promise<ChatClient>>();
+  let chosen: string | undefined = endpoint.model;
+
+  const asking = async (signal: AbortSignal, withinMs: number): Promise<AskOptions> => ({
+    fetch: options.fetch ?? (await loadFetch(Math.min(withinMs, options.connectMs ?? DEFAULT_CONNECT_MS), env)),
+    headers: options.headers ?? {},
+    signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]),
+  });
+
+  return {
+    endpoint,
+    asking,
+    client(connectMs) {
+      refuseWithoutKey(endpoint);
+      const known = clients.get(connectMs);
+      if (known !== undefined) return known;
+      const made = openLazily(endpoint, options, () => loadFetch(connectMs, env));
+      clients.set(connectMs, made);
+      return made;
+    },
+    async model(signal) {
+      if (chosen !== undefined) return { name: chosen };
+      refuseWithoutKey(endpoint);
+      const ask = await asking(signal, LIST_TIMEOUT_MS);
+      const asked = await askModels(endpoint, ask);
+      if (signal.aborted) throw new ModelError('aborted', `The request to ${placeOf(endpoint)} was aborted.`);
+      if (asked.kind === 'unreachable') throw connectFailed(endpoint, asked.cause);
+      const name = await chooseModel(endpoint, readModels(asked) ?? [], ask);
+      chosen = name ?? 'default';
+      return { name: chosen, warning: choiceWarning(endpoint, name) };
+    },
+    async offered(signal) {
+      const models = readModels(await askModels(endpoint, await asking(signal, LIST_TIMEOUT_MS)));
+      return models?.map((model) => model.id) ?? [];
+    },
+  };
+}
+
+async function openLazily(
+  endpoint: Endpoint,
+  options: ChatModelOptions,
+  load: () => Promise<NonNullable<ChatModelOptions['fetch']>>,
+): Promise<ChatClient> {
+  const [{ openClient }, fetch] = await Promise.all([import('./openai-client.ts'), options.fetch ?? load()]);
+  return openClient({ baseURL: endpoint.baseURL, apiKey: endpoint.apiKey, headers: options.headers ?? {}, fetch });
+}
+
+/** A hosted server without a key is no use asking. */
+function refuseWithoutKey(endpoint: Endpoint): void {
+  const { preset, baseURL, apiKey } = endpoint;
+  if (preset === undefined || preset.local || preset.baseURL !== baseURL || apiKey !== undefined) return;
+  throw new ModelError('auth', `No API key for ${preset.title}: ${howToSetKey(endpoint)}.`);
+}
+
+function choiceWarning(endpoint: Endpoint, name: string | undefined): string {
+  const place = placeOf(endpoint);
+  return name === undefined
+    ? `No model was named and ${place} lists none that chats, so 'default' is asked for. Set SIGNALBOX_MODEL or the option model.`
+    : `No model was named, so '${name}' is used, as ${place} lists it. Set SIGNALBOX_MODEL or the option model to choose.`;
+}

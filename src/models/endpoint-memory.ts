@@ -1,0 +1,44 @@
+import type { Fetch } from './endpoint.ts';
+
+/**
+ * What is known of tool calls at an endpoint. `doubted`: a request with tools was refused without saying why, and the
+ * next request without tools decides: if it succeeds, the tools were the reason.
+ */
+export type ToolSupport = 'unknown' | 'works' | 'doubted' | 'refused';
+
+/** What was learnt about one model at one endpoint, kept while the process lives. */
+export interface EndpointMemory {
+  tools: ToolSupport;
+  /** Top-level fields of the request that the server refused. */
+  readonly refused: Set<string>;
+}
+
+const shared = new Map<string, EndpointMemory>();
+const ofFetch = new WeakMap<Fetch, Map<string, EndpointMemory>>();
+
+/** The memory of a model at an endpoint, shared by all that speak to it the same way. */
+export function recallEndpoint(baseURL: string, model: string, fetch: Fetch | undefined): EndpointMemory {
+  const memories = fetch === undefined ? shared : (ofFetch.get(fetch) ?? new Map<string, EndpointMemory>());
+  if (fetch !== undefined) ofFetch.set(fetch, memories);
+  const key = `${baseURL} ${model}`;
+  const known = memories.get(key);
+  if (known !== undefined) return known;
+  const fresh: EndpointMemory = { tools: 'unknown', refused: new Set() };
+  memories.set(key, fresh);
+  return fresh;
+}
+
+/**
+ * Takes in that a request succeeded: one with tools proves that they work; one without proves the doubt that a refusal
+ * left, unless something else was left out beside the tools.
+ */
+export function rememberSuccess(memory: EndpointMemory, withTools: boolean, alsoLeftOut: readonly string[]): void {
+  for (const field of alsoLeftOut) memory.refused.add(field);
+  if (withTools) memory.tools = 'works';
+  else if (memory.tools === 'doubted') memory.tools = alsoLeftOut.includes('stream_options') ? 'unknown' : 'refused';
+}
+
+/** Takes in that a request without tools was refused too: the tools were not the reason. */
+export function forgetDoubt(memory: EndpointMemory): void {
+  if (memory.tools === 'doubted') memory.tools = 'unknown';
+}

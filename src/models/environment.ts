@@ -1,0 +1,13 @@
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The process's environment, and an empty one where there is no process (browsers, edge). */
+export function processEnvironment(): Environment {
+  return typeof process === 'undefined' ? {} : process.env;
+}
+
+/** A variable's value; one that is set to nothing but blanks counts as not set. */
+export function readVariable(env: Environment, name: string | undefined): string | undefined {
+  const value = name === undefined ? undefined : env[name]?.trim();
+  return value === '' ? undefined : value;
+}

@@ -1,0 +1,128 @@
+import { ModelError, type ModelErrorCode } from '../actors/model.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Answer } from './openai-client.ts';
+import { readRetryAfter } from './retry-after.ts';
+import { readServerError, type ServerError } from './server-error.ts';
+
+/** What a request was about, for the text of its failure. */
+export interface RequestContext {
+  readonly endpoint: Endpoint;
+  readonly model: string;
+  /** The models that the server offers, where it was asked. */
+  readonly offered: readonly string[];
+}
+
+/** An answer that is an error. */
+export type Refusal = Extract<Answer, { readonly kind: 'refused' }>;
+
+const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded'];
+const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error'];
+const NOT_FOUND_CODES = ['model_not_found', 'not_found_error'];
+const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error', 'insufficient_quota'];
+
+/** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a text that says what to do. */
+export function failureOf(refusal: Refusal, context: RequestContext): ModelError {
+  const error = readServerError(refusal.body);
+  const status = statusOf(refusal, error);
+  const code = codeOf(status, error);
+  const text = describe(code, error, context);
+  const said = error.message === '' ? '' : ` The server said: ${withoutKey(error.message, context.endpoint)}`;
+  return new ModelError(code, `${text} (HTTP ${String(status)} from ${placeOf(context.endpoint)}).${said}`, {
+    status,
+    retryAfterMs: readRetryAfter(refusal.headers, Date.now()),
+    ...(code === 'malformed-tool-call' ? { data: { text: error.failedGeneration ?? error.message } } : {}),
+  });
+}
+
+/** The status that counts: an error that came with HTTP 200 may carry its own. */
+export function statusOf({ status }: Refusal, error: ServerError): number {
+  return status < 300 && error.status !== undefined ? error.status : status;
+}
+
+/** The stable code of an HTTP error. */
+export function codeOf(status: number, error: ServerError): ModelErrorCode {
+  const names = [error.code, error.type];
+  const says = (codes: readonly string[]) => names.some((name) => name !== undefined && codes.includes(name));
+  if (error.code === 'tool_use_failed' || couldNotParseToolCall(status, error)) return 'malformed-tool-call';
+  if (says(OVERFLOW_CODES)) return 'context-overflow';
+  if (status === 401 || status === 403 || says(AUTH_CODES)) return 'auth';
+  if (status === 429 || says(RATE_CODES)) return 'rate-limited';
+  if (status === 404 || says(NOT_FOUND_CODES)) return 'model-not-found';
+  if (status >= 500 || status < 300) return 'server-error';
+  return status >= 400 ? 'bad-request' : 'bad-response';
+}
+
+/**
+ * The one place where an error's text decides something: llama.cpp and Ollama answer 500 without a code when they
+ * cannot read the tool call that the model wrote. That is a malformed reply, not an outage.
+ */
+function couldNotParseToolCall(status: number, { message, code }: ServerError): boolean {
+  return status === 500 && code === undefined && /pars(?:e|ing) (?:the )?tool call|parse input at pos/i.test(message);
+}
+
+function describe(code: ModelErrorCode, error: ServerError, context: RequestContext): string {
+  const { endpoint, model } = context;
+  switch (code) {
+    case 'auth':
+      return `The API key was not accepted; ${howToSetKey(endpoint)}`;
+    case 'model-not-found':
+      return `The server has no model '${model}'${offers(context.offered)}`;
+    case 'rate-limited':
+      return 'The server refused the request because too much was asked of it; wait, or raise its limits';
+    case 'context-overflow':
+      return `The conversation is longer than the context of '${model}'; shorten it or raise the server's context size`;
+    case 'malformed-tool-call':
+      return `'${model}' wrote a tool call that its server could not read`;
+    case 'bad-request': {
+      const field = error.param === undefined ? '' : ` because of '${error.param}'`;
+      return `The server refused the request${field}`;
+    }
+    case 'bad-response':
+      return 'The server answered with something else than a reply; check the base URL';
+    default:
+      return 'The server failed; see its log';
+  }
+}
+
+function offers(models: readonly string[]): string {
+  if (models.length === 0)
+    return '; check the name, and that the base URL ends where /chat/completions begins (often /v1)';
+  const shown = models.slice(0, 20).join(', ');
+  return `; it offers ${shown}${models.length > 20 ? ` and ${String(models.length - 20)} more` : ''}`;
+}
+
+/** Nothing answered at an endpoint: `connect-failed`, or `timeout` with the phase `connect`. */
+export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
+  const code = systemCode(cause);
+  if (code === 'ETIMEDOUT' || (cause instanceof Error && cause.name === 'ConnectTimeout')) {
+    const text = `No connection to ${placeOf(endpoint)} in time: check the address, or raise timeouts.connectMs.`;
+    return new ModelError('timeout', text, { cause, data: { phase: 'connect' } });
+  }
+  const reason = code === undefined ? '' : ` (${code})`;
+  const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;
+  const text = `Cannot reach ${placeOf(endpoint)}${reason}: ${start}, or set another baseURL.`;
+  return new ModelError('connect-failed', text, { cause, ...(code === undefined ? {} : { data: { cause: code } }) });
+}
+
+/** Node's name for a network failure, such as `ECONNREFUSED`, wherever in the chain of causes it stands. */
+function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return systemCode(error instanceof AggregateError ? error.errors[0] : error.cause);
+}
+
+/** Which variable or option holds the key; never the key itself. */
+export function howToSetKey({ keyVariable }: Endpoint): string {
+  return keyVariable === undefined ? 'set the option apiKey' : `set ${keyVariable} or the option apiKey`;
+}
+
+/** An endpoint's address for error texts: without a user name, a password or a query. */
+export function placeOf({ baseURL, preset }: Endpoint): string {
+  const url = new URL(baseURL);
+  const address = `${url.origin}${url.pathname}`;
+  return preset === undefined ? address : `${preset.title} at ${address}`;
+}
+
+function withoutKey(text: string, { apiKey }: Endpoint): string {
+  return apiKey === undefined || apiKey === '' ? text : text.replaceAll(apiKey, '«api key»');
+}

@@ -1,0 +1,19 @@
+export { chatModel } from './chat-model.ts';
+export type { ChatModelOptions, Fetch } from './endpoint.ts';
+export type { PresetName } from './presets.ts';
+export {
+  ModelError,
+  type Message,
+  type MessageToolCall,
+  type Model,
+  type ModelErrorCode,
+  type ModelIo,
+  type ModelReply,
+  type ModelRequest,
+  type ModelToken,
+  type ModelTool,
+  type Part,
+  type ReplyStats,
+  type ToolCalling,
+  type Usage,
+} from '../actors/model.ts';

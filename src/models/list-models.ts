@@ -1,0 +1,76 @@
+import { isJsonObject, type JsonObject } from '../parsing/json.ts';
+import type { Endpoint, Fetch } from './endpoint.ts';
+
+/** A model as a server lists it. */
+export interface ListedModel {
+  readonly id: string;
+  /** The server says that it is in memory. */
+  readonly loaded: boolean;
+  /** It answers chats, as far as its listing tells. */
+  readonly chats: boolean;
+}
+
+/** What came of asking for something beside chat. */
+export type Asked =
+  | { readonly kind: 'answered'; readonly status: number; readonly value: unknown }
+  | { readonly kind: 'unreachable'; readonly cause: unknown };
+
+/** How to ask an endpoint for something beside chat. */
+export interface AskOptions {
+  readonly fetch: Fetch;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+const NO_CHAT =
+  /embed|rerank|bge-|minilm|whisper|moderation|tts|dall-e|image|transcribe|realtime|audio|sora|babbage|davinci|kokoro|diffusion|flux/i;
+const NO_CHAT_LABELS = ['embedding', 'embeddings', 'reranking', 'image', 'audio', 'transcription', 'tts'];
+
+/** Asks an endpoint for its models. Never throws. */
+export function askModels(endpoint: Endpoint, options: AskOptions): Promise<Asked> {
+  return askJson(`${endpoint.baseURL}/models`, endpoint, options);
+}
+
+/** The models in an answer of `/models`, or undefined when it is no model list. */
+export function readModels(asked: Asked): readonly ListedModel[] | undefined {
+  if (asked.kind === 'unreachable' || asked.status >= 300 || !isJsonObject(asked.value)) return undefined;
+  const list = asked.value['data'];
+  if (!Array.isArray(list)) return undefined;
+  const models = list.flatMap((entry: unknown) => (isJsonObject(entry) ? readModel(entry) : []));
+  return models.length === 0 && list.length > 0 ? undefined : models;
+}
+
+/** Asks a URL of an endpoint's server for a JSON document. Never throws; a body that is no JSON is undefined. */
+export async function askJson(url: string, endpoint: Endpoint, options: AskOptions): Promise<Asked> {
+  const headers = { ...keyHeaders(endpoint), ...options.headers };
+  try {
+    const response = await options.fetch(url, { headers, signal: options.signal });
+    return { kind: 'answered', status: response.status, value: parsed(await response.text()) };
+  } catch (cause) {
+    return { kind: 'unreachable', cause };
+  }
+}
+
+/** Anthropic's model list wants its own headers, though its chat endpoint speaks OpenAI's. */
+function keyHeaders({ apiKey, preset }: Endpoint): Record<string, string> {
+  if (apiKey === undefined) return {};
+  const own = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
+  return preset?.name === 'claude' ? own : { authorization: `Bearer ${apiKey}` };
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+function readModel(entry: JsonObject): ListedModel | readonly [] {
+  const { id, labels, status } = entry;
+  if (typeof id !== 'string' || id === '') return [];
+  const marked = Array.isArray(labels) && labels.some((label) => NO_CHAT_LABELS.includes(String(label)));
+  const state = isJsonObject(status) ? status['value'] : entry['state'];
+  return { id, loaded: state === 'loaded', chats: !marked && entry['type'] !== 'embeddings' && !NO_CHAT.test(id) };
+}

@@ -1,0 +1,73 @@
+import type { Agent as HttpAgent } from 'node:http';
+
+/** How a request travels: which client, which agent, and, through a plain proxy, which other address. */
+export interface Route {
+  readonly secure: boolean;
+  readonly agent: HttpAgent;
+  /** Set when the request itself goes to a proxy, which forwards it. */
+  readonly forwardedBy: URL | undefined;
+}
+
+// Node's modules are taken from the process, not imported: a bundler for browsers never sees them.
+const http = process.getBuiltinModule('node:http');
+const https = process.getBuiltinModule('node:https');
+const net = process.getBuiltinModule('node:net');
+const tls = process.getBuiltinModule('node:tls');
+
+const TUNNEL_TIMEOUT_MS = 60_000;
+
+const pooled = new Map<string, HttpAgent>();
+
+/** Finds the way to a URL. `fresh` gives a connection of its own instead of one from the pool. */
+export function findRoute(url: URL, proxy: URL | undefined, fresh: boolean): Route {
+  const secure = url.protocol === 'https:';
+  const forwardedBy = secure ? undefined : proxy;
+  const onTls = secure || forwardedBy?.protocol === 'https:';
+  const key = secure ? `https ${proxy?.href ?? ''}` : onTls ? 'https ' : 'http';
+  const known = fresh ? undefined : pooled.get(key);
+  if (known !== undefined) return { secure: onTls, agent: known, forwardedBy };
+
+  const settings = { keepAlive: !fresh, maxFreeSockets: 256, scheduling: 'lifo' } as const;
+  const agent = onTls ? new https.Agent(settings) : new http.Agent(settings);
+  if (secure && proxy !== undefined) tunnelThrough(agent, proxy);
+  if (!fresh) pooled.set(key, agent);
+  return { secure: onTls, agent, forwardedBy };
+}
+
+/** The header that a proxy with credentials in its address wants. */
+export function proxyHeaders(proxy: URL): Record<string, string> {
+  if (proxy.username === '') return {};
+  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+/** Makes an agent's connections go through a CONNECT tunnel, with TLS to the target inside it. */
+function tunnelThrough(agent: HttpAgent, proxy: URL): void {
+  agent.createConnection = (options, opened) => {
+    const host = options.host ?? 'localhost';
+    const target = `${host.includes(':') ? `[${host}]` : host}:${String(options.port ?? 443)}`;
+    const client = proxy.protocol === 'https:' ? https : http;
+    const connect = client.request({
+      host: proxy.hostname,
+      port: proxy.port === '' ? null : proxy.port,
+      method: 'CONNECT',
+      path: target,
+      agent: false,
+      timeout: TUNNEL_TIMEOUT_MS,
+      headers: { host: target, ...proxyHeaders(proxy) },
+    });
+    connect.once('connect', (reply, socket) => {
+      if (reply.statusCode === 200) {
+        const names = net.isIP(host) === 0 ? { host, servername: host } : { host };
+        opened?.(null, tls.connect({ ...names, socket }));
+        return;
+      }
+      const status = String(reply.statusCode);
+      opened?.(new Error(`the proxy ${proxy.host} refused a tunnel to ${target} (HTTP ${status})`), socket.destroy());
+    });
+    connect.once('timeout', () => connect.destroy(new Error(`the proxy ${proxy.host} opened no tunnel to ${target}`)));
+    connect.once('error', (error) => opened?.(error, new net.Socket()));
+    connect.end();
+    return undefined;
+  };
+}

@@ -1,0 +1,94 @@
+/** The name of a server that Signalbox knows. */
+export type PresetName = 'lemonade' | 'ollama' | 'llamacpp' | 'lmstudio' | 'vllm' | 'openai' | 'claude';
+
+/** A server that Signalbox knows by name: where it listens, and what is special about it. */
+export interface Preset {
+  readonly name: PresetName;
+  /** For people, such as `LM Studio`. */
+  readonly title: string;
+  readonly baseURL: string;
+  /** Further places where newer or older versions listen, tried by discovery after `baseURL`. */
+  readonly alsoAt: readonly string[];
+  /** Runs on the user's machine: its first reply may have to wait until the model is loaded. */
+  readonly local: boolean;
+  /** The environment variable that holds its API key. */
+  readonly keyVariable?: string;
+  /** The environment variable that names its base URL. */
+  readonly urlVariable?: string;
+  /** How to start it or get at it, said when it cannot be reached. */
+  readonly howToStart: string;
+}
+
+/** Every preset by name, the local ones in the order in which discovery prefers them. */
+export const PRESETS: Readonly<Record<PresetName, Preset>> = {
+  lemonade: {
+    name: 'lemonade',
+    title: 'Lemonade Server',
+    baseURL: 'http://localhost:8000/api/v1',
+    alsoAt: ['http://localhost:13305/api/v1'],
+    local: true,
+    urlVariable: 'LEMONADE_BASE_URL',
+    howToStart: 'start it with `lemonade-server serve`',
+  },
+  ollama: {
+    name: 'ollama',
+    title: 'Ollama',
+    baseURL: 'http://localhost:11434/v1',
+    alsoAt: [],
+    local: true,
+    howToStart: 'start it with `ollama serve`',
+  },
+  llamacpp: {
+    name: 'llamacpp',
+    title: 'llama.cpp',
+    baseURL: 'http://localhost:8080/v1',
+    alsoAt: [],
+    local: true,
+    howToStart: 'start it with `llama-server -m model.gguf --jinja`',
+  },
+  lmstudio: {
+    name: 'lmstudio',
+    title: 'LM Studio',
+    baseURL: 'http://localhost:1234/v1',
+    alsoAt: [],
+    local: true,
+    howToStart: 'start its server with `lms server start`',
+  },
+  vllm: {
+    name: 'vllm',
+    title: 'vLLM',
+    baseURL: 'http://localhost:8000/v1',
+    alsoAt: [],
+    local: true,
+    howToStart: 'start it with `vllm serve <model>`',
+  },
+  openai: {
+    name: 'openai',
+    title: 'OpenAI',
+    baseURL: 'https://api.openai.com/v1',
+    alsoAt: [],
+    local: false,
+    keyVariable: 'OPENAI_API_KEY',
+    urlVariable: 'OPENAI_BASE_URL',
+    howToStart: 'check the network connection and the proxy settings',
+  },
+  claude: {
+    name: 'claude',
+    title: 'Claude',
+    baseURL: 'https://api.anthropic.com/v1',
+    alsoAt: [],
+    local: false,
+    keyVariable: 'ANTHROPIC_API_KEY',
+    howToStart: 'check the network connection and the proxy settings',
+  },
+};
+
+/** The preset of that name, or undefined. */
+export function findPreset(name: string): Preset | undefined {
+  return Object.values(PRESETS).find((preset) => preset.name === name);
+}
+
+/** The presets as a sentence lists them. */
+export function presetNames(): string {
+  return Object.keys(PRESETS).join(', ');
+}

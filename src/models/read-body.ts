@@ -1,0 +1,37 @@
+/** A response whose body comes as text without a web stream in between. */
+interface TextSource {
+  readText(onText: (text: string) => void): Promise<void>;
+  discard(): void;
+}
+
+/** A body that is being read. */
+export interface BodyReading {
+  /** Settles when the body has ended, or rejects when it broke off. */
+  readonly ended: Promise<void>;
+  /** Stops reading and closes the connection. */
+  stop(): void;
+}
+
+/** Reads a response's body piece by piece as text, from our own HTTP client or any platform's `fetch`. */
+export function readBody(response: Response, onText: (text: string) => void): BodyReading {
+  if (isTextSource(response)) return { ended: response.readText(onText), stop: () => response.discard() };
+  const { body } = response;
+  if (body === null) return { ended: Promise.resolve(), stop: () => undefined };
+  const reader = body.getReader();
+  return { ended: readAll(reader, onText), stop: () => void reader.cancel().catch(() => undefined) };
+}
+
+async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, onText: (text: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- pieces come one after the other
+    const { done, value } = await reader.read();
+    if (done) break;
+    onText(decoder.decode(value, { stream: true }));
+  }
+  onText(decoder.decode());
+}
+
+function isTextSource(response: Response): response is Response & TextSource {
+  return 'readText' in response && 'discard' in response;
+}

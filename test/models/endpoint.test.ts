@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { settleEndpoint } from '../../src/models/endpoint.ts';
+import { resolveModel } from '../../src/models/resolve-model.ts';
+
+const at = (options: Parameters<typeof settleEndpoint>[0], env: Record<string, string> = {}) => {
+  const endpoint = settleEndpoint(options, env);
+  return (
+    endpoint && {
+      baseURL: endpoint.baseURL,
+      model: endpoint.model,
+      apiKey: endpoint.apiKey,
+      preset: endpoint.preset?.name,
+    }
+  );
+};
+
+test.each([
+  ['lemonade', 'http://localhost:8000/api/v1'],
+  ['ollama', 'http://localhost:11434/v1'],
+  ['llamacpp', 'http://localhost:8080/v1'],
+  ['lmstudio', 'http://localhost:1234/v1'],
+  ['vllm', 'http://localhost:8000/v1'],
+  ['openai', 'https://api.openai.com/v1'],
+  ['claude', 'https://api.anthropic.com/v1'],
+] as const)('%s listens at %s', (preset, baseURL) => {
+  expect(at({ preset })).toMatchObject({ preset, baseURL });
+});
+
+test('an option beats the environment, and nothing at all leaves it to discovery', () => {
+  const env = {
+    LEMONADE_BASE_URL: 'http://box:8000/api/v1',
+    OPENAI_BASE_URL: 'http://proxy/v1',
+    SIGNALBOX_MODEL: 'qwen3',
+  };
+  expect(at({ preset: 'lemonade', baseURL: 'http://mine:1/v1', model: 'm' }, env)).toMatchObject({
+    baseURL: 'http://mine:1/v1',
+    model: 'm',
+  });
+  expect(at({ preset: 'lemonade' }, env)).toMatchObject({ baseURL: 'http://box:8000/api/v1', model: 'qwen3' });
+  expect(at({}, env)).toMatchObject({ preset: 'lemonade', baseURL: 'http://box:8000/api/v1', model: 'qwen3' });
+  expect(at({}, { OPENAI_BASE_URL: 'http://proxy/v1/' })).toMatchObject({ baseURL: 'http://proxy/v1' });
+  expect(at({}, { SIGNALBOX_MODEL: 'ollama:qwen2.5:7b' })).toMatchObject({ preset: 'ollama', model: 'qwen2.5:7b' });
+  expect(at({}, {})).toBeUndefined();
+  expect(at({}, { SIGNALBOX_MODEL: 'qwen3', LEMONADE_BASE_URL: ' ' })).toBeUndefined();
+});
+
+test('a model of the environment that belongs to another preset is not taken', () => {
+  expect(at({ preset: 'ollama' }, { SIGNALBOX_MODEL: 'openai:gpt-5' })?.model).toBeUndefined();
+});
+
+test('an address without a path gets the preset’s own', () => {
+  expect(at({}, { LEMONADE_BASE_URL: 'http://box:8000' })?.baseURL).toBe('http://box:8000/api/v1');
+});
+
+test('a key goes only to the server it was made for', () => {
+  const env = { OPENAI_API_KEY: 'open', ANTHROPIC_API_KEY: 'anthropic', OPENAI_BASE_URL: 'http://proxy/v1' };
+  expect(at({ preset: 'openai' }, env)?.apiKey).toBe('open');
+  expect(at({ preset: 'claude' }, env)?.apiKey).toBe('anthropic');
+  expect(at({ baseURL: 'https://api.anthropic.com/v1' }, env)?.apiKey).toBe('anthropic');
+  expect(at({}, env)?.apiKey).toBe('open');
+  expect(at({ preset: 'ollama' }, env)?.apiKey).toBeUndefined();
+  expect(at({ baseURL: 'http://elsewhere/v1' }, env)?.apiKey).toBeUndefined();
+  expect(at({ baseURL: 'http://elsewhere/v1', apiKey: 'mine' }, env)?.apiKey).toBe('mine');
+});
+
+test('an address that is none is refused by name', () => {
+  expect(() => at({ baseURL: 'localhost:8000' })).toThrow(/^baseURL: 'localhost:8000'/);
+  expect(() => at({}, { OPENAI_BASE_URL: 'nonsense' })).toThrow(/^OPENAI_BASE_URL: 'nonsense'/);
+});
+
+test('a short name is preset and model', () => {
+  expect(resolveModel('ollama:qwen2.5:7b', {}).id).toBe('ollama:qwen2.5:7b');
+  expect(resolveModel('lemonade', {}).id).toBe('lemonade');
+  expect(resolveModel('claude', { SIGNALBOX_MODEL: 'claude:haiku' }).id).toBe('claude:haiku');
+});
+
+test('a short name that is none lists those that are', () => {
+  expect(() => resolveModel('olama:qwen', {})).toThrow(
+    /'olama:qwen' .*lemonade, ollama, llamacpp, lmstudio, vllm, openai, claude/,
+  );
+});
+
+test('a model is taken as it is', () => {
+  const model = { complete: () => Promise.resolve({ content: '' }) };
+  expect(resolveModel(model, { LEMONADE_BASE_URL: 'http://box:8000' })).toBe(model);
+});

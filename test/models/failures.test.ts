@@ -1,0 +1,194 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { chatModel } from '../../src/models/index.ts';
+import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
+import { ask, askInVain, weather } from './ask.ts';
+
+async function serve(script: readonly Scripted[], options: ModelServerOptions = {}) {
+  const server = await startModelServer(script, options);
+  onTestFinished(() => server.close());
+  return { server, model: chatModel({ baseURL: server.baseURL, model: 'm' }) };
+}
+
+const refusing = (status: number, error: Record<string, unknown>, headers = {}): Scripted => ({
+  status,
+  body: { error },
+  headers,
+});
+
+test.each([
+  [401, { message: 'no' }, 'auth'],
+  [403, { message: 'no' }, 'auth'],
+  [400, { message: 'no', code: 'invalid_api_key' }, 'auth'],
+  [404, { message: 'no' }, 'model-not-found'],
+  [400, { message: 'no', code: 'model_not_found' }, 'model-not-found'],
+  [429, { message: 'no' }, 'rate-limited'],
+  [400, { message: 'no', code: 'context_length_exceeded' }, 'context-overflow'],
+  [400, { message: 'no', code: 400, type: 'exceed_context_size_error', n_ctx: 4096 }, 'context-overflow'],
+  [400, { message: 'no' }, 'bad-request'],
+  [422, { message: 'no' }, 'bad-request'],
+  [500, { message: 'no' }, 'server-error'],
+  [503, { message: 'Loading model', code: 503 }, 'server-error'],
+  [301, { message: 'moved' }, 'bad-response'],
+])('HTTP %i with %o is %s', async (status, error, code) => {
+  const { server, model } = await serve([refusing(status, error)]);
+  const failure = await askInVain(model);
+  expect(failure).toMatchObject({ code, status });
+  expect(failure.message).toContain(server.baseURL);
+  expect(server.requests).toHaveLength(1);
+});
+
+test.each([
+  [{ 'retry-after': '7' }, 7000],
+  [{ 'retry-after-ms': '150' }, 150],
+  [{ 'retry-after-ms': '150', 'retry-after': '7' }, 150],
+  [{ 'retry-after': '0.5' }, 500],
+  [{ 'retry-after': 'soon' }, undefined],
+  [{}, undefined],
+])('with %o the wait is %s ms', async (headers, expected) => {
+  const { model } = await serve([refusing(429, { message: 'slow down' }, headers)]);
+  expect((await askInVain(model)).retryAfterMs).toBe(expected);
+});
+
+test('a date to wait for becomes a time to wait', async () => {
+  const date = new Date(Date.now() + 60_000).toUTCString();
+  const { model } = await serve([refusing(503, { message: 'maintenance' }, { 'retry-after': date })]);
+  const wait = (await askInVain(model)).retryAfterMs ?? 0;
+  expect(wait).toBeGreaterThan(50_000);
+  expect(wait).toBeLessThanOrEqual(60_000);
+});
+
+test('an unknown model is answered with the models that the server has', async () => {
+  const { model } = await serve([refusing(404, { message: 'no such model' })], { models: ['qwen3', 'llama3'] });
+  expect((await askInVain(model)).message).toMatch(/no model 'm'; it offers qwen3, llama3/);
+});
+
+test('a key that is not accepted is never printed, even when the server prints it', async () => {
+  const server = await startModelServer([refusing(401, { message: 'bad key sk-very-secret' })]);
+  onTestFinished(() => server.close());
+  const failure = await askInVain(chatModel({ baseURL: server.baseURL, model: 'm', apiKey: 'sk-very-secret' }));
+  expect(failure.message).toContain('set the option apiKey');
+  expect(failure.message).not.toContain('sk-very-secret');
+});
+
+test('an address with a password in it is shown without', async () => {
+  const { server } = await serve([refusing(500, { message: 'no' })]);
+  const baseURL = `http://ann:pa55@127.0.0.1:${String(server.port)}/v1`;
+  const failure = await askInVain(chatModel({ baseURL, model: 'm' }));
+  expect(failure.message).not.toContain('pa55');
+});
+
+test('a hosted server without a key is not even asked, and the text names the variable', async () => {
+  const before = process.env['OPENAI_API_KEY'];
+  delete process.env['OPENAI_API_KEY'];
+  onTestFinished(() => {
+    if (before !== undefined) process.env['OPENAI_API_KEY'] = before;
+  });
+  const failure = await askInVain(
+    chatModel({ preset: 'openai', model: 'gpt', fetch: () => Promise.reject(new Error('asked')) }),
+  );
+  expect(failure.code).toBe('auth');
+  expect(failure.message).toContain('OPENAI_API_KEY');
+});
+
+test('a server that is not there is named, with what to do', async () => {
+  const { server } = await serve([]);
+  await server.close();
+  const failure = await askInVain(chatModel({ preset: 'ollama', baseURL: server.baseURL, model: 'm' }));
+  expect(failure.code).toBe('connect-failed');
+  expect(failure.message).toContain(`Ollama at ${server.baseURL} (ECONNREFUSED)`);
+  expect(failure.message).toContain('ollama serve');
+  const unnamed = await askInVain(chatModel({ baseURL: server.baseURL }));
+  expect(unnamed.code).toBe('connect-failed');
+});
+
+test('a server that hangs up without a word is a failed connection', async () => {
+  const { model } = await serve([{ closeSocket: true }]);
+  expect((await askInVain(model)).code).toBe('connect-failed');
+});
+
+test.each([
+  'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101]',
+  'Failed to parse input at pos 12: <tool_call>{"name"',
+  'error parsing tool call: raw=\'{"city": "Aus\', err=unexpected end of JSON input',
+])('a server that could not read the model’s tool call tells a malformed call: %s', async (message) => {
+  const { model } = await serve([refusing(500, { code: 500, message, type: 'server_error' })]);
+  const failure = await askInVain(model, { tools: [weather] });
+  expect(failure).toMatchObject({ code: 'malformed-tool-call', status: 500, data: { text: message } });
+});
+
+test('the text that Groq could not read is kept', async () => {
+  const error = { code: 'tool_use_failed', message: 'could not', failed_generation: '<function=f>{' };
+  const { model } = await serve([refusing(400, error)]);
+  expect(await askInVain(model)).toMatchObject({ code: 'malformed-tool-call', data: { text: '<function=f>{' } });
+});
+
+test('a connection that does not stand in time is a timeout of the connection', async () => {
+  // A TLS handshake that is never answered: the socket is there, the connection is not.
+  const silent = createServer();
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const address = silent.address();
+  const port = typeof address === 'object' ? String(address?.port) : '';
+  const model = chatModel({ baseURL: `https://127.0.0.1:${port}/v1`, model: 'm' });
+  const failure = await askInVain(model, { io: { connectMs: 50 } });
+  expect(failure).toMatchObject({ code: 'timeout', data: { phase: 'connect' } });
+  expect(failure.message).toContain('connectMs');
+});
+
+test('silence before the reply is a timeout, and the server sees the connection go', async () => {
+  const { server, model } = await serve([{ hang: true }]);
+  const failure = await askInVain(model, { io: { responseMs: 50 } });
+  expect(failure).toMatchObject({ code: 'timeout', data: { phase: 'response' } });
+  await server.abandoned();
+});
+
+test('silence in the middle of a stream is a timeout', async () => {
+  const { server, model } = await serve([{ content: 'a long answer', stallAfter: 2 }]);
+  const failure = await askInVain(model, { stream: true, io: { responseMs: 60 } });
+  expect(failure.code).toBe('timeout');
+  await server.abandoned();
+});
+
+test('a reply that takes longer than the silence allowed is no timeout while it keeps coming', async () => {
+  const pieces = Array.from(
+    { length: 8 },
+    (_, at) =>
+      `data: ${JSON.stringify({ choices: [{ delta: { content: String(at) }, finish_reason: at === 7 ? 'stop' : null }] })}\n\n`,
+  );
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+      const piece = pieces.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(new TextEncoder().encode(piece));
+    },
+  });
+  const model = chatModel({
+    baseURL: 'http://slow.test/v1',
+    model: 'm',
+    fetch: () => Promise.resolve(new Response(body)),
+  });
+  expect((await ask(model, { stream: true, io: { responseMs: 120 } })).content).toBe('01234567');
+});
+
+test.each([
+  ['before the reply', { hang: true }],
+  ['in the middle of the stream', { content: 'a long answer', stallAfter: 3 }],
+] as const)('an abort %s really closes the connection', async (_when, scripted) => {
+  const { server, model } = await serve([scripted]);
+  const controller = new AbortController();
+  const failing = askInVain(model, { stream: true, io: { signal: controller.signal } });
+  await server.received(1);
+  controller.abort(new Error('user left'));
+  expect((await failing).code).toBe('aborted');
+  await server.abandoned();
+});
+
+test('an abort that came before the request sends nothing', async () => {
+  const { server, model } = await serve(['never asked for']);
+  expect((await askInVain(model, { io: { signal: AbortSignal.abort() } })).code).toBe('aborted');
+  expect(server.requests).toHaveLength(0);
+});

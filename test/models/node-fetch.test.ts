@@ -1,0 +1,169 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { configuredModel } from '../../src/models/chat-model.ts';
+import { chatModel } from '../../src/models/index.ts';
+import { createNodeFetch } from '../../src/models/node-fetch.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { certificate, key } from '../support/tls-certificate.ts';
+import { ask, askInVain } from './ask.ts';
+
+const run = promisify(execFile);
+const child = new URL('./children/ask-once.ts', import.meta.url).pathname;
+
+async function listen(server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => sockets.add(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+const completion = JSON.stringify({ choices: [{ message: { content: 'ok' }, finish_reason: 'stop' }] });
+
+const complete: RequestListener = (request, response) => {
+  request.resume().on('end', () => response.setHeader('content-type', 'application/json').end(completion));
+};
+
+/** Answers the first request of every connection and hangs up on the second, as a server does whose patience is over. */
+function impatientServer(): { readonly server: Server; readonly requests: () => number } {
+  let requests = 0;
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${String(completion.length)}\r\n\r\n`;
+  const server = createTcpServer((socket) => {
+    let served = 0;
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      if (!data.toString().startsWith('POST')) return;
+      requests += 1;
+      served += 1;
+      if (served === 1) socket.write(head + completion);
+      else socket.destroy();
+    });
+  });
+  return { server, requests: () => requests };
+}
+
+test('a kept connection that dies unused is replaced, once', async () => {
+  const { server, requests } = impatientServer();
+  const baseURL = `http://127.0.0.1:${String(await listen(server))}/v1`;
+  const model = chatModel({ baseURL, model: 'm' });
+  for (const at of [1, 2, 3]) expect((await ask(model)).content, String(at)).toBe('ok');
+  expect(requests()).toBe(4);
+});
+
+test('a new connection that dies is not tried again', async () => {
+  const server = await startModelServer([{ closeSocket: true }, 'never asked for']);
+  onTestFinished(() => server.close());
+  expect((await askInVain(chatModel({ baseURL: server.baseURL, model: 'm' }))).code).toBe('connect-failed');
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a reply that has begun is not asked for again when its kept connection dies', async () => {
+  const server = await startModelServer(['one', { content: 'a long answer', breakOffAfter: 3 }, 'never asked for']);
+  onTestFinished(() => server.close());
+  const model = chatModel({ baseURL: server.baseURL, model: 'm' });
+  await ask(model);
+  expect((await askInVain(model, { stream: true })).code).toBe('bad-response');
+  expect(server.requests).toHaveLength(2);
+});
+
+test('idle connections hold no process open', async () => {
+  const server = await startModelServer(['bye']);
+  onTestFinished(() => server.close());
+  const { stdout } = await run(process.execPath, [child, server.baseURL], { timeout: 10_000 });
+  expect(stdout).toBe('bye\n');
+});
+
+test('plain requests go to the proxy whole, with its password', async () => {
+  const seen: IncomingMessage[] = [];
+  const proxy = createHttpServer((request, response) => {
+    seen.push(request);
+    complete(request, response);
+  });
+  const address = `http://ann:p%40ss@127.0.0.1:${String(await listen(proxy))}`;
+  const model = configuredModel({ baseURL: 'http://model.test/v1', model: 'm' }, { HTTP_PROXY: address });
+  expect((await ask(model)).content).toBe('ok');
+  expect(seen[0]?.url).toBe('http://model.test/v1/chat/completions');
+  expect(seen[0]?.headers).toMatchObject({
+    host: 'model.test',
+    'proxy-authorization': `Basic ${Buffer.from('ann:p@ss').toString('base64')}`,
+  });
+});
+
+test('a model on this machine is asked directly, whatever proxy is set', async () => {
+  const server = await startModelServer(['direct']);
+  onTestFinished(() => server.close());
+  const env = { http_proxy: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' };
+  expect((await ask(configuredModel({ baseURL: server.baseURL, model: 'm' }, env))).content).toBe('direct');
+});
+
+test('TLS goes through a tunnel of the proxy, trusting the certificates of NODE_EXTRA_CA_CERTS', async () => {
+  const target = await listen(createTlsServer({ cert: certificate, key }, complete));
+  const tunnels: string[] = [];
+  const proxy = createHttpServer();
+  proxy.on('connect', (request, socket) => {
+    tunnels.push(request.url ?? '');
+    const upstream = connect(target, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      upstream.pipe(socket).pipe(upstream);
+    });
+    upstream.on('error', () => undefined);
+    socket.on('error', () => undefined);
+  });
+  const proxyPort = await listen(proxy);
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const extra = join(folder, 'ca.pem');
+  await writeFile(extra, certificate);
+  const env = { ...process.env, HTTPS_PROXY: `http://127.0.0.1:${String(proxyPort)}`, NODE_EXTRA_CA_CERTS: extra };
+  const { stdout } = await run(process.execPath, [child, 'https://model.test/v1'], { env, timeout: 10_000 });
+  expect(stdout).toBe('ok\n');
+  expect(tunnels).toEqual(['model.test:443']);
+});
+
+test('a proxy that refuses the tunnel is a failed connection', async () => {
+  const proxy = createHttpServer();
+  proxy.on('connect', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+  const env = { HTTPS_PROXY: `http://127.0.0.1:${String(await listen(proxy))}` };
+  const failure = await askInVain(configuredModel({ baseURL: 'https://model.test/v1', model: 'm' }, env));
+  expect(failure.code).toBe('connect-failed');
+  expect(String(failure.cause)).toContain('refused a tunnel to model.test:443 (HTTP 403)');
+});
+
+test('what it returns is a response like the platform’s', async () => {
+  const port = await listen(createHttpServer(complete));
+  const fetch = createNodeFetch({ connectMs: 1000, env: {} });
+  const url = `http://127.0.0.1:${String(port)}/`;
+  const response = await fetch(url);
+  expect(response).toBeInstanceOf(Response);
+  expect(response.ok).toBe(true);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(await response.json()).toEqual(JSON.parse(completion));
+  const again = await fetch(new URL(url));
+  expect(await new Response(again.body).text()).toBe(completion);
+});
+
+test('an abort after the head closes the connection', async () => {
+  const server = await startModelServer([{ content: 'a long answer', stallAfter: 2 }]);
+  onTestFinished(() => server.close());
+  const controller = new AbortController();
+  const fetch = createNodeFetch({ connectMs: 1000, env: {} });
+  const body = JSON.stringify({ stream: true, messages: [] });
+  const response = await fetch(`${server.baseURL}/chat/completions`, { method: 'POST', body, signal: controller.signal });
+  controller.abort(new Error('enough'));
+  await expect(response.text()).rejects.toThrow('enough');
+  await server.abandoned();
+});
