@@ -1,7 +1,7 @@
 import type { MessageToolCall, ModelReply } from '../actors/model.ts';
 import { parseReply } from '../parsing/parse-reply.ts';
-import { type ArgumentText, parseToolCallArguments } from '../parsing/parse-tool-call-arguments.ts';
-import { readPlan } from '../parsing/read-plan.ts';
+import { readPlan } from '../parsing/plan.ts';
+import { type ToolCallArguments, parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
 import type { PlanStep, Repair, Strategy, ToolCallRequest } from '../parsing/reply.ts';
 import type { Json } from '../parsing/json.ts';
 import { isJsonObject } from '../parsing/json.ts';
@@ -85,13 +85,13 @@ function readNative({ reply, firstCall, knownIds }: ReadInput): ReadReply {
   const read = (reply.toolCalls ?? []).map((call, index) => {
     const id = freshId(call.id, `call_${firstCall + index}`, used);
     const parsed = parseToolCallArguments(call.arguments);
-    return { id, tool: call.name, parsed, callId: `c${firstCall + index}` };
+    return { id, tool: call.name, parsed, raw: call.arguments, callId: `c${firstCall + index}` };
   });
   const planned = read.find((call) => call.tool === MAKE_PLAN);
   const plan = planned === undefined ? null : planOf(planned.parsed);
   const calls = read
     .filter((call) => call !== planned)
-    .map(({ id, tool, parsed, callId }) => ({ callId, tool, ...argumentsOf(parsed), toolCallId: id }));
+    .map(({ id, tool, parsed, raw, callId }) => ({ callId, tool, ...argumentsOf(parsed, raw), toolCallId: id }));
   return {
     thought: reply.reasoning ?? withoutThinking(reply.content),
     goal: '',
@@ -110,15 +110,15 @@ function readNative({ reply, firstCall, knownIds }: ReadInput): ReadReply {
   };
 }
 
-function planOf(args: ArgumentText): { readonly steps: readonly PlanStep[] | null; readonly error: string | null } {
+function planOf(args: ToolCallArguments): { readonly steps: readonly PlanStep[] | null; readonly error: string | null } {
   if (!args.ok || !args.complete) return { steps: null, error: 'its arguments could not be read' };
-  const steps = isJsonObject(args.value) ? (args.value.plan ?? args.value.steps ?? null) : args.value;
-  const plan = readPlan(steps);
-  return plan.ok ? { steps: plan.steps, error: null } : { steps: null, error: plan.reason };
+  const given = isJsonObject(args.value) ? (args.value.plan ?? args.value.steps ?? []) : args.value;
+  const { plan, planError } = readPlan(given, true);
+  return { steps: plan ?? null, error: planError ?? null };
 }
 
-function argumentsOf(parsed: ArgumentText): Pick<CallRequest, 'args' | 'unreadable'> {
-  if (!parsed.ok) return { args: null, unreadable: { raw: parsed.raw, reason: parsed.reason, truncated: false } };
+function argumentsOf(parsed: ToolCallArguments, raw: unknown): Pick<CallRequest, 'args' | 'unreadable'> {
+  if (!parsed.ok) return { args: null, unreadable: { raw: typeof raw === 'string' ? raw : '', reason: parsed.reason, truncated: false } };
   if (!parsed.complete) return { args: parsed.value, unreadable: { raw: rawText(parsed.value), reason: 'they were cut off', truncated: true } };
   return { args: parsed.value, unreadable: null };
 }

@@ -13,7 +13,7 @@ import { type CheckArgsOutput, checkArgs } from '../actors/check-args.ts';
 import { leafErrorOf } from '../actors/leaf.ts';
 import { McpError } from '../actors/mcp-calls.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
-import type { ArgumentsCheck } from '../parsing/check-arguments.ts';
+import type { CheckedArguments } from '../parsing/check-arguments.ts';
 import type { ToolError } from '../parsing/errors.ts';
 import type { JsonObject } from '../parsing/json.ts';
 import type { Denial } from '../tools/denials.ts';
@@ -22,7 +22,7 @@ import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import type { ToolSpec } from '../tools/spec.ts';
 import type { AgentSettings } from './agent-setup.ts';
 import { type CallOutcome, type CallRequest, asArguments } from './call-request.ts';
-import { executionError, failedCheck, outcomeOf, reportedError, shapeOf, unreadableError } from './tool-outcome.ts';
+import { executionError, failedCheck, outcomeOf, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
 import type { LoopVerdict } from './loop-detection.ts';
 
 /** What a call is given. */
@@ -45,7 +45,7 @@ export interface ToolCallContext extends ToolCallInput {
   readonly suggestions: readonly string[];
   /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
   readonly args: JsonObject;
-  readonly check: ArgumentsCheck | null;
+  readonly check: CheckedArguments | null;
   readonly approved: boolean;
   readonly error: ToolError | null;
   readonly denial: Denial | null;
@@ -93,7 +93,7 @@ export const toolCallMachine = setup({
       error: ({ context }) => ({ kind: 'unknown-tool', name: context.request.tool, suggestions: context.suggestions }),
     }),
     failAsUnreadable: assign({ error: ({ context }) => unreadableError(context) }),
-    failByShape: assign({ error: ({ context }) => (context.check?.ok === false ? context.check.error : context.error) }),
+    failByShape: assign({ error: ({ context }) => shapeError(context) }),
     failByCode: assign({ error: ({ context }, output: CheckArgsOutput) => failedCheck(context, output) }),
     failAsExecution: assign({ error: ({ context, event }) => executionError(context, leafErrorOf(event)) }),
     failAsReported: assign({ error: ({ context }, result: ToolResult) => reportedError(context, result), result: (_, result: ToolResult) => result }),
