@@ -110,10 +110,8 @@ export function createMcpConnection(
     if (state !== 'STOPPED' && link.info.transport !== 'stdio' && desk.underWay(generation) > 0) {
       await new Promise((resolve) => clock.setTimeout(() => resolve(null), LINGER_MS));
     }
-    desk.lose(
-      generation,
-      new LinkFault('unreachable', lastError()?.message ?? 'the connection broke', { delivered: true }),
-    );
+    const cause = notConnected();
+    desk.lose(generation, new LinkFault('unreachable', cause.message, { delivered: true, data: cause.data, cause }));
   };
 
   const follow = (): void => {
