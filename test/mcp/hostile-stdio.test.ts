@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { callLog, hostile, watched } from '../support/mcp/hostile.ts';
+import { callLog, watched } from '../support/mcp/hostile.ts';
+import { hostileEntry as hostile } from '../support/mcp/hostile-entry.ts';
 
 describe('a server that dies in the middle of a call', () => {
   test('is noticed at once, started again, and the call is sent once more', async () => {

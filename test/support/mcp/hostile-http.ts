@@ -9,6 +9,8 @@ export interface HostileHttp {
   readonly calls: readonly string[];
   /** How many requests of each method came in, the refused ones included: `initialize`, `tools/call`, `GET`. */
   readonly counts: ReadonlyMap<string, number>;
+  /** The authorization header of every request that came in. */
+  readonly authorizations: readonly string[];
   /** Forgets all sessions; who comes with an old one gets this status. */
   expire(status: 404 | 400): void;
   /** Answers everything with this status; null ends it. */
@@ -51,6 +53,7 @@ export async function startHostileHttp({
 }: Options = {}): Promise<HostileHttp> {
   const calls: string[] = [];
   const counts = new Map<string, number>();
+  const authorizations: string[] = [];
   const streams = new Set<ServerResponse>();
   let sessions = new Set<string>();
   let issued = 0;
@@ -119,6 +122,7 @@ export async function startHostileHttp({
   const server = createServer((request, response) => {
     void readBody(request).then((rpc) => {
       count(rpc?.method ?? request.method ?? '');
+      authorizations.push(request.headers.authorization ?? '');
       if (frozen) return;
       if (refusal !== null) return void response.writeHead(refusal).end();
       (old ? oldStyle : newStyle)(request, response, rpc);
@@ -143,6 +147,7 @@ export async function startHostileHttp({
     url: `http://127.0.0.1:${port}/mcp`,
     calls,
     counts,
+    authorizations,
     expire(status) {
       sessions = new Set();
       expiredStatus = status;

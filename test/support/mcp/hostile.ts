@@ -1,20 +1,10 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { McpServerConfig, McpServerSettings, McpStdioConfig } from '../../../src/mcp/config.ts';
+import type { McpServerConfig } from '../../../src/mcp/config.ts';
 import type { McpConnectionOptions } from '../../../src/mcp/connection.ts';
 import { type McpConnection, type McpConnectionNews, createMcpConnection } from '../../../src/mcp/index.ts';
-
-/** The entry of the hostile server in one of its modes. */
-export function hostile(mode = 'normal', settings: McpServerSettings = {}): McpStdioConfig {
-  return {
-    command: process.execPath,
-    args: [fileURLToPath(new URL('hostile-server.ts', import.meta.url)), mode],
-    ...settings,
-  };
-}
 
 /** A connection that the test leaves behind in no case, with all that it tells. */
 export function watched(config: McpServerConfig, options: McpConnectionOptions = {}) {
