@@ -19,7 +19,9 @@ const COMPLETION = JSON.stringify({
       message: {
         role: 'assistant',
         content: null,
-        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Austin"}' } }],
+        tool_calls: [
+          { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Austin"}' } },
+        ],
       },
       finish_reason: 'tool_calls',
     },
@@ -39,7 +41,10 @@ const contestants: Readonly<Record<string, (baseURL: string) => Promise<Turn>>> 
     const { OpenAI } = await import('openai');
     const client = new OpenAI({ baseURL, apiKey: 'k', maxRetries: 0 });
     return (messages) =>
-      client.chat.completions.create({ model: 'm', messages: messages.map(() => ({ role: 'user', content: 'x'.repeat(300) })) });
+      client.chat.completions.create({
+        model: 'm',
+        messages: messages.map(() => ({ role: 'user', content: 'x'.repeat(300) })),
+      });
   },
   chatModel: async (baseURL) => {
     const { chatModel } = await import('../src/models/index.ts');
@@ -74,7 +79,10 @@ async function measure(name: string): Promise<void> {
   const make = contestants[name];
   if (make === undefined) throw new Error(`no contestant '${name}'`);
   const turn = await make(target);
-  const messages: Message[] = Array.from({ length: Number(historyText) }, () => ({ role: 'user', content: 'x'.repeat(300) }));
+  const messages: Message[] = Array.from({ length: Number(historyText) }, () => ({
+    role: 'user',
+    content: 'x'.repeat(300),
+  }));
   messages.push({ role: 'user', content: 'hello' });
   await turn(messages);
   const firstMs = performance.now() - begun;
@@ -113,7 +121,11 @@ function postByHand(url: string, body: string, agent: import('node:http').Agent)
   return new Promise((resolve, reject) => {
     const request = httpRequest(
       url,
-      { method: 'POST', agent, headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } },
+      {
+        method: 'POST',
+        agent,
+        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      },
       (response) => {
         let text = '';
         response.setEncoding('utf8');

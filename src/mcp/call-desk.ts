@@ -51,6 +51,8 @@ export interface CallDesk {
   refuse(error: McpError, also?: 'sent'): void;
   /** How many calls are under way on a link. */
   underWay(generation: number): number;
+  /** Resolves when no call is under way on a link. */
+  quiet(generation: number): Promise<void>;
 }
 
 interface Call {
@@ -62,16 +64,24 @@ interface Call {
   patient: boolean;
 }
 
+/** Time, and how much of it a call spends on waiting for a connection that is not even being tried. */
+export interface DeskOptions {
+  readonly clock: McpClock;
+  readonly patienceMs: number;
+}
+
 const MAX_WAITING = 1000;
-/** How long a call waits for a connection that is not even being tried. */
-const PATIENCE_MS = 4000;
 
 /** Makes the desk of one connection. */
-export function createCallDesk(server: string, clock: McpClock, listener: DeskListener): CallDesk {
+export function createCallDesk(server: string, options: DeskOptions, listener: DeskListener): CallDesk {
+  const { clock, patienceMs } = options;
   const waiting = new Set<Call>();
   const sent = new Set<Call>();
+  const quietly = new Set<() => void>();
   let current: OpenLink | null = null;
   let idle: McpError | null = null;
+
+  const underWay = (generation: number): number => [...sent].filter((call) => call.generation === generation).length;
 
   const submit = <T>(job: Job<T>): Promise<T> => {
     if (job.signal?.aborted === true) return Promise.reject(cancelled(server, job.what));
@@ -80,15 +90,18 @@ export function createCallDesk(server: string, clock: McpClock, listener: DeskLi
     const told = { server, what: job.what, readOnly: job.readOnly };
     let attempts = 0;
     let delivered = false;
-    let underWay = new AbortController();
+    let attempt = new AbortController();
 
+    const leave = (): void => {
+      if (sent.delete(call)) for (const look of quietly) look();
+    };
     const settle = (): void => {
       waiting.delete(call);
-      sent.delete(call);
+      leave();
       clock.clearTimeout(timer);
       clock.clearTimeout(patience);
       job.signal?.removeEventListener('abort', onAbort);
-      underWay.abort();
+      attempt.abort();
     };
     const fail = (error: McpError): void => {
       if (isSettled()) return;
@@ -106,7 +119,7 @@ export function createCallDesk(server: string, clock: McpClock, listener: DeskLi
       );
     };
     const wait = (): void => {
-      sent.delete(call);
+      leave();
       call.generation = null;
       waiting.add(call);
       if (current !== null) return call.send(current);
@@ -124,8 +137,8 @@ export function createCallDesk(server: string, clock: McpClock, listener: DeskLi
         sent.add(call);
         call.generation = open.generation;
         const mine = new AbortController();
-        underWay = mine;
-        const isMine = (): boolean => underWay === mine && call.generation === open.generation && sent.has(call);
+        attempt = mine;
+        const isMine = (): boolean => attempt === mine && call.generation === open.generation && sent.has(call);
         job.perform(open.link, mine.signal).then(
           (value) => {
             if (!isMine()) return;
@@ -167,7 +180,7 @@ export function createCallDesk(server: string, clock: McpClock, listener: DeskLi
     const patience = clock.setTimeout(() => {
       call.patient = false;
       if (idle !== null && call.generation === null) call.refuse(idle);
-    }, PATIENCE_MS);
+    }, patienceMs);
     job.signal?.addEventListener('abort', onAbort, { once: true });
     wait();
     return promise;
@@ -202,7 +215,17 @@ export function createCallDesk(server: string, clock: McpClock, listener: DeskLi
     refuse(error, also) {
       for (const call of [...waiting, ...(also === 'sent' ? sent : [])]) call.refuse(error);
     },
-    underWay: (generation) => [...sent].filter((call) => call.generation === generation).length,
+    underWay: (generation) => underWay(generation),
+    quiet: (generation) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (underWay(generation) > 0) return;
+          quietly.delete(look);
+          resolve();
+        };
+        quietly.add(look);
+        look();
+      }),
   };
 }
 

@@ -30,6 +30,8 @@ export interface McpConnectionOptions extends McpAnswers {
   /** What the waits before reconnects are drawn from; another one each time unless given. */
   readonly seed?: number;
   readonly limits?: Partial<McpConnectionLimits>;
+  /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
+  readonly patienceMs?: number;
   /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
   readonly env?: Environment;
   /** Speaks to servers instead of the built-in client. */
@@ -61,14 +63,18 @@ export function createMcpConnection(
   const news = createListeners<McpConnectionNews>();
   const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
 
-  const desk = createCallDesk(name, clock, {
-    onWaiting: () => actor.send({ type: 'call.wanted' }),
-    onAnswered: (generation) => {
-      if (actor.getSnapshot().context.failures > 0) actor.send({ type: 'link.proved', generation });
+  const desk = createCallDesk(
+    name,
+    { clock, patienceMs: options.patienceMs ?? 4000 },
+    {
+      onWaiting: () => actor.send({ type: 'call.wanted' }),
+      onAnswered: (generation) => {
+        if (actor.getSnapshot().context.failures > 0) actor.send({ type: 'link.proved', generation });
+      },
+      onDoubt: (generation) => actor.send({ type: 'link.doubted', generation }),
+      onLost: (generation, fault) => tellLost(generation, fault),
     },
-    onDoubt: (generation) => actor.send({ type: 'link.doubted', generation }),
-    onLost: (generation, fault) => tellLost(generation, fault),
-  });
+  );
   const links = createLinks({
     server,
     clock,
@@ -108,12 +114,13 @@ export function createMcpConnection(
   /** Lets answers that are on their way arrive; what has none then is lost. */
   const finish = async (generation: number, link: McpLink): Promise<void> => {
     if (state !== 'STOPPED' && link.info.transport !== 'stdio' && desk.underWay(generation) > 0) {
-      await new Promise((resolve) => clock.setTimeout(() => resolve(null), LINGER_MS));
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const timer = clock.setTimeout(resolve, LINGER_MS);
+      await Promise.race([desk.quiet(generation), late]);
+      clock.clearTimeout(timer);
     }
-    desk.lose(
-      generation,
-      new LinkFault('unreachable', lastError()?.message ?? 'the connection broke', { delivered: true }),
-    );
+    const cause = notConnected();
+    desk.lose(generation, new LinkFault('unreachable', cause.message, { delivered: true, data: cause.data, cause }));
   };
 
   const follow = (): void => {

@@ -74,8 +74,11 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
   };
   const onListenEnd = (resuming: boolean): void => {
     if (stopped) return;
-    if (listening === 'vital')
-      return io.onDown(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true }));
+    if (listening === 'vital') {
+      const fault = new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true });
+      for (const ticket of tickets.open()) ticket.lose(fault);
+      return io.onDown(fault);
+    }
     if (resuming) failedResumes += 1;
     if (failedResumes >= RESUME_TRIES) {
       for (const ticket of broken) giveUp(ticket);

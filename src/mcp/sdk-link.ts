@@ -27,14 +27,14 @@ import {
   type RequestIo,
 } from './link.ts';
 import { listAllTools } from './list-all-tools.ts';
-import { lostLine } from './lost-line.ts';
-import { type WireState, faultOf, isRefusal, notOurProtocol } from './wire-fault.ts';
-import { type WireMessage, createStdioTransport } from './stdio-transport.ts';
-import { type Tickets, createTickets } from './tickets.ts';
+import { faultOf, isRefusal, notOurProtocol, withEvidence } from './wire-fault.ts';
+import { openStdioWire } from './stdio-wire.ts';
+import { createTickets } from './tickets.ts';
+import type { Wire } from './wire.ts';
 
 /** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE where the server knows only that. */
 export const dialWithSdk: Dial = async (server, target, io) => {
-  if (target.kind === 'stdio') return dialStdio(server, target, io);
+  if (target.kind === 'stdio') return shakeHands(server, openStdioWire(target, io), io);
   if (target.transport === 'sse') return dialHttp(server, target, io, 'sse');
   try {
     return await dialHttp(server, target, io, 'streamable');
@@ -45,49 +45,10 @@ export const dialWithSdk: Dial = async (server, target, io) => {
   }
 };
 
-/** What differs between the transports, as the shared part sees it. */
-interface Wire extends WireState {
-  readonly transport: Transport;
-  readonly kind: McpServerInfo['transport'];
-  /** Ends what the SDK does not know of. */
-  readonly end: (how: 'gently' | 'at-once') => Promise<void>;
-}
-
 const ANSWER = z.custom<JsonObject>(isJsonObject);
 /** The SDK insists on a timer of its own; ours decide. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 const GOODBYE_MS = 1000;
-
-async function dialStdio(server: string, target: McpTarget & { readonly kind: 'stdio' }, io: LinkIo): Promise<McpLink> {
-  const tickets = createTickets();
-  let dead: LinkFault | null = null;
-  let closing = false;
-  const stdio = createStdioTransport(target, {
-    onOddity: io.onOddity,
-    onSkipped: (line) => lostLine(line, tickets, io.onOddity),
-    onDown: (fault) => {
-      dead = fault;
-      transport.onclose?.();
-      if (!closing) io.onDown(fault);
-    },
-  });
-  const transport: Transport = {
-    start: () => stdio.start((message) => deliver(transport, tickets, message)),
-    send: (message) => {
-      const ticket = tickets.sent({ ...message });
-      return stdio.send({ ...message }).catch((error: unknown) => {
-        if (ticket !== null) ticket.delivered = false;
-        throw error;
-      });
-    },
-    close: () => Promise.resolve(),
-  };
-  const end = (how: 'gently' | 'at-once'): Promise<void> => {
-    closing = true;
-    return stdio.close(how);
-  };
-  return open(server, { transport, kind: 'stdio', tickets, dead: () => dead, end }, io);
-}
 
 async function dialHttp(
   server: string,
@@ -107,7 +68,10 @@ async function dialHttp(
   let dead: LinkFault | null = null;
   const transport: Transport = {
     start: () => {
-      inner.onmessage = (message) => deliver(transport, tickets, { ...message });
+      inner.onmessage = (message) => {
+        tickets.received({ ...message });
+        transport.onmessage?.(message);
+      };
       inner.onerror = (error) => transport.onerror?.(error);
       return inner.start();
     },
@@ -132,7 +96,7 @@ async function dialHttp(
     if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io);
     await inner.close();
   };
-  link = await open(server, { transport, kind, tickets, dead: () => dead, end }, io);
+  link = await shakeHands(server, { transport, kind, tickets, dead: () => dead, evidence: () => ({}), end }, io);
   return link;
 }
 
@@ -154,14 +118,8 @@ async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo):
   io.clock.clearTimeout(timer);
 }
 
-function deliver(transport: Transport, tickets: Tickets, message: WireMessage): void {
-  tickets.received(message);
-  // The SDK checks the form of every message itself and reports what it cannot read.
-  Reflect.apply(transport.onmessage ?? (() => undefined), transport, [message]);
-}
-
 /** Shakes hands over a wire and makes a link of it. On failure nothing that was started is left. */
-async function open(server: string, wire: Wire, io: LinkIo): Promise<McpLink> {
+async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
   const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
   answerQuestions(client, server, io);
   let closed = false;
@@ -178,7 +136,7 @@ async function open(server: string, wire: Wire, io: LinkIo): Promise<McpLink> {
     await handshake(client, wire, io.signal);
   } catch (error) {
     await wire.end('at-once');
-    throw error;
+    throw error instanceof LinkFault ? withEvidence(error, wire.evidence()) : error;
   }
   const info = infoOf(server, client, wire);
   return {
@@ -201,7 +159,7 @@ async function open(server: string, wire: Wire, io: LinkIo): Promise<McpLink> {
   };
 }
 
-async function handshake(client: Client, wire: Wire, signal: AbortSignal): Promise<void> {
+async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSignal): Promise<void> {
   const connecting = client.connect(wire.transport, { timeout: NO_TIMEOUT, signal });
   const aborted = new Promise<never>((_resolve, reject) => {
     const give = (): void => reject(new LinkFault('aborted', 'the attempt was given up', { delivered: false }));
@@ -222,7 +180,7 @@ async function handshake(client: Client, wire: Wire, signal: AbortSignal): Promi
 
 type Ask = (method: string, params: JsonObject, io: RequestIo) => Promise<JsonObject>;
 
-function asker(client: Client, wire: Wire): Ask {
+function asker(client: Client, wire: Wire<Transport>): Ask {
   return async (method, params, { signal, onProgress }) => {
     const dead = wire.dead();
     if (dead !== null) throw new LinkFault(dead.kind, dead.message, { delivered: false, data: dead.data, cause: dead });
@@ -292,7 +250,7 @@ function answerQuestions(client: Client, server: string, { answers: { roots, eli
   }
 }
 
-function infoOf(server: string, client: Client, wire: Wire): McpServerInfo {
+function infoOf(server: string, client: Client, wire: Wire<Transport>): McpServerInfo {
   const said = client.getServerVersion();
   const instructions = client.getInstructions();
   const capabilities: unknown = client.getServerCapabilities();

@@ -1,5 +1,5 @@
 import { LinkFault } from './link.ts';
-import type { WireMessage } from './stdio-transport.ts';
+import type { WireMessage } from './wire.ts';
 
 /** What is known of one request on the wire. */
 export interface Ticket {

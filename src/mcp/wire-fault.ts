@@ -1,19 +1,18 @@
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { LinkFault } from './link.ts';
-import type { Ticket, Tickets } from './tickets.ts';
-
-/** What is known of a wire when a request on it fails. */
-export interface WireState {
-  readonly tickets: Tickets;
-  /** Set when the wire has died: the fault that all later requests meet. */
-  readonly dead: () => LinkFault | null;
-}
+import type { Ticket } from './tickets.ts';
+import type { Wire } from './wire.ts';
 
 /**
  * Says what became of a request by what was seen on the wire, and first of all by what we did ourselves. The error's own
  * code counts for nothing: -32001 stands for a timeout, an abort and a lost session alike.
  */
-export function faultOf(error: unknown, wire: WireState, ticket: Ticket | null, signal: AbortSignal): LinkFault {
+export function faultOf(
+  error: unknown,
+  wire: Pick<Wire<unknown>, 'dead'>,
+  ticket: Ticket | null,
+  signal: AbortSignal,
+): LinkFault {
   const delivered = ticket?.delivered ?? false;
   if (signal.aborted) return new LinkFault('aborted', 'the request was given up', { delivered });
   const answer = ticket?.answer ?? null;
@@ -43,4 +42,10 @@ export function notOurProtocol(answer: JsonObject): LinkFault {
 export function isRefusal(fault: unknown): boolean {
   const status = fault instanceof LinkFault && fault.kind === 'refused' ? Number(fault.data.status) : 0;
   return status >= 400 && status < 500;
+}
+
+/** The same fault with more to go by. */
+export function withEvidence(fault: LinkFault, evidence: JsonObject): LinkFault {
+  const data = { ...fault.data, ...evidence };
+  return new LinkFault(fault.kind, fault.message, { delivered: fault.delivered, data, cause: fault });
 }

@@ -1,5 +1,6 @@
 import { ModelError, type Model } from '../actors/model.ts';
 import { askModel } from './ask-model.ts';
+import { checkContext } from './check-context.ts';
 import { createConnection, type Connection } from './connection.ts';
 import { recallEndpoint } from './endpoint-memory.ts';
 import { settleEndpoint, type ChatModelOptions, type Endpoint } from './endpoint.ts';
@@ -29,16 +30,28 @@ export function configuredModel(options: ChatModelOptions, env: Environment): Mo
 
 const DEFAULT_RESPONSE_MS = 120_000;
 
+/** A check that takes longer is given up: it must not hold up the run. */
+const CHECK_MS = 1000;
+
 /** The server of a local preset may have to load the model before it says anything. */
 const FIRST_LOCAL_RESPONSE_MS = 600_000;
 
 /** A model at an endpoint that is settled or still to be found. */
 export function createChatModel(source: EndpointSource, options: ChatModelOptions, env: Environment): Model {
-  let connection: Connection | undefined;
+  let opened: Connection | undefined;
   let model = source.known()?.model;
   let hasReplied = false;
-  let unsaid: readonly string[] = [];
+  const unsaid = new Set<string>();
   const memoryOf = ({ baseURL }: Endpoint, name: string) => recallEndpoint(baseURL, name, options.fetch);
+  const settle = async (signal: AbortSignal) => {
+    const { endpoint, warning: found } = await source.locate(signal);
+    if (found !== undefined) unsaid.add(found);
+    opened ??= createConnection(endpoint, options, env);
+    const { name, warning: chosen } = await opened.model(signal);
+    if (chosen !== undefined) unsaid.add(chosen);
+    model = name;
+    return { connection: opened, name };
+  };
 
   return {
     keepsTime: true,
@@ -52,12 +65,8 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     },
     async complete(request, io) {
       if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
-      const { endpoint, warning: found } = await source.locate(io.signal);
-      if (found !== undefined) unsaid = [...unsaid, found];
-      connection ??= createConnection(endpoint, options, env);
-      const { name, warning: chosen } = await connection.model(io.signal);
-      if (chosen !== undefined) unsaid = [...unsaid, chosen];
-      model = name;
+      const { connection, name } = await settle(io.signal);
+      const { endpoint } = connection;
       const silence = endpoint.preset?.local === true && !hasReplied ? FIRST_LOCAL_RESPONSE_MS : DEFAULT_RESPONSE_MS;
       const destination = {
         connection,
@@ -70,8 +79,18 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const reply = await askModel(destination, request, io);
       hasReplied = true;
       const warnings = [...unsaid, ...(reply.warnings ?? [])];
-      unsaid = [];
+      unsaid.clear();
       return warnings.length === 0 ? reply : { ...reply, warnings };
+    },
+    async check({ minContextSize, signal }) {
+      try {
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
+        const { connection, name } = await settle(limited);
+        return await checkContext({ connection, model: name, minContextSize, signal: limited });
+      } catch {
+        // The run's first request will tell what is wrong.
+        return [];
+      }
     },
   };
 }

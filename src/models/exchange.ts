@@ -5,6 +5,7 @@ import { keepTime } from './keep-time.ts';
 import type { ChatClient } from './openai-client.ts';
 import { createPace } from './pace.ts';
 import { readReply } from './read-reply.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** What came of one HTTP request. */
 export type Exchange = { readonly kind: 'reply'; readonly reply: ModelReply } | Refusal;
@@ -28,12 +29,13 @@ export async function exchange({ client, endpoint, body, responseMs, io }: Excha
   const pace = createPace();
   const onToken = io.onToken === undefined ? undefined : pace.listener(io.onToken);
   try {
-    const answer = await client.send(body, watch.signal);
+    const answer = await untilAborted(watch.signal, client.send(body, watch.signal));
     if (answer.kind === 'refused') return answer;
     if (answer.kind === 'unreachable') throw connectFailed(endpoint, answer.cause);
     watch.heard();
     const { response } = answer;
-    const read = await readReply(response, { onToken, onSound: () => watch.heard(), signal: watch.signal });
+    const reading = readReply(response, { onToken, onSound: () => watch.heard(), signal: watch.signal });
+    const read = await untilAborted(watch.signal, reading);
     if (read.kind === 'error') {
       return { kind: 'refused', status: response.status, headers: response.headers, body: read.error };
     }

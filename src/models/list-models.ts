@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../parsing/json.ts';
 import type { Endpoint, Fetch } from './endpoint.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** A model as a server lists it. */
 export interface ListedModel {
@@ -44,11 +45,15 @@ export function readModels(asked: Asked): readonly ListedModel[] | undefined {
 export async function askJson(url: string, endpoint: Endpoint, options: AskOptions): Promise<Asked> {
   const headers = { ...keyHeaders(endpoint), ...options.headers };
   try {
-    const response = await options.fetch(url, { headers, signal: options.signal });
-    return { kind: 'answered', status: response.status, value: parsed(await response.text()) };
+    return await untilAborted(options.signal, fetchJson(url, headers, options));
   } catch (cause) {
     return { kind: 'unreachable', cause };
   }
+}
+
+async function fetchJson(url: string, headers: Record<string, string>, { fetch, signal }: AskOptions): Promise<Asked> {
+  const response = await fetch(url, { headers, signal });
+  return { kind: 'answered', status: response.status, value: parsed(await response.text()) };
 }
 
 /** Anthropic's model list wants its own headers, though its chat endpoint speaks OpenAI's. */

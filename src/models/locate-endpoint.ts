@@ -25,7 +25,8 @@ export function discoveredSource(options: DiscoverOptions, model: string | undef
     async locate(signal) {
       if (known !== undefined) return { endpoint: known };
       const discovery = await discoverEndpoint({ ...options, signal });
-      signal.throwIfAborted();
+      if (signal.aborted)
+        throw new ModelError('aborted', 'The request was aborted while a model was being looked for.');
       if (discovery.kind === 'nothing') throw nothingFound(discovery, options.env);
       known = model === undefined ? discovery.endpoint : { ...discovery.endpoint, model };
       return { endpoint: known, warning: whatWasFound(known) };

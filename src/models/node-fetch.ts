@@ -34,7 +34,7 @@ export function createNodeFetch({ connectMs, env }: { readonly connectMs: number
     const outgoing: Outgoing = {
       url,
       method: init.method ?? 'GET',
-      headers: Object.fromEntries(new Headers(init.headers)),
+      headers: Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
       body: sendable(init.body),
       signal: init.signal ?? undefined,
     };

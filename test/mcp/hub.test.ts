@@ -90,7 +90,12 @@ test('news of all servers reach one listener', async () => {
   expect(await hub.connect('every')).toBe(true);
   await hub.remove('every');
   expect(heard).toEqual([
-    ...['every mcp.added', 'every CONNECTING', 'every DISCOVERING', 'every mcp.tools', 'every READY', 'every STOPPED'],
+    'every mcp.added',
+    'every CONNECTING',
+    'every DISCOVERING',
+    'every mcp.tools',
+    'every READY',
+    'every STOPPED',
     'every mcp.removed',
   ]);
   expect(() => hub.add('every', { command: 'x' })).not.toThrow();

@@ -192,3 +192,15 @@ test('an abort that came before the request sends nothing', async () => {
   expect((await askInVain(model, { io: { signal: AbortSignal.abort() } })).code).toBe('aborted');
   expect(server.requests).toHaveLength(0);
 });
+
+test.each([
+  ['never answers', () => new Promise<Response>(() => undefined)],
+  ['never ends its body', () => Promise.resolve(new Response(new ReadableStream()))],
+])('a fetch of the caller’s that %s and pays no attention to signals holds nobody up', async (_what, fetch) => {
+  const model = chatModel({ baseURL: 'http://model.test/v1', model: 'm', fetch });
+  expect((await askInVain(model, { io: { responseMs: 50 } })).code).toBe('timeout');
+  const controller = new AbortController();
+  const failing = askInVain(model, { io: { signal: controller.signal } });
+  controller.abort();
+  expect((await failing).code).toBe('aborted');
+});

@@ -162,7 +162,11 @@ test('an abort after the head closes the connection', async () => {
   const controller = new AbortController();
   const fetch = createNodeFetch({ connectMs: 1000, env: {} });
   const body = JSON.stringify({ stream: true, messages: [] });
-  const response = await fetch(`${server.baseURL}/chat/completions`, { method: 'POST', body, signal: controller.signal });
+  const response = await fetch(`${server.baseURL}/chat/completions`, {
+    method: 'POST',
+    body,
+    signal: controller.signal,
+  });
   controller.abort(new Error('enough'));
   await expect(response.text()).rejects.toThrow('enough');
   await server.abandoned();

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { proxyFor } from '../../src/models/proxy.ts';
 
-const env = { HTTP_PROXY: 'http://plain:3128', https_proxy: 'secure:3129', NO_PROXY: 'intern.test, .corp.test,*.lab.test,box:8080' };
+const env = {
+  HTTP_PROXY: 'http://plain:3128',
+  https_proxy: 'secure:3129',
+  NO_PROXY: 'intern.test, .corp.test,*.lab.test,box:8080',
+};
 
 test.each([
   ['http://api.test/v1', 'http://plain:3128/'],

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { createChatModel } from '../../src/models/chat-model.ts';
+import { discoverEndpoint } from '../../src/models/discover-endpoint.ts';
+import { discoveredSource } from '../../src/models/locate-endpoint.ts';
+import { PRESETS, type Preset, type PresetName } from '../../src/models/presets.ts';
+import { startModelServer, type Scripted } from '../support/model-server.ts';
+import { ask, askInVain } from './ask.ts';
+
+async function serve(models: readonly string[], ...script: readonly Scripted[]) {
+  const server = await startModelServer(script, { models });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A server on such a port that has nothing to do with models. */
+async function otherServer(answer: { readonly status?: number; readonly body?: string; readonly silent?: true }) {
+  const server = createServer((_request, response) => {
+    if (answer.silent !== true) response.writeHead(answer.status ?? 200).end(answer.body ?? '<html>hi</html>');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${String(typeof address === 'object' ? address?.port : '')}/v1`;
+}
+
+const at = (name: PresetName, baseURL: string): Preset => ({ ...PRESETS[name], baseURL, alsoAt: [] });
+const nobody = 'http://127.0.0.1:1/v1';
+
+test('only loopback ports are asked', () => {
+  const urls = Object.values(PRESETS).flatMap((preset) => (preset.local ? [preset.baseURL, ...preset.alsoAt] : []));
+  expect(urls.map((url) => new URL(url).hostname)).toEqual(urls.map(() => 'localhost'));
+  expect(urls).toContain('http://localhost:13305/api/v1');
+});
+
+test('the preferred server is taken, not the fastest', async () => {
+  const [first, second] = [await serve(['slow-but-preferred']), await serve(['other'])];
+  const presets = [at('llamacpp', nobody), at('ollama', first.baseURL), at('lmstudio', second.baseURL)];
+  const found = await discoverEndpoint({ env: {}, presets });
+  expect(found).toMatchObject({
+    kind: 'found',
+    model: 'slow-but-preferred',
+    endpoint: { baseURL: first.baseURL, preset: { name: 'ollama' } },
+    tried: [{ outcome: 'no-answer' }, { outcome: 'model-server' }, { outcome: 'model-server' }],
+  });
+});
+
+test('the named model decides where there is a choice', async () => {
+  const [first, second] = [await serve(['a']), await serve(['b', 'qwen3'])];
+  const presets = [at('ollama', first.baseURL), at('lmstudio', second.baseURL)];
+  const found = await discoverEndpoint({ env: { SIGNALBOX_MODEL: 'qwen3' }, presets });
+  expect(found).toMatchObject({ model: 'qwen3', endpoint: { baseURL: second.baseURL } });
+});
+
+test('a server that is something else is not taken for one, nor one without a chat model', async () => {
+  const empty = await serve(['nomic-embed-text']);
+  const presets = [
+    at('lemonade', await otherServer({})),
+    at('ollama', await otherServer({ body: '{"data":[{"name":"a row"}]}' })),
+    at('llamacpp', await otherServer({ status: 404 })),
+    at('lmstudio', empty.baseURL),
+  ];
+  const found = await discoverEndpoint({ env: {}, presets });
+  expect(found.kind).toBe('nothing');
+  expect(found.tried.map((one) => one.outcome)).toEqual([
+    'no-model-server',
+    'no-model-server',
+    'no-model-server',
+    'no-model',
+  ]);
+});
+
+test('silent servers cost no more than one probe, however many there are', async () => {
+  const silent = await otherServer({ silent: true });
+  const begun = performance.now();
+  const found = await discoverEndpoint({
+    env: {},
+    presets: [at('ollama', silent), at('vllm', silent), at('lmstudio', silent)],
+  });
+  expect(found.kind).toBe('nothing');
+  expect(performance.now() - begun).toBeLessThan(600);
+});
+
+test('a discovered model says in its first reply where it comes from', async () => {
+  const server = await serve(['qwen3'], 'one', 'two');
+  const model = createChatModel(
+    discoveredSource({ env: {}, presets: [at('ollama', server.baseURL)] }, undefined),
+    {},
+    {},
+  );
+  expect(server.otherPaths).toEqual([]);
+  const [first, second] = [await ask(model), await ask(model)];
+  expect(first.warnings).toEqual([expect.stringMatching(/No model was configured.*Ollama at .*'qwen3'/)]);
+  expect(second.warnings).toBeUndefined();
+  expect(model.id).toBe('ollama:qwen3');
+});
+
+test('with no server at hand the error says what was tried and how to configure one, and the next try looks again', async () => {
+  const server = await serve(['qwen3'], 'found after all');
+  const presets = [at('ollama', nobody)];
+  const model = createChatModel(discoveredSource({ env: { OPENAI_API_KEY: 'k' }, presets }, undefined), {}, {});
+  const failure = await askInVain(model);
+  expect(failure.code).toBe('no-model');
+  expect(failure.message).toMatch(
+    /LEMONADE_BASE_URL.*'ollama:qwen2\.5:7b'.*key for 'openai'.*ollama at http:\/\/127\.0\.0\.1:1\/v1 \(no answer\)/,
+  );
+  presets[0] = at('ollama', server.baseURL);
+  expect((await ask(model)).content).toBe('found after all');
+});
