@@ -1,5 +1,5 @@
 import type { Issue } from '../parsing/errors.ts';
-import type { JsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { leaf } from './leaf.ts';
 
 /** Arguments that fit the JSON Schema, to be checked by the tool's own code. */
@@ -18,12 +18,15 @@ export type CheckArgsOutput =
 export type ArgsCheck = (
   args: JsonObject,
   io: { readonly tool: string; readonly callId: string; readonly context: unknown; readonly signal: AbortSignal },
-) => Promise<CheckArgsOutput>;
+) => Promise<{ readonly ok: true; readonly args: Json } | Extract<CheckArgsOutput, { readonly ok: false }>>;
 
 /** Runs a tool's own check of its arguments, where it has one. */
 export const checkArgs = (ports: { readonly check: (tool: string) => ArgsCheck | undefined }) =>
   leaf<CheckArgsInput, CheckArgsOutput>('checkArgs', 'none', async ({ callId, tool, args }, { signal, context }) => {
     const check = ports.check(tool);
     if (check === undefined) return { ok: true, args };
-    return check(structuredClone(args), { tool, callId, context, signal });
+    const checked = await check(structuredClone(args), { tool, callId, context, signal });
+    if (!checked.ok) return checked;
+    if (isJsonObject(checked.args)) return { ok: true, args: checked.args };
+    return { ok: false, issues: [{ path: '', message: 'the check must return the arguments to use, as an object' }], own: true };
   });

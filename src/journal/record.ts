@@ -18,6 +18,7 @@ export interface RunRecord {
   readonly agent: string;
   readonly input: string;
   readonly cancelled?: string;
+  readonly refused?: { readonly code: string; readonly message: string };
   readonly instructions: string;
   readonly promptByCode: boolean;
   readonly toolCalling: ToolCalling;

@@ -10,9 +10,12 @@ import { FORMAT, type RunRecord } from './record.ts';
 /** The id that a run's root actor has, and with it every path of a recording. */
 export const ROOT_ID = 'agent';
 
+/** An input in which nothing is left to be asked for. */
+export type WholeInput = AgentInput & Required<Pick<AgentInput, 'setup' | 'history'>>;
+
 /** The first line of a recording, of what a run is given. */
-export function runRecord(input: Required<Omit<AgentInput, 'cancelled'>> & Pick<AgentInput, 'cancelled'>, run: { readonly runId: string; readonly at: string; readonly metadata: JsonObject }): RunRecord {
-  const { setup, cancelled } = input;
+export function runRecord(input: WholeInput, run: { readonly runId: string; readonly at: string; readonly metadata: JsonObject }): RunRecord {
+  const { setup, cancelled, refused } = input;
   return {
     t: 'run',
     format: FORMAT,
@@ -22,6 +25,7 @@ export function runRecord(input: Required<Omit<AgentInput, 'cancelled'>> & Pick<
     agent: setup.agent,
     input: input.task,
     ...(cancelled === undefined ? {} : { cancelled }),
+    ...(refused === undefined ? {} : { refused }),
     instructions: setup.instructions,
     promptByCode: setup.promptByCode,
     toolCalling: setup.toolCalling,
@@ -35,11 +39,12 @@ export function runRecord(input: Required<Omit<AgentInput, 'cancelled'>> & Pick<
 }
 
 /** What a run was given, of the first line of its recording. */
-export function inputOf(head: RunRecord): AgentInput & Required<Pick<AgentInput, 'setup' | 'history'>> {
+export function inputOf(head: RunRecord): WholeInput {
   return {
     task: head.input,
     history: head.history,
     ...(head.cancelled === undefined ? {} : { cancelled: head.cancelled }),
+    ...(head.refused === undefined ? {} : { refused: head.refused }),
     setup: {
       agent: head.agent,
       instructions: head.instructions,

@@ -118,7 +118,7 @@ export function initialContext(input: AgentInput): AgentContext {
     lastTrouble: null,
     errorHistory: [],
     states: [],
-    ending: input.cancelled === undefined ? null : cancelledEnding(input.cancelled, 0),
+    ending: endingBeforeStart(input),
   };
 }
 
@@ -154,6 +154,12 @@ const composed = new WeakMap<
   Toolset,
   { readonly instructions: string; readonly parts: { readonly prompts: Prompts; readonly modelTools: readonly ModelTool[] } }
 >();
+
+function endingBeforeStart({ cancelled, refused }: AgentInput): Ending | null {
+  if (cancelled !== undefined) return cancelledEnding(cancelled, 0);
+  if (refused === undefined) return null;
+  return { reason: 'tool-error', result: `Unable to complete task: ${refused.message}`, error: { ...refused, step: 0 } };
+}
 
 /** The ending of a run that was cancelled; `why` is what the caller said, or empty. */
 export function cancelledEnding(why: string, steps: number): Ending {

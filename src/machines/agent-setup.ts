@@ -63,6 +63,8 @@ export interface AgentInput {
   readonly setup?: AgentSetup;
   /** Set when the run was cancelled before it began; says why. It ends without a request. */
   readonly cancelled?: string;
+  /** Set when the run cannot begin, such as for a required server that is not there. It ends as failed. */
+  readonly refused?: { readonly code: string; readonly message: string };
 }
 
 /** The defaults of all settings. */
