@@ -48,7 +48,7 @@ function pretty(args: unknown): readonly string[] {
 
 function shorten(text: string): { readonly text: string; readonly isCut: boolean } {
   if (text.length <= MAX_LINE_CHARS) return { text, isCut: false };
-  const head = MAX_LINE_CHARS * HEAD;
+  const head = Math.floor(MAX_LINE_CHARS * HEAD);
   const tail = MAX_LINE_CHARS - head;
   const left = text.length - MAX_LINE_CHARS;
   return { text: `${text.slice(0, head)} … ${String(left)} characters not shown … ${text.slice(-tail)}`, isCut: true };
@@ -56,7 +56,7 @@ function shorten(text: string): { readonly text: string; readonly isCut: boolean
 
 function someOf(lines: readonly string[]): readonly string[] {
   if (lines.length <= MAX_LINES) return lines;
-  const head = (MAX_LINES - 1) * HEAD;
+  const head = Math.floor((MAX_LINES - 1) * HEAD);
   const first = lines.slice(0, head);
   const last = lines.slice(first.length + 1 - MAX_LINES);
   return [...first, `  … ${String(lines.length - first.length - last.length)} lines not shown …`, ...last];
