@@ -6,6 +6,7 @@ import { quotedKeyWithColon } from './tolerant/look-ahead.ts';
 import { Cursor } from './tolerant/cursor.ts';
 import { isSpace } from './tolerant/characters.ts';
 import { parseTolerant } from './tolerant/parse-tolerant.ts';
+import { isEscapedOnce, unescapeOnce, type Unescaped } from './unescape-once.ts';
 
 /** One value found in a text: where it stands and how it was read. */
 export interface Candidate {
@@ -52,6 +53,7 @@ export function findCandidates(text: string, span: Span): Scan {
       i += 3;
       continue;
     }
+    if (code === 60 && candidates.length > 0 && endsTurn(text, i)) break;
     if (code !== 123 && code !== 91) {
       i += 1;
       continue;
@@ -80,6 +82,25 @@ function withStrayClosers(text: string, found: Candidate, span: Span): Candidate
   return { ...found, repairs: [...found.repairs, repair], cost: found.cost + 1 };
 }
 
+const TURN_ENDS = [
+  '<|im_start|>',
+  '<|im_end|>',
+  '<|eot_id|>',
+  '<|eom_id|>',
+  '<|end|>',
+  '<|endoftext|>',
+  '<|end_of_text|>',
+  '<|start_header_id|>',
+  '<end_of_turn>',
+  '<start_of_turn>',
+  '</s>',
+];
+
+/** What stands behind the token that ends a turn is not this turn's message. */
+function endsTurn(text: string, index: number): boolean {
+  return TURN_ENDS.some((token) => text.startsWith(token, index));
+}
+
 interface Read {
   readonly candidate: Candidate | undefined;
   readonly pairs: number;
@@ -90,6 +111,7 @@ interface Read {
 
 /** Reads the value that begins at `from`: strictly when it is JSON, with mending otherwise. */
 export function readAt(text: string, from: number, span: Span & { readonly fenced: boolean }): Read {
+  if (isEscapedOnce(text, from, span.to)) return readEscaped(text, from, span);
   const strict = parsePrefix(text, from, span);
   const steps = strict.end - from;
   if (strict.kind !== 'invalid' && !(strict.kind === 'whole' && goesOn(text, strict.end, span))) {
@@ -107,6 +129,23 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
   const { value, end, complete, repairs, cost, pairs, bareWords, refused } = read;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
   return { candidate: refused ? undefined : candidate, pairs, bareWords, steps: steps + read.steps, end };
+}
+
+/** The value is escaped once too often: it is read from the text without that, and its place mapped back. */
+function readEscaped(text: string, from: number, span: Span & { readonly fenced: boolean }): Read {
+  const plain = unescapeOnce(text, from, span.to);
+  const read = readAt(plain.text, 0, { ...span, from: 0, to: plain.text.length });
+  const steps = read.steps + (span.to - from);
+  if (read.candidate === undefined) return { ...read, steps, end: plain.origin(read.end) };
+  const repair: Repair = { kind: 'escaped', message: 'one level of escaping was removed', at: from, cost: 1 };
+  const repairs = [repair, ...read.candidate.repairs.map((other) => movedBack(other, plain))];
+  const to = plain.origin(read.candidate.to);
+  const candidate: Candidate = { ...read.candidate, from, to, strict: false, repairs, cost: read.candidate.cost + 1 };
+  return { ...read, candidate, steps, end: to };
+}
+
+function movedBack(repair: Repair, plain: Unescaped): Repair {
+  return repair.at === undefined ? repair : { ...repair, at: plain.origin(repair.at) };
 }
 
 /** `{…}, "key": …`: the value goes on after its closing brace, so it is not whole yet. */

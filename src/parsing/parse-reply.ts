@@ -1,15 +1,19 @@
 import { type Candidate, findCandidates } from './candidates.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { readFields } from './fields.ts';
+import { DialectSource } from './dialects/dialect-source.ts';
+import type { Dialect } from './dialects/dialect.ts';
+import { MARKED_DIALECTS, UNMARKED_DIALECTS } from './dialects/index.ts';
 import type { Json } from './json.ts';
 import { type Limits, resolveLimits } from './limits.ts';
 import { maskReply } from './masks.ts';
 import { parsePrefix } from './prefix.ts';
 import { chooseCandidate } from './rank.ts';
+import { readDialect } from './read-dialect.ts';
 import type { Repair, Reply, Strategy } from './reply.ts';
 import { parseStrict } from './strict-json.ts';
 import { stripTokens } from './strip-tokens.ts';
-import { type ToolName, type ToolNames, toolNames } from './tool-names.ts';
+import { NO_TOOLS, type ToolName, type ToolNames, toolNames } from './tool-names.ts';
 
 /** What `parseReply` may be told about the reply that it reads. */
 export interface ParseReplyOptions {
@@ -43,7 +47,14 @@ export function parseReply(text: string, options?: ParseReplyOptions): Reply {
   const direct = readDirect(raw, tools, limits);
   if (direct !== undefined) return direct;
   const source = prepare(raw, tools, limits);
-  return readWhole(source) ?? readMixed(source) ?? readByFields(source) ?? readText(source);
+  return (
+    readWhole(source) ??
+    readInDialect(source, MARKED_DIALECTS) ??
+    readMixed(source) ??
+    readInDialect(source, UNMARKED_DIALECTS) ??
+    readByFields(source) ??
+    readText(source)
+  );
 }
 
 /** Valid JSON is taken as it stands. */
@@ -105,6 +116,26 @@ function firstVisible(text: string): number {
   return found < 0 ? text.length : found;
 }
 
+/** Tool calls in a format of the model's own. */
+function readInDialect(source: Source, dialects: readonly Dialect[]): Reply | undefined {
+  const { text, end, maxDepth, thinking } = source;
+  const options = { maxDepth, tools: source.tools ?? NO_TOOLS };
+  const found = readDialect(new DialectSource(text, end, options), dialects);
+  if (found === undefined) return undefined;
+  const { calls, thought = thinking, answer, complete, repairs } = found.reading;
+  return {
+    thought,
+    goal: '',
+    calls,
+    strategy: 'dialect',
+    dialect: found.dialect,
+    complete: complete && source.complete,
+    confidence: 'high',
+    repairs: [...source.repairs, ...repairs],
+    ...(answer === undefined ? {} : { answer }),
+  };
+}
+
 /** JSON somewhere in the message. */
 function readMixed(source: Source): Reply | undefined {
   const { text, end, maxDepth, tools } = source;
@@ -142,6 +173,12 @@ function readSeveral(
   const [first] = tied;
   if (first?.envelope === undefined) return undefined;
   if (tied.length === 1) return fromCandidate(source, first.candidate, first.envelope);
+  if (tied.every(({ envelope }) => envelope?.form === 'calls') && areAdjacent(source.text, tied)) {
+    const calls = tied.flatMap(({ envelope }) => envelope?.calls ?? []);
+    const complete = tied.every(({ candidate }) => candidate.complete);
+    const repairs = tied.flatMap(({ candidate }) => candidate.repairs);
+    return fromCandidate(source, { ...first.candidate, complete, repairs }, { ...first.envelope, calls });
+  }
   const values: readonly Json[] = tied.map(({ candidate }) => candidate.value);
   return {
     thought: source.thinking,
@@ -153,6 +190,17 @@ function readSeveral(
     ambiguous: values,
     repairs: source.repairs,
   };
+}
+
+/** `{…}; {…}`: calls one after the other, with nothing between them but separators and tags, are one message. */
+function areAdjacent(text: string, tied: readonly { readonly candidate: Candidate }[]): boolean {
+  return tied.every(({ candidate }, i) => {
+    const next = tied[i + 1]?.candidate;
+    return (
+      next === undefined ||
+      (!candidate.fenced && /^(?:[\s,;]|<[^<>]{1,40}>)*$/.test(text.slice(candidate.to, next.from)))
+    );
+  });
 }
 
 /** The envelope's fields without an object around them that could be read. */
@@ -192,12 +240,13 @@ interface Provenance {
 }
 
 function fromEnvelope(envelope: Envelope, { strategy, complete, repairs, thinking }: Provenance): Reply {
-  const { form: _form, ...said } = envelope;
+  const { form, ...said } = envelope;
   const bold = repairs.reduce((sum, repair) => sum + repair.cost, 0) >= 4;
   return {
     ...said,
     thought: said.thought === '' ? thinking : said.thought,
-    strategy,
+    strategy: form === 'calls' ? 'dialect' : strategy,
+    ...(form === 'calls' ? { dialect: 'bare-json' } : {}),
     complete,
     confidence: bold || strategy === 'fields' ? 'low' : 'high',
     repairs,

@@ -22,3 +22,6 @@ export function toolNames(tools: unknown): ToolNames | undefined {
 export function isRegistered(name: string, tools: ToolNames | undefined): boolean {
   return tools !== undefined && (tools.exact.has(name) || tools.lowerCase.has(name.toLowerCase()));
 }
+
+/** No tool at all: nothing is registered. */
+export const NO_TOOLS: ToolNames = { exact: new Set(), lowerCase: new Set() };
