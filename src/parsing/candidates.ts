@@ -36,7 +36,7 @@ export interface Scan {
 
 /** How many times the length of the text a scan may look at before it stops trying inside what it rejected. */
 const EFFORT = 6;
-const MOST_CANDIDATES = 1_000;
+const MOST_CANDIDATES = 50_000;
 
 /** Finds every object and list in a text, left to right. Fences only mark what stands inside them. */
 export function findCandidates(text: string, span: Span): Scan {
@@ -161,10 +161,10 @@ function isPlausible(text: string, found: Candidate, read: Read, span: Span): bo
   const { value } = found;
   if (isList(value)) {
     if (value.some((item) => isJsonObject(item) && Object.keys(item).length > 0)) return true;
-    return (
-      (startsMessage(text, found.from, span) || endsMessage(text, found.to, span)) &&
-      (found.strict || read.bareWords < 2)
-    );
+    const starts = startsMessage(text, found.from, span);
+    const ends = endsMessage(text, found.to, span);
+    if (starts && ends) return found.strict || value.length > 1 || read.bareWords === 0;
+    return (starts || ends) && (found.strict || read.bareWords < 2);
   }
   return found.strict || read.pairs > 0;
 }
@@ -172,11 +172,11 @@ function isPlausible(text: string, found: Candidate, read: Read, span: Span): bo
 function startsMessage(text: string, from: number, span: Span): boolean {
   let i = from - 1;
   while (i >= span.from && isSpace(text.charCodeAt(i))) i -= 1;
-  return i < span.from;
+  return i < span.from || /(?:^|\n)[ \t]*```\w*$/.test(text.slice(Math.max(0, i - 40), i + 1));
 }
 
 function endsMessage(text: string, to: number, span: Span): boolean {
   let i = to;
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
-  return i >= span.to;
+  return i >= span.to || text.startsWith('```', i);
 }

@@ -1,7 +1,8 @@
 import { argumentKey, callsOf, makeCall } from './calls-of.ts';
 import { isList } from './depth.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
-import type { PlanStep, ToolCallRequest } from './reply.ts';
+import { hoistName } from './hoist-name.ts';
+import type { PlanStep, Repair, ToolCallRequest } from './reply.ts';
 import { readPlan } from './plan.ts';
 import { isRegistered, type ToolNames } from './tool-names.ts';
 
@@ -15,6 +16,8 @@ export interface Envelope {
   readonly calls: readonly ToolCallRequest[];
   readonly plan?: readonly PlanStep[];
   readonly planError?: string;
+  /** What had to be moved to read it. */
+  readonly repairs?: readonly Repair[];
 }
 
 const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
@@ -23,6 +26,11 @@ const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
 export function readEnvelope(value: Json, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
   if (isList(value)) return readList(value, tools, complete);
   if (!isJsonObject(value)) return undefined;
+  const hoisted = hoistName(value);
+  if (hoisted !== undefined) {
+    const read = readEnvelope(hoisted.value, tools, complete);
+    if (read !== undefined && read.calls.length > 0) return { ...read, repairs: [hoisted.repair] };
+  }
   const calls = readCalls(value, tools, complete);
   const isEnvelope =
     typeof value['thought'] === 'string' || hasText(value['tool']) || 'answer' in value || 'plan' in value;

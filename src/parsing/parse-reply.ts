@@ -9,6 +9,7 @@ import { type Limits, resolveLimits } from './limits.ts';
 import { maskReply } from './masks.ts';
 import { parsePrefix } from './prefix.ts';
 import { chooseCandidate } from './rank.ts';
+import { firstVisible } from './read-values.ts';
 import { readDialect } from './read-dialect.ts';
 import type { Repair, Reply, Strategy } from './reply.ts';
 import { parseStrict } from './strict-json.ts';
@@ -109,11 +110,6 @@ function readWhole(source: Source): Reply | undefined {
     repairs: inner === undefined ? repairs : [...repairs, decoded],
     thinking,
   });
-}
-
-function firstVisible(text: string): number {
-  const found = text.search(/[^\s\u200b\u2060\ufeff]/);
-  return found < 0 ? text.length : found;
 }
 
 /** Tool calls in a format of the model's own. */
@@ -239,8 +235,9 @@ interface Provenance {
   readonly thinking: string;
 }
 
-function fromEnvelope(envelope: Envelope, { strategy, complete, repairs, thinking }: Provenance): Reply {
-  const { form, ...said } = envelope;
+function fromEnvelope(envelope: Envelope, { strategy, complete, repairs: given, thinking }: Provenance): Reply {
+  const { form, repairs: moved = [], ...said } = envelope;
+  const repairs = [...given, ...moved];
   const bold = repairs.reduce((sum, repair) => sum + repair.cost, 0) >= 4;
   return {
     ...said,

@@ -22,6 +22,7 @@ function quotedKeyBegins(c: Cursor, index: number, open: number, whole: boolean)
   const closers = quoteClosers(open);
   const limit = Math.min(c.end, index + 1 + LONGEST_KEY);
   let plain = true;
+  let structured = false;
   let i = index + 1;
   for (; i < limit; i += 1) {
     const code = c.at(i);
@@ -32,8 +33,9 @@ function quotedKeyBegins(c: Cursor, index: number, open: number, whole: boolean)
     }
     if (closers.includes(c.text.charAt(i))) break;
     if (!isWordCode(code) && code !== CODE.minus && code !== CODE.dot) plain = false;
+    if (isComma(code) || code === CODE.closeBrace || code === CODE.closeBracket) structured = true;
   }
-  if (i >= c.end) return !whole;
+  if (i >= c.end) return !whole && !structured;
   if (i >= limit) return false;
   const after = c.skipSpace(i + 1);
   const next = c.at(after);
@@ -56,13 +58,19 @@ export function endsInColon(c: Cursor, from: number, to: number): boolean {
 function bareKeyBegins(c: Cursor, index: number): boolean {
   const limit = Math.min(c.end, index + LONGEST_KEY);
   let i = index;
-  while (i < limit && (isWordCode(c.at(i)) || c.at(i) === CODE.minus)) i += 1;
+  while (i < limit && (isWordCode(c.at(i)) || c.at(i) === CODE.minus || isEscapedUnderscore(c, i))) i += 1;
   if (i === index) return false;
   if (c.at(i) === CODE.doubleQuote) i += 1;
   const after = c.skipSpace(i);
   const next = c.at(after);
   if (next === CODE.equals) return true;
-  return isColon(next) && c.at(after + 1) !== CODE.slash;
+  if (isColon(next)) return c.at(after + 1) !== CODE.slash;
+  return after > i && quotedKeyWithColon(c, after);
+}
+
+/** Markdown writes `a_b` as `a\\_b`. */
+function isEscapedUnderscore(c: Cursor, index: number): boolean {
+  return c.at(index) === CODE.backslash && c.at(index + 1) === CODE.underscore;
 }
 
 /** True where a value of a list plausibly begins at `index`. */

@@ -35,10 +35,16 @@ function bareEnd(c: Cursor, role: Role, nested: boolean): number {
     else if (depth > 0) continue;
     else if (closes(code) || code === CODE.newline || isMarkup(c, i)) return i;
     else if (isComma(code) && commaEnds(c, i, keyed)) return i;
-    else if (code === CODE.slash && i > c.pos && isSpace(c.at(i - 1)) && c.skipSpace(i) > i) return i;
+    else if (code === CODE.slash && i > c.pos && startsComment(c, i)) return i;
     else if (isQuote(code) && quoteEnds(c, i, code)) return i;
   }
   return depth > 0 && c.secondLooks > 0 ? -1 : i;
+}
+
+/** `/*` always begins a comment; `//` only after white space, because addresses hold it too. */
+function startsComment(c: Cursor, index: number): boolean {
+  const next = c.at(index + 1);
+  return next === CODE.star || (next === CODE.slash && isSpace(c.at(index - 1)));
 }
 
 function opens(code: number): boolean {
@@ -88,7 +94,7 @@ function readBare(c: Cursor, text: string, at: number): Json {
 }
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const LOOSE_NUMBER = /^[+-]?(?:(?:0|[1-9]\d*)\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const LOOSE_NUMBER = /^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const CUT_NUMBER = /^(-?(?:0|[1-9]\d*)(?:\.\d+)?)(?:\.|\.?\d*[eE][+-]?)$/;
 const JSON_LITERALS = new Set(['true', 'false', 'null']);
 const LITERALS = new Map<string, Json>(

@@ -13,7 +13,7 @@ export function parseValue(c: Cursor, role: Role): Json {
   const code = c.at(c.pos);
   if (code === CODE.openBrace) return parseObject(c);
   if (code === CODE.openBracket) return parseList(c, 'list');
-  if (code === CODE.openParen) return parseList(c, 'tuple');
+  if (code === CODE.openParen && holdsItems(c, c.pos)) return parseList(c, 'tuple');
   if (isQuote(code)) return parseConcatenation(c, role);
   if (code === -1) {
     c.cut();
@@ -23,7 +23,7 @@ export function parseValue(c: Cursor, role: Role): Json {
     c.repair('missing-value', 'a value is missing; null stands in its place', 2);
     return null;
   }
-  if (isQuote(c.at(c.pos + 1)) && PREFIXES.test(c.text.charAt(c.pos))) {
+  if (isQuote(c.at(c.pos + 1)) && PREFIXES.test(c.text.charAt(c.pos)) && !isCloser(c.at(c.pos + 2))) {
     c.repair('string-prefix', 'the prefix of a string was left out', 0);
     c.pos += 1;
     return parseConcatenation(c, role);
@@ -33,6 +33,19 @@ export function parseValue(c: Cursor, role: Role): Json {
 
 /** Python's marks before a string: `f'…'`, `r"…"`. */
 const PREFIXES = /[bfruBFRU]/;
+
+/** `(1, 2)` is a list, `(a + b) / 2` is text: the first item must be followed by a comma or the closing bracket. */
+function holdsItems(c: Cursor, index: number): boolean {
+  let i = index;
+  while (c.at(i) === CODE.openParen && i - index < c.maxDepth) i = c.skipSpace(i + 1);
+  const code = c.at(i);
+  if (!isWordCode(code) && code !== CODE.minus && code !== CODE.plus) return true;
+  const limit = i + 64;
+  while (i < limit && (isWordCode(c.at(i)) || c.at(i) === CODE.dot || c.at(i) === CODE.minus || c.at(i) === CODE.plus))
+    i += 1;
+  const next = c.at(c.skipSpace(i));
+  return next === -1 || isComma(next) || next === CODE.closeParen;
+}
 
 function isCloser(code: number): boolean {
   return code === CODE.closeBrace || code === CODE.closeBracket || code === CODE.closeParen;

@@ -1,4 +1,4 @@
-import { CODE, isColon, isComma, isDigit, isQuote, isSpace, quoteClosers } from './characters.ts';
+import { CODE, isColon, isComma, isDigit, isQuote, isSpace, isWordCode, quoteClosers } from './characters.ts';
 import type { Cursor } from './cursor.ts';
 import { closersFit, endsInColon, followsComma, isMarkup, itemBegins, keyBegins } from './look-ahead.ts';
 
@@ -31,7 +31,12 @@ export function findStringEnd(c: Cursor, start: number, open: number, role: Role
       }
       continue;
     }
-    if (!isCloser(closers, code)) continue;
+    if (!isCloser(closers, code)) {
+      if (role === 'key' && isQuote(code) && closesAnotherWay(c, start, i)) {
+        return { contentEnd: i, next: i + 1, closed: 'quote', inner };
+      }
+      continue;
+    }
     const verdict = judge(c, i + 1, role, start);
     if (verdict === 'colon' && lastQuote >= 0 && separates(c, lastQuote, start) && c.secondLooks > 0) {
       return endBefore(c, start, lastQuote, inner);
@@ -45,6 +50,13 @@ export function findStringEnd(c: Cursor, start: number, open: number, role: Role
     if (role !== 'key' && i > start && isComma(c.at(i - 1))) commaQuote = i;
   }
   return withoutQuote(c, start, inner);
+}
+
+/** `"name':`: a key that is one word may be closed by another quote than the one that opened it. */
+function closesAnotherWay(c: Cursor, start: number, quote: number): boolean {
+  if (quote === start || !isColon(c.at(c.skipSpace(quote + 1))) || quote - start > 80) return false;
+  for (let i = start; i < quote; i += 1) if (!isWordCode(c.at(i))) return false;
+  return true;
 }
 
 function isCloser(closers: string, code: number): boolean {
@@ -78,7 +90,8 @@ function judgeKey(c: Cursor, i: number, code: number, start: number, quote: numb
 
 function judgeMember(c: Cursor, i: number, code: number, after: number): Verdict {
   if (isComma(code)) return verdict(followsComma(c, i + 1, true));
-  if (code === CODE.closeBrace || code === CODE.closeParen) return verdict(closersFit(c, i));
+  if (code === CODE.closeBrace) return verdict(closersFit(c, i));
+  if (code === CODE.closeParen) return verdict(inRoundBrackets(c) && closersFit(c, i));
   if (code === CODE.closeBracket) return verdict(c.frames.includes('list') && closersFit(c, i));
   if (isColon(code)) return 'colon';
   if (code === CODE.plus) return verdict(isQuote(c.at(c.skipSpace(i + 1))));
@@ -114,6 +127,10 @@ function shortItem(c: Cursor, index: number, open: number): boolean {
   return false;
 }
 
+function inRoundBrackets(c: Cursor): boolean {
+  return c.frames.includes('call') || c.frames.includes('tuple');
+}
+
 function verdict(ends: boolean): Verdict {
   return ends ? 'end' : 'inner';
 }
@@ -147,7 +164,10 @@ function withoutQuote(c: Cursor, start: number, inner: number): StringEnd {
     else if (!isSpace(code)) break;
     i -= 1;
   }
-  if (depth === 0 && c.frames.length > 0) return { contentEnd: i, next: i, closed: 'missing', inner };
+  if (depth === 0 && c.frames.length > 0) {
+    while (i > start && isSpace(c.at(i - 1))) i -= 1;
+    return { contentEnd: i, next: i, closed: 'missing', inner };
+  }
   return { contentEnd: c.end, next: c.end, closed: 'cut', inner };
 }
 
