@@ -32,8 +32,7 @@ export function readEnvelope(value: Json, tools: ToolNames | undefined, complete
     if (read !== undefined && read.calls.length > 0) return { ...read, repairs: [hoisted.repair] };
   }
   const calls = readCalls(value, tools, complete);
-  const isEnvelope =
-    typeof value['thought'] === 'string' || hasText(value['tool']) || 'answer' in value || 'plan' in value;
+  const isEnvelope = hasEnvelopeKey(value);
   if (!isEnvelope && calls.length === 0) return undefined;
   const answer = readAnswer(value['answer']);
   const { plan, planError } = readPlan(value['plan'], complete);
@@ -46,6 +45,13 @@ export function readEnvelope(value: Json, tools: ToolNames | undefined, complete
     ...(plan === undefined ? {} : { plan }),
     ...(planError === undefined ? {} : { planError }),
   };
+}
+
+/** `plan` is a common word: in an object of other keys it counts only when it looks like one. */
+function hasEnvelopeKey(value: JsonObject): boolean {
+  if (typeof value['thought'] === 'string' || hasText(value['tool']) || 'answer' in value) return true;
+  if (!('plan' in value)) return false;
+  return 'goal' in value || typeof value['plan'] === 'object' || Object.keys(value).length === 1;
 }
 
 /** A list is a reply when every item of it is one and none is an answer or a plan. */

@@ -22,6 +22,8 @@ export class Cursor {
   cost = 0;
   /** False once the text ended where more had to come. */
   complete = true;
+  /** True when the text ended inside a value, and not merely before the outermost closing brace. */
+  cutInside = false;
   /** True once the text is nested too deep to be read. */
   refused = false;
   /** Members that were written as one: a key, a separator and a value. */
@@ -66,6 +68,7 @@ export class Cursor {
   /** Marks the value as cut off: the text ended inside it. */
   cut(): void {
     this.complete = false;
+    this.cutInside = true;
   }
 
   /** The first index from `index` on that is neither white space nor inside a comment. */

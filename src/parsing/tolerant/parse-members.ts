@@ -20,7 +20,9 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
     c.skip();
     const code = c.at(c.pos);
     if (code === -1) {
+      const inside = c.cutInside || c.frames.length > 1;
       c.cut();
+      c.cutInside = inside;
       break;
     }
     if (code === CODE.closeBrace) {
