@@ -104,6 +104,7 @@ function endsTurn(text: string, index: number): boolean {
 interface Read {
   readonly candidate: Candidate | undefined;
   readonly pairs: number;
+  readonly quoted: number;
   readonly bareWords: number;
   readonly steps: number;
   readonly end: number;
@@ -120,15 +121,16 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
     return {
       candidate: { value, from, to, fenced: span.fenced, strict: true, complete, repairs: [], cost: 0 },
       pairs: 1,
+      quoted: 1,
       bareWords: 0,
       steps,
       end: to,
     };
   }
   const read = parseTolerant(text, { from, to: span.to, maxDepth: span.maxDepth });
-  const { value, end, complete, repairs, cost, pairs, bareWords, refused } = read;
+  const { value, end, complete, repairs, cost, pairs, quoted, bareWords, refused } = read;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
-  return { candidate: refused ? undefined : candidate, pairs, bareWords, steps: steps + read.steps, end };
+  return { candidate: refused ? undefined : candidate, pairs, quoted, bareWords, steps: steps + read.steps, end };
 }
 
 /** The value is escaped once too often: it is read from the text without that, and its place mapped back. */
@@ -164,9 +166,14 @@ function isPlausible(text: string, found: Candidate, read: Read, span: Span): bo
     const starts = startsMessage(text, found.from, span);
     const ends = endsMessage(text, found.to, span);
     if (starts && ends) return found.strict || value.length > 1 || read.bareWords === 0;
-    return (starts || ends) && (found.strict || read.bareWords < 2);
+    const texts = found.strict ? value.some((item) => typeof item === 'string' || isList(item)) : read.quoted > 0;
+    return (starts || ends) && texts && read.bareWords === 0;
   }
-  return found.strict || read.pairs > 0;
+  if (found.strict) return true;
+  if (read.pairs === 0) return false;
+  if (read.quoted > 0 || read.bareWords === 0) return true;
+  const atEdge = startsMessage(text, found.from, span) || endsMessage(text, found.to, span);
+  return atEdge && found.repairs.every(({ kind }) => kind !== 'semicolon' && kind !== 'missing-colon');
 }
 
 function startsMessage(text: string, from: number, span: Span): boolean {

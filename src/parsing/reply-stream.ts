@@ -60,8 +60,8 @@ class Follower {
         if (at < chunk.length && this.text.phase !== 'calls') {
           this.lexer = new EnvelopeLexer();
           this.envelope = new PartialEnvelope(this.lexer);
+          this.object.push('{');
         }
-        this.object.push('{');
         i = at + 1;
       } else {
         const from = i;

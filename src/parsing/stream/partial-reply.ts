@@ -74,7 +74,7 @@ export class PartialEnvelope {
   private plan(): readonly PlanStep[] | undefined {
     const member = this.lexer.members.get('plan');
     if (member?.kind !== 'json') return undefined;
-    return this.remember('plan', () => {
+    return this.remember(`plan ${String(this.lexer.state === 'closed')}`, () => {
       const { plan } = readPlan(sourceOf(member)?.value, this.lexer.state === 'closed');
       return { calls: [], ...(plan === undefined ? {} : { plan }) };
     }).plan;

@@ -33,12 +33,15 @@ function literalBackslash(raw: string, at: number): Decoded {
   return { text: '\\', length: raw.charCodeAt(at + 1) === CODE.backslash ? 2 : 1 };
 }
 
-const DRIVE_PATH = /^[A-Za-z]:\\(?!\\)/;
+const DRIVE_PATH = /^[A-Za-z]:\\(?![\\"'`])/;
+/** A backslash that begins no escape of JSON. Without one, the text is taken as JSON writes it. */
+const NO_ESCAPE = /\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/;
 
 function drivePathEnd(raw: string): number {
   if (!DRIVE_PATH.test(raw)) return 0;
   const stop = raw.search(/[\n"<>|*?,;]/);
-  return stop < 0 ? raw.length : stop;
+  const end = stop < 0 ? raw.length : stop;
+  return NO_ESCAPE.test(raw.slice(0, end)) ? end : 0;
 }
 
 function escapeAt(c: Cursor, raw: string, at: number, from: number): Decoded {

@@ -32,6 +32,10 @@ function quotedKeyBegins(c: Cursor, index: number, open: number, whole: boolean)
       continue;
     }
     if (closers.includes(c.text.charAt(i))) break;
+    if (plain && i > index + 1) {
+      if (isQuote(code) && isColon(c.at(c.skipSpace(i + 1)))) return !whole;
+      if (isColon(code) && !whole && unquotedValueBegins(c, c.skipSpace(i + 1))) return true;
+    }
     if (!isWordCode(code) && code !== CODE.minus && code !== CODE.dot) plain = false;
     if (isComma(code) || code === CODE.closeBrace || code === CODE.closeBracket) structured = true;
   }
@@ -42,8 +46,18 @@ function quotedKeyBegins(c: Cursor, index: number, open: number, whole: boolean)
   if (isColon(next) || (next === CODE.equals && !whole)) return true;
   if (whole) return false;
   if (next === -1) return true;
-  if (plain && i > index + 1) return isQuote(next) || next === CODE.openBrace || next === CODE.openBracket;
+  if (plain && i > index + 1) return isQuote(next) || unquotedValueBegins(c, after);
   return endsInColon(c, index + 1, i);
+}
+
+const SCALAR = /^(?:-?\d[\d.eE+-]*|true|false|null|True|False|None)\s*(?:[,}\]\n]|$)/;
+
+/** A list, an object, or a number or literal with a separator behind it. */
+export function unquotedValueBegins(c: Cursor, index: number): boolean {
+  const code = c.at(index);
+  if (code === CODE.openBrace || code === CODE.openBracket) return true;
+  c.steps += 30;
+  return SCALAR.test(c.text.slice(index, Math.min(c.end, index + 30)));
 }
 
 /** `"key: "value"`: the text up to the next quote is a name and a colon, so the key's own quote is missing. */
@@ -87,6 +101,7 @@ export function itemBegins(c: Cursor, index: number): boolean {
     return true;
   }
   if (code === CODE.dot) return c.at(index + 1) === CODE.dot || isDigit(c.at(index + 1));
+  if (isWordCode(code) && isQuote(c.at(index + 1))) return true;
   return bareItemBegins(c, index);
 }
 
@@ -118,9 +133,10 @@ export function closersFit(c: Cursor, index: number): boolean {
   const next = c.at(i);
   if (next === -1) return true;
   const frame = c.frames[depth - 1];
-  if (isComma(next)) return followsComma(c, i + 1, frame === 'object' || frame === 'call');
+  if (isComma(next) || next === CODE.semicolon) return followsComma(c, i + 1, frame === 'object' || frame === 'call');
   if (isQuote(next)) return frame === 'object' ? keyBegins(c, i) : true;
   if (next === CODE.openBrace || next === CODE.openBracket) return frame === 'list';
+  if (frame === 'list' && c.hasNewline(index, i) && itemBegins(c, i)) return true;
   return isMarkup(c, i) || (frame === 'object' && keyBegins(c, i));
 }
 

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import { CODE, isColon, isComma, isDigit, isQuote, isWordCode } from './characters.ts';
 import type { Cursor, Frame } from './cursor.ts';
-import { isMarkup, quotedKeyWithColon } from './look-ahead.ts';
+import { closersFit, isMarkup, quotedKeyWithColon } from './look-ahead.ts';
 import { parseBare } from './parse-bare.ts';
 import { parseMembers } from './parse-members.ts';
 import { parseString } from './parse-string.ts';
@@ -23,12 +23,28 @@ export function parseValue(c: Cursor, role: Role): Json {
     c.repair('missing-value', 'a value is missing; null stands in its place', 2);
     return null;
   }
-  if (isQuote(c.at(c.pos + 1)) && PREFIXES.test(c.text.charAt(c.pos)) && !isCloser(c.at(c.pos + 2))) {
+  if (isQuote(c.at(c.pos + 1)) && PREFIXES.test(c.text.charAt(c.pos)) && !endsThere(c, c.pos + 2)) {
     c.repair('string-prefix', 'the prefix of a string was left out', 0);
     c.pos += 1;
     return parseConcatenation(c, role);
   }
   return parseWrapped(c, role) ?? parseBare(c, role);
+}
+
+/** `b"]`: the quote is a stray one that closes, not one that opens. */
+function endsThere(c: Cursor, index: number): boolean {
+  const code = c.at(index);
+  if (quoteOnLine(c, index, c.text.charAt(index - 1))) return false;
+  if (code === CODE.closeBracket) return c.frames.includes('list') && closersFit(c, index);
+  if (code === CODE.closeBrace) return c.frames.includes('object') && closersFit(c, index);
+  return false;
+}
+
+function quoteOnLine(c: Cursor, index: number, quote: string): boolean {
+  const line = c.text.slice(index, Math.min(c.end, index + 200));
+  c.steps += line.length;
+  const newline = line.indexOf('\n');
+  return (newline < 0 ? line : line.slice(0, newline)).includes(quote);
 }
 
 /** Python's marks before a string: `f'…'`, `r"…"`. */
@@ -121,7 +137,8 @@ function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
       break;
     }
     if (isComma(code) || code === CODE.semicolon) {
-      if (separated && !nextCloses(c, close)) c.repair('extra-comma', 'a comma too many was left out', 0);
+      if (code === CODE.semicolon) c.repair('semicolon', 'a semicolon was read as a comma', 0);
+      else if (separated && !nextCloses(c, close)) c.repair('extra-comma', 'a comma too many was left out', 0);
       separated = true;
       commas += 1;
       c.pos += 1;
