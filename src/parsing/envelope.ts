@@ -26,7 +26,7 @@ const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
 export function readEnvelope(value: Json, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
   if (isList(value)) return readList(value, tools, complete);
   if (!isJsonObject(value)) return undefined;
-  const hoisted = hoistName(value);
+  const hoisted = typeof value['tool'] === 'string' ? undefined : hoistName(value);
   if (hoisted !== undefined) {
     const read = readEnvelope(hoisted.value, tools, complete);
     if (read !== undefined && read.calls.length > 0) return { ...read, repairs: [hoisted.repair] };

@@ -5,7 +5,8 @@ import type { Cursor } from './cursor.ts';
 export function decodeString(c: Cursor, from: number, to: number): string {
   const raw = c.text.slice(from, to);
   c.steps += to - from;
-  if (raw.includes('\n')) c.repair('raw-newline', 'a line break inside a string was kept', 0, from);
+  if (CONTROL.test(raw))
+    c.repair('control-character', 'a line break or tab inside a string was kept as it stands', 0, from);
   const first = raw.indexOf('\\');
   if (first < 0) return raw;
   const pathEnd = drivePathEnd(raw);
@@ -22,6 +23,9 @@ export function decodeString(c: Cursor, from: number, to: number): string {
   }
   return out;
 }
+
+// oxlint-disable-next-line no-control-regex -- control characters are what this looks for
+const CONTROL = /[\u0000-\u001f]/;
 
 interface Decoded {
   readonly text: string;
