@@ -26,12 +26,18 @@ export function failureOf(refusal: Refusal, context: RequestContext): ModelError
   const status = statusOf(refusal, error);
   const code = codeOf(status, error);
   const text = describe(code, error, context);
+  const location = status >= 300 && status < 400 ? (refusal.headers?.get('location') ?? '') : '';
+  const elsewhere = location === '' ? '' : ` It points to ${location}: if that is right, make it the base URL.`;
   const said = error.message === '' ? '' : ` The server said: ${withoutKey(error.message, context.endpoint)}`;
-  return new ModelError(code, `${text} (HTTP ${String(status)} from ${placeOf(context.endpoint)}).${said}`, {
-    status,
-    retryAfterMs: readRetryAfter(refusal.headers, Date.now()),
-    ...(code === 'malformed-tool-call' ? { data: { text: error.failedGeneration ?? error.message } } : {}),
-  });
+  return new ModelError(
+    code,
+    `${text} (HTTP ${String(status)} from ${placeOf(context.endpoint)}).${elsewhere}${said}`,
+    {
+      status,
+      retryAfterMs: readRetryAfter(refusal.headers, Date.now()),
+      ...(code === 'malformed-tool-call' ? { data: { text: error.failedGeneration ?? error.message } } : {}),
+    },
+  );
 }
 
 /** The status that counts: an error that came with HTTP 200 may carry its own. */

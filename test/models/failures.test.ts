@@ -72,6 +72,12 @@ test('a key that is not accepted is never printed, even when the server prints i
   expect(failure.message).not.toContain('sk-very-secret');
 });
 
+test('a redirect is told, not followed', async () => {
+  const headers = { location: 'https://elsewhere.test/v1/chat/completions' };
+  const { model } = await serve([refusing(308, { message: 'moved' }, headers)]);
+  expect((await askInVain(model)).message).toContain('points to https://elsewhere.test/v1');
+});
+
 test('an address with a password in it is shown without', async () => {
   const { server } = await serve([refusing(500, { message: 'no' })]);
   const baseURL = `http://ann:pa55@127.0.0.1:${String(server.port)}/v1`;

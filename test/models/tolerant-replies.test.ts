@@ -57,6 +57,23 @@ function chopped(bytes: Uint8Array, size: number): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 }
 
+test('a payload over several data lines is put together', async () => {
+  const lines = JSON.stringify(delta({ content: 'spread out' }, 'stop'), null, 1).split('\n');
+  const body = lines.map((line) => `data: ${line}\n`).join('');
+  const model = await serve({ status: 200, body: `${body}\ndata: [DONE]\n\n` });
+  expect((await ask(model, streamed)).content).toBe('spread out');
+});
+
+test('megabytes without an end of line, or of lines without sense, cost no noticeable time', async () => {
+  const unended = `data: {"choices":[{"delta":{"content":"${'x'.repeat(4_000_000)}"},"finish_reason":"stop"}]}\n\n`;
+  const senseless = 'data: {\n'.repeat(300_000);
+  const model = await serve({ status: 200, body: unended }, { status: 200, body: senseless });
+  const begun = performance.now();
+  expect((await ask(model, streamed)).content).toHaveLength(4_000_000);
+  expect((await askInVain(model, streamed)).code).toBe('bad-response');
+  expect(performance.now() - begun).toBeLessThan(2000);
+});
+
 test.each([
   [
     'without index',

@@ -38,6 +38,11 @@ export interface PracticeCall {
   readonly args: JsonObject;
 }
 
+/** The path that a call was made with. */
+export function pathOf({ args }: Finished): string {
+  return typeof args['path'] === 'string' ? args['path'] : '';
+}
+
 /** What the practice model says next. */
 export type Decision =
   | { readonly kind: 'answer'; readonly text: string }

@@ -3,6 +3,7 @@ import { counted, phraseResult } from '../phrase.ts';
 import {
   findTool,
   finishedCalls,
+  pathOf,
   type Decision,
   type Finished,
   type PracticeTool,
@@ -68,8 +69,9 @@ function searchFor(
   return found === undefined || file.tried.length > 1 ? giveUp : readAt(tool, found.trim());
 }
 
-function tell(name: string, { result, args }: Finished, question: string): string {
-  const path = String(args['path']);
+function tell(name: string, read: Finished, question: string): string {
+  const { result } = read;
+  const path = pathOf(read);
   const lines = result.text.replace(/\n$/, '').split('\n');
   if (result.text === '') return `${name} (${path}) is empty.`;
   const asked = FIRST_LINES.exec(question);
