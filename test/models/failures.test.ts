@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain, weather } from './ask.ts';
@@ -209,4 +210,26 @@ test.each([
   const failing = askInVain(model, { io: { signal: controller.signal } });
   controller.abort();
   expect((await failing).code).toBe('aborted');
+});
+
+test('the first reply of a local preset may take ten minutes, while its model is loaded; later ones two', async () => {
+  const answers = [Response.json({ choices: [{ message: { content: 'awake' } }] })];
+  const fetch = () => {
+    const answer = answers.pop();
+    return answer === undefined ? new Promise<Response>(() => undefined) : Promise.resolve(answer);
+  };
+  const awake = chatModel({ preset: 'ollama', model: 'm', fetch });
+  await ask(awake);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const patience = async (model: Model) => {
+    const begun = performance.now();
+    const failing = askInVain(model).then(() => Math.round((performance.now() - begun) / 1000));
+    await vi.advanceTimersByTimeAsync(700_000);
+    return failing;
+  };
+  expect(await patience(chatModel({ preset: 'ollama', model: 'm', fetch }))).toBe(600);
+  expect(await patience(awake)).toBe(120);
+  expect(await patience(chatModel({ preset: 'ollama', model: 'm', fetch, responseMs: 5000 }))).toBe(5);
+  expect(await patience(chatModel({ baseURL: 'http://model.test/v1', model: 'm', fetch }))).toBe(120);
 });
