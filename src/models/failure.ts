@@ -20,6 +20,8 @@ const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error
 const NOT_FOUND_CODES = ['model_not_found', 'not_found_error'];
 const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error', 'insufficient_quota'];
 
+const HUNG_UP = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+
 /** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a text that says what to do. */
 export function failureOf(refusal: Refusal, context: RequestContext): ModelError {
   const error = readServerError(refusal.body);
@@ -105,6 +107,10 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
     return new ModelError('timeout', text, { cause, data: { phase: 'connect' } });
   }
   const reason = code === undefined ? '' : ` (${code})`;
+  if (code !== undefined && HUNG_UP.includes(code)) {
+    const text = `${placeOf(endpoint)} hung up before it answered${reason}: see its log.`;
+    return new ModelError('connect-failed', text, { cause, data: { cause: code } });
+  }
   const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;
   const text = `Cannot reach ${placeOf(endpoint)}${reason}: ${start}, or set another baseURL.`;
   return new ModelError('connect-failed', text, { cause, ...(code === undefined ? {} : { data: { cause: code } }) });

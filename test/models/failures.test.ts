@@ -112,7 +112,9 @@ test('a server that is not there is named, with what to do', async () => {
 
 test('a server that hangs up without a word is a failed connection', async () => {
   const { model } = await serve([{ closeSocket: true }]);
-  expect((await askInVain(model)).code).toBe('connect-failed');
+  const failure = await askInVain(model);
+  expect(failure.code).toBe('connect-failed');
+  expect(failure.message).toContain('hung up before it answered');
 });
 
 test.each([

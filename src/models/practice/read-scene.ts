@@ -46,9 +46,12 @@ function questionAt(messages: readonly JsonObject[]): number {
   let question = -1;
   let isOpen = false;
   messages.forEach((message, at) => {
-    if (message['role'] === 'assistant') isOpen = !isFinal(message);
-    else if (message['role'] === 'tool') isOpen = true;
-    else if (message['role'] === 'user' && !isOpen && !RESULT.test(contentOf(message))) {
+    if (message['role'] === 'assistant') {
+      const isFirst = messages.slice(question + 1, at).every((other) => other['role'] !== 'assistant');
+      isOpen = !isFinal(message) || (isFirst && contentOf(messages[question]).includes('practice:truncated'));
+    }
+    if (message['role'] === 'tool') isOpen = true;
+    if (message['role'] === 'user' && !isOpen && !RESULT.test(contentOf(message))) {
       // Notes that follow a question directly belong to it.
       if (question === -1 || messages.slice(question, at).some((other) => other['role'] === 'assistant')) question = at;
     }
