@@ -21,7 +21,9 @@ type Turn = () => Promise<unknown>;
 const contestants: Readonly<Record<string, (job: Job) => Promise<Turn>>> = {
   'node:http by hand': ({ baseURL, messages, stream }) => {
     const agent = new Agent({ keepAlive: true });
-    return Promise.resolve(() => postByHand(`${baseURL}/chat/completions`, JSON.stringify({ model: 'm', messages, stream }), agent));
+    return Promise.resolve(() =>
+      postByHand(`${baseURL}/chat/completions`, JSON.stringify({ model: 'm', messages, stream }), agent),
+    );
   },
   'openai as it comes': async ({ baseURL, messages, stream }) => {
     const { OpenAI } = await import('openai');
@@ -54,7 +56,9 @@ function postByHand(url: string, body: string, agent: Agent): Promise<unknown> {
       response.setEncoding('utf8');
       response.on('data', (piece: string) => (text += piece));
       response.on('end', () => {
-        const payloads = text.startsWith('data:') ? text.split('\n').filter((line) => line.startsWith('data: {')) : [`data: ${text}`];
+        const payloads = text.startsWith('data:')
+          ? text.split('\n').filter((line) => line.startsWith('data: {'))
+          : [`data: ${text}`];
         resolve(payloads.map((line): unknown => JSON.parse(line.slice(6))));
       });
     });
@@ -70,7 +74,11 @@ function serve(): void {
   const whole = JSON.stringify({ id: 'c', choices: [{ index: 0, message, finish_reason: 'tool_calls' }], usage });
   const chunk = (content: string, finish_reason: string | null) =>
     `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content }, finish_reason }] })}\n\n`;
-  const events = [...Array.from({ length: STREAMED_TOKENS }, () => chunk('token ', null)), chunk('', 'stop'), 'data: [DONE]\n\n'];
+  const events = [
+    ...Array.from({ length: STREAMED_TOKENS }, () => chunk('token ', null)),
+    chunk('', 'stop'),
+    'data: [DONE]\n\n',
+  ];
   const server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (piece: string) => (text += piece));
@@ -119,7 +127,9 @@ async function compare(): Promise<void> {
 }
 
 function run(args: readonly string[]): { firstMs: number; turnMs: number } {
-  const figures: { firstMs: number; turnMs: number } = JSON.parse(execFileSync(process.execPath, [self, ...args], { encoding: 'utf8' }));
+  const figures: { firstMs: number; turnMs: number } = JSON.parse(
+    execFileSync(process.execPath, [self, ...args], { encoding: 'utf8' }),
+  );
   return figures;
 }
 
