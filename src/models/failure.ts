@@ -37,7 +37,7 @@ export function failureOf(refusal: Refusal, context: RequestContext): ModelError
     {
       status,
       retryAfterMs: readRetryAfter(refusal.headers, Date.now()),
-      ...(code === 'malformed-tool-call' ? { data: { text: error.failedGeneration ?? error.message } } : {}),
+      ...(code === 'malformed-tool-call' ? { data: { text: malformedText(error), message: error.message } } : {}),
     },
   );
 }
@@ -66,6 +66,12 @@ export function codeOf(status: number, error: ServerError): ModelErrorCode {
  */
 function couldNotParseToolCall(status: number, { message, code }: ServerError): boolean {
   return status === 500 && code === undefined && /pars(?:e|ing) (?:the )?tool call|parse input at pos/i.test(message);
+}
+
+/** What the model wrote, where the server quotes it; never the server's own words, which would pass for a reply. */
+function malformedText({ failedGeneration, message }: ServerError): string {
+  const quoted = /raw='(.*)', err=/s.exec(message) ?? /parse input at pos \d+: (.*)$/s.exec(message);
+  return failedGeneration ?? quoted?.[1] ?? '';
 }
 
 function describe(code: ModelErrorCode, error: ServerError, context: RequestContext): string {

@@ -65,6 +65,11 @@ test('an unknown model is answered with the models that the server has', async (
   expect((await askInVain(model)).message).toMatch(/no model 'm'; it offers qwen3, llama3/);
 });
 
+test('a key that is refused when the models are listed is told as such', async () => {
+  const { server } = await serve([], { pages: { '/v1/models': 401 } });
+  expect((await askInVain(chatModel({ baseURL: server.baseURL }))).code).toBe('auth');
+});
+
 test('a key that is not accepted is never printed, even when the server prints it', async () => {
   const server = await startModelServer([refusing(401, { message: 'bad key sk-very-secret' })]);
   onTestFinished(() => server.close());
@@ -118,13 +123,13 @@ test('a server that hangs up without a word is a failed connection', async () =>
 });
 
 test.each([
-  'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101]',
-  'Failed to parse input at pos 12: <tool_call>{"name"',
-  'error parsing tool call: raw=\'{"city": "Aus\', err=unexpected end of JSON input',
-])('a server that could not read the model’s tool call tells a malformed call: %s', async (message) => {
+  ['Failed to parse tool call arguments as JSON: [json.exception.parse_error.101]', ''],
+  ['Failed to parse input at pos 12: <tool_call>{"name"', '<tool_call>{"name"'],
+  [`error parsing tool call: raw='{"city": "Aus', err=unexpected end of JSON input`, '{"city": "Aus'],
+])('a server that could not read the model’s tool call tells a malformed call: %s', async (message, text) => {
   const { model } = await serve([refusing(500, { code: 500, message, type: 'server_error' })]);
   const failure = await askInVain(model, { tools: [weather] });
-  expect(failure).toMatchObject({ code: 'malformed-tool-call', status: 500, data: { text: message } });
+  expect(failure).toMatchObject({ code: 'malformed-tool-call', status: 500, data: { text, message } });
 });
 
 test('the text that Groq could not read is kept', async () => {

@@ -36,11 +36,11 @@ test.each([
 });
 
 test('an answer that was cut is given whole after the complaint', async () => {
-  const question = { role: 'user', content: 'Hello! practice:truncated' } as const;
-  const cut = await ask(practice.model, { messages: [question] });
+  const greeting = { role: 'user', content: 'Hello! practice:truncated' } as const;
+  const cut = await ask(practice.model, { messages: [greeting] });
   const complaint = { role: 'user', content: 'Your answer was cut off.' } as const;
   const whole = await ask(practice.model, {
-    messages: [question, { role: 'assistant', content: cut.content }, complaint],
+    messages: [greeting, { role: 'assistant', content: cut.content }, complaint],
   });
   expect(cut.finishReason).toBe('length');
   expect(whole.content.startsWith(cut.content)).toBe(true);
