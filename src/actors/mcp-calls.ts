@@ -31,16 +31,21 @@ export type McpErrorCode =
   | 'spawn-failed'
   | 'queue-full';
 
-/** A failed MCP request: a stable `code`, and the server it concerns. */
+/**
+ * A failed MCP request: a stable `code`, and the server it concerns. `data` is JSON for whoever wants more: `stderr` (the
+ * last 64 KB that a stdio server wrote), `status` of an HTTP answer, `exitCode`, `rpcCode`.
+ */
 export class McpError extends Error {
   override readonly name = 'McpError';
   readonly code: McpErrorCode;
   readonly server: string;
+  readonly data: JsonObject;
 
-  constructor(code: McpErrorCode, server: string, message: string, cause?: unknown) {
+  constructor(code: McpErrorCode, server: string, message: string, cause?: unknown, data: JsonObject = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.server = server;
+    this.data = data;
   }
 }
 
@@ -53,7 +58,11 @@ export interface McpCalls {
     io: {
       readonly signal: AbortSignal;
       readonly timeoutMs?: number;
-      readonly onProgress?: (progress: { readonly progress: number; readonly total?: number; readonly message?: string }) => void;
+      readonly onProgress?: (progress: {
+        readonly progress: number;
+        readonly total?: number;
+        readonly message?: string;
+      }) => void;
     },
   ): Promise<ToolResult>;
 }

@@ -26,6 +26,8 @@ export interface DeserializationError {
   readonly rawValue: Json;
   readonly issues: readonly Issue[];
   readonly expectedSchema?: JsonSchema;
+  /** The tool's own `validateArgs` rejected them; otherwise they do not fit the schema. */
+  readonly own?: boolean;
 }
 
 /** The tool ran and failed. `timedOut` and `outcomeUnknown` say that nobody knows whether its effect took place. */

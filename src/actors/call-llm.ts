@@ -1,0 +1,110 @@
+import type { JsonObject } from '../parsing/json.ts';
+import { leaf } from './leaf.ts';
+import { type Model, type ModelReply, type ModelRequest, ModelError } from './model.ts';
+
+/** One attempt to get a reply. Times in milliseconds; `responseMs` null means the model's own default. */
+export interface CallLlmInput {
+  readonly request: ModelRequest;
+  readonly connectMs: number;
+  readonly responseMs: number | null;
+  /** Asks this model of the option `models` instead of the agent's own. */
+  readonly model?: string;
+}
+
+/** What the leaf needs: the models by name ('' is the agent's own), and which failures are worth another try. */
+export interface CallLlmPorts {
+  readonly model: (name: string) => Model;
+  /** True or false decides; undefined leaves it to the error's kind. */
+  readonly retryable?: (error: unknown) => boolean | undefined;
+}
+
+const DEFAULT_RESPONSE_MS = 120_000;
+
+/** Asks the model once. Fails with the codes of {@link ModelError}; `data.retryable` says whether to ask again. */
+export const callLlm = (ports: CallLlmPorts) =>
+  leaf<CallLlmInput, ModelReply>(
+    'callLlm',
+    { effects: 'none', request: (input) => input.request },
+    async (input, { signal, note }) => {
+      try {
+        const model = ports.model(input.model ?? '');
+        return await withSilenceLimit(model, input, signal, note);
+      } catch (error) {
+        throw forMachine(error, ports.retryable);
+      }
+    },
+  );
+
+async function withSilenceLimit(
+  model: Model,
+  input: CallLlmInput,
+  signal: AbortSignal,
+  note: (note: JsonObject) => void,
+): Promise<ModelReply> {
+  const responseMs = input.responseMs ?? DEFAULT_RESPONSE_MS;
+  const silence = new AbortController();
+  const late = (): void =>
+    silence.abort(
+      new ModelError(
+        'timeout',
+        `The model sent nothing for ${responseMs} ms. Raise timeouts.responseMs, or look at the server.`,
+      ),
+    );
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const heard = (): void => {
+    clearTimeout(timer);
+    if (!model.keepsTime) timer = setTimeout(late, responseMs);
+  };
+  let index = 0;
+  heard();
+  try {
+    const reply = model.complete(input.request, {
+      signal: AbortSignal.any([signal, silence.signal]),
+      connectMs: input.connectMs,
+      ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
+      onToken: (token) => {
+        heard();
+        note({
+          note: 'token',
+          kind: token.kind,
+          text: token.text,
+          index: index++,
+          ...(token.callIndex === undefined ? {} : { callIndex: token.callIndex }),
+        });
+      },
+    });
+    return await Promise.race([reply, rejected(silence.signal)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function rejected(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Codes that asking again with the same words cannot cure. */
+const HOPELESS: ReadonlySet<string> = new Set(['auth', 'model-not-found', 'bad-request', 'no-model', 'aborted']);
+
+function forMachine(error: unknown, retryable: CallLlmPorts['retryable']): Error {
+  const code = error instanceof ModelError ? error.code : 'model-error';
+  const again = askUser(error, retryable) ?? !HOPELESS.has(code);
+  const data = {
+    retryable: again,
+    ...(error instanceof ModelError && error.status !== undefined ? { status: error.status } : {}),
+    ...(error instanceof ModelError && error.retryAfterMs !== undefined ? { retryAfterMs: error.retryAfterMs } : {}),
+    ...(error instanceof ModelError && error.data !== undefined ? { details: error.data } : {}),
+  };
+  const message = error instanceof Error ? error.message : String(error);
+  return Object.assign(new Error(message, { cause: error }), { code, data });
+}
+
+function askUser(error: unknown, retryable: CallLlmPorts['retryable']): boolean | undefined {
+  try {
+    return retryable?.(error);
+  } catch {
+    return undefined;
+  }
+}

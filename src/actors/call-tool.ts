@@ -1,0 +1,105 @@
+import type { JsonObject } from '../parsing/json.ts';
+import { type ToolResult, toToolResult } from '../tools/result.ts';
+import type { Effects, ToolOrigin } from '../tools/spec.ts';
+import { leaf } from './leaf.ts';
+import type { McpCalls } from './mcp-calls.ts';
+import { describeThrown, toJson } from './to-json.ts';
+
+/** What a tool's function gets beside its arguments. */
+export interface ToolIo {
+  /** Aborts at the tool's timeout and when the run is cancelled. */
+  readonly signal: AbortSignal;
+  /** The same for every repetition of this call, also after a crash: give it to services that know such keys. */
+  readonly idempotencyKey: string;
+  readonly callId: string;
+  /** The value given to `run(input, { context })`. */
+  readonly context: unknown;
+}
+
+/** One run of one tool. */
+export interface CallToolInput {
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly origin: ToolOrigin;
+  readonly effects: Effects;
+  readonly timeoutMs: number;
+  readonly maxResultBytes: number;
+}
+
+/** Where the leaf finds what the machines know only by name. */
+export interface CallToolPorts {
+  readonly local: (tool: string) => ((args: JsonObject, io: ToolIo) => unknown) | undefined;
+  readonly mcp: McpCalls;
+}
+
+/**
+ * Runs a tool, local or MCP alike. Fails with `execution` (it threw), `timeout`, `not-json` (its result has no JSON form)
+ * or the code of an MCP error; a result that says `error` is a result, not a failure.
+ */
+export const callTool = (ports: CallToolPorts) =>
+  leaf<CallToolInput, ToolResult>(
+    'callTool',
+    {
+      effects: (input) => input.effects,
+      request: ({ callId, tool, args }) => ({ callId, tool, args }),
+      maxChars: (input) => input.maxResultBytes,
+    },
+    async (input, io) => {
+      const deadline = deadlineOf(input);
+      try {
+        const signal = AbortSignal.any([io.signal, deadline.signal]);
+        const value = await Promise.race([
+          work(ports, input, { ...io, signal, callId: input.callId }),
+          deadline.passed,
+        ]);
+        const json = toJson(value, { maxChars: input.maxResultBytes });
+        if (!json.ok)
+          throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
+        return toToolResult(json.value);
+      } finally {
+        deadline.clear();
+      }
+    },
+  );
+
+async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Promise<unknown> {
+  const args: JsonObject = structuredClone(input.args);
+  if (input.origin.kind === 'mcp') {
+    return ports.mcp.callTool(input.origin.server, input.origin.tool, args, {
+      signal: io.signal,
+      timeoutMs: input.timeoutMs,
+    });
+  }
+  const execute = ports.local(input.tool);
+  if (execute === undefined)
+    throw failure('execution', 'Error', `'${input.tool}' has no function any more: it was removed while it was called`);
+  try {
+    return await execute(args, io);
+  } catch (thrown) {
+    const { name, message, code } = describeThrown(thrown);
+    throw failure('execution', name, message, code);
+  }
+}
+
+function deadlineOf({ tool, timeoutMs }: CallToolInput) {
+  const controller = new AbortController();
+  const error = failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const passed = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => {
+        controller.abort(error);
+        reject(error);
+      },
+      Math.min(timeoutMs, 2 ** 31 - 1),
+    );
+  });
+  return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };
+}
+
+/** An error whose own code, if it had one, is kept beside ours. */
+function failure(code: string, name: string, message: string, causeCode?: string): Error {
+  const error = new Error(message);
+  return Object.assign(error, { name, code, data: causeCode === undefined ? {} : { causeCode } });
+}

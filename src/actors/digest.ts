@@ -1,0 +1,63 @@
+import type { Json } from '../parsing/json.ts';
+
+/**
+ * A 104-bit digest of a JSON value, the same for equal values whatever the order of their keys. Not cryptographic: it
+ * tells two requests apart, it proves nothing. Digests of frozen objects are kept, so hashing a growing conversation
+ * costs only its new messages.
+ */
+export function digest(value: Json): string {
+  return typeof value === 'object' && value !== null ? digestOfObject(value) : hash(JSON.stringify(value) ?? 'null');
+}
+
+const known = new WeakMap<object, string>();
+
+function digestOfObject(value: readonly Json[] | { readonly [key: string]: Json }): string {
+  const before = known.get(value);
+  if (before !== undefined) return before;
+  const result = hash(isList(value) ? listText(value) : objectText(value));
+  if (Object.isFrozen(value)) known.set(value, result);
+  return result;
+}
+
+function isList(value: readonly Json[] | { readonly [key: string]: Json }): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function listText(list: readonly Json[]): string {
+  let text = '[';
+  for (const item of list) text += memberText(item) + ',';
+  return text;
+}
+
+function objectText(object: { readonly [key: string]: Json }): string {
+  let text = '{';
+  for (const key of Object.keys(object).sort()) {
+    const member = object[key];
+    if (member !== undefined) text += JSON.stringify(key) + ':' + memberText(member) + ',';
+  }
+  return text;
+}
+
+/** Small values stand for themselves, objects for their digest. */
+function memberText(value: Json): string {
+  return typeof value === 'object' && value !== null ? '#' + digestOfObject(value) : (JSON.stringify(value) ?? 'null');
+}
+
+/** Two independent 52-bit multiplicative hashes over the UTF-16 units. */
+function hash(text: string): string {
+  return hash52(text, 0x9e3779b9) + hash52(text, 0x85ebca6b);
+}
+
+function hash52(text: string, seed: number): string {
+  let a = 0xdeadbeef ^ seed;
+  let b = 0x41c6ce57 ^ seed;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    a = Math.imul(a ^ unit, 2654435761);
+    b = Math.imul(b ^ unit, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  const value = 4294967296 * (1048575 & b) + (a >>> 0);
+  return value.toString(16).padStart(13, '0');
+}

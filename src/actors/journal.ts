@@ -1,0 +1,60 @@
+import type { Json, JsonObject } from '../parsing/json.ts';
+import type { Effects } from '../tools/spec.ts';
+
+/** Why a leaf failed: a stable code, a text for people, and data such as a status or issues. */
+export interface LeafError {
+  readonly code: string;
+  readonly message: string;
+  readonly data?: Json;
+}
+
+/** What a leaf yielded. Always JSON, success or failure. */
+export type Outcome = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: LeafError };
+
+/** Something that a machine wants from the world: a leaf's work, or a timer. */
+export interface Effect {
+  /** Actor path and ordinal, `agent/llmCall/callLlm#1`; a timer is `timer#3`. */
+  readonly id: string;
+  readonly name: string;
+  readonly effects: Effects;
+  /** Frozen and held by reference. */
+  readonly request: Json;
+  /** What a replay compares. */
+  readonly digest: string;
+  /** Actor path and digest of the final arguments; behind the run's id it is the idempotency key. */
+  readonly key: string;
+  /** Set for a timer: how long it runs, in milliseconds. */
+  readonly ms?: number;
+}
+
+/** What a leaf may use while it works. */
+export interface PerformIo {
+  readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
+  /** Leaves a remark in the journal that a replay ignores. */
+  readonly note: (note: JsonObject) => void;
+}
+
+/** The work behind an effect. Never rejects. */
+export type Perform = (io: PerformIo) => Promise<Outcome>;
+
+/** All that a machine is ever told. `to` is an actor path; without it the event goes to the root. */
+export type Entry =
+  | { readonly t: 'outcome'; readonly id: string; readonly out: Outcome }
+  | { readonly t: 'timer'; readonly id: string }
+  | { readonly t: 'event'; readonly event: OutsideEvent; readonly to?: string };
+
+/** An event from outside: JSON with a type. */
+export type OutsideEvent = { readonly type: string } & JsonObject;
+
+/** The port between the machines and time: it fixes the order of what crosses the boundary, and remembers it. */
+export interface Journal {
+  /** Registers an effect while the machine moves. Launches nothing and throws nothing. */
+  open(effect: Effect, perform: Perform): void;
+  /** Aborts an effect: its outcome is neither delivered nor written. */
+  close(id: string): void;
+  /** Launches what is new, waits, fixes the order durably and returns the next entry; null when there is none to come. */
+  next(): Promise<Entry | null>;
+  /** Called once, when the machine is done. */
+  end(output: Json): void | Promise<void>;
+}

@@ -1,0 +1,186 @@
+/**
+ * Owns: how a machine's actor reaches the world. Does not own: order, time, records (the journal's).
+ *
+ * I1 A leaf opens exactly one effect when it starts and closes it when it is stopped before it settled.
+ * I2 It settles by an ordinary synchronous event, so the machine is stable when the delivery returns.
+ * I3 What it yields, success or failure, is JSON.
+ * I4 Without a host (a bare machine in somebody's own actor system) it performs directly and records nothing.
+ */
+import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import type { Effects } from '../tools/spec.ts';
+import { digest } from './digest.ts';
+import type { Effect, LeafError, Outcome, Perform } from './journal.ts';
+import { describeThrown, toJson } from './to-json.ts';
+
+/** What a leaf's function gets beside its input. */
+export interface LeafIo {
+  readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
+  /** A remark for listeners and the journal; no part of what is replayed. */
+  readonly note: (note: JsonObject) => void;
+  /** The value given to `run(input, { context })`; undefined without a run. */
+  readonly context: unknown;
+}
+
+/** Where effects go when a run drives the machines. */
+export interface LeafHost {
+  readonly context: unknown;
+  open(effect: Effect, perform: Perform, settle: (out: Outcome) => void): void;
+  close(id: string): void;
+  /** Counts the effects of one actor path. */
+  ordinal(path: string): number;
+}
+
+type System = AnyActorRef['system'];
+
+/** What a leaf understands: its outcome, and being stopped. */
+export type LeafEvent = { readonly type: 'leaf.settled'; readonly out: Outcome } | { readonly type: 'xstate.stop' };
+
+/** The snapshot of a leaf: its input, and then its output or a {@link LeafError}. */
+export type LeafSnapshot<TInput, TOutput> = Snapshot<TOutput> & { readonly input: TInput };
+
+/** The actor logic of a leaf, to be invoked or provided by a machine. */
+export type LeafLogic<TInput, TOutput> = ActorLogic<LeafSnapshot<TInput, TOutput>, LeafEvent, TInput, System>;
+
+interface LeafOptions<TInput> {
+  readonly effects: Effects | ((input: TInput) => Effects);
+  /** What a replay compares and the idempotency key is made of; the whole input unless given. */
+  readonly request?: (input: TInput) => unknown;
+  /** The largest result in characters of JSON; a larger one is a failure. Unlimited unless given. */
+  readonly maxChars?: (input: TInput) => number;
+}
+
+const hosts = new WeakMap<object, LeafHost>();
+const opened = new WeakMap<AnyActorRef, { readonly stop: () => void }>();
+
+/** Binds a run to the actor system that it drives. Must be called before the root actor starts. */
+export function attachHost(system: object, host: LeafHost): void {
+  hosts.set(system, host);
+}
+
+/**
+ * Makes the actor logic of one kind of work. `execute` may throw: what is thrown becomes a {@link LeafError} with the
+ * error's own string `code`, or `error`. `retryable`, `status` and the like travel in the error's `data`.
+ *
+ * @example const readFile = leaf('readFile', 'none', (input: { path: string }) => fs.readFile(input.path, 'utf8'));
+ */
+export function leaf<TInput, TOutput>(
+  name: string,
+  options: Effects | LeafOptions<TInput>,
+  execute: (input: TInput, io: LeafIo) => TOutput | Promise<TOutput>,
+): LeafLogic<TInput, TOutput> {
+  const {
+    effects,
+    request = (input: TInput) => input,
+    maxChars,
+  }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
+  return {
+    config: { leaf: name },
+    getInitialSnapshot: (_scope, input) => ({ status: 'active', output: undefined, error: undefined, input }),
+    getPersistedSnapshot: (snapshot) => snapshot,
+    start: (snapshot, { self, system }) => {
+      const input = deepFreeze(snapshot.input);
+      const asked = deepFreeze(request(input)) as Json;
+      const host = hosts.get(system);
+      const path = actorPath(self);
+      const hashed = digest(asked);
+      const effect: Effect = {
+        id: `${path}#${host?.ordinal(path) ?? 1}`,
+        name,
+        effects: typeof effects === 'function' ? effects(input) : effects,
+        request: asked,
+        digest: hashed,
+        key: `${path}@${hashed}`,
+      };
+      const perform: Perform = (io) =>
+        settled(() => execute(input, { ...io, context: host?.context }), maxChars?.(input) ?? Infinity);
+      const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
+      opened.set(self, {
+        stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
+      });
+      host?.open(effect, perform, settle);
+    },
+    transition: (snapshot, event, { self }) => {
+      if (event.type === 'leaf.settled') {
+        if (snapshot.status !== 'active') return snapshot;
+        return event.out.ok
+          ? { ...snapshot, status: 'done', output: event.out.value as TOutput, error: undefined }
+          : { ...snapshot, status: 'error', output: undefined, error: event.out.error };
+      }
+      if (event.type === 'xstate.stop') {
+        opened.get(self)?.stop();
+        return { ...snapshot, status: 'stopped', output: undefined, error: undefined };
+      }
+      return snapshot;
+    },
+  };
+}
+
+/** Runs the work and turns whatever happens into an outcome. */
+async function settled(work: () => unknown, maxChars: number): Promise<Outcome> {
+  try {
+    const value = await work();
+    const json = toJson(value, { maxChars });
+    if (json.ok) return json;
+    return { ok: false, error: { code: 'not-json', message: `The result is not usable: ${json.reason}.` } };
+  } catch (thrown) {
+    return { ok: false, error: toLeafError(thrown) };
+  }
+}
+
+function toLeafError(thrown: unknown): LeafError {
+  const { name, message, code } = describeThrown(thrown);
+  const data = toJson(typeof thrown === 'object' && thrown !== null ? (Reflect.get(thrown, 'data') ?? {}) : {});
+  const given = data.ok && isJsonObject(data.value) ? data.value : {};
+  return { code: code ?? 'error', message, data: { name, ...given } };
+}
+
+function performDirectly(effect: Effect, perform: Perform, settle: (out: Outcome) => void): () => void {
+  const controller = new AbortController();
+  const io = { signal: controller.signal, idempotencyKey: effect.key, note: () => undefined };
+  void perform(io).then((out) => {
+    if (!controller.signal.aborted) settle(out);
+  });
+  return () => controller.abort(new Error(`${effect.name} is no longer needed: its state was left.`));
+}
+
+/** The ids from the root actor down to this one, joined with `/`. */
+export function actorPath(actor: AnyActorRef): string {
+  const parent = (actor as AnyActorRef & { readonly _parent?: AnyActorRef })._parent;
+  return parent === undefined ? actor.id : `${actorPath(parent)}/${actor.id}`;
+}
+
+/** Reads what failed out of a machine's error event, whatever it holds. */
+export function leafErrorOf(event: unknown): LeafError {
+  const error: unknown = typeof event === 'object' && event !== null ? Reflect.get(event, 'error') : undefined;
+  if (isJsonObject(error) && typeof error.code === 'string' && typeof error.message === 'string') {
+    return error.data === undefined
+      ? { code: error.code, message: error.message }
+      : { code: error.code, message: error.message, data: error.data };
+  }
+  return toLeafError(error);
+}
+
+/** Freezes a value and all it holds; what is frozen already is taken to be frozen throughout. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const member of Object.values(value)) deepFreeze(member);
+  return value;
+}
+
+/** Sends an event to the actor at a path below `root`; false when nobody is there or it does not take the event now. */
+export function findActor(root: ActorRef<Snapshot<unknown>, EventObject>, path: string): AnyActorRef | undefined {
+  const [own, ...rest] = path.split('/');
+  if (own !== root.id) return undefined;
+  let actor: AnyActorRef | undefined = root as AnyActorRef;
+  for (const id of rest) {
+    const children: unknown = Reflect.get(actor?.getSnapshot() ?? {}, 'children');
+    actor =
+      typeof children === 'object' && children !== null
+        ? (Reflect.get(children, id) as AnyActorRef | undefined)
+        : undefined;
+  }
+  return actor;
+}

@@ -1,0 +1,77 @@
+import { askApproval, type Confirm } from '../actors/ask-approval.ts';
+import { callLlm } from '../actors/call-llm.ts';
+import { callTool } from '../actors/call-tool.ts';
+import { checkArgs } from '../actors/check-args.ts';
+import { type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
+import { describeAgent } from '../actors/describe-agent.ts';
+import type { McpCalls } from '../actors/mcp-calls.ts';
+import { type Model, ModelError } from '../actors/model.ts';
+import { rememberPermission } from '../actors/remember-permission.ts';
+import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
+import { agentMachine } from '../machines/agent.ts';
+import { llmCallMachine } from '../machines/llm-call.ts';
+import { toolCallMachine } from '../machines/tool-call.ts';
+import { joinParts, promptParts } from '../machines/system-prompt.ts';
+import type { AgentOptions } from './options.ts';
+import type { OwnRegistry, Permissions } from './registry.ts';
+
+/** What the leaves of an agent reach, looked up at each call: options may change between runs. */
+export interface AgentPorts {
+  readonly model: () => Model;
+  readonly models: ReadonlyMap<string, Model>;
+  readonly registry: OwnRegistry;
+  readonly mcp: McpCalls;
+  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
+  readonly permissions: () => Promise<Permissions | undefined>;
+  readonly options: () => AgentOptions;
+  readonly setup: () => Promise<AgentSetup>;
+}
+
+/** The actors to provide to the bare agent machine: our machines over this agent's leaves. */
+export function agentActors(ports: AgentPorts) {
+  return {
+    llmCall: llmCallMachine.provide({
+      actors: {
+        callLlm: callLlm({
+          model: (name) => (name === '' ? ports.model() : namedModel(ports.models, name)),
+          retryable: (error) => ports.options().retry?.retryable?.(error),
+        }),
+      },
+    }),
+    toolCall: toolCallMachine.provide({
+      actors: {
+        callTool: callTool({ local: (name) => ports.registry.find(name)?.execute, mcp: ports.mcp }),
+        checkArgs: checkArgs({ check: (name) => ports.registry.find(name)?.check }),
+        askApproval: askApproval({ confirm: ports.confirm }),
+        rememberPermission: rememberPermission({ add: async (tool) => (await ports.permissions())?.add(tool) }),
+      },
+    }),
+    describeAgent: describeAgent<AgentSetup>({ setup: ports.setup }),
+    composePrompt: composePrompt<Toolset>({ compose: (input) => composeByCode(ports.options(), input) }),
+  };
+}
+
+/** The agent machine over an agent's leaves. */
+export function providedMachine(actors: ReturnType<typeof agentActors>) {
+  return agentMachine.provide({ actors });
+}
+
+function namedModel(models: ReadonlyMap<string, Model>, name: string): Model {
+  const model = models.get(name);
+  if (model !== undefined) return model;
+  throw new ModelError('no-model', `There is no model '${name}' among the option models.`);
+}
+
+async function composeByCode(
+  { instructions = '', systemPrompt }: AgentOptions,
+  input: { readonly task: string; readonly step: number; readonly toolset: Toolset; readonly context: unknown },
+): Promise<PromptTexts> {
+  const { task, step, context, toolset } = input;
+  const text =
+    typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state: { step } });
+  const compose = async (mode: 'native' | 'json'): Promise<string> => {
+    const parts = promptParts(text, toolset, mode);
+    return systemPrompt === undefined ? joinParts(parts) : systemPrompt(parts);
+  };
+  return { native: await compose('native'), json: await compose('json') };
+}

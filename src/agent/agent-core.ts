@@ -1,0 +1,161 @@
+import type { Confirm } from '../actors/ask-approval.ts';
+import { deepFreeze } from '../actors/leaf.ts';
+import type { Model } from '../actors/model.ts';
+import type { JournalStore } from '../journal/run-journal.ts';
+import { memoryJournal } from '../journal/memory.ts';
+import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
+import { processEnvironment } from '../models/environment.ts';
+import { resolveModel } from '../models/resolve-model.ts';
+import { agentActors, providedMachine } from './agent-actors.ts';
+import { settingsOf, toolCallingOf } from './agent-settings.ts';
+import { alwaysAllowed } from './execute-alone.ts';
+import { type McpBinding, mcpBinding } from './mcp-binding.ts';
+import { type AgentOptions, checkOptions } from './options.ts';
+import { type OwnRegistry, type Permissions, ownRegistry } from './registry.ts';
+
+/** The parts of one agent, resolved and held together; everything heavy is made when it is first needed. */
+export interface AgentCore {
+  readonly name: string;
+  options(): AgentOptions;
+  readonly registry: OwnRegistry;
+  readonly mcp: McpBinding;
+  model(): Model;
+  journal(): JournalStore;
+  /** Finds out what a run is told of this agent, waiting for its servers first. */
+  setup(overrides: { readonly maxSteps?: number; readonly signal?: AbortSignal }): Promise<AgentSetup>;
+  /** The tools and servers as they stand now. */
+  toolset(allowed: ReadonlySet<string>): Toolset;
+  allowed(): Promise<ReadonlySet<string>>;
+  actors(): ReturnType<typeof agentActors>;
+  machine(): ReturnType<typeof providedMachine>;
+  configure(changes: AgentOptions): void;
+}
+
+/** Resolves the options of an agent. Throws a `TypeError` that names each wrong one. Does no I/O. */
+export function agentCore(given: AgentOptions): AgentCore {
+  checkOptions(given);
+  const env = processEnvironment();
+  const name = given.name ?? 'agent';
+  let options = given;
+  let model = resolveModel(given.model, env);
+  const models = new Map(Object.entries(given.models ?? {}).map(([key, spec]) => [key, resolveModel(spec, env)]));
+  let actors: ReturnType<typeof agentActors> | undefined;
+  let machine: ReturnType<typeof providedMachine> | undefined;
+  let store: Promise<Permissions | undefined> | undefined;
+  let composed: { readonly key: string; readonly toolset: Toolset } | undefined;
+  let checked: Promise<readonly string[]> | undefined;
+
+  const permissions = (): Promise<Permissions | undefined> => {
+    store ??= resolvePermissions(options, name);
+    return store;
+  };
+  const registry: OwnRegistry = ownRegistry(
+    given.defaultPolicy === undefined ? {} : { defaultPolicy: given.defaultPolicy },
+    () => mcp,
+    settingsOf(given),
+    { confirm: () => confirmOf(options), permissions },
+  );
+  registry.onChange(() => {
+    composed = undefined;
+  });
+  registry.register(...(given.tools ?? []));
+  const mcp: McpBinding = mcpBinding({ servers: given.mcpServers ?? {}, registry });
+
+  const core: AgentCore = {
+    name,
+    options: () => options,
+    registry,
+    mcp,
+    model: () => model,
+    journal: () => options.journal ?? memoryJournal(),
+    allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),
+    toolset: (allowed) => {
+      const key = JSON.stringify([[...allowed], mcp.notes()]);
+      if (composed?.key !== key)
+        composed = {
+          key,
+          toolset: deepFreeze({ tools: registry.specs((tool) => allowed.has(tool)), servers: mcp.notes() }),
+        };
+      return composed.toolset;
+    },
+    setup: async ({ maxSteps, signal }) => {
+      const settings = settingsOf(options);
+      await mcp.ready({ timeoutMs: settings.connectMs, ...(signal === undefined ? {} : { signal }) });
+      const allowed = await core.allowed();
+      checked ??= checkModel(model, options.minContextSize ?? 32_768);
+      const { instructions = '' } = options;
+      return {
+        agent: name,
+        instructions: typeof instructions === 'string' ? instructions : '',
+        promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
+        toolset: core.toolset(allowed),
+        toolCalling: toolCallingOf(options, model),
+        settings: maxSteps === undefined ? settings : { ...settings, maxSteps },
+        seed: options.seed ?? Math.floor(Math.random() * 2 ** 31),
+        warnings: [...mcp.warnings(), ...(await checked)],
+      };
+    },
+    actors: () => {
+      actors ??= agentActors({
+        model: () => model,
+        models,
+        registry,
+        mcp,
+        confirm: () => confirmOf(options),
+        permissions,
+        options: () => options,
+        setup: () => core.setup({}),
+      });
+      return actors;
+    },
+    machine: () => {
+      machine ??= providedMachine(core.actors());
+      return machine;
+    },
+    configure: (changes) => {
+      checkOptions(changes);
+      options = { ...options, ...changes };
+      if (changes.model !== undefined) model = resolveModel(changes.model, env);
+      if (changes.defaultPolicy !== undefined) registry.setDefaultPolicy(changes.defaultPolicy);
+      if (changes.permissions !== undefined) store = undefined;
+    },
+  };
+  return core;
+}
+
+function needsConfirmation(registry: OwnRegistry): boolean {
+  return registry.specs(() => false).some((spec) => spec.policy === 'confirm');
+}
+
+/** A check of the model that takes too long or fails says nothing. */
+async function checkModel(model: Model, minContextSize: number): Promise<readonly string[]> {
+  if (model.check === undefined || minContextSize === 0) return [];
+  try {
+    return await model.check({ minContextSize, signal: AbortSignal.timeout(1000) });
+  } catch {
+    return [];
+  }
+}
+
+/** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
+async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
+  if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
+  const { terminalConfirm } = await import('../tools/terminal-confirm.ts');
+  return terminalConfirm();
+}
+
+function isTerminal(): boolean {
+  return typeof process !== 'undefined' && process.stdin?.isTTY === true && process.stderr?.isTTY === true;
+}
+
+/** The store of always-allow decisions: the given one, bound to the agent's name, else the user's own in their home. */
+async function resolvePermissions({ permissions }: AgentOptions, agent: string): Promise<Permissions | undefined> {
+  if (permissions !== undefined) return bindPermissions(permissions, agent);
+  if (typeof process === 'undefined') return undefined;
+  const { permissionStore } = await import('../tools/permissions-store.ts');
+  return permissionStore({ agent });
+}
+
+function bindPermissions(permissions: Permissions, agent: string): Permissions {
+  return permissions.forAgent === undefined ? permissions : permissions.forAgent(agent);
+}

@@ -1,0 +1,46 @@
+import type { Message, Model, ToolCalling } from '../actors/model.ts';
+import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
+import { closeOpenCalls } from '../machines/conversation.ts';
+import type { AgentOptions } from './options.ts';
+
+/** The limits and switches of an agent, of its options. */
+export function settingsOf(options: AgentOptions): AgentSettings & { readonly toolMs: number } {
+  const { timeouts = {}, retry = {}, limits = {}, budget = {} } = options;
+  return {
+    maxSteps: options.maxSteps ?? DEFAULT_SETTINGS.maxSteps,
+    maxPlanIterations: options.maxPlanIterations ?? DEFAULT_SETTINGS.maxPlanIterations,
+    maxConsecutiveRepeats: options.maxConsecutiveRepeats ?? DEFAULT_SETTINGS.maxConsecutiveRepeats,
+    maxToolResultChars: options.maxToolResultChars ?? DEFAULT_SETTINGS.maxToolResultChars,
+    connectMs: timeouts.connectMs ?? DEFAULT_SETTINGS.connectMs,
+    responseMs: timeouts.responseMs ?? null,
+    toolMs: timeouts.toolMs ?? 180_000,
+    approvalMs: timeouts.approvalMs ?? null,
+    totalMs: timeouts.totalMs ?? null,
+    maxAttempts: retry.maxAttempts ?? DEFAULT_SETTINGS.maxAttempts,
+    backoff: retry.backoff ?? DEFAULT_SETTINGS.backoff,
+    parallelToolCalls: options.parallelToolCalls ?? true,
+    streaming: options.streaming ?? false,
+    temperature: options.temperature ?? null,
+    maxTokens: options.maxTokens ?? null,
+    maxArgumentBytes: limits.argumentBytes ?? DEFAULT_SETTINGS.maxArgumentBytes,
+    maxResultBytes: limits.resultBytes ?? DEFAULT_SETTINGS.maxResultBytes,
+    budget: { maxToolCalls: budget.maxToolCalls ?? null, maxTokens: budget.maxTokens ?? null },
+    confirmWaits: options.confirm === 'wait',
+  };
+}
+
+/** How a run's calls travel: as the option says, else as the model does. */
+export function toolCallingOf(options: AgentOptions, model: Model): ToolCalling {
+  const asked = options.toolCalling ?? 'auto';
+  return asked === 'auto' ? (model.toolCalling ?? 'native') : asked;
+}
+
+/** A history that a model can be given: no system prompts, no call without a result. */
+export function mendedHistory(messages: readonly Message[]): readonly Message[] {
+  const known = new Set(messages.flatMap((message) => (message.toolCalls ?? []).map((call) => call.id)));
+  const kept = messages.filter((message) => {
+    if (message.role === 'system') return false;
+    return message.role !== 'tool' || (message.toolCallId !== undefined && known.has(message.toolCallId));
+  });
+  return closeOpenCalls(kept, 'cancelled: this call has no result').map((message) => Object.freeze({ ...message }));
+}

@@ -1,0 +1,96 @@
+import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
+import type { Message } from '../actors/model.ts';
+import type { Replayable } from '../journal/replay.ts';
+import type { agentMachine } from '../machines/agent.ts';
+import type { RunEvent } from '../machines/run-events.ts';
+import type { AgentState, RunResult } from '../machines/run-result.ts';
+import type { McpServerConfig } from '../mcp/config.ts';
+import type { McpConnection } from '../mcp/connection-types.ts';
+import type { JsonSchema } from '../parsing/json.ts';
+import type { Policy } from '../tools/spec.ts';
+import type { agentActors } from './agent-actors.ts';
+import type { AgentOptions } from './options.ts';
+import type { ToolRegistry } from './registry.ts';
+import type { RunOptions } from './run-options.ts';
+import type { PendingApproval, Run } from './run.ts';
+
+/** What `agent.logic` is given when it is invoked or spawned. */
+export interface AgentLogicInput {
+  readonly task: string;
+  readonly history?: readonly Message[];
+  readonly context?: unknown;
+}
+
+/** What an invoked agent is told by its parent. */
+export type AgentLogicEvent = { readonly type: 'run.cancelled'; readonly reason?: string };
+
+/** The snapshot of an invoked agent: its input, its state, and then its result. */
+export type AgentLogicSnapshot = Snapshot<RunResult> & { readonly input: AgentLogicInput };
+
+/** An actor logic that runs an agent with a journal of its own: input in, RunResult out, RunEvents emitted. */
+export type AgentLogic = ActorLogic<
+  AgentLogicSnapshot,
+  AgentLogicEvent,
+  AgentLogicInput,
+  AnyActorRef['system'],
+  RunEvent
+>;
+
+/** A tool as `listTools` shows it; `description` and `inputSchema` only with `verbose`. */
+export interface ListedTool {
+  readonly name: string;
+  readonly policy: Policy;
+  readonly enabled: boolean;
+  /** `local`, or `mcp:` and the server. */
+  readonly origin: string;
+  readonly description?: string;
+  readonly inputSchema?: JsonSchema;
+}
+
+/** Options that can be changed between runs. */
+export type ConfigurableOptions = Pick<
+  AgentOptions,
+  'output' | 'confirm' | 'permissions' | 'defaultPolicy' | 'model' | 'instructions'
+>;
+
+/** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
+export interface Agent extends Replayable<Run> {
+  readonly name: string;
+  /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
+  run(input: string, options?: RunOptions): Run;
+  /** The conversation so far, without the system prompt. */
+  readonly history: readonly Message[];
+  clearHistory(): void;
+  /** Replaces the conversation. Calls without a result get one. */
+  setHistory(messages: readonly Message[]): void;
+  readonly tools: ToolRegistry;
+  listTools(options?: { readonly verbose?: boolean }): readonly ListedTool[];
+  /** The system prompt as it stands, in the agent's way of calling tools; instructions by a function are left out. */
+  readonly systemPrompt: string;
+  /** The state of the live run, or of the last; PLANNING before the first. */
+  readonly state: AgentState;
+  /** The resolved options, frozen. */
+  readonly options: AgentOptions;
+  /** Waits until the MCP servers are ready or have failed. A first run does the same. */
+  ready(): Promise<void>;
+  /** Resolves true when the server's tools are registered, false when the try failed. */
+  connectMcpServer(name: string, config: McpServerConfig | McpConnection): Promise<boolean>;
+  disconnectMcpServer(name: string): Promise<boolean>;
+  disconnectAllMcp(): Promise<void>;
+  /** The connections by server, for `readResource` and `getPrompt`. */
+  readonly mcp: { readonly [server: string]: McpConnection | undefined };
+  /** Calls that wait for a person, of the live run. */
+  pending(runId?: string): readonly PendingApproval[];
+  approve(runId: string, callId: string, options?: { readonly always?: boolean }): Promise<boolean>;
+  reject(runId: string, callId: string, reason?: string): Promise<boolean>;
+  configure(options: ConfigurableOptions): void;
+  /** The agent machine with this agent's actors: live, not recorded. */
+  readonly machine: typeof agentMachine;
+  /** For `agentMachine.provide({ actors: agent.actors })`. */
+  readonly actors: ReturnType<typeof agentActors>;
+  /** Runs this agent inside your own machine, recorded. Any number at once, each with a history of its own. */
+  readonly logic: AgentLogic;
+  /** Cancels a live run, waits for it at most `graceMs` (5000), and ends all MCP servers of this agent. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

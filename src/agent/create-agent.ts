@@ -1,0 +1,247 @@
+import type { OutsideEvent } from '../actors/journal.ts';
+import type { Message } from '../actors/model.ts';
+import { REPLAY } from '../journal/replay.ts';
+import type { Recording } from '../journal/recording.ts';
+import { replayJournal } from '../journal/replay-journal.ts';
+import { runRecord } from '../journal/run-input.ts';
+import { pruneHistory } from '../machines/conversation.ts';
+import type { AgentState, RunResult } from '../machines/run-result.ts';
+import { joinParts, promptParts } from '../machines/system-prompt.ts';
+import { type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { toJson } from '../actors/to-json.ts';
+import { agentCore } from './agent-core.ts';
+import { agentLogic } from './agent-logic.ts';
+import { mendedHistory, toolCallingOf } from './agent-settings.ts';
+import type { Agent } from './agent-types.ts';
+import { AgentBusyError, AgentClosedError } from './errors.ts';
+import type { AgentOptions } from './options.ts';
+import { showsEvents } from './shows-events.ts';
+import { replayHead } from './replay-head.ts';
+import { newRunId } from './run-id.ts';
+import type { RunOptions } from './run-options.ts';
+import type { Run } from './run.ts';
+import { type StartedRun, startRun } from './start-run.ts';
+import { writeTrace } from './write-trace.ts';
+
+const GRACE_MS = 5000;
+
+/**
+ * Makes an agent. Synchronous and without I/O: servers connect and models load at the first run. Throws a `TypeError`
+ * that names each wrong option.
+ *
+ * @example
+ * const agent = createAgent({ instructions: 'You are a weather assistant.', model: 'ollama', tools: [weather] });
+ * const { result } = await agent.run('What is the weather in Austin?');
+ */
+export function createAgent(options: AgentOptions = {}): Agent {
+  const core = agentCore(options);
+  let history = mendedHistory(options.history ?? []);
+  let live: StartedRun | null = null;
+  let last: Run | null = null;
+  let closed = false;
+
+  const keepHistory = (before: readonly Message[], result: RunResult): void => {
+    history = pruneHistory([...before, ...result.messages], core.options().maxHistoryMessages ?? 40);
+  };
+
+  const begin = (
+    input: string,
+    given: RunOptions,
+    own: { readonly history: readonly Message[]; readonly onDone: (result: RunResult) => void },
+  ): StartedRun => {
+    const runId = given.runId ?? newRunId();
+    const at = new Date().toISOString();
+    const show = showsEvents(core, runId);
+    const started = startRun({
+      runId,
+      replayed: false,
+      context: given.context,
+      onEvent: show,
+      prepare: async (cancelled) => {
+        const setup = await core.setup({
+          ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
+          ...(given.signal === undefined ? {} : { signal: given.signal }),
+        });
+        const why = cancelled();
+        const refused = core.mcp.missing();
+        const whole = {
+          task: input,
+          history: own.history,
+          setup,
+          ...(why === undefined ? {} : { cancelled: why }),
+          ...(refused === null ? {} : { refused }),
+        };
+        const head = runRecord(whole, { runId, at, metadata: metadataOf(given.metadata) });
+        return { head, machine: core.machine(), journal: (accepts) => core.journal().open({ head, accepts }) };
+      },
+      onDone: async (result) => {
+        unbind();
+        own.onDone(result);
+        await writeTrace(core, given, { runId, result, recording: () => started.run.recording() });
+      },
+    });
+    const unbind = bindSignal(started.run, given.signal);
+    return started;
+  };
+
+  const run = (input: string, given: RunOptions = {}): Run => {
+    checkRun(input, given);
+    if (closed) throw new AgentClosedError(core.name);
+    if (live !== null) throw new AgentBusyError(core.name, live.run.runId);
+    const before = history;
+    live = begin(input, given, {
+      history: before,
+      onDone: (result) => {
+        live = null;
+        keepHistory(before, result);
+      },
+    });
+    last = live.run;
+    return live.run;
+  };
+
+  core.registry.onChange(() => {
+    const current = live;
+    if (current === null || current.run.state.stepsTaken === 0) return;
+    void core.allowed().then((allowed) => {
+      const json = toJson(core.toolset(allowed));
+      if (json.ok) return current.send({ type: 'tools.changed', toolset: json.value } satisfies OutsideEvent);
+      return false;
+    });
+  });
+
+  const replayRun = (recording: Recording): Run => {
+    const head = replayHead(recording.head, core);
+    const started = startRun({
+      runId: head.runId,
+      replayed: true,
+      context: undefined,
+      onEvent: () => undefined,
+      onDone: () => undefined,
+      prepare: () => ({
+        head,
+        machine: core.machine(),
+        journal: () => replayJournal(recording, () => started.run.state.state),
+      }),
+    });
+    return started.run;
+  };
+
+  const agent: Agent = {
+    name: core.name,
+    run,
+    get history() {
+      return history;
+    },
+    clearHistory: () => {
+      history = [];
+    },
+    setHistory: (messages) => {
+      history = mendedHistory(messages);
+    },
+    tools: core.registry,
+    listTools: ({ verbose = false } = {}) =>
+      core.registry
+        .specs(() => false)
+        .map(({ name, policy, enabled, origin, description, inputSchema }) => ({
+          name,
+          policy,
+          enabled,
+          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : 'local',
+          ...(verbose ? { description, inputSchema } : {}),
+        })),
+    get systemPrompt() {
+      const { instructions = '' } = core.options();
+      const mode = toolCallingOf(core.options(), core.model());
+      return joinParts(
+        promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(new Set()), mode),
+      );
+    },
+    get state(): AgentState {
+      return last?.state.state ?? 'PLANNING';
+    },
+    get options() {
+      return Object.freeze({ ...DEFAULTS, ...core.options() });
+    },
+    ready: () => core.mcp.ready({ timeoutMs: core.options().timeouts?.connectMs ?? 30_000 }),
+    connectMcpServer: (name, config) => core.mcp.connect(name, config),
+    disconnectMcpServer: (name) => core.mcp.disconnect(name),
+    disconnectAllMcp: () => core.mcp.disconnectAll(),
+    get mcp() {
+      return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
+    },
+    pending: (runId) => (live === null || (runId !== undefined && runId !== live.run.runId) ? [] : live.run.pending),
+    approve: (runId, callId, how) =>
+      live?.run.runId === runId ? live.run.approve(callId, how) : Promise.resolve(false),
+    reject: (runId, callId, reason) =>
+      live?.run.runId === runId ? live.run.reject(callId, reason) : Promise.resolve(false),
+    configure: (changes) => {
+      if (live !== null) throw new AgentBusyError(core.name, live.run.runId);
+      core.configure(changes);
+    },
+    get machine() {
+      return core.machine();
+    },
+    get actors() {
+      return core.actors();
+    },
+    logic: agentLogic(
+      ({ task, history: own = [], context }) =>
+        begin(task, { context }, { history: mendedHistory(own), onDone: () => undefined }).run,
+    ),
+    close: async ({ graceMs = GRACE_MS } = {}) => {
+      closed = true;
+      if (live !== null) {
+        const { run: current } = live;
+        await current.cancel('the agent was closed');
+        await Promise.race([
+          current.then(() => undefined),
+          new Promise((resolve) => setTimeout(resolve, graceMs).unref?.()),
+        ]);
+      }
+      await core.mcp.close();
+    },
+    [Symbol.asyncDispose]: () => agent.close(),
+    [REPLAY]: replayRun,
+  };
+  return agent;
+}
+
+const DEFAULTS: AgentOptions = Object.freeze({
+  name: 'agent',
+  instructions: '',
+  maxSteps: 20,
+  maxPlanIterations: 3,
+  maxConsecutiveRepeats: 4,
+  maxHistoryMessages: 40,
+  maxToolResultChars: 4000,
+  minContextSize: 32_768,
+  toolCalling: 'auto',
+  parallelToolCalls: true,
+  streaming: false,
+  defaultPolicy: 'allow',
+  silent: false,
+  outputDir: '.',
+});
+
+function checkRun(input: unknown, { maxSteps }: RunOptions): void {
+  if (typeof input !== 'string' || input.trim() === '')
+    throw new TypeError('agent.run: the input must be a text that is not blank.');
+  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
+    throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
+}
+
+function metadataOf(metadata: unknown): JsonObject {
+  const json = toJson(metadata ?? {});
+  if (json.ok && isJsonObject(json.value)) return json.value;
+  throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
+}
+
+/** Cancels the run when the signal aborts; gives back how to stop listening. */
+function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
+  if (signal === undefined) return () => undefined;
+  const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
+  if (signal.aborted) cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  return () => signal.removeEventListener('abort', cancel);
+}

@@ -1,0 +1,104 @@
+import { createActor } from 'xstate';
+import { type Confirm, askApproval } from '../actors/ask-approval.ts';
+import { callTool } from '../actors/call-tool.ts';
+import { checkArgs } from '../actors/check-args.ts';
+import type { McpCalls } from '../actors/mcp-calls.ts';
+import { rememberPermission } from '../actors/remember-permission.ts';
+import { toJson } from '../actors/to-json.ts';
+import type { AgentSettings } from '../machines/agent-setup.ts';
+import type { CallOutcome } from '../machines/call-request.ts';
+import { toolCallMachine } from '../machines/tool-call.ts';
+import type { ToolResult } from '../tools/result.ts';
+import type { Asking, OwnRegistry, Permissions } from './registry.ts';
+
+interface AloneCall {
+  readonly registry: OwnRegistry;
+  readonly name: string;
+  readonly args: unknown;
+  readonly io: { readonly signal?: AbortSignal; readonly context?: unknown };
+  readonly mcp: McpCalls;
+  readonly settings: AgentSettings;
+  readonly asking: Asking;
+}
+
+/** Runs the toolCall machine for one call outside of any run: no loop guard, nothing recorded. */
+export async function executeAlone(call: AloneCall): Promise<ToolResult> {
+  const { registry, name, settings } = call;
+  const json = toJson(call.args);
+  if (!json.ok) return { status: 'error', error: `Invalid arguments for '${name}': ${json.reason}` };
+  const allowed = await alwaysAllowed(registry, await call.asking.permissions());
+  const actor = createActor(machineFor(call), {
+    input: {
+      request: { callId: 'c1', tool: name, args: json.value, unreadable: null, toolCallId: null },
+      tools: registry.specs((tool) => allowed.has(tool)),
+      verdict: 'clear',
+      settings,
+    },
+  });
+  const outcome = await new Promise<CallOutcome | null>((resolve) => {
+    actor.subscribe({
+      next: (snapshot) => {
+        if (snapshot.status === 'done') resolve(snapshot.output);
+      },
+      error: () => resolve(null),
+    });
+    const stop = (): void => {
+      actor.stop();
+      resolve(null);
+    };
+    if (call.io.signal?.aborted === true) return stop();
+    call.io.signal?.addEventListener('abort', stop, { once: true });
+    actor.start();
+  });
+  return outcome?.result ?? { status: 'error', error: `Tool '${name}' was cancelled` };
+}
+
+function machineFor({ registry, io, mcp, asking }: AloneCall) {
+  const { context } = io;
+  return toolCallMachine.provide({
+    actors: {
+      callTool: callTool({
+        local: (name) => {
+          const tool = registry.find(name);
+          return tool === undefined ? undefined : (args, execution) => tool.execute(args, { ...execution, context });
+        },
+        mcp,
+      }),
+      checkArgs: checkArgs({
+        check: (name) => {
+          const check = registry.find(name)?.check;
+          return check === undefined ? undefined : (args, checking) => check(args, { ...checking, context });
+        },
+      }),
+      askApproval: askApproval({ confirm: () => confirmWith(asking, context) }),
+      rememberPermission: rememberPermission({ add: async (tool) => (await asking.permissions())?.add(tool) }),
+    },
+  });
+}
+
+/** Without a run nobody can call `approve`, so a call that would wait for it is denied. */
+async function confirmWith(asking: Asking, context: unknown): Promise<Confirm | undefined> {
+  const confirm = await asking.confirm();
+  return confirm === undefined || confirm === 'wait' ? undefined : (request) => confirm({ ...request, context });
+}
+
+/** The tools that somebody said "always allow" to. A store that cannot be read allows nothing. */
+export async function alwaysAllowed(
+  registry: OwnRegistry,
+  permissions: Permissions | undefined,
+): Promise<ReadonlySet<string>> {
+  if (permissions === undefined) return new Set();
+  const asked = registry.specs(() => false).filter((spec) => spec.policy === 'confirm');
+  const answers = await Promise.all(
+    asked.map(async ({ name }) => ((await isAllowed(permissions, name)) ? [name] : [])),
+  );
+  return new Set(answers.flat());
+}
+
+async function isAllowed(permissions: Permissions, name: string): Promise<boolean> {
+  try {
+    return (await permissions.isAlwaysAllowed(name)) === true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,142 @@
+import { type McpCalls, McpError } from '../actors/mcp-calls.ts';
+import type { ServerNote } from '../machines/agent-setup.ts';
+import type { McpServerConfig } from '../mcp/config.ts';
+import type { McpConnection } from '../mcp/connection-types.ts';
+import type { McpHub, McpHubNews, McpToolEntry } from '../mcp/hub.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { OwnRegistry } from './registry.ts';
+
+/** The MCP servers of one agent: their tools stand in its registry while they are connected. */
+export interface McpBinding extends McpCalls {
+  /** Waits until each server is ready or has failed, at most `timeoutMs`; then their tools are registered. */
+  ready(options: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void>;
+  /** The servers as the model is told of them. */
+  notes(): readonly ServerNote[];
+  /** What to warn of: servers that are not ready, and why. */
+  warnings(): readonly string[];
+  /** The first required server that is not ready. */
+  missing(): { readonly code: string; readonly message: string } | null;
+  connect(name: string, config: McpServerConfig | McpConnection): Promise<boolean>;
+  disconnect(name: string): Promise<boolean>;
+  disconnectAll(): Promise<void>;
+  connection(name: string): McpConnection | null;
+  names(): readonly string[];
+  onNews(listener: (news: McpHubNews) => void): void;
+  close(): Promise<void>;
+}
+
+interface BindingOptions {
+  readonly servers: { readonly [name: string]: McpServerConfig | McpConnection };
+  readonly registry: OwnRegistry;
+}
+
+/** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
+export function mcpBinding({ servers, registry }: BindingOptions): McpBinding {
+  const listeners: ((news: McpHubNews) => void)[] = [];
+  let hub: McpHub | null = null;
+  let loading: Promise<McpHub> | null = null;
+  let registered: readonly string[] = [];
+
+  const load = (): Promise<McpHub> => {
+    loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
+      const made = createMcpHub(servers);
+      made.onChange((news) => {
+        if (news.type !== 'mcp.oddity') synchronize();
+        for (const listener of listeners) listener(news);
+      });
+      hub = made;
+      return made;
+    });
+    return loading;
+  };
+
+  /** Brings the registry in line with what the servers offer now. */
+  const synchronize = (): void => {
+    const entries = hub?.tools() ?? [];
+    const names = entries.map((entry) => `${entry.name}:${JSON.stringify(entry.tool)}`);
+    if (names.length === registered.length && names.every((name, index) => name === registered[index])) return;
+    registered = names;
+    const owned = new Set(registry.list().map((tool) => tool.name));
+    registry.replaceServerTools(
+      entries
+        .filter((entry) => !owned.has(entry.name) || registry.isFromServer(entry.name))
+        .map((entry) => ({ server: entry.server, serverTool: entry.tool.name, tool: toolOf(entry) })),
+    );
+  };
+
+  const toolOf = (entry: McpToolEntry): Tool => ({
+    name: entry.name,
+    description: entry.tool.description ?? '',
+    inputSchema: entry.tool.inputSchema,
+    policy: entry.policy ?? undefined,
+    effects: entry.effects,
+    atomic: false,
+    polling: entry.polling,
+    enabled: true,
+    timeoutMs: entry.timeoutMs,
+    check: undefined,
+    execute: (args, { signal }) => binding.callTool(entry.server, entry.tool.name, args, { signal }),
+  });
+
+  const unready = () => (hub?.servers() ?? []).filter((server) => server.state !== 'READY');
+
+  const binding: McpBinding = {
+    ready: async ({ timeoutMs, signal }) => {
+      if (hub === null && Object.keys(servers).length === 0) return;
+      await (await load()).connectAll(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
+      synchronize();
+    },
+    notes: () =>
+      (hub?.servers() ?? []).map(({ name, state, instructions }) => ({
+        server: name,
+        instructions: instructions ?? '',
+        ready: state === 'READY',
+      })),
+    warnings: () =>
+      unready().map(
+        ({ name, state, error }) =>
+          `The MCP server '${name}' is not ready (${state})${error === null ? '' : `: ${error.message}`}`,
+      ),
+    missing: () => {
+      const server = unready().find(({ required }) => required);
+      if (server === undefined) return null;
+      return {
+        code: server.error?.code ?? 'not-connected',
+        message: `the required MCP server '${server.name}' is not ready${server.error === null ? '' : `: ${server.error.message}`}`,
+      };
+    },
+    connect: async (name, config) => {
+      const made = await load();
+      made.add(name, config);
+      const connected = await made.connect(name);
+      synchronize();
+      return connected;
+    },
+    disconnect: async (name) => {
+      const removed = (await hub?.remove(name)) ?? false;
+      synchronize();
+      return removed;
+    },
+    disconnectAll: async () => {
+      await hub?.close();
+      synchronize();
+    },
+    connection: (name) => hub?.server(name) ?? null,
+    names: () => [...new Set([...Object.keys(servers), ...(hub?.servers() ?? []).map((server) => server.name)])],
+    onNews: (listener) => void listeners.push(listener),
+    callTool: (server, tool, args, io) =>
+      hub === null
+        ? Promise.reject(
+            new McpError(
+              'not-connected',
+              server,
+              `The MCP server '${server}' is not connected; '${tool}' was not called.`,
+            ),
+          )
+        : hub.callTool(server, tool, args, io),
+    close: async () => {
+      await hub?.close();
+    },
+  };
+  return binding;
+}

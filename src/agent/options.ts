@@ -1,0 +1,219 @@
+import { z } from 'zod';
+import type { Confirm } from '../actors/ask-approval.ts';
+import type { ComposePromptInput } from '../actors/compose-prompt.ts';
+import type { Message, Model, ToolCalling } from '../actors/model.ts';
+import type { JournalStore } from '../journal/run-journal.ts';
+import type { RunEvent } from '../machines/run-events.ts';
+import type { PromptParts } from '../machines/system-prompt.ts';
+import type { McpConnection } from '../mcp/connection-types.ts';
+import type { McpServerConfig } from '../mcp/config.ts';
+import type { OutputHandler } from '../output/output-handler.ts';
+import type { Backoff } from '../recovery/backoff.ts';
+import type { Policy } from '../tools/spec.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { Permissions } from './registry.ts';
+
+/** What a function that makes instructions is told. */
+export interface InstructionsInput {
+  readonly input: string;
+  /** The value given to `run(input, { context })`. */
+  readonly context: unknown;
+  readonly state: { readonly step: number };
+}
+
+/** All options of an agent. Every one has a default; a wrong one is refused by name when the agent is made. */
+export interface AgentOptions {
+  /** Names the agent in outputs, recordings and the permission store. Default `agent`. */
+  readonly name?: string;
+  /** Who the agent is and what it should do: text, or a function asked once a turn. */
+  readonly instructions?: string | ((input: InstructionsInput) => string | Promise<string>);
+  /** Replaces the composition of the system prompt. */
+  readonly systemPrompt?: (parts: PromptParts) => string | Promise<string>;
+  /** A model, or a name such as `'ollama:qwen2.5:7b'`. Default: the environment's, else discovered on loopback. */
+  readonly model?: string | Model;
+  /** More models by name. */
+  readonly models?: { readonly [name: string]: string | Model };
+  readonly tools?: readonly Tool[];
+  /** MCP servers by name, as every client configures them, or connections made by `createMcpConnection`. */
+  readonly mcpServers?: { readonly [name: string]: McpServerConfig | McpConnection };
+  /** Model turns and plan steps that a run may take. Default 20. */
+  readonly maxSteps?: number;
+  /** Plans that a run may carry out; 0: unlimited. Default 3. */
+  readonly maxPlanIterations?: number;
+  /** The identical call in a row that is refused. At least 2; default 4. */
+  readonly maxConsecutiveRepeats?: number;
+  /** Messages of the conversation that are kept between runs; 0: all. Default 40. */
+  readonly maxHistoryMessages?: number;
+  /** Characters of a tool's result that the model gets. Default 4000. */
+  readonly maxToolResultChars?: number;
+  /** A smaller context of the server is a warning. Tokens; default 32768. */
+  readonly minContextSize?: number;
+  readonly timeouts?: {
+    /** Until a connection must stand. Default 30 000 ms. */
+    readonly connectMs?: number;
+    /** Longest silence of the model. Default 120 000 ms. */
+    readonly responseMs?: number;
+    /** For tools that name no time of their own. Default 180 000 ms. */
+    readonly toolMs?: number;
+    /** Until a pending approval counts as denied. Default: never. */
+    readonly approvalMs?: number;
+    /** For the whole run. Default: none. */
+    readonly totalMs?: number;
+  };
+  /** Attempts a model turn may take (default 2), the wait between them, and which errors are worth another. */
+  readonly retry?: {
+    readonly maxAttempts?: number;
+    readonly backoff?: Backoff;
+    readonly retryable?: (error: unknown) => boolean | undefined;
+  };
+  /** `auto` (default): native tool calls where the server takes them, the JSON envelope otherwise. */
+  readonly toolCalling?: 'auto' | ToolCalling;
+  /** Default true: calls of one turn run side by side. */
+  readonly parallelToolCalls?: boolean;
+  /** Default false: replies arrive whole. True gives `model.token` events. */
+  readonly streaming?: boolean;
+  /** 0 to 2. Default: the server's. */
+  readonly temperature?: number;
+  /** The longest reply in tokens. Default: the server's. */
+  readonly maxTokens?: number;
+  /** The policy of tools that name none. Default `allow`. */
+  readonly defaultPolicy?: Policy;
+  /**
+   * Asked before a tool whose policy is `confirm`. `'wait'`: the call waits for `run.approve` or `run.reject`. Default: a
+   * prompt in a terminal, else such calls are denied.
+   */
+  readonly confirm?: Confirm | 'wait';
+  /** Where "always allow" is kept. Default: `~/.signalbox`, where `confirm` can say so. */
+  readonly permissions?: Permissions;
+  /** Bounds a run: past it, it ends with the reason `budget`. */
+  readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
+  readonly limits?: { readonly argumentBytes?: number; readonly resultBytes?: number };
+  /** Where runs are recorded. Default: in memory. */
+  readonly journal?: JournalStore;
+  /** Default: the console in a terminal, else nothing. */
+  readonly output?: OutputHandler;
+  /** Prints nothing and installs no prompt. */
+  readonly silent?: boolean;
+  readonly debug?: boolean;
+  /** Prints the system prompt of each turn. */
+  readonly showPrompts?: boolean;
+  /** Prints tokens, tokens a second and time to first token, where the server gives them. */
+  readonly showStats?: boolean;
+  /** Keeps the composed prompts in the trace. */
+  readonly debugPrompts?: boolean;
+  /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run. */
+  readonly trace?: boolean | string;
+  /** Default `.`. */
+  readonly outputDir?: string;
+  /** Gets every event of every run. One that throws is ignored. */
+  readonly onEvent?: (event: RunEvent) => void;
+  /** A conversation to continue. */
+  readonly history?: readonly Message[];
+  /** Fixes the jitter of backoffs. Default: random, and recorded. */
+  readonly seed?: number;
+}
+
+/** Composes the system prompt by the user's own functions, where there are any. */
+export type ComposeInput = ComposePromptInput & { readonly context: unknown };
+
+const ms = z.number().positive();
+const count = (least: number) => z.int().min(least);
+const fn = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
+const object = (what: string, method: string) =>
+  z.custom<object>(
+    (value) => typeof value === 'object' && value !== null && typeof Reflect.get(value, method) === 'function',
+    `must be ${what}`,
+  );
+const model = z.union(
+  [z.string().min(1), object('a model', 'complete')],
+  'must be a name such as "ollama:qwen2.5:7b", or an object with a method complete()',
+);
+const policy = z.enum(['allow', 'confirm', 'deny']);
+
+const backoff = z.union(
+  [
+    z.strictObject({
+      kind: z.literal('exponential'),
+      baseMs: z.number().min(0),
+      factor: z.number().min(1),
+      maxMs: ms,
+      jitter: z.number().min(0).max(1),
+    }),
+    z.strictObject({ kind: z.literal('constant'), ms: z.number().min(0) }),
+  ],
+  'must be made by recover.exponential() or recover.constant()',
+);
+
+const schema = z
+  .strictObject({
+    name: z.string().min(1).max(100),
+    instructions: z.union([z.string(), fn], 'must be a text or a function'),
+    systemPrompt: fn,
+    model,
+    models: z.record(z.string(), model),
+    tools: z.array(object('a tool made by tool()', 'execute')),
+    mcpServers: z.record(
+      z.string(),
+      z.custom<object>(
+        (value) => typeof value === 'object' && value !== null,
+        'must be an object: a server configuration or a connection',
+      ),
+    ),
+    maxSteps: count(1),
+    maxPlanIterations: count(0),
+    maxConsecutiveRepeats: count(2),
+    maxHistoryMessages: count(0),
+    maxToolResultChars: count(1),
+    minContextSize: count(0),
+    timeouts: z.strictObject({ connectMs: ms, responseMs: ms, toolMs: ms, approvalMs: ms, totalMs: ms }).partial(),
+    retry: z.strictObject({ maxAttempts: count(1), backoff, retryable: fn }).partial(),
+    toolCalling: z.enum(['auto', 'json', 'native']),
+    parallelToolCalls: z.boolean(),
+    streaming: z.boolean(),
+    temperature: z.number().min(0).max(2),
+    maxTokens: count(1),
+    defaultPolicy: policy,
+    confirm: z.union([fn, z.literal('wait')], "must be a function or 'wait'"),
+    permissions: object('a permission store', 'isAlwaysAllowed'),
+    budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
+    limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
+    journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
+    output: z.custom<object>(
+      (value) => typeof value === 'object' && value !== null,
+      'must be an object with methods of OutputHandler',
+    ),
+    silent: z.boolean(),
+    debug: z.boolean(),
+    showPrompts: z.boolean(),
+    showStats: z.boolean(),
+    debugPrompts: z.boolean(),
+    trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
+    outputDir: z.string().min(1),
+    onEvent: fn,
+    history: z.array(
+      z.looseObject({
+        role: z.enum(['user', 'assistant', 'tool', 'system']),
+        content: z.union([z.string(), z.array(z.unknown())]),
+      }),
+    ),
+    seed: z.number(),
+  })
+  .partial();
+
+/** Refuses wrong options with a `TypeError` that names each and says what it must be. */
+export function checkOptions(options: unknown): void {
+  const checked = schema.safeParse(withoutUndefined(options));
+  if (checked.success) return;
+  const problems = checked.error.issues.map((issue) => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => `there is no option '${[...issue.path, key].join('.')}'`).join('; ');
+    return `option '${issue.path.join('.')}': ${issue.message}`;
+  });
+  throw new TypeError(`createAgent: ${problems.join('; ')}.`);
+}
+
+/** An option that is `undefined` is one that was not given. */
+function withoutUndefined(options: unknown): unknown {
+  if (typeof options !== 'object' || options === null) return options;
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,168 @@
+import type { Confirm } from '../actors/ask-approval.ts';
+import { McpError, type McpCalls } from '../actors/mcp-calls.ts';
+import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
+import type { ToolResult } from '../tools/result.ts';
+import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
+import { type Tool, tool } from '../tools/tool.ts';
+import { executeAlone } from './execute-alone.ts';
+
+/** Decisions to always allow a tool, kept somewhere. Answers may be promises. */
+export interface Permissions {
+  isAlwaysAllowed(tool: string): boolean | Promise<boolean>;
+  add(tool: string): void | Promise<void>;
+  /** The same store for one agent's decisions; a store without it is used as it is. */
+  forAgent?(agent: string): Permissions;
+}
+
+/** Options of {@link createToolRegistry}. */
+export interface ToolRegistryOptions {
+  /** Asked before a tool whose policy is `confirm`; without it such a call is denied. */
+  readonly confirm?: Confirm;
+  readonly permissions?: Permissions;
+  /** The policy of tools that name none and are registered from now on. Default `allow`. */
+  readonly defaultPolicy?: Policy;
+  /** `toolMs`: milliseconds that a tool may take which names no time of its own. Default 180 000. */
+  readonly timeouts?: { readonly toolMs?: number };
+}
+
+/** Tools by name. The order of registration is the order in which a model sees them. */
+export interface ToolRegistry {
+  /** Adds a tool made by `tool()`. Throws when there is one of that name. */
+  register(...tools: readonly Tool[]): void;
+  has(name: string): boolean;
+  find(name: string): Tool | undefined;
+  /** True when there was one. */
+  remove(name: string): boolean;
+  clear(): void;
+  readonly size: number;
+  list(): readonly Tool[];
+  /**
+   * Calls a tool as a model would: lookup, policy, validation and confirmation included. Never throws: whatever happens
+   * is a tool result.
+   */
+  execute(
+    name: string,
+    args?: unknown,
+    io?: { readonly signal?: AbortSignal; readonly context?: unknown },
+  ): Promise<ToolResult>;
+}
+
+interface Entry {
+  readonly tool: Tool;
+  readonly origin: ToolOrigin;
+  readonly policy: Policy;
+}
+
+/** A registry with what an agent needs of it. */
+export interface OwnRegistry extends ToolRegistry {
+  specs(alwaysAllowed: (tool: string) => boolean): readonly ToolSpec[];
+  /** Replaces all tools of MCP servers at once. */
+  replaceServerTools(
+    tools: readonly { readonly server: string; readonly serverTool: string; readonly tool: Tool }[],
+  ): void;
+  isFromServer(name: string): boolean;
+  setDefaultPolicy(policy: Policy): void;
+  onChange(listener: () => void): void;
+}
+
+const NO_MCP: McpCalls = {
+  callTool: (server) =>
+    Promise.reject(new McpError('not-connected', server, `No MCP server '${server}' belongs to this registry.`)),
+};
+
+/**
+ * A tool registry that works without an agent.
+ *
+ * @example
+ * const tools = createToolRegistry();
+ * tools.register(add);
+ * await tools.execute('add', { a: 1, b: 2 }); // { status: 'success', data: 3 }
+ */
+export function createToolRegistry(options: ToolRegistryOptions = {}): ToolRegistry {
+  const settings = { ...DEFAULT_SETTINGS, toolMs: options.timeouts?.toolMs ?? 180_000 };
+  const asking = {
+    confirm: () => Promise.resolve(options.confirm),
+    permissions: () => Promise.resolve(options.permissions),
+  };
+  return ownRegistry({ defaultPolicy: options.defaultPolicy ?? 'allow' }, () => NO_MCP, settings, asking);
+}
+
+/** Who is asked about calls that need it, and where "always allow" is kept. */
+export interface Asking {
+  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
+  readonly permissions: () => Promise<Permissions | undefined>;
+}
+
+/** The registry of an agent, which also knows tools of MCP servers. */
+export function ownRegistry(
+  options: { readonly defaultPolicy?: Policy },
+  mcp: () => McpCalls,
+  settings: AgentSettings & { readonly toolMs: number },
+  asking: Asking,
+): OwnRegistry {
+  const entries = new Map<string, Entry>();
+  const listeners: (() => void)[] = [];
+  let defaultPolicy = options.defaultPolicy ?? 'allow';
+  const changed = (): void => {
+    for (const listener of listeners) listener();
+  };
+
+  const add = (made: Tool, origin: ToolOrigin): void => {
+    const ready = 'check' in made ? made : tool(made);
+    if (entries.has(ready.name))
+      throw new TypeError(
+        `A tool named '${ready.name}' is registered already. Remove it first, or choose another name.`,
+      );
+    entries.set(ready.name, { tool: ready, origin, policy: ready.policy ?? defaultPolicy });
+  };
+
+  const specOf = ({ tool: made, origin, policy }: Entry, alwaysAllowed: boolean): ToolSpec => ({
+    name: made.name,
+    description: made.description,
+    inputSchema: made.inputSchema,
+    policy,
+    effects: made.effects,
+    atomic: made.atomic,
+    polling: made.polling,
+    enabled: made.enabled,
+    timeoutMs: made.timeoutMs ?? settings.toolMs,
+    origin,
+    alwaysAllowed,
+    checkedByCode: made.check !== undefined,
+  });
+
+  const registry: OwnRegistry = {
+    register: (...tools) => {
+      for (const made of tools) add(made, { kind: 'local' });
+      changed();
+    },
+    replaceServerTools: (tools) => {
+      for (const [name, { origin }] of entries) if (origin.kind === 'mcp') entries.delete(name);
+      for (const { server, serverTool, tool: made } of tools) add(made, { kind: 'mcp', server, tool: serverTool });
+      changed();
+    },
+    isFromServer: (name) => entries.get(name)?.origin.kind === 'mcp',
+    has: (name) => entries.has(name),
+    find: (name) => entries.get(name)?.tool,
+    remove: (name) => {
+      const removed = entries.delete(name);
+      if (removed) changed();
+      return removed;
+    },
+    clear: () => {
+      entries.clear();
+      changed();
+    },
+    get size() {
+      return entries.size;
+    },
+    list: () => [...entries.values()].map((entry) => entry.tool),
+    specs: (alwaysAllowed) => [...entries.values()].map((entry) => specOf(entry, alwaysAllowed(entry.tool.name))),
+    setDefaultPolicy: (policy) => {
+      defaultPolicy = policy;
+    },
+    onChange: (listener) => void listeners.push(listener),
+    execute: (name, args = {}, io = {}) => executeAlone({ registry, name, args, io, mcp: mcp(), settings, asking }),
+  };
+  return registry;
+}

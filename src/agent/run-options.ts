@@ -1,0 +1,17 @@
+import type { JsonObject } from '../parsing/json.ts';
+
+/** Options of one run. */
+export interface RunOptions {
+  /** Cancels the run when it aborts. One that is aborted already gives `cancelled` without a request. */
+  readonly signal?: AbortSignal;
+  /** Overrides the agent's for this run. */
+  readonly maxSteps?: number;
+  /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model nor written. */
+  readonly context?: unknown;
+  /** JSON in the recording's first line. */
+  readonly metadata?: JsonObject;
+  /** Names the run and its file. Default: a fresh id that sorts by time. */
+  readonly runId?: string;
+  /** Writes a trace: `true` by the agent's `outputDir`, or a path. */
+  readonly trace?: boolean | string;
+}

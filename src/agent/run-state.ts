@@ -1,0 +1,62 @@
+import type { SnapshotFrom } from 'xstate';
+import { describeThrown } from '../actors/to-json.ts';
+import type { agentMachine } from '../machines/agent.ts';
+import { outputOf } from '../machines/endings.ts';
+import { AGENT_STATES, type AgentOutput, type AgentState } from '../machines/run-result.ts';
+import type { RunState } from './run.ts';
+
+type AgentSnapshot = SnapshotFrom<typeof agentMachine>;
+
+const NOT_STARTED: RunState = {
+  state: 'PLANNING',
+  plan: null,
+  currentStep: 0,
+  totalPlanSteps: 0,
+  planIterations: 0,
+  stepsTaken: 0,
+  lastResult: null,
+  errorHistory: [],
+};
+
+/** What a run's handle shows of its machine at this moment. */
+export function stateOf(snapshot: AgentSnapshot | undefined): RunState {
+  if (snapshot === undefined) return NOT_STARTED;
+  const { plan, planIterations, stepsTaken, lastResult, errorHistory } = snapshot.context;
+  return {
+    state: topState(snapshot),
+    plan: plan?.steps ?? null,
+    currentStep: plan?.index ?? 0,
+    totalPlanSteps: plan?.steps.length ?? 0,
+    planIterations,
+    stepsTaken,
+    lastResult,
+    errorHistory,
+  };
+}
+
+function topState({ value }: AgentSnapshot): AgentState {
+  return AGENT_STATES.find((state) => (typeof value === 'string' ? value === state : state in value)) ?? 'PLANNING';
+}
+
+/** The output of a run that could not come to its end by itself: its journal failed, or Signalbox did. */
+export function failedOutput(snapshot: AgentSnapshot | undefined, thrown: unknown = snapshot?.error): AgentOutput {
+  const { message, code } = describeThrown(thrown ?? new Error('the machine stopped without an output'));
+  const step = snapshot?.context.stepsTaken ?? 0;
+  const error = { code: code ?? 'internal', message, step };
+  const result = `Unable to complete task: ${message}`;
+  if (snapshot === undefined) {
+    const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+    const nothing = {
+      stepsTaken: 0,
+      stepsLimit: 0,
+      toolsUsed: [],
+      planIterations: 0,
+      usage,
+      errorHistory: [error],
+      states: [],
+      messages: [],
+    };
+    return { result, success: false, status: 'failed', reason: 'thrown', error, ...nothing };
+  }
+  return outputOf({ ...snapshot.context, ending: { reason: 'thrown', result, error } });
+}

@@ -1,0 +1,105 @@
+import type { RunEvent, Transition } from '../machines/run-events.ts';
+import type { AgentState, ErrorEntry, RunResult } from '../machines/run-result.ts';
+import type { JsonObject } from '../parsing/json.ts';
+import type { PlanStep } from '../parsing/reply.ts';
+import type { ToolResult } from '../tools/result.ts';
+import { RunError, ToolExecutionError } from './errors.ts';
+
+/** Where a run is at this moment. */
+export interface RunState {
+  readonly state: AgentState;
+  readonly plan: readonly PlanStep[] | null;
+  /** Position in the plan, from 0. */
+  readonly currentStep: number;
+  readonly totalPlanSteps: number;
+  readonly planIterations: number;
+  readonly stepsTaken: number;
+  readonly lastResult: ToolResult | null;
+  readonly errorHistory: readonly ErrorEntry[];
+}
+
+/** A call that waits for a person. */
+export interface PendingApproval {
+  readonly runId: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: unknown;
+  readonly reason: string;
+}
+
+/**
+ * One run of an agent. It has started already; await it for its result, iterate it for its events, both as late and as
+ * often as you like.
+ *
+ * @example
+ * const run = agent.run('What is in this folder?');
+ * for await (const event of run) console.log(event.type);
+ * const { result } = await run;
+ */
+export interface Run extends PromiseLike<RunResult>, AsyncIterable<RunEvent> {
+  readonly runId: string;
+  readonly state: RunState;
+  catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult | T>;
+  finally(onFinally?: (() => void) | null): Promise<RunResult>;
+  /** The answer's text. Throws a `RunError` for any other ending, a `ToolExecutionError` after `throwException`. */
+  orThrow(): Promise<string>;
+  /** Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. */
+  cancel(reason?: string): Promise<boolean>;
+  /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
+  approve(callId: string, options?: { readonly always?: boolean; readonly args?: JsonObject }): Promise<boolean>;
+  /** Denies a waiting call; the model is told why. False: it does not wait. */
+  reject(callId: string, reason?: string): Promise<boolean>;
+  readonly pending: readonly PendingApproval[];
+  /** The recording so far, as JSON lines. */
+  recording(): string;
+  /** Every move of every machine so far. */
+  transitions(): readonly Transition[];
+}
+
+/** What stands behind a run's handle. */
+export interface RunControls {
+  readonly runId: string;
+  readonly done: Promise<RunResult>;
+  readonly state: () => RunState;
+  readonly read: () => AsyncIterator<RunEvent, undefined>;
+  readonly cancel: (reason: string) => Promise<boolean>;
+  readonly approve: (
+    callId: string,
+    options: { readonly always: boolean; readonly args: JsonObject | null },
+  ) => Promise<boolean>;
+  readonly reject: (callId: string, reason: string) => Promise<boolean>;
+  readonly pending: () => readonly PendingApproval[];
+  readonly recording: () => string;
+  readonly transitions: () => readonly Transition[];
+}
+
+/** The handle of a run. Nobody awaiting it is no unhandled rejection, whatever happens. */
+export function runHandle(controls: RunControls): Run {
+  const { done } = controls;
+  done.catch(() => undefined);
+  return {
+    runId: controls.runId,
+    get state() {
+      return controls.state();
+    },
+    get pending() {
+      return controls.pending();
+    },
+    // oxlint-disable-next-line unicorn/no-thenable -- A run is awaitable by design.
+    then: (onFulfilled, onRejected) => done.then(onFulfilled, onRejected),
+    catch: (onRejected) => done.catch(onRejected),
+    finally: (onFinally) => done.finally(onFinally),
+    orThrow: async () => {
+      const result = await done;
+      if (result.success) return result.result;
+      throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
+    },
+    cancel: (reason = '') => controls.cancel(reason),
+    approve: (callId, options = {}) =>
+      controls.approve(callId, { always: options.always ?? false, args: options.args ?? null }),
+    reject: (callId, reason = '') => controls.reject(callId, reason),
+    recording: controls.recording,
+    transitions: controls.transitions,
+    [Symbol.asyncIterator]: controls.read,
+  };
+}

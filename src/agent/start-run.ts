@@ -1,0 +1,215 @@
+/**
+ * Owns: one run from its input to its result: journal, machine, events. Does not own: the agent (its history, its being
+ * busy), and what the events are shown with.
+ *
+ * I1 The result never rejects, but for a replay that diverges.
+ * I2 A listener, an output or a journal that fails never breaks the machine: the first two are ignored, the last ends the
+ *    run as failed.
+ */
+import type { SnapshotFrom } from 'xstate';
+import type { Effect, OutsideEvent } from '../actors/journal.ts';
+import { findActor } from '../actors/leaf.ts';
+import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
+import type { RunRecord } from '../journal/record.ts';
+import { type Recorder, recorder } from '../journal/recording.ts';
+import type { RunJournal } from '../journal/run-journal.ts';
+import { ROOT_ID, inputOf } from '../journal/run-input.ts';
+import type { agentMachine } from '../machines/agent.ts';
+import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
+import { runEventReader } from '../machines/run-event-reader.ts';
+import type { AgentOutput, RunResult } from '../machines/run-result.ts';
+import { type Move, moveReader } from '../machines/transition-log.ts';
+import type { JsonObject } from '../parsing/json.ts';
+import { eventLog } from './event-log.ts';
+import { failedOutput, stateOf } from './run-state.ts';
+import { type PendingApproval, type Run, runHandle } from './run.ts';
+
+/** What a run needs to begin, found out before it does. */
+export interface RunStart {
+  readonly head: RunRecord;
+  readonly machine: typeof agentMachine;
+  readonly journal: (accepts: (event: OutsideEvent, to: string | undefined) => boolean) => RunJournal;
+}
+
+interface RunPlan {
+  readonly runId: string;
+  /** Finds out what the run needs; `cancelled` tells whether it was cancelled meanwhile, and why. */
+  readonly prepare: (cancelled: () => string | undefined) => RunStart | Promise<RunStart>;
+  readonly context: unknown;
+  readonly replayed: boolean;
+  readonly onEvent: (event: RunEvent) => void;
+  /** Called once, before the result is known to anybody else. */
+  readonly onDone: (result: RunResult) => void | Promise<void>;
+}
+
+/** A run, and what its agent may do with it beyond what the handle offers. */
+export interface StartedRun {
+  readonly run: Run;
+  /** Puts an event from outside in order; false when the run does not take it. */
+  readonly send: (event: OutsideEvent) => Promise<boolean>;
+}
+
+/** Starts a run at once. */
+export function startRun(plan: RunPlan): StartedRun {
+  const { runId, replayed } = plan;
+  const log = eventLog();
+  const moves: Transition[] = [];
+  const pending = new Map<string, PendingApproval & { readonly path: string }>();
+  let cancelled: string | undefined;
+  let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
+  let finished: RunResult | null = null;
+  let seq = 0;
+
+  const publish = (event: RunEvent): void => {
+    log.push(event);
+    try {
+      plan.onEvent(event);
+    } catch {
+      // Whoever listens must not stop what it listens to.
+    }
+  };
+  const emit = (body: RunEventBody): void => {
+    if (replayed && body.type === 'model.replied') publishWholeText(body.text);
+    seq += 1;
+    if (body.type === 'run.finished') finished = body.result;
+    publish({ ...body, seq, replayed });
+  };
+  const publishWholeText = (text: string): void => {
+    if (text !== '' && streams())
+      publish({ type: 'model.token', kind: 'text', text, attempt: 1, index: 0, seq, replayed });
+  };
+  const streams = (): boolean => snapshot()?.context.settings.streaming === true;
+  const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
+
+  const onNote = (effect: Effect, note: JsonObject): void => {
+    if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
+    const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
+    publish({
+      type: 'model.token',
+      kind,
+      text: note.text,
+      attempt: attemptOf(effect),
+      index: note.index,
+      seq,
+      replayed,
+    });
+  };
+  const attemptOf = (effect: Effect): number => {
+    const path = effect.id.slice(0, effect.id.lastIndexOf('/'));
+    const attempts: unknown =
+      live === null
+        ? 1
+        : Reflect.get(
+            Reflect.get(findActor(live.driven.actor, path)?.getSnapshot() ?? {}, 'context') ?? {},
+            'attempts',
+          );
+    return typeof attempts === 'number' ? attempts : 1;
+  };
+
+  const onMove =
+    (read: (move: Move) => void) =>
+    (move: Move): void => {
+      if (move.transition !== null) moves.push(move.transition);
+      if (move.machine === 'toolCall') followApproval(move);
+      read(move);
+    };
+  const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
+    const { callId } = context.request;
+    if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void pending.delete(callId);
+    const tool: string = context.spec?.name ?? '';
+    pending.set(callId, {
+      runId,
+      callId,
+      tool,
+      args: context.args,
+      reason: `The policy of '${tool}' is confirm.`,
+      path,
+    });
+  };
+
+  const done = (async (): Promise<RunResult> => {
+    const { head, machine, journal: open } = await plan.prepare(() => cancelled);
+    const journal = open((event, to) => live?.driven.accepts(event, to) ?? false);
+    const recording = recorder(head);
+    const reader = runEventReader({ runId, now: () => performance.now(), emit });
+    const driven = drive({
+      logic: machine,
+      id: ROOT_ID,
+      input: inputOf(head),
+      journal,
+      recorder: recording,
+      context: plan.context,
+      onNote,
+      inspect: moveReader(() => true, onMove(reader)),
+    });
+    live = { driven, journal, recording };
+    await runLoop(driven, journal, recording);
+    const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
+    const result: RunResult = finished ?? {
+      ...(output ?? failedOutput(driven.actor.getSnapshot())),
+      runId,
+      durationMs: 0,
+    };
+    return result;
+  })();
+
+  const ended = done.then(
+    async (result) => {
+      await plan.onDone(result);
+      log.close();
+      return result;
+    },
+    async (error: unknown) => {
+      if (replayed) {
+        log.close(error instanceof Error ? error : new Error(String(error)));
+        throw error;
+      }
+      const result: RunResult = { ...failedOutput(snapshot(), error), runId, durationMs: 0 };
+      emit({ type: 'run.finished', result });
+      await plan.onDone(result);
+      log.close();
+      return result;
+    },
+  );
+
+  const send = (event: OutsideEvent, to?: string): Promise<boolean> =>
+    live?.journal.send(event, to) ?? Promise.resolve(false);
+  const answer = async (callId: string, event: OutsideEvent): Promise<boolean> => {
+    const waiting = pending.get(callId);
+    return waiting === undefined ? false : send(event, waiting.path);
+  };
+  const run = runHandle({
+    runId,
+    done: ended,
+    state: () => stateOf(snapshot()),
+    read: log.read,
+    cancel: async (reason) => {
+      if (live !== null) return send({ type: 'run.cancelled', reason });
+      cancelled ??= reason;
+      return true;
+    },
+    approve: (callId, { always, args }) => answer(callId, { type: 'approval.given', always, args }),
+    reject: (callId, reason) => answer(callId, { type: 'approval.refused', reason }),
+    pending: () => [...pending.values()].map(({ path: _path, ...call }) => call),
+    recording: () => live?.recording.text() ?? '',
+    transitions: () => [...moves],
+  });
+  return { run, send };
+}
+
+async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {
+  driven.start();
+  try {
+    while (driven.isActive()) {
+      const entry = await journal.next();
+      if (entry === null) break;
+      driven.deliver(entry);
+    }
+  } catch (error) {
+    driven.actor.stop();
+    throw error;
+  }
+  const output = recordedOutput(driven.actor.getSnapshot().output);
+  recording.end(output);
+  await journal.end(output);
+}

@@ -1,0 +1,46 @@
+export { createAgent } from './agent/create-agent.ts';
+export { AgentBusyError, AgentClosedError, RunError, ToolExecutionError } from './agent/errors.ts';
+export { createToolRegistry } from './agent/registry.ts';
+export { ReplayDivergenceError } from './journal/divergence.ts';
+export { AGENT_STATES } from './machines/run-result.ts';
+export { consoleOutput } from './output/console-output.ts';
+export { silentOutput } from './output/silent-output.ts';
+export { recover } from './recovery/recover.ts';
+export { tool } from './tools/tool.ts';
+export type { Confirm, ApprovalDecision, ApprovalRequest } from './actors/ask-approval.ts';
+export type { McpTool, McpToolAnnotations } from './actors/mcp-calls.ts';
+export type {
+  Message,
+  MessageToolCall,
+  Model,
+  ModelErrorCode,
+  ModelIo,
+  ModelReply,
+  ModelRequest,
+  ModelToken,
+  ModelTool,
+  Part,
+  ReplyStats,
+  ToolCalling,
+  Usage,
+} from './actors/model.ts';
+export type { Agent, AgentLogic, AgentLogicInput, ConfigurableOptions, ListedTool } from './agent/agent-types.ts';
+export type { AgentOptions, InstructionsInput } from './agent/options.ts';
+export type { Permissions, ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
+export type { RunOptions } from './agent/run-options.ts';
+export type { PendingApproval, Run, RunState } from './agent/run.ts';
+export type { JournalStore } from './journal/run-journal.ts';
+export type { RunEvent, RunEventBody, Transition } from './machines/run-events.ts';
+export type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './machines/run-result.ts';
+export type { PromptParts } from './machines/system-prompt.ts';
+export type { McpServerConfig } from './mcp/config.ts';
+export type { McpConnection } from './mcp/connection-types.ts';
+export type { OutputHandler, OutputStats } from './output/output-handler.ts';
+export type { Json, JsonObject, JsonSchema } from './parsing/json.ts';
+export type { Issue, Severity, ToolError } from './parsing/errors.ts';
+export type { PlanStep, Repair } from './parsing/reply.ts';
+export type { Backoff } from './recovery/backoff.ts';
+export type { InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
+export type { Effects, Policy, ToolSpec } from './tools/spec.ts';
+export type { ToolResult } from './tools/result.ts';
+export type { ExecuteContext, Tool, ToolDefinition, ValidateContext } from './tools/tool.ts';

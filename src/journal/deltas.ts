@@ -1,0 +1,54 @@
+import type { Effect } from '../actors/journal.ts';
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+
+/**
+ * Writes requests against the one before of the same name, so that a recording grows with what is new: a member that is
+ * the same object becomes `{ "$same": id }`, a list that begins alike `{ "$from": id, "keep": n, "add": [...] }`.
+ */
+export function deltaWriter(): (effect: Effect) => Json {
+  const last = new Map<string, { readonly id: string; readonly request: JsonObject }>();
+  return (effect) => {
+    const { name, id, request } = effect;
+    if (!isJsonObject(request)) return request;
+    const before = last.get(name);
+    last.set(name, { id, request });
+    if (before === undefined) return request;
+    return Object.fromEntries(Object.entries(request).map(([key, value]) => [key, against(before, key, value)]));
+  };
+}
+
+function against(before: { readonly id: string; readonly request: JsonObject }, key: string, value: Json): Json {
+  const old = before.request[key];
+  if (typeof value !== 'object' || value === null || typeof old !== 'object' || old === null) return value;
+  if (value === old) return { $same: before.id };
+  if (!isList(value) || !isList(old)) return value;
+  let keep = 0;
+  while (keep < value.length && keep < old.length && value[keep] === old[keep]) keep++;
+  return keep === 0 ? value : { $from: before.id, keep, add: value.slice(keep) };
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** Reads requests back: feed it the start records in order. */
+export function deltaReader(): (id: string, written: Json) => Json {
+  const requests = new Map<string, JsonObject>();
+  return (id, written) => {
+    if (!isJsonObject(written)) return written;
+    const request = Object.fromEntries(
+      Object.entries(written).map(([key, value]) => [key, restored(requests, key, value)]),
+    );
+    requests.set(id, request);
+    return request;
+  };
+}
+
+function restored(requests: ReadonlyMap<string, JsonObject>, key: string, value: Json): Json {
+  if (!isJsonObject(value)) return value;
+  if (typeof value.$same === 'string') return requests.get(value.$same)?.[key] ?? null;
+  if (typeof value.$from !== 'string' || typeof value.keep !== 'number' || !Array.isArray(value.add)) return value;
+  const old = requests.get(value.$from)?.[key];
+  const add: readonly Json[] = value.add;
+  return [...(old !== undefined && isList(old) ? old.slice(0, value.keep) : []), ...add];
+}

@@ -1,0 +1,145 @@
+/**
+ * Owns: the order in which a running machine is told things, and that it is written before it is told.
+ * Does not own: where it is written (the sink's), what the machine does with it (the driver's).
+ *
+ * I1 `open` launches nothing. `next` writes the starts of a macrostep in one go, then launches them.
+ * I2 An entry is written before it is returned; one whose target is gone is neither.
+ * I3 An effect that was opened and closed before `next` never runs.
+ * I4 While an event from outside waits, nothing new is launched: a cancelled run starts no more work.
+ */
+import type { Effect, Entry, OutsideEvent, Perform } from '../actors/journal.ts';
+import type { Json } from '../parsing/json.ts';
+import { deltaWriter } from './deltas.ts';
+import { type RecordLine, entryRecord, startRecord } from './record.ts';
+import type { RunHead, RunJournal } from './run-journal.ts';
+
+/** Where a live journal writes. A promise means: not durable before it resolves. */
+export interface Sink {
+  append(records: readonly RecordLine[]): void | Promise<void>;
+  close(): void | Promise<void>;
+}
+
+interface Waiting {
+  readonly entry: Entry;
+  readonly settled?: (taken: boolean) => void;
+}
+
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+/** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
+export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJournal {
+  const began = performance.now();
+  const write = deltaWriter();
+  const at = (): number => Math.round(performance.now() - began);
+  const fresh = new Map<string, { readonly effect: Effect; readonly perform: Perform }>();
+  const running = new Map<string, AbortController>();
+  const queue: Waiting[] = [];
+  let wake: (() => void) | null = null;
+  let ended = false;
+  let begun = false;
+
+  const put = (waiting: Waiting): void => {
+    queue.push(waiting);
+    wake?.();
+    wake = null;
+  };
+
+  const launch = (effect: Effect, perform: Perform): void => {
+    const controller = new AbortController();
+    running.set(effect.id, controller);
+    if (effect.ms !== undefined) return startTimer(effect.id, effect.ms, controller.signal, put);
+    const io = { signal: controller.signal, idempotencyKey: `${head.runId}:${effect.key}`, note: () => undefined };
+    void perform(io).then((out) => put({ entry: { t: 'outcome', id: effect.id, out } }));
+  };
+
+  const isOpen = (entry: Entry): boolean =>
+    entry.t === 'event' ? accepts(entry.event, entry.to) : running.has(entry.id);
+
+  const starts: { effect: Effect; perform: Perform }[] = [];
+  const writeStarts = (): void | Promise<void> => {
+    if (fresh.size === 0 && begun) return undefined;
+    const opened = [...fresh.values()];
+    fresh.clear();
+    starts.push(...opened);
+    if (sink === null) return undefined;
+    const records = opened.map(({ effect }) =>
+      startRecord(effect, at(), effect.ms === undefined ? write(effect) : null),
+    );
+    const first: readonly RecordLine[] = begun ? [] : [head];
+    begun = true;
+    return sink.append([...first, ...records]);
+  };
+
+  const takeOne = async (): Promise<Entry | null> => {
+    for (let waiting = queue.shift(); waiting !== undefined; waiting = queue.shift()) {
+      const { entry, settled } = waiting;
+      if (!isOpen(entry)) {
+        settled?.(false);
+        continue;
+      }
+      if (entry.t !== 'event') running.delete(entry.id);
+      const written = sink?.append([entryRecord(entry, at())]);
+      if (written !== undefined) await written;
+      settled?.(true);
+      return entry;
+    }
+    return null;
+  };
+
+  return {
+    open: (effect, perform) => {
+      fresh.set(effect.id, { effect, perform });
+    },
+    close: (id) => {
+      if (fresh.delete(id)) return;
+      const index = starts.findIndex(({ effect }) => effect.id === id);
+      if (index !== -1) starts.splice(index, 1);
+      running.get(id)?.abort(new Error('It is no longer needed: its state was left.'));
+      running.delete(id);
+    },
+    next: async () => {
+      const written = writeStarts();
+      if (written !== undefined) await written;
+      for (;;) {
+        if (ended) return null;
+        const entry = await takeOne();
+        if (entry !== null) return entry;
+        for (const { effect, perform } of starts.splice(0)) launch(effect, perform);
+        if (queue.length > 0) continue;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    send: (event: OutsideEvent, to?: string) => {
+      if (ended) return Promise.resolve(false);
+      return new Promise((settled) =>
+        put({ entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to }, settled }),
+      );
+    },
+    end: async (output: Json) => {
+      ended = true;
+      const written = writeStarts();
+      if (written !== undefined) await written;
+      for (const controller of running.values()) controller.abort(new Error('The run is over.'));
+      running.clear();
+      for (const { settled } of queue.splice(0)) settled?.(false);
+      if (sink === null) return;
+      await sink.append([{ t: 'end', at: at(), output }]);
+      await sink.close();
+    },
+  };
+}
+
+/** Node fires longer delays at once, so they are chained. */
+function startTimer(id: string, ms: number, signal: AbortSignal, put: (waiting: Waiting) => void): void {
+  let left = ms;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const arm = (): void => {
+    const part = Math.min(left, LONGEST_TIMEOUT);
+    left -= part;
+    timer = setTimeout(() => (left > 0 ? arm() : put({ entry: { t: 'timer', id } })), part);
+  };
+  arm();
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+}

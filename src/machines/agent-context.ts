@@ -1,0 +1,178 @@
+import { type SnapshotFrom, getInitialSnapshot } from 'xstate';
+import type { Message, ModelTool, ToolCalling, Usage } from '../actors/model.ts';
+import type { PlanStep } from '../parsing/reply.ts';
+import type { ToolResult } from '../tools/result.ts';
+import { type AgentInput, type AgentSettings, type AgentSetup, DEFAULT_SETTINGS, type Toolset } from './agent-setup.ts';
+import type { CallOutcome, CallRequest } from './call-request.ts';
+import { type LoopVerdict, loopDetectionMachine } from './loop-detection.ts';
+import type { ReadReply } from './read-reply.ts';
+import type { AgentState, ErrorEntry, RunReason } from './run-result.ts';
+import { type Prompts, composePrompts, modelTools } from './system-prompt.ts';
+
+/** A call of the current turn or plan step, before it starts. */
+export interface PlannedCall {
+  readonly request: CallRequest;
+  readonly verdict: LoopVerdict;
+}
+
+/** The calls of one model turn. */
+export interface Batch {
+  readonly calls: readonly PlannedCall[];
+  /** How many of them may start: all, or those up to the first refused one. */
+  readonly runnable: number;
+  /** Why the run ends once they have settled. */
+  readonly endsRun: 'loop' | 'budget' | null;
+  readonly started: number;
+  readonly outcomes: { readonly [callId: string]: CallOutcome };
+}
+
+/** A plan on its way. */
+export interface PlanProgress {
+  readonly steps: readonly PlanStep[];
+  readonly index: number;
+  readonly outcomes: readonly CallOutcome[];
+  /** The native call that brought the plan, to be answered with its results. */
+  readonly toolCallId: string | null;
+}
+
+/** Calls that failed and were not mended, for the model to see what to do instead. */
+export interface Trouble {
+  readonly failed: readonly { readonly tool: string; readonly args: unknown; readonly error: string }[];
+  readonly succeeded: readonly string[];
+  readonly left: readonly string[];
+}
+
+/** How the run ends. `error` null: the last unmended error, if there was one, is shown instead. */
+export interface Ending {
+  readonly reason: RunReason;
+  readonly result: string;
+  readonly error: ErrorEntry | null;
+}
+
+/** The memory of one run. */
+export interface AgentContext {
+  readonly task: string;
+  readonly agent: string;
+  readonly settings: AgentSettings;
+  readonly instructions: string;
+  readonly promptByCode: boolean;
+  readonly ready: boolean;
+  readonly seed: number;
+  readonly warnings: readonly string[];
+  readonly toolset: Toolset;
+  readonly prompts: Prompts;
+  readonly modelTools: readonly ModelTool[];
+  readonly toolCalling: ToolCalling;
+  /** The conversation: the starting history, then what this run added. */
+  readonly messages: readonly Message[];
+  readonly historyLength: number;
+  readonly reply: ReadReply | null;
+  readonly plan: PlanProgress | null;
+  /** The plan step that runs now. */
+  readonly step: PlannedCall | null;
+  readonly batch: Batch | null;
+  readonly trouble: Trouble | null;
+  readonly loop: SnapshotFrom<typeof loopDetectionMachine>;
+  readonly stepsTaken: number;
+  readonly planIterations: number;
+  readonly plansRefused: number;
+  readonly unusableInARow: number;
+  readonly callsMade: number;
+  readonly toolCallsRun: number;
+  readonly usage: Usage;
+  readonly toolsUsed: readonly string[];
+  readonly lastResult: ToolResult | null;
+  readonly lastTrouble: ErrorEntry | null;
+  readonly errorHistory: readonly ErrorEntry[];
+  readonly states: readonly AgentState[];
+  readonly ending: Ending | null;
+}
+
+const NOTHING: Toolset = { tools: [], servers: [] };
+
+/** The memory that a run starts with. */
+export function initialContext(input: AgentInput): AgentContext {
+  const history = input.history ?? [];
+  const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
+  const task: Message = { role: 'user', content: input.task };
+  return {
+    task: input.task,
+    ...fromSetup(input.setup ?? null),
+    messages: [...history, Object.freeze(task)],
+    historyLength: history.length,
+    reply: null,
+    plan: null,
+    step: null,
+    batch: null,
+    trouble: null,
+    loop: getInitialSnapshot(loopDetectionMachine, { limit: settings.maxConsecutiveRepeats }),
+    stepsTaken: 0,
+    planIterations: 0,
+    plansRefused: 0,
+    unusableInARow: 0,
+    callsMade: 0,
+    toolCallsRun: 0,
+    usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+    toolsUsed: [],
+    lastResult: null,
+    lastTrouble: null,
+    errorHistory: [],
+    states: [],
+    ending: endingBeforeStart(input),
+  };
+}
+
+/** What follows from an agent's setup; a run without one asks for it first. */
+export function fromSetup(setup: AgentSetup | null) {
+  const toolset = setup?.toolset ?? NOTHING;
+  const instructions = setup?.instructions ?? '';
+  return {
+    agent: setup?.agent ?? 'agent',
+    settings: setup?.settings ?? DEFAULT_SETTINGS,
+    instructions,
+    promptByCode: setup?.promptByCode ?? false,
+    ready: setup !== null,
+    seed: setup?.seed ?? 0,
+    warnings: setup?.warnings ?? [],
+    toolset,
+    ...fromToolset(instructions, toolset),
+    toolCalling: setup?.toolCalling ?? ('native' as const),
+  };
+}
+
+/** What the model is told, which changes when the toolset does. */
+export function fromToolset(instructions: string, toolset: Toolset) {
+  const before = composed.get(toolset);
+  if (before !== undefined && before.instructions === instructions) return before.parts;
+  const parts = { prompts: composePrompts(instructions, toolset), modelTools: modelTools(toolset) };
+  composed.set(toolset, { instructions, parts });
+  return parts;
+}
+
+/** Compositions by toolset: agents that share one, and the runs of one agent, compose once. */
+const composed = new WeakMap<
+  Toolset,
+  {
+    readonly instructions: string;
+    readonly parts: { readonly prompts: Prompts; readonly modelTools: readonly ModelTool[] };
+  }
+>();
+
+function endingBeforeStart({ cancelled, refused }: AgentInput): Ending | null {
+  if (cancelled !== undefined) return cancelledEnding(cancelled, 0);
+  if (refused === undefined) return null;
+  return {
+    reason: 'tool-error',
+    result: `Unable to complete task: ${refused.message}`,
+    error: { ...refused, step: 0 },
+  };
+}
+
+/** The ending of a run that was cancelled; `why` is what the caller said, or empty. */
+export function cancelledEnding(why: string, steps: number): Ending {
+  return {
+    reason: 'cancelled',
+    result: `[Cancelled after ${steps} step(s)]`,
+    error: { code: 'cancelled', message: why === '' ? 'The run was cancelled.' : why, step: steps },
+  };
+}

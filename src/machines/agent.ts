@@ -1,0 +1,194 @@
+/**
+ * The agent: five states, and everything that can happen between them.
+ *
+ * I1 A step is one model turn or one step of a plan; no step beyond `maxSteps` begins.
+ * I2 Every call of a reply gets exactly one result, in call order, before the model is asked again.
+ * I3 It never ends in an error: COMPLETION is reached from everywhere and its output says why.
+ * I4 No plan beyond `maxPlanIterations` is carried out, and no call that the loop detection refuses.
+ */
+import { and, not } from 'xstate';
+import { initialContext } from './agent-context.ts';
+import { agentParts } from './agent-parts.ts';
+import { outputOf } from './endings.ts';
+import { stepInput } from './execution.ts';
+
+/** The bare machine. Provide `agent.actors`, or use `agent.logic`, which also records. */
+export const agentMachine = agentParts.createMachine({
+  id: 'agent',
+  version: '1',
+  context: ({ input }) => initialContext(input),
+  initial: 'PLANNING',
+  entry: 'startTotalTime',
+  on: {
+    'run.cancelled': { target: '.COMPLETION', actions: 'endCancelled' },
+    'run.expired': { target: '.COMPLETION', actions: { type: 'endAs', params: 'timeout' } },
+    'tools.changed': { actions: 'takeTools' },
+  },
+  states: {
+    PLANNING: {
+      entry: { type: 'enter', params: 'PLANNING' },
+      initial: 'CHECKING_BUDGET',
+      states: {
+        CHECKING_BUDGET: {
+          always: [
+            { guard: 'endedBeforeStart', target: '#agent.COMPLETION' },
+            { guard: 'needsSetup', target: 'PREPARING' },
+            { guard: 'stepLimitReached', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'max-steps' } },
+            { guard: 'tokensSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
+            { guard: 'promptByCode', target: 'COMPOSING' },
+            { target: 'ASKING' },
+          ],
+        },
+        PREPARING: {
+          invoke: {
+            id: 'describeAgent',
+            src: 'describeAgent',
+            input: null,
+            onDone: {
+              target: 'CHECKING_BUDGET',
+              actions: [{ type: 'takeSetup', params: ({ event }) => event.output }, 'startTotalTime'],
+            },
+            onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+        },
+        COMPOSING: {
+          invoke: {
+            id: 'composePrompt',
+            src: 'composePrompt',
+            input: ({ context }) => ({ task: context.task, step: context.stepsTaken + 1, toolset: context.toolset }),
+            onDone: { target: 'ASKING', actions: { type: 'takePrompts', params: ({ event }) => event.output } },
+            onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+        },
+        ASKING: {
+          entry: 'countStep',
+          invoke: {
+            id: 'llmCall',
+            src: 'llmCall',
+            input: ({ context }) => ({
+              system: context.prompts,
+              messages: context.messages,
+              tools: context.modelTools,
+              toolCalling: context.toolCalling,
+              settings: context.settings,
+              seed: context.seed + context.stepsTaken,
+            }),
+            onDone: [
+              {
+                guard: { type: 'modelFailed', params: ({ event }) => event.output },
+                target: '#agent.COMPLETION',
+                actions: { type: 'endWithLlmError', params: ({ event }) => event.output },
+              },
+              { target: 'DECIDING', actions: { type: 'takeReply', params: ({ event }) => event.output } },
+            ],
+            onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+        },
+        DECIDING: {
+          always: [
+            { guard: and(['planned', 'plansLeft']), target: '#agent.EXECUTING_PLAN', actions: 'takePlan' },
+            {
+              guard: and(['planned', 'toldToAnswer']),
+              target: '#agent.COMPLETION',
+              actions: { type: 'endAs', params: 'plan-limit' },
+            },
+            { guard: 'planned', target: 'CHECKING_BUDGET', actions: 'refusePlan' },
+            { guard: 'calledTools', target: '#agent.DIRECT_EXECUTION', actions: 'prepareBatch' },
+            { guard: 'answered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'answer' } },
+            { guard: 'thirdUnusable', target: '#agent.COMPLETION', actions: 'endUnusable' },
+            { target: 'CHECKING_BUDGET', actions: 'correct' },
+          ],
+        },
+      },
+    },
+    EXECUTING_PLAN: {
+      entry: { type: 'enter', params: 'EXECUTING_PLAN' },
+      initial: 'NEXT_STEP',
+      states: {
+        NEXT_STEP: {
+          always: [
+            { guard: not('stepsLeftInPlan'), target: '#agent.PLANNING', actions: 'closePlan' },
+            { guard: 'stepLimitReached', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'max-steps' } },
+            { guard: 'callsSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
+            { target: 'RUNNING_STEP', actions: 'prepareStep' },
+          ],
+        },
+        RUNNING_STEP: {
+          invoke: {
+            id: 'step',
+            src: 'toolCall',
+            input: ({ context }) => stepInput(context),
+            onDone: [
+              {
+                guard: { type: 'refusedAsLoop', params: ({ event }) => event.output },
+                target: '#agent.COMPLETION',
+                actions: [
+                  { type: 'takeStep', params: ({ event }) => event.output },
+                  { type: 'endAs', params: 'loop' },
+                ],
+              },
+              {
+                guard: { type: 'unmended', params: ({ event }) => event.output },
+                target: '#agent.ERROR_RECOVERY',
+                actions: [{ type: 'takeStep', params: ({ event }) => event.output }, 'dropPlan'],
+              },
+              {
+                guard: { type: 'denied', params: ({ event }) => event.output },
+                target: '#agent.PLANNING',
+                actions: [{ type: 'takeStep', params: ({ event }) => event.output }, 'closePlan'],
+              },
+              { target: 'NEXT_STEP', actions: { type: 'takeStep', params: ({ event }) => event.output } },
+            ],
+            onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+        },
+      },
+    },
+    DIRECT_EXECUTION: {
+      entry: { type: 'enter', params: 'DIRECT_EXECUTION' },
+      exit: 'stopCalls',
+      initial: 'RUNNING_CALLS',
+      states: {
+        RUNNING_CALLS: {
+          entry: 'startCalls',
+          on: {
+            'xstate.done.actor.*': {
+              actions: [
+                { type: 'stopCall', params: ({ event }) => event.actorId },
+                { type: 'takeOutcome', params: ({ event }) => event.output },
+                'startCalls',
+              ],
+            },
+            'xstate.error.actor.*': { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+          always: [
+            {
+              guard: and(['settled', 'batchEndsInLoop']),
+              target: '#agent.COMPLETION',
+              actions: ['closeBatch', { type: 'endAs', params: 'loop' }],
+            },
+            {
+              guard: and(['settled', 'batchEndsBudget']),
+              target: '#agent.COMPLETION',
+              actions: ['closeBatch', { type: 'endAs', params: 'budget' }],
+            },
+            { guard: and(['settled', 'batchFailed']), target: '#agent.ERROR_RECOVERY', actions: 'closeBatch' },
+            { guard: 'settled', target: '#agent.PLANNING', actions: 'closeBatch' },
+          ],
+        },
+      },
+    },
+    ERROR_RECOVERY: {
+      entry: { type: 'enter', params: 'ERROR_RECOVERY' },
+      initial: 'ASSESSING',
+      states: {
+        ASSESSING: { always: { target: '#agent.PLANNING', actions: 'tellTrouble' } },
+      },
+    },
+    COMPLETION: {
+      type: 'final',
+      entry: [{ type: 'enter', params: 'COMPLETION' }, 'closeConversation'],
+    },
+  },
+  output: ({ context }) => outputOf(context),
+});

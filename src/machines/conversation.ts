@@ -1,0 +1,96 @@
+import type { Message, MessageToolCall } from '../actors/model.ts';
+
+const KEPT_OF_OLD_RESULT = 400;
+const RESULT_PREFIX = '[Result from ';
+
+/** The text of a message, whatever form its content has. */
+export function textOf(message: Message): string {
+  if (typeof message.content === 'string') return message.content;
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** How a result is told where there are no native tool calls. */
+export function resultText(tool: string, text: string): string {
+  return `${RESULT_PREFIX}${tool}]: ${text}`;
+}
+
+/**
+ * The conversation without native tool calls, for models that take only text: a call becomes the envelope that json
+ * mode uses, a result a user message.
+ */
+export function toJsonMode(messages: readonly Message[]): readonly Message[] {
+  if (!messages.some((message) => message.role === 'tool' || message.toolCalls !== undefined)) return messages;
+  return messages.map((message) => {
+    if (message.role === 'tool') return { role: 'user', content: resultText(message.name ?? 'tool', textOf(message)) };
+    if (message.toolCalls === undefined) return message;
+    const calls = message.toolCalls.map(envelopeOf).join('\n');
+    return { role: 'assistant', content: [textOf(message), calls].filter((text) => text !== '').join('\n') };
+  });
+}
+
+function envelopeOf(call: MessageToolCall): string {
+  return `{"tool": ${JSON.stringify(call.name)}, "tool_args": ${call.arguments}}`;
+}
+
+/** Cuts all tool results but the latest turn's, for a model whose context is full. */
+export function shortenOlderResults(messages: readonly Message[]): readonly Message[] {
+  const lastTurn = messages.findLastIndex((message) => message.role === 'assistant');
+  return messages.map((message, index) => (index < lastTurn && isResult(message) ? shortened(message) : message));
+}
+
+function isResult(message: Message): boolean {
+  return message.role === 'tool' || (message.role === 'user' && textOf(message).startsWith(RESULT_PREFIX));
+}
+
+function shortened(message: Message): Message {
+  const text = textOf(message);
+  if (text.length <= KEPT_OF_OLD_RESULT) return message;
+  return {
+    ...message,
+    content: `${text.slice(0, KEPT_OF_OLD_RESULT)} … [shortened: the conversation had become too long]`,
+  };
+}
+
+/** Gives every call that was left without a result one, so that the conversation can go on later. */
+export function closeOpenCalls(messages: readonly Message[], text: string): readonly Message[] {
+  const answered = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
+  const missing = (message: Message): readonly Message[] =>
+    (message.toolCalls ?? [])
+      .filter((call) => !answered.has(call.id))
+      .map((call) => ({ role: 'tool', toolCallId: call.id, name: call.name, content: text }));
+  if (!messages.some((message) => missing(message).length > 0)) return messages;
+  return insertAfterResults(messages, missing);
+}
+
+function insertAfterResults(
+  messages: readonly Message[],
+  missing: (message: Message) => readonly Message[],
+): readonly Message[] {
+  const mended: Message[] = [];
+  let owed: readonly Message[] = [];
+  for (const message of messages) {
+    if (message.role !== 'tool') {
+      mended.push(...owed);
+      owed = [];
+    }
+    mended.push(message);
+    if (message.toolCalls !== undefined) owed = missing(message);
+  }
+  return [...mended, ...owed];
+}
+
+/**
+ * The newest messages, at most `limit` (0: all), cut only where an exchange begins: at a message of the user that is no
+ * tool result. A call is never separated from its result. Of one exchange that is longer than the limit only its latest
+ * turns are kept, whole turns at a time.
+ */
+export function pruneHistory(messages: readonly Message[], limit: number): readonly Message[] {
+  if (limit === 0 || messages.length <= limit) return messages;
+  const starts = messages.flatMap((message, index) => (message.role === 'user' && !isResult(message) ? [index] : []));
+  const start = starts.find((index) => messages.length - index <= limit);
+  if (start !== undefined) return messages.slice(start);
+  const turn = messages.findIndex(
+    (message, index) => messages.length - index <= limit && message.role !== 'tool' && !isResult(message),
+  );
+  return turn === -1 ? [] : messages.slice(turn);
+}

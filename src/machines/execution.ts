@@ -1,0 +1,185 @@
+import { transition } from 'xstate';
+import type { Message } from '../actors/model.ts';
+import type { ToolResult } from '../tools/result.ts';
+import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
+import { PLAN_DENIED, PLAN_DONE, planReport, recoveryText, resultForModel, shortOutcome } from './agent-texts.ts';
+import { describeToolError } from '../tools/error-text.ts';
+import { type CallOutcome, type CallRequest, callKey } from './call-request.ts';
+import { resultText } from './conversation.ts';
+import { resultMessage, toolMessage, userMessage, withMessages } from './conversation-updates.ts';
+import { loopDetectionMachine } from './loop-detection.ts';
+import { resolvePlaceholders } from './placeholders.ts';
+import { judged } from './planning.ts';
+import type { ErrorEntry } from './run-result.ts';
+import type { ToolCallInput } from './tool-call-context.ts';
+
+type Update = Partial<AgentContext>;
+
+/** Keeps the outcome of one call of the batch. */
+export function outcomeTaken(context: AgentContext, outcome: CallOutcome): Update {
+  const { batch } = context;
+  if (batch === null) return {};
+  return { batch: { ...batch, outcomes: { ...batch.outcomes, [outcome.callId]: outcome } } };
+}
+
+/** True when every call that may start has ended. */
+export function isSettled(batch: Batch | null): boolean {
+  return batch !== null && Object.keys(batch.outcomes).length >= batch.runnable;
+}
+
+/** The outcomes so far, in the order of the calls. */
+export function outcomesInOrder(batch: Batch | null): readonly CallOutcome[] {
+  if (batch === null) return [];
+  return batch.calls.flatMap(({ request }) => batch.outcomes[request.callId] ?? []);
+}
+
+/** Closes the batch: one result for every call, in call order, and what follows from them. */
+export function batchClosed(context: AgentContext): Update {
+  const { batch } = context;
+  if (batch === null) return {};
+  const outcomes = outcomesInOrder(batch);
+  const messages = batch.calls.map(({ request }) => callMessage(context, request, batch.outcomes[request.callId]));
+  return {
+    batch: null,
+    messages: withMessages(context.messages, ...messages),
+    ...accounted(
+      context,
+      batch.calls.map(({ request }) => request),
+      outcomes,
+    ),
+    trouble: troubleOf(outcomes, []),
+  };
+}
+
+function callMessage(context: AgentContext, request: CallRequest, outcome: CallOutcome | undefined): Message {
+  if (outcome !== undefined) return toolMessage(context, request, outcome.tool, outcome.result);
+  return resultMessage(request, request.tool, 'not run: the run ended before this call');
+}
+
+/** Prepares the plan's next step: placeholders are replaced and the loop detection is asked. */
+export function stepPrepared(context: AgentContext): Update {
+  const { plan } = context;
+  const next = plan?.steps[plan.index];
+  if (plan === null || next === undefined) return {};
+  const resolved = resolvePlaceholders(
+    next.args,
+    plan.outcomes.map((outcome) => outcome.result),
+  );
+  const request: CallRequest = {
+    callId: `c${context.callsMade + 1}`,
+    tool: next.tool,
+    args: resolved.ok ? resolved.args : next.args,
+    unreadable: resolved.ok ? null : { raw: JSON.stringify(next.args), reason: resolved.reason, truncated: false },
+    toolCallId: null,
+  };
+  const { calls, loop } = judged(context, [request]);
+  return { step: calls[0] ?? null, loop, callsMade: context.callsMade + 1, stepsTaken: context.stepsTaken + 1 };
+}
+
+/** Keeps the outcome of the plan's step and moves on to the next. */
+export function stepTaken(context: AgentContext, outcome: CallOutcome): Update {
+  const { plan, step } = context;
+  if (plan === null || step === null) return {};
+  const after: PlanProgress = { ...plan, index: plan.index + 1, outcomes: [...plan.outcomes, outcome] };
+  return { plan: after, step: null, ...accounted(context, [step.request], [outcome]) };
+}
+
+/** Hands the results of a plan to the model: it is done, or stopped at a denied step. */
+export function planClosed(context: AgentContext): Update {
+  const { plan } = context;
+  if (plan === null) return {};
+  const note = plan.outcomes.at(-1)?.kind === 'tool.denied' ? PLAN_DENIED : PLAN_DONE;
+  return { plan: null, step: null, messages: withMessages(context.messages, ...planMessages(context, plan, note)) };
+}
+
+/** Drops a plan whose step failed: what ran is told to the model, the trouble kept for ERROR_RECOVERY. */
+export function planDropped(context: AgentContext): Update {
+  const { plan } = context;
+  if (plan === null) return {};
+  const left = plan.steps.slice(plan.outcomes.length).map((step) => step.tool);
+  const note = 'The plan was dropped, because a step of it failed.';
+  return {
+    plan: null,
+    step: null,
+    messages: withMessages(context.messages, ...planMessages(context, plan, note)),
+    trouble: troubleOf(plan.outcomes, left),
+  };
+}
+
+/** What the conversation gets of a plan that is over. */
+export function planMessages(context: AgentContext, plan: PlanProgress, note: string): readonly Message[] {
+  const { maxToolResultChars } = context.settings;
+  if (plan.toolCallId !== null) {
+    return [
+      {
+        role: 'tool',
+        toolCallId: plan.toolCallId,
+        name: 'make_plan',
+        content: planReport(plan, note, maxToolResultChars),
+      },
+    ];
+  }
+  const results = plan.outcomes.map((outcome): Message => {
+    return userMessage(resultText(outcome.tool, resultForModel(outcome.result, maxToolResultChars)));
+  });
+  return [...results, userMessage(note)];
+}
+
+/** Hands the trouble to the model, which is to find another way. */
+export function troubleTold(context: AgentContext): Update {
+  if (context.trouble === null) return {};
+  return {
+    trouble: null,
+    messages: withMessages(context.messages, userMessage(recoveryText(context.task, context.trouble))),
+  };
+}
+
+function troubleOf(outcomes: readonly CallOutcome[], left: readonly string[]): Trouble {
+  return {
+    failed: outcomes.flatMap((outcome) =>
+      'error' in outcome ? [{ tool: outcome.tool, args: outcome.args, error: describeToolError(outcome.error) }] : [],
+    ),
+    succeeded: outcomes.filter((outcome) => outcome.kind === 'tool.succeeded').map(shortOutcome),
+    left,
+  };
+}
+
+/** What outcomes change in the run's books: tools used, errors, the loop detection. */
+function accounted(context: AgentContext, requests: readonly CallRequest[], outcomes: readonly CallOutcome[]): Update {
+  const entries = outcomes.flatMap((outcome) => errorEntry(context, outcome));
+  const keys = new Map(requests.map((request) => [request.callId, callKey(context.toolset.tools, request)]));
+  const results = outcomes.map((outcome) => ({
+    key: keys.get(outcome.callId) ?? '',
+    error: 'error' in outcome ? describeToolError(outcome.error) : null,
+  }));
+  const [loop] = transition(loopDetectionMachine, context.loop, { type: 'round.settled', results });
+  const ran = outcomes.filter(hasRun);
+  const used = new Set([...context.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
+  const lastResult: ToolResult | null = outcomes.at(-1)?.result ?? context.lastResult;
+  return {
+    loop,
+    lastResult,
+    toolCallsRun: context.toolCallsRun + ran.length,
+    toolsUsed: used.size === context.toolsUsed.length ? context.toolsUsed : [...used],
+    errorHistory: entries.length === 0 ? context.errorHistory : [...context.errorHistory, ...entries],
+    lastTrouble: entries.at(-1) ?? (ran.length > 0 ? null : context.lastTrouble),
+  };
+}
+
+function hasRun(outcome: CallOutcome): boolean {
+  return outcome.kind === 'tool.succeeded' || ('error' in outcome && outcome.error.kind === 'execution');
+}
+
+function errorEntry(context: AgentContext, outcome: CallOutcome): readonly ErrorEntry[] {
+  if (!('error' in outcome)) return [];
+  const { error } = outcome;
+  const code = error.kind === 'execution' && error.timedOut ? 'timeout' : error.kind;
+  return [{ code, message: describeToolError(error), step: context.stepsTaken, tool: outcome.tool }];
+}
+
+/** The input of the plan step that was prepared. */
+export function stepInput(context: AgentContext): ToolCallInput {
+  const { step, toolset, settings } = context;
+  const nothing: CallRequest = { callId: 'c0', tool: '', args: null, unreadable: null, toolCallId: null };
+  return { request: step?.request ?? nothing, verdict: step?.verdict ?? 'clear', tools: toolset.tools, settings };
+}

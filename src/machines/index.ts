@@ -1,0 +1,15 @@
+export { agentMachine } from './agent.ts';
+export { llmCallMachine } from './llm-call.ts';
+export { loopDetectionMachine } from './loop-detection.ts';
+export { observeRun } from './observe-run.ts';
+export { toolCallMachine } from './tool-call.ts';
+export type { AgentEvent } from './agent-parts.ts';
+export type { AgentContext } from './agent-context.ts';
+export type { AgentInput, AgentSettings, AgentSetup, ServerNote, Toolset } from './agent-setup.ts';
+export type { CallOutcome, CallRequest } from './call-request.ts';
+export type { LlmCallInput } from './llm-call-input.ts';
+export type { LlmCallOutput } from './llm-call.ts';
+export type { CallProposed, LoopVerdict, RoundSettled } from './loop-detection.ts';
+export type { RunEvent, RunEventBody, Transition } from './run-events.ts';
+export type { AgentOutput, AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './run-result.ts';
+export type { ApprovalEvent, ToolCallInput } from './tool-call-context.ts';

@@ -1,0 +1,138 @@
+import { transition } from 'xstate';
+import type { LeafError } from '../actors/journal.ts';
+import type { Usage } from '../actors/model.ts';
+import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
+import { MAX_UNUSABLE, correctionFor, planLimitText } from './agent-texts.ts';
+import { type CallRequest, callKey, isPolling } from './call-request.ts';
+import { shortenOlderResults, toJsonMode } from './conversation.ts';
+import { assistantMessage, refuseCalls, userMessage, withMessages } from './conversation-updates.ts';
+import type { LlmCallOutput } from './llm-call.ts';
+import { type LoopVerdict, loopDetectionMachine } from './loop-detection.ts';
+import { type ReadReply, readReply } from './read-reply.ts';
+
+type Update = Partial<AgentContext>;
+
+/** Takes a model's reply: reads it, keeps it in the conversation, counts what it cost. */
+export function takenReply(context: AgentContext, output: LlmCallOutput): Update {
+  if (output.kind === 'model.failed') return {};
+  const before = output.toolCalling === context.toolCalling ? context.messages : toJsonMode(context.messages);
+  const messages = output.shortened ? shortenOlderResults(before) : before;
+  const reply = readReply({
+    reply: output.reply,
+    toolNames: context.toolset.tools.map((tool) => tool.name),
+    firstCall: context.callsMade + 1,
+    knownIds: new Set(messages.flatMap((message) => (message.toolCalls ?? []).map((call) => call.id))),
+  });
+  return {
+    reply,
+    messages: withMessages(messages, ...assistantMessage(reply)),
+    toolCalling: output.toolCalling,
+    callsMade: context.callsMade + reply.calls.length,
+    usage: added(context.usage, output.reply.usage),
+    unusableInARow: isUsable(reply) ? 0 : context.unusableInARow + 1,
+  };
+}
+
+/** True when the reply says what to do: answer, call or plan. */
+function isUsable(reply: ReadReply): boolean {
+  if (reply.ambiguous) return false;
+  if (reply.plan !== null || reply.calls.length > 0) return true;
+  return reply.answer !== null && !reply.cut && reply.planError === null;
+}
+
+/** Tells the model what was wrong with its reply. */
+export function corrected(context: AgentContext): Update {
+  const { reply } = context;
+  if (reply === null) return {};
+  const text = correctionFor(reply);
+  return {
+    messages: withMessages(context.messages, ...refuseCalls(reply, text), userMessage(text)),
+    errorHistory: [...context.errorHistory, { code: 'unusable-reply', message: text, step: context.stepsTaken }],
+  };
+}
+
+/** Tells the model to answer, because it has planned often enough. */
+export function planRefused(context: AgentContext): Update {
+  if (context.reply === null) return {};
+  const text = planLimitText(context.settings.maxPlanIterations);
+  return {
+    plansRefused: context.plansRefused + 1,
+    messages: withMessages(context.messages, ...refuseCalls(context.reply, text), userMessage(text)),
+  };
+}
+
+/** Sets out on the plan of the reply. Calls beside it are answered as not run. */
+export function planTaken(context: AgentContext): Update {
+  const { reply } = context;
+  if (reply === null || reply.plan === null) return {};
+  const plan: PlanProgress = { steps: reply.plan, index: 0, outcomes: [], toolCallId: reply.planCallId };
+  const beside = refuseCalls(reply, 'not run: a plan was given').filter(
+    (message) => message.toolCallId !== reply.planCallId,
+  );
+  return { plan, planIterations: context.planIterations + 1, messages: withMessages(context.messages, ...beside) };
+}
+
+/** Prepares the calls of the reply: each gets its loop verdict, in order, before any of them starts. */
+export function batchPrepared(context: AgentContext): Update {
+  const requests = context.reply?.calls ?? [];
+  const { calls, loop } = judged(context, requests);
+  const refused = calls.findIndex((call) => call.verdict === 'refuse');
+  const affordable =
+    context.settings.budget.maxToolCalls === null
+      ? Infinity
+      : context.settings.budget.maxToolCalls - context.toolCallsRun;
+  const runnable = Math.min(calls.length, refused === -1 ? Infinity : refused + 1, affordable);
+  const endsRun = runnable === refused + 1 && refused !== -1 ? 'loop' : runnable < calls.length ? 'budget' : null;
+  const batch: Batch = { calls, runnable, endsRun, started: 0, outcomes: {} };
+  return { batch, loop };
+}
+
+/** Asks the loop detection about calls, in order, up to the first that it refuses. */
+export function judged(context: AgentContext, requests: readonly CallRequest[]) {
+  let { loop } = context;
+  let over = false;
+  const calls: PlannedCall[] = requests.map((request) => {
+    if (over || isPolling(context.toolset.tools, request)) return { request, verdict: 'clear' };
+    [loop] = transition(loopDetectionMachine, loop, {
+      type: 'call.proposed',
+      key: callKey(context.toolset.tools, request),
+    });
+    const verdict: LoopVerdict = loop.context.verdict;
+    over = verdict === 'refuse';
+    return { request, verdict };
+  });
+  return { calls, loop };
+}
+
+/** The ending for a model that could not be reached, or said nothing usable. */
+export function llmErrorEnding(context: AgentContext, error: LeafError): Ending {
+  return {
+    reason: 'llm-error',
+    result: `Unable to complete task due to LLM error: ${error.message}`,
+    error: { code: error.code, message: error.message, step: context.stepsTaken },
+  };
+}
+
+/** The third unusable reply in a row ends the run. */
+export function isThirdUnusable(context: AgentContext): boolean {
+  return context.unusableInARow >= MAX_UNUSABLE;
+}
+
+function added(usage: Usage, more: Usage | undefined): Usage {
+  if (more === undefined) return usage;
+  return {
+    inputTokens: usage.inputTokens + more.inputTokens,
+    outputTokens: usage.outputTokens + more.outputTokens,
+    totalTokens: usage.totalTokens + more.totalTokens,
+  };
+}
+
+/** True when the run has used up the tokens that it was given. */
+export function areTokensSpent({ settings: { budget }, usage }: AgentContext): boolean {
+  return budget.maxTokens !== null && usage.totalTokens >= budget.maxTokens;
+}
+
+/** True when the run has used up the tool calls that it was given. */
+export function areCallsSpent({ settings: { budget }, toolCallsRun }: AgentContext): boolean {
+  return budget.maxToolCalls !== null && toolCallsRun >= budget.maxToolCalls;
+}

@@ -1,0 +1,162 @@
+import type { MessageToolCall, ModelReply } from '../actors/model.ts';
+import { parseReply } from '../parsing/parse-reply.ts';
+import { readPlan } from '../parsing/plan.ts';
+import { type ToolCallArguments, parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
+import type { PlanStep, Repair, Strategy, ToolCallRequest } from '../parsing/reply.ts';
+import type { Json } from '../parsing/json.ts';
+import { isJsonObject } from '../parsing/json.ts';
+import type { CallRequest } from './call-request.ts';
+import { MAKE_PLAN } from './system-prompt.ts';
+
+/** A model's reply as the agent understands it. */
+export interface ReadReply {
+  readonly thought: string;
+  readonly goal: string;
+  /** null: there is none, or it is set aside because calls stand beside it. */
+  readonly answer: string | null;
+  /** The answer was cut off by the length limit. */
+  readonly cut: boolean;
+  readonly calls: readonly CallRequest[];
+  readonly plan: readonly PlanStep[] | null;
+  readonly planError: string | null;
+  readonly ambiguous: boolean;
+  /** The calls as they stand in the assistant's message; empty where they were written as text. */
+  readonly nativeCalls: readonly MessageToolCall[];
+  /** The native call that brought the plan. */
+  readonly planCallId: string | null;
+  readonly strategy: Strategy | 'native';
+  readonly dialect: string | null;
+  readonly repairs: readonly Repair[];
+  /** The text to keep in the conversation. */
+  readonly text: string;
+}
+
+interface ReadInput {
+  readonly reply: ModelReply;
+  readonly toolNames: readonly string[];
+  /** The first number for our own call ids. */
+  readonly firstCall: number;
+  /** Ids that the conversation knows already; models repeat theirs. */
+  readonly knownIds: ReadonlySet<string>;
+}
+
+/** Reads a reply: native calls where there are any, else what its text holds. */
+export function readReply(input: ReadInput): ReadReply {
+  return (input.reply.toolCalls ?? []).length > 0 ? readNative(input) : readText(input);
+}
+
+function readText({ reply, toolNames, firstCall }: ReadInput): ReadReply {
+  const parsed = parseReply(reply.content, { tools: toolNames });
+  const calls = parsed.calls.map((call, index) => fromText(call, `c${firstCall + index}`));
+  const set = parsed.ambiguous === undefined;
+  const planCut = reply.finishReason === 'length' || !parsed.complete;
+  return {
+    thought: reply.reasoning ?? parsed.thought,
+    goal: parsed.goal,
+    answer: calls.length > 0 || parsed.plan !== undefined || !set ? null : (parsed.answer ?? null),
+    cut: reply.finishReason === 'length' || (!parsed.complete && parsed.strategy !== 'text'),
+    calls: set ? calls : [],
+    plan: set && !planCut ? (parsed.plan ?? null) : null,
+    planError: parsed.planError ?? (parsed.plan !== undefined && planCut ? 'it was cut off' : null),
+    ambiguous: !set,
+    nativeCalls: [],
+    planCallId: null,
+    strategy: parsed.strategy,
+    dialect: parsed.dialect ?? null,
+    repairs: parsed.repairs,
+    text: withoutThinking(reply.content),
+  };
+}
+
+function fromText(call: ToolCallRequest, callId: string): CallRequest {
+  const whole = call.complete && (call.issues ?? []).length === 0;
+  const reason = call.complete ? (call.issues ?? []).map((issue) => issue.message).join('; ') : 'they were cut off';
+  return {
+    callId,
+    tool: call.name,
+    args: call.args,
+    unreadable: whole ? null : { raw: rawText(call.args), reason, truncated: !call.complete },
+    toolCallId: null,
+  };
+}
+
+function readNative({ reply, firstCall, knownIds }: ReadInput): ReadReply {
+  const used = new Set(knownIds);
+  const read = (reply.toolCalls ?? []).map((call, index) => {
+    const id = freshId(call.id, `call_${firstCall + index}`, used);
+    const parsed = parseToolCallArguments(call.arguments);
+    return { id, tool: call.name, parsed, raw: call.arguments, callId: `c${firstCall + index}` };
+  });
+  const planned = read.find((call) => call.tool === MAKE_PLAN);
+  const plan = planned === undefined ? null : planOf(planned.parsed);
+  const calls = read
+    .filter((call) => call !== planned)
+    .map(({ id, tool, parsed, raw, callId }) => ({ callId, tool, ...argumentsOf(parsed, raw), toolCallId: id }));
+  return {
+    thought: reply.reasoning ?? withoutThinking(reply.content),
+    goal: '',
+    answer: null,
+    cut: false,
+    calls,
+    plan: plan?.steps ?? null,
+    planError: plan?.error ?? null,
+    ambiguous: false,
+    nativeCalls: read.map(({ id, tool, parsed }) => ({
+      id,
+      name: tool,
+      arguments: parsed.ok ? JSON.stringify(parsed.value) : '{}',
+    })),
+    planCallId: planned?.id ?? null,
+    strategy: 'native',
+    dialect: null,
+    repairs: read.flatMap(({ parsed }) => (parsed.ok ? parsed.repairs : [])),
+    text: withoutThinking(reply.content),
+  };
+}
+
+function planOf(args: ToolCallArguments): {
+  readonly steps: readonly PlanStep[] | null;
+  readonly error: string | null;
+} {
+  if (!args.ok || !args.complete) return { steps: null, error: 'its arguments could not be read' };
+  const given = isJsonObject(args.value) ? (args.value.plan ?? args.value.steps ?? []) : args.value;
+  const { plan, planError } = readPlan(given, true);
+  return { steps: plan ?? null, error: planError ?? null };
+}
+
+function argumentsOf(parsed: ToolCallArguments, raw: unknown): Pick<CallRequest, 'args' | 'unreadable'> {
+  if (!parsed.ok)
+    return {
+      args: null,
+      unreadable: { raw: typeof raw === 'string' ? raw : '', reason: parsed.reason, truncated: false },
+    };
+  if (!parsed.complete)
+    return {
+      args: parsed.value,
+      unreadable: { raw: rawText(parsed.value), reason: 'they were cut off', truncated: true },
+    };
+  return { args: parsed.value, unreadable: null };
+}
+
+function freshId(given: string | undefined, made: string, used: Set<string>): string {
+  const id = given === undefined || given === '' || used.has(given) ? unused(made, used) : given;
+  used.add(id);
+  return id;
+}
+
+function unused(made: string, used: ReadonlySet<string>): string {
+  let id = made;
+  for (let count = 2; used.has(id); count++) id = `${made}_${count}`;
+  return id;
+}
+
+function rawText(args: Json): string {
+  return typeof args === 'string' ? args : JSON.stringify(args);
+}
+
+/** Reasoning at the head of a reply is not sent back: it costs tokens and models are not trained on it. */
+function withoutThinking(text: string): string {
+  if (!text.trimStart().startsWith('<think>')) return text;
+  const end = text.indexOf('</think>');
+  return end === -1 ? text : text.slice(end + '</think>'.length).trim();
+}

@@ -1,0 +1,158 @@
+import type { ModelReply } from '../actors/model.ts';
+import { isJsonObject } from '../parsing/json.ts';
+import type { AgentContext, PlannedCall } from './agent-context.ts';
+import type { CallOutcome } from './call-request.ts';
+import type { LlmCallOutput } from './llm-call.ts';
+import type { ReadReply } from './read-reply.ts';
+import type { RunEventBody } from './run-events.ts';
+import { AGENT_STATES, type AgentOutput, type AgentState } from './run-result.ts';
+import type { ToolCallContext } from './tool-call-context.ts';
+import type { Move } from './transition-log.ts';
+
+interface ReaderOptions {
+  readonly runId: string;
+  /** A monotonic clock in milliseconds, for durations. */
+  readonly now: () => number;
+  readonly emit: (event: RunEventBody) => void;
+}
+
+/** Makes RunEvents of the moves of one run: the only place where they are made. */
+export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move) => void {
+  const began = now();
+  const running = new Map<string, number>();
+  let before: AgentContext | null = null;
+  let state: AgentState = 'PLANNING';
+
+  const readAgent = (move: Move): void => {
+    const context: AgentContext = move.snapshot.context;
+    if (before === null) {
+      emit({
+        type: 'run.started',
+        runId,
+        agent: context.agent,
+        task: context.task,
+        maxSteps: context.settings.maxSteps,
+      });
+      for (const message of context.warnings) emit({ type: 'warning', message });
+    } else if (before.warnings !== context.warnings) {
+      for (const message of context.warnings) emit({ type: 'warning', message });
+    }
+    readSteps(before, context, emit);
+    if (context.reply !== null && context.reply !== before?.reply) readReplied(context.reply, move.event, emit);
+    readPlans(before, context, emit);
+    const current = topState(move.transition?.to);
+    if (current !== undefined && current !== state) {
+      emit({ type: 'state.changed', from: state, to: current, event: move.transition?.event ?? '' });
+      state = current;
+    }
+    before = context;
+    if (move.snapshot.status === 'done') readEnd(move.snapshot.output, now() - began);
+  };
+
+  const readEnd = (output: AgentOutput, durationMs: number): void => {
+    if (output.success) emit({ type: 'answer', text: output.result });
+    emit({ type: 'run.finished', result: { ...output, runId, durationMs: Math.round(durationMs) } });
+  };
+
+  const readTool = (move: Move): void => {
+    const context: ToolCallContext = move.snapshot.context;
+    const call = { callId: context.request.callId, tool: context.spec?.name ?? context.request.tool };
+    const to = move.transition?.to ?? '';
+    if (to === 'RUNNING') {
+      running.set(move.path, now());
+      emit({ type: 'tool.started', ...call, args: context.args });
+    }
+    if (to === 'AWAITING_APPROVAL.ASKING') {
+      emit({
+        type: 'approval.requested',
+        ...call,
+        args: context.args,
+        reason: `The policy of '${call.tool}' is confirm.`,
+      });
+    }
+    if (move.snapshot.status === 'done') {
+      const started = running.get(move.path);
+      running.delete(move.path);
+      readOutcome(move.snapshot.output, started === undefined ? 0 : now() - started);
+    }
+  };
+
+  const readOutcome = (outcome: CallOutcome, durationMs: number): void => {
+    const { callId, tool, args, result } = outcome;
+    if (outcome.kind === 'tool.denied') emit({ type: 'tool.denied', callId, tool, args, reason: result.error ?? '' });
+    else
+      emit({
+        type: 'tool.finished',
+        callId,
+        tool,
+        args,
+        result,
+        ok: outcome.kind === 'tool.succeeded',
+        durationMs: Math.round(durationMs),
+      });
+  };
+
+  const readModel = (move: Move): void => {
+    const { error, attempts } = move.snapshot.context;
+    if (move.transition?.to === 'BACKING_OFF')
+      emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
+  };
+
+  return (move) => {
+    if (move.snapshot.status === 'stopped') return;
+    if (move.machine === 'agent') readAgent(move);
+    else if (move.machine === 'toolCall') readTool(move);
+    else if (move.machine === 'llmCall') readModel(move);
+  };
+}
+
+function readSteps(before: AgentContext | null, context: AgentContext, emit: (event: RunEventBody) => void): void {
+  if (context.stepsTaken > (before?.stepsTaken ?? 0)) {
+    const kind = context.step !== null && context.step !== before?.step ? 'plan' : 'model';
+    emit({ type: 'step.started', step: context.stepsTaken, limit: context.settings.maxSteps, kind });
+  }
+  if (context.step !== null && context.step !== before?.step) readVerdict(context.step, emit);
+  if (context.batch !== null && (before?.batch ?? null) === null)
+    for (const call of context.batch.calls) readVerdict(call, emit);
+  if (before !== null)
+    for (const error of context.errorHistory.slice(before.errorHistory.length)) emit({ type: 'error', error });
+}
+
+function readVerdict({ request, verdict }: PlannedCall, emit: (event: RunEventBody) => void): void {
+  if (verdict !== 'clear') emit({ type: 'loop.suspected', callId: request.callId, tool: request.tool, verdict });
+}
+
+function readReplied(read: ReadReply, event: { readonly type: string }, emit: (event: RunEventBody) => void): void {
+  const output = outputOfModel(event);
+  const reply: ModelReply | null = output?.kind === 'model.replied' ? output.reply : null;
+  emit({
+    type: 'model.replied',
+    text: reply?.content ?? read.text,
+    toolCalls: read.nativeCalls,
+    usage: reply?.usage ?? null,
+    stats: reply?.stats ?? null,
+    attempts: output?.attempts ?? 1,
+    strategy: read.strategy,
+    repairs: read.repairs,
+  });
+  for (const message of reply?.warnings ?? []) emit({ type: 'warning', message });
+  if (output?.shortened === true)
+    emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
+  if (read.thought !== '') emit({ type: 'thought', text: read.thought });
+  if (read.goal !== '') emit({ type: 'goal', text: read.goal });
+}
+
+function outputOfModel(event: { readonly type: string }): LlmCallOutput | null {
+  const output: unknown = Reflect.get(event, 'output');
+  return isJsonObject(output) && typeof output.kind === 'string' ? (Reflect.get(event, 'output') ?? null) : null;
+}
+
+function readPlans(before: AgentContext | null, context: AgentContext, emit: (event: RunEventBody) => void): void {
+  if (context.plan === null || context.planIterations === (before?.planIterations ?? 0)) return;
+  emit({ type: 'plan.made', steps: context.plan.steps, iteration: context.planIterations });
+}
+
+function topState(to: string | undefined): AgentState | undefined {
+  const name = to?.split('.')[0];
+  return AGENT_STATES.find((state) => state === name);
+}

@@ -1,0 +1,103 @@
+import type { MessageToolCall, ReplyStats, Usage } from '../actors/model.ts';
+import type { Json } from '../parsing/json.ts';
+import type { PlanStep, Repair } from '../parsing/reply.ts';
+import type { ToolResult } from '../tools/result.ts';
+import type { AgentState, ErrorEntry, RunResult } from './run-result.ts';
+
+/** What an event says, without its number. */
+export type RunEventBody =
+  | {
+      readonly type: 'run.started';
+      readonly runId: string;
+      readonly agent: string;
+      readonly task: string;
+      readonly maxSteps: number;
+    }
+  /** `kind`: a turn of the model, or a step of a plan. */
+  | { readonly type: 'step.started'; readonly step: number; readonly limit: number; readonly kind: 'model' | 'plan' }
+  | { readonly type: 'state.changed'; readonly from: AgentState; readonly to: AgentState; readonly event: string }
+  /** A piece of a reply. `seq` is that of the event before it; a new `attempt` voids the pieces of the one before. */
+  | {
+      readonly type: 'model.token';
+      readonly kind: 'text' | 'reasoning' | 'arguments';
+      readonly text: string;
+      readonly attempt: number;
+      readonly index: number;
+    }
+  | {
+      readonly type: 'model.replied';
+      readonly text: string;
+      readonly toolCalls: readonly MessageToolCall[];
+      readonly usage: Usage | null;
+      readonly stats: ReplyStats | null;
+      readonly attempts: number;
+      /** How the reply was read: `native`, or the parser's strategy. */
+      readonly strategy: string;
+      readonly repairs: readonly Repair[];
+    }
+  | {
+      readonly type: 'model.retrying';
+      readonly attempt: number;
+      readonly error: { readonly code: string; readonly message: string };
+    }
+  | { readonly type: 'thought'; readonly text: string }
+  | { readonly type: 'goal'; readonly text: string }
+  | { readonly type: 'plan.made'; readonly steps: readonly PlanStep[]; readonly iteration: number }
+  | { readonly type: 'tool.started'; readonly callId: string; readonly tool: string; readonly args: Json }
+  | {
+      readonly type: 'tool.finished';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly result: ToolResult;
+      readonly ok: boolean;
+      /** Milliseconds that the tool ran; 0 for a call that never did. */
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'tool.denied';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'approval.requested';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'recovery.step';
+      readonly callId: string;
+      readonly tool: string;
+      readonly step: string;
+      readonly attempt: number;
+    }
+  | { readonly type: 'escalation.raised'; readonly source: string; readonly reason: string; readonly severity: string }
+  | {
+      readonly type: 'loop.suspected';
+      readonly callId: string;
+      readonly tool: string;
+      readonly verdict: 'nudge' | 'refuse';
+    }
+  | { readonly type: 'mcp.changed'; readonly server: string; readonly state: string; readonly tools: number }
+  | { readonly type: 'answer'; readonly text: string }
+  | { readonly type: 'error'; readonly error: ErrorEntry }
+  | { readonly type: 'warning'; readonly message: string }
+  | { readonly type: 'run.finished'; readonly result: RunResult };
+
+/**
+ * Something that happened in a run. `seq` counts what the machines made and is the same in every replay; `replayed` is
+ * true while a recording is played back.
+ */
+export type RunEvent = RunEventBody & { readonly seq: number; readonly replayed: boolean };
+
+/** One move of one machine: which actor, on which event, from where to where. */
+export interface Transition {
+  readonly actor: string;
+  readonly event: string;
+  readonly from: string;
+  readonly to: string;
+}

@@ -1,0 +1,59 @@
+import type { Message, Usage } from '../actors/model.ts';
+
+/** How a run ended, at a glance. */
+export type RunStatus = 'answered' | 'stopped' | 'failed' | 'cancelled';
+
+/** Why a run ended. Never inferred from text. */
+export type RunReason =
+  | 'answer'
+  | 'max-steps'
+  | 'loop'
+  | 'plan-limit'
+  | 'llm-error'
+  | 'tool-error'
+  | 'thrown'
+  | 'cancelled'
+  | 'timeout'
+  | 'budget';
+
+/** Something that went wrong in a run; `code` is stable (docs/errors.md), `step` the step in which it happened. */
+export interface ErrorEntry {
+  readonly code: string;
+  readonly message: string;
+  readonly step: number;
+  readonly tool?: string;
+}
+
+/** The top-level states of the agent machine. */
+export const AGENT_STATES = ['PLANNING', 'EXECUTING_PLAN', 'DIRECT_EXECUTION', 'ERROR_RECOVERY', 'COMPLETION'] as const;
+
+/** One of the five states that an agent can be in. */
+export type AgentState = (typeof AGENT_STATES)[number];
+
+/** What the agent machine ends with. */
+export interface AgentOutput {
+  /** The answer, or the sentence that says why there is none. Always text. */
+  readonly result: string;
+  /** True if and only if `status` is `answered`. */
+  readonly success: boolean;
+  readonly status: RunStatus;
+  readonly reason: RunReason;
+  readonly error?: ErrorEntry;
+  readonly stepsTaken: number;
+  readonly stepsLimit: number;
+  /** Each tool that ran, once, in order of first use. */
+  readonly toolsUsed: readonly string[];
+  readonly planIterations: number;
+  readonly usage: Usage;
+  readonly errorHistory: readonly ErrorEntry[];
+  /** The top-level states in order of entry: PLANNING first, COMPLETION last. */
+  readonly states: readonly AgentState[];
+  /** What this run added to the conversation. */
+  readonly messages: readonly Message[];
+}
+
+/** The result of a run. */
+export interface RunResult extends AgentOutput {
+  readonly runId: string;
+  readonly durationMs: number;
+}

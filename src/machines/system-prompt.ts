@@ -1,0 +1,157 @@
+import { deepFreeze } from '../actors/leaf.ts';
+import type { Message, ModelTool, ToolCalling } from '../actors/model.ts';
+import type { JsonSchema } from '../parsing/json.ts';
+import { isJsonObject } from '../parsing/json.ts';
+import type { ToolSpec } from '../tools/spec.ts';
+import type { Toolset } from './agent-setup.ts';
+
+/** The reserved name of the tool by which a model plans in native mode. */
+export const MAKE_PLAN = 'make_plan';
+
+/** The pieces of a system prompt; an empty one is left out. */
+export interface PromptParts {
+  readonly instructions: string;
+  readonly tools: string;
+  readonly format: string;
+  readonly skills: string;
+  readonly servers: string;
+}
+
+/** A system prompt for each way of calling tools. */
+export type Prompts = { readonly [mode in ToolCalling]: Message };
+
+const PLACEHOLDER_HELP =
+  'An argument of a step may name a result of an earlier one: the whole string "$PREV.field" (the step before) or "$STEP_0.field" (steps count from 0).';
+
+const JSON_FORMAT = `Reply with exactly one JSON object and nothing else, in one of these forms.
+To call a tool: {"thought": "why", "goal": "what for", "tool": "name", "tool_args": {"argument": "value"}}
+To call several tools one after the other, when you know the steps in advance: {"thought": "why", "plan": [{"tool": "name", "tool_args": {}}, {"tool": "name", "tool_args": {}}]}
+To answer the user: {"thought": "why", "answer": "the answer"}
+${PLACEHOLDER_HELP} Answer as soon as you know enough; never invent the result of a tool.`;
+
+const JSON_FORMAT_WITHOUT_TOOLS = `Reply with exactly one JSON object and nothing else: {"thought": "why", "answer": "the answer"}`;
+
+const PLAN_TOOL: ModelTool = deepFreeze({
+  name: MAKE_PLAN,
+  description: `Runs several tool calls one after the other, without asking you between them. Use it when you know all steps in advance. ${PLACEHOLDER_HELP}`,
+  inputSchema: {
+    type: 'object',
+    properties: {
+      plan: {
+        type: 'array',
+        minItems: 1,
+        items: {
+          type: 'object',
+          properties: {
+            tool: { type: 'string', description: 'Name of the tool' },
+            tool_args: { type: 'object', description: 'Its arguments' },
+          },
+          required: ['tool'],
+        },
+      },
+    },
+    required: ['plan'],
+  },
+});
+
+/** The tools that a model is shown: those that are switched on and not denied. */
+export function visibleTools(toolset: Toolset): readonly ToolSpec[] {
+  return toolset.tools.filter((tool) => tool.enabled && tool.policy !== 'deny');
+}
+
+/** The tools as native mode offers them, `make_plan` among them. */
+export function modelTools(toolset: Toolset): readonly ModelTool[] {
+  const tools = visibleTools(toolset).map(({ name, description, inputSchema, atomic }) => ({
+    name,
+    description: described(description, atomic),
+    inputSchema,
+  }));
+  return tools.length === 0 ? [] : deepFreeze([...tools, PLAN_TOOL]);
+}
+
+/** The pieces that the prompt is composed of, for `systemPrompt` functions and for the composition itself. */
+export function promptParts(instructions: string, toolset: Toolset, mode: ToolCalling): PromptParts {
+  const tools = visibleTools(toolset);
+  const format = tools.length === 0 ? JSON_FORMAT_WITHOUT_TOOLS : JSON_FORMAT;
+  return {
+    instructions,
+    tools: mode === 'json' && tools.length > 0 ? `Tools:\n${tools.map(toolText).join('\n')}` : '',
+    format: mode === 'json' ? format : '',
+    skills: '',
+    servers: toolset.servers.map(serverText).filter(Boolean).join('\n'),
+  };
+}
+
+/** The default composition: the pieces in order, a blank line between them. */
+export function joinParts(parts: PromptParts): string {
+  const pieces = [parts.instructions, parts.skills, parts.servers, parts.tools, parts.format];
+  return pieces.filter((piece) => piece.trim() !== '').join('\n\n');
+}
+
+/** The system prompts of an agent whose prompt needs no code. */
+export function composePrompts(instructions: string, toolset: Toolset): Prompts {
+  return promptsOf({
+    native: joinParts(promptParts(instructions, toolset, 'native')),
+    json: joinParts(promptParts(instructions, toolset, 'json')),
+  });
+}
+
+/** Wraps prompt texts into messages. */
+export function promptsOf(texts: { readonly [mode in ToolCalling]: string }): Prompts {
+  return deepFreeze({
+    native: { role: 'system', content: texts.native },
+    json: { role: 'system', content: texts.json },
+  });
+}
+
+function described(description: string, atomic: boolean): string {
+  return atomic ? `${description} (Complete in itself: one call does the whole task; do not split it.)` : description;
+}
+
+function toolText(tool: ToolSpec): string {
+  const schema = tool.inputSchema;
+  const args =
+    isJsonObject(schema) && isJsonObject(schema.properties) ? argumentTexts(schema.properties, requiredOf(schema)) : [];
+  const head = `- ${tool.name}: ${described(tool.description, tool.atomic)}`;
+  return [head, ...args].join('\n');
+}
+
+function requiredOf(schema: JsonSchema): readonly unknown[] {
+  return isJsonObject(schema) && Array.isArray(schema.required) ? schema.required : [];
+}
+
+function argumentTexts(
+  properties: { readonly [key: string]: unknown },
+  required: readonly unknown[],
+): readonly string[] {
+  return Object.entries(properties).map(([name, schema]) => {
+    const optional = required.includes(name) ? '' : ', optional';
+    return `    ${name} (${typeText(schema)}${optional})${detailText(schema)}`;
+  });
+}
+
+function typeText(schema: unknown): string {
+  if (!isJsonObject(schema)) return 'any';
+  if (Array.isArray(schema.enum)) return `one of ${JSON.stringify(schema.enum)}`;
+  if (typeof schema.type === 'string' && schema.type !== 'object' && schema.type !== 'array') return schema.type;
+  return JSON.stringify(schema);
+}
+
+function detailText(schema: unknown): string {
+  if (!isJsonObject(schema)) return '';
+  const description = typeof schema.description === 'string' ? `: ${schema.description}` : '';
+  return schema.default === undefined ? description : `${description} [default ${JSON.stringify(schema.default)}]`;
+}
+
+function serverText({
+  server,
+  instructions,
+  ready,
+}: {
+  readonly server: string;
+  readonly instructions: string;
+  readonly ready: boolean;
+}): string {
+  if (!ready) return `The server '${server}' is not connected at the moment; its tools are missing.`;
+  return instructions === '' ? '' : `About the tools whose names begin with '${server}_':\n${instructions}`;
+}

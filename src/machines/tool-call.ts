@@ -1,0 +1,193 @@
+/**
+ * One call of one tool, from the name that the model wrote to exactly one outcome.
+ *
+ * I1 Order: lookup, loop verdict, deny, validate, confirm, run. A person is never asked about invalid arguments.
+ * I2 Nothing runs that is not registered, or whose arguments are incomplete.
+ * I3 A denial is no error: it ends in DENIED and never passes RECOVERING.
+ * I4 It never ends in an error: every end has an output.
+ */
+import { leafErrorOf } from '../actors/leaf.ts';
+import { lookUp } from '../tools/lookup.ts';
+import { asArguments } from './call-request.ts';
+import { toolCallParts } from './tool-call-parts.ts';
+import { outcomeOf } from './tool-outcome.ts';
+
+/** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
+export const toolCallMachine = toolCallParts.createMachine({
+  id: 'toolCall',
+  context: ({ input }) => {
+    const found = lookUp(input.tools, input.request.tool);
+    return {
+      ...input,
+      spec: found.ok ? found.spec : null,
+      suggestions: found.ok ? [] : found.suggestions,
+      args: asArguments(input.request.args),
+      check: null,
+      approved: false,
+      error: null,
+      denial: null,
+      result: null,
+    };
+  },
+  initial: 'RESOLVING',
+  states: {
+    RESOLVING: {
+      always: [
+        { guard: 'goesInCircles', target: 'CHECKING_LOOP' },
+        { guard: 'toolUnknown', target: 'RECOVERING', actions: 'failAsUnknown' },
+        { guard: 'toolDisabled', target: 'DENIED', actions: { type: 'deny', params: { kind: 'disabled' } } },
+        { target: 'CHECKING_LOOP' },
+      ],
+    },
+    CHECKING_LOOP: {
+      always: [
+        { guard: 'goesInCircles', target: 'DENIED', actions: { type: 'deny', params: { kind: 'loop' } } },
+        { target: 'AUTHORIZING' },
+      ],
+    },
+    AUTHORIZING: {
+      always: [
+        { guard: 'policyDenies', target: 'DENIED', actions: { type: 'deny', params: { kind: 'policy' } } },
+        { target: 'VALIDATING' },
+      ],
+    },
+    VALIDATING: {
+      initial: 'CHECKING_SHAPE',
+      states: {
+        CHECKING_SHAPE: {
+          entry: 'checkShape',
+          always: [
+            { guard: 'argumentsUnreadable', target: '#toolCall.RECOVERING', actions: 'failAsUnreadable' },
+            { guard: 'argumentsWrong', target: '#toolCall.RECOVERING', actions: 'failByShape' },
+            { guard: 'checkedByCode', target: 'CHECKING_CODE' },
+            { target: 'CHECKED' },
+          ],
+        },
+        CHECKING_CODE: {
+          invoke: {
+            id: 'checkArgs',
+            src: 'checkArgs',
+            input: ({ context }) => ({
+              callId: context.request.callId,
+              tool: context.spec?.name ?? '',
+              args: context.args,
+            }),
+            onDone: [
+              {
+                guard: { type: 'codeRejects', params: ({ event }) => event.output },
+                target: '#toolCall.RECOVERING',
+                actions: { type: 'failByCode', params: ({ event }) => event.output },
+              },
+              { target: 'CHECKED', actions: { type: 'takeCheckedArgs', params: ({ event }) => event.output } },
+            ],
+            onError: { target: '#toolCall.RECOVERING', actions: 'failAsExecution' },
+          },
+        },
+        CHECKED: {
+          always: [{ guard: 'needsApproval', target: '#toolCall.AWAITING_APPROVAL' }, { target: '#toolCall.RUNNING' }],
+        },
+      },
+    },
+    AWAITING_APPROVAL: {
+      initial: 'ASKING',
+      entry: 'startDeadline',
+      exit: 'stopDeadline',
+      on: {
+        'approval.expired': { target: 'DENIED', actions: { type: 'deny', params: { kind: 'deadline' } } },
+        'approval.refused': {
+          target: 'DENIED',
+          actions: { type: 'deny', params: ({ event }) => ({ kind: 'person', reason: event.reason }) },
+        },
+      },
+      states: {
+        ASKING: {
+          on: {
+            'approval.given': [
+              { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: 'takeEdits' },
+              { guard: 'givenForGood', target: 'REMEMBERING', actions: 'approve' },
+              { target: '#toolCall.RUNNING', actions: 'approve' },
+            ],
+          },
+          invoke: {
+            id: 'askApproval',
+            src: 'askApproval',
+            input: ({ context }) => ({
+              callId: context.request.callId,
+              tool: context.spec?.name ?? '',
+              args: context.args,
+              reason: `The policy of '${context.spec?.name ?? ''}' is confirm.`,
+            }),
+            onDone: [
+              {
+                guard: { type: 'nobodyToAsk', params: ({ event }) => event.output },
+                target: '#toolCall.DENIED',
+                actions: { type: 'deny', params: { kind: 'no-callback' } },
+              },
+              {
+                guard: { type: 'refused', params: ({ event }) => event.output },
+                target: '#toolCall.DENIED',
+                actions: { type: 'deny', params: { kind: 'person', reason: '' } },
+              },
+              {
+                guard: { type: 'alwaysAllowed', params: ({ event }) => event.output },
+                target: 'REMEMBERING',
+                actions: 'approve',
+              },
+              { target: '#toolCall.RUNNING', actions: 'approve' },
+            ],
+            onError: {
+              target: '#toolCall.DENIED',
+              actions: {
+                type: 'deny',
+                params: ({ event }) => ({ kind: 'person', reason: `asking failed: ${leafErrorOf(event).message}` }),
+              },
+            },
+          },
+        },
+        REMEMBERING: {
+          invoke: {
+            id: 'rememberPermission',
+            src: 'rememberPermission',
+            input: ({ context }) => ({ tool: context.spec?.name ?? '' }),
+            onDone: '#toolCall.RUNNING',
+            onError: '#toolCall.RUNNING',
+          },
+        },
+      },
+    },
+    RUNNING: {
+      invoke: {
+        id: 'callTool',
+        src: 'callTool',
+        input: ({ context }) => ({
+          callId: context.request.callId,
+          tool: context.spec?.name ?? '',
+          args: context.args,
+          origin: context.spec?.origin ?? { kind: 'local' },
+          effects: context.spec?.effects ?? 'once',
+          timeoutMs: context.spec?.timeoutMs ?? 1,
+          maxResultBytes: context.settings.maxResultBytes,
+        }),
+        onDone: [
+          {
+            guard: { type: 'toolReportsError', params: ({ event }) => event.output },
+            target: 'RECOVERING',
+            actions: { type: 'failAsReported', params: ({ event }) => event.output },
+          },
+          { target: 'SUCCEEDED', actions: { type: 'takeResult', params: ({ event }) => event.output } },
+        ],
+        onError: { target: 'RECOVERING', actions: 'failAsExecution' },
+      },
+    },
+    RECOVERING: {
+      initial: 'CHOOSING_STEP',
+      states: {
+        CHOOSING_STEP: { always: '#toolCall.FED_BACK' },
+      },
+    },
+    SUCCEEDED: { type: 'final' },
+    DENIED: { type: 'final' },
+    FED_BACK: { type: 'final' },
+  },
+  output: ({ context }) => outcomeOf(context),
+});

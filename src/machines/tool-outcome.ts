@@ -1,0 +1,110 @@
+import type { CheckArgsOutput } from '../actors/check-args.ts';
+import type { LeafError } from '../actors/journal.ts';
+import { checkArguments } from '../parsing/check-arguments.ts';
+import type { ToolError } from '../parsing/errors.ts';
+import { type JsonSchema, isJsonObject } from '../parsing/json.ts';
+import { describeDenial } from '../tools/denials.ts';
+import { toErrorResult } from '../tools/error-text.ts';
+import { type ToolResult, isErrorResult } from '../tools/result.ts';
+import { type CallOutcome, asArguments } from './call-request.ts';
+import type { LoopVerdict } from './loop-detection.ts';
+import type { ToolCallContext } from './tool-call-context.ts';
+
+const NUDGE =
+  'You have made this same call several times. Its result will not change: use what you have, try something else, or give your answer.';
+
+/** Failures after which nobody knows whether the call took effect. */
+const OUTCOME_UNKNOWN: ReadonlySet<string> = new Set(['timeout', 'unknown-outcome']);
+
+/** Checks the arguments against the tool's JSON Schema and takes over what the check coerced. */
+export function shapeOf(context: ToolCallContext): Pick<ToolCallContext, 'check' | 'args'> {
+  if (context.spec === null || context.request.unreadable !== null) return { check: null, args: context.args };
+  const check = checkArguments(context.request.args, context.spec.inputSchema);
+  return { check, args: check.ok ? check.value : asArguments(context.request.args) };
+}
+
+/** What the check of the JSON Schema said. */
+export function shapeError({ check, spec }: ToolCallContext): ToolError | null {
+  return check?.ok === false ? { ...check.error, tool: spec?.name ?? '' } : null;
+}
+
+/** Arguments that could not be read, or were cut off. */
+export function unreadableError({ request, spec }: ToolCallContext): ToolError {
+  return {
+    kind: 'invalid-args',
+    tool: spec?.name ?? request.tool,
+    rawArgs: request.unreadable?.raw ?? '',
+    parseError: request.unreadable?.reason ?? 'they could not be read',
+    truncated: request.unreadable?.truncated ?? false,
+    ...schemaOf(spec?.inputSchema),
+  };
+}
+
+/** What the tool's own check said against the arguments. */
+export function failedCheck({ args, spec }: ToolCallContext, output: CheckArgsOutput): ToolError | null {
+  if (output.ok) return null;
+  const tool = spec?.name ?? '';
+  return output.own
+    ? { kind: 'deserialization', tool, rawValue: args, issues: output.issues, own: true }
+    : { kind: 'deserialization', tool, rawValue: args, issues: output.issues, ...schemaOf(spec?.inputSchema) };
+}
+
+/** The tool threw, took too long, or gave something that is no JSON. */
+export function executionError({ args, spec, request }: ToolCallContext, error: LeafError): ToolError {
+  const data = isJsonObject(error.data) ? error.data : {};
+  const code = typeof data.causeCode === 'string' ? data.causeCode : error.code;
+  const unknown = OUTCOME_UNKNOWN.has(error.code) && spec?.effects !== 'none';
+  return {
+    kind: 'execution',
+    tool: spec?.name ?? request.tool,
+    args,
+    cause: { name: typeof data.name === 'string' ? data.name : 'Error', message: error.message, code },
+    timedOut: error.code === 'timeout',
+    ...(unknown ? { outcomeUnknown: true } : {}),
+  };
+}
+
+/** The tool ran and said itself that it failed. */
+export function reportedError({ args, spec, request }: ToolCallContext, result: ToolResult): ToolError {
+  const message = result.error ?? result.message ?? 'the tool reported an error without a message';
+  return {
+    kind: 'execution',
+    tool: spec?.name ?? request.tool,
+    args,
+    cause: { name: 'ToolResultError', message },
+    timedOut: false,
+  };
+}
+
+/** The one outcome of a call that has come to its end. */
+export function outcomeOf(context: ToolCallContext): CallOutcome {
+  const tool = context.spec?.name ?? context.request.tool;
+  const end = {
+    callId: context.request.callId,
+    tool,
+    args: context.check?.ok === true ? context.args : context.request.args,
+  };
+  if (context.denial !== null) {
+    const result: ToolResult = { status: 'error', error: describeDenial(tool, context.denial), denied: true };
+    return { ...end, kind: 'tool.denied', denial: context.denial, result };
+  }
+  if (context.error !== null) {
+    const own = context.result !== null && isErrorResult(context.result) ? context.result : null;
+    return {
+      ...end,
+      kind: 'tool.failed',
+      error: context.error,
+      result: nudged(toErrorResult(context.error, own), context.verdict),
+    };
+  }
+  return { ...end, kind: 'tool.succeeded', result: nudged(context.result ?? { status: 'success' }, context.verdict) };
+}
+
+function nudged(result: ToolResult, verdict: LoopVerdict): ToolResult {
+  if (verdict !== 'nudge') return result;
+  return { ...result, instruction: result.instruction === undefined ? NUDGE : `${result.instruction} ${NUDGE}` };
+}
+
+function schemaOf(schema: JsonSchema | undefined): { readonly expectedSchema?: JsonSchema } {
+  return schema === undefined ? {} : { expectedSchema: schema };
+}

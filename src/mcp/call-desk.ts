@@ -1,0 +1,284 @@
+/**
+ * Owns: the calls of one connection, from being asked for to being settled. Does not own: the connection's state.
+ *
+ * I1 A call is settled exactly once; what comes later is dropped.
+ * I2 A call is sent at most twice, and a second time only after the first was lost with its link.
+ * I3 A call that may not be repeated is never sent again once a request of it may have reached the server.
+ * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
+ */
+import { McpError } from '../actors/mcp-calls.ts';
+import { lostCall, toMcpError } from './call-errors.ts';
+import { LinkFault, type McpClock, type McpLink } from './link.ts';
+
+/** A piece of work on a link: a tool call, or any other request. */
+export interface Job<T> {
+  /** For texts: `'read_file'`, `the list of resources`. */
+  readonly what: string;
+  /** May it be sent again although its first request may have arrived? */
+  readonly mayRepeat: boolean;
+  readonly readOnly: boolean;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly perform: (link: McpLink, signal: AbortSignal) => Promise<T>;
+}
+
+/** What the desk tells about a link that it used. */
+export interface DeskListener {
+  readonly onWaiting: () => void;
+  readonly onAnswered: (generation: number) => void;
+  readonly onDoubt: (generation: number) => void;
+  /** The link is useless, and a new one is needed. */
+  readonly onLost: (generation: number, fault: LinkFault) => void;
+}
+
+/** The link that calls may be sent on. */
+export interface OpenLink {
+  readonly link: McpLink;
+  readonly generation: number;
+}
+
+/** The calls of one connection. */
+export interface CallDesk {
+  /** Rejects with an {@link McpError}. */
+  submit<T>(job: Job<T>): Promise<T>;
+  /** Calls may be sent: those that wait leave at once. */
+  open(link: OpenLink): void;
+  /** Calls must wait. With `idle`, nothing is being tried at the moment: those that have waited long are refused. */
+  hold(idle: boolean, error: McpError | null): void;
+  /** What was sent on that link and has no answer will get none. */
+  lose(generation: number, fault: LinkFault): void;
+  /** Refuses all that waits, and with `also: 'sent'` what is under way. */
+  refuse(error: McpError, also?: 'sent'): void;
+  /** How many calls are under way on a link. */
+  underWay(generation: number): number;
+  /** Resolves when no call is under way on a link. */
+  quiet(generation: number): Promise<void>;
+}
+
+interface Call {
+  readonly send: (open: OpenLink) => void;
+  readonly lose: (fault: LinkFault) => void;
+  readonly refuse: (error: McpError) => void;
+  /** Null while it waits. */
+  generation: number | null;
+  patient: boolean;
+}
+
+/** Time, and how much of it a call spends on waiting for a connection that is not even being tried. */
+export interface DeskOptions {
+  readonly clock: McpClock;
+  readonly patienceMs: number;
+}
+
+const MAX_WAITING = 1000;
+
+/** Makes the desk of one connection. */
+export function createCallDesk(server: string, options: DeskOptions, listener: DeskListener): CallDesk {
+  const { clock, patienceMs } = options;
+  const waiting = new Set<Call>();
+  const sent = new Set<Call>();
+  const quietly = new Set<() => void>();
+  let current: OpenLink | null = null;
+  let idle: McpError | null = null;
+
+  const underWay = (generation: number): number => [...sent].filter((call) => call.generation === generation).length;
+
+  const submit = <T>(job: Job<T>): Promise<T> => {
+    if (job.signal?.aborted === true) return Promise.reject(cancelled(server, job.what));
+    if (current === null && waiting.size >= MAX_WAITING) return Promise.reject(queueFull(server, job.what));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const told = { server, what: job.what, readOnly: job.readOnly };
+    let attempts = 0;
+    let delivered = false;
+    let attempt = new AbortController();
+
+    const leave = (): void => {
+      if (sent.delete(call)) for (const look of quietly) look();
+    };
+    const settle = (): void => {
+      waiting.delete(call);
+      leave();
+      clock.clearTimeout(timer);
+      clock.clearTimeout(patience);
+      job.signal?.removeEventListener('abort', onAbort);
+      attempt.abort();
+    };
+    const fail = (error: McpError): void => {
+      if (isSettled()) return;
+      settle();
+      reject(error);
+    };
+    const isSettled = (): boolean => !waiting.has(call) && !sent.has(call);
+    const lost = (fault: LinkFault): void => {
+      delivered ||= fault.delivered;
+      if (attempts < 2 && (job.mayRepeat || !delivered)) return wait();
+      fail(
+        fault.kind === 'refused' && !delivered
+          ? refusedCall(server, job.what, fault)
+          : lostCall({ ...told, delivered }, fault),
+      );
+    };
+    const wait = (): void => {
+      leave();
+      call.generation = null;
+      waiting.add(call);
+      if (current !== null) return call.send(current);
+      listener.onWaiting();
+    };
+    const call: Call = {
+      generation: null,
+      patient: true,
+      refuse: (error) =>
+        fail(attempts === 0 || error.code === 'cancelled' ? error : lostCall({ ...told, delivered }, error)),
+      lose: lost,
+      send(open) {
+        attempts += 1;
+        waiting.delete(call);
+        sent.add(call);
+        call.generation = open.generation;
+        const mine = new AbortController();
+        attempt = mine;
+        const isMine = (): boolean => attempt === mine && call.generation === open.generation && sent.has(call);
+        job.perform(open.link, mine.signal).then(
+          (value) => {
+            if (!isMine()) return;
+            settle();
+            resolve(value);
+            listener.onAnswered(open.generation);
+          },
+          (thrown: unknown) => {
+            if (isMine()) onFault(thrown, open.generation);
+          },
+        );
+      },
+    };
+    const onFault = (thrown: unknown, generation: number): void => {
+      const fault = thrown instanceof LinkFault ? thrown : null;
+      switch (fault === null ? 'final' : reactionTo(fault)) {
+        case 'final':
+          fail(fault?.kind === 'refused' ? refusedCall(server, job.what, fault) : toMcpError(server, thrown));
+          return fault?.kind === 'answer' ? listener.onAnswered(generation) : undefined;
+        case 'lost':
+          if (fault === null) return;
+          if (current?.generation === generation) current = null;
+          listener.onLost(generation, fault);
+          return fault.kind === 'auth' ? fail(toMcpError(server, fault)) : lost(fault);
+        case 'doubt':
+          if (fault === null) return;
+          if (current?.generation === generation) current = null;
+          listener.onDoubt(generation);
+          return lost(fault);
+      }
+    };
+    const onAbort = (): void => fail(cancelled(server, job.what));
+    const onTimeout = (): void => {
+      const { generation } = call;
+      fail(generation === null ? waitedTooLong(server, job, idle) : timedOut(server, job));
+      if (generation !== null) listener.onDoubt(generation);
+    };
+    const timer = clock.setTimeout(onTimeout, job.timeoutMs);
+    const patience = clock.setTimeout(() => {
+      call.patient = false;
+      if (idle !== null && call.generation === null) call.refuse(idle);
+    }, patienceMs);
+    job.signal?.addEventListener('abort', onAbort, { once: true });
+    wait();
+    return promise;
+  };
+
+  return {
+    submit,
+    open(link) {
+      idle = null;
+      current = link;
+      // A call that fails while it is sent waits again, for another link: only those of now are sent.
+      const batch = [...waiting];
+      for (const call of batch) {
+        if (current !== link) return;
+        call.send(link);
+      }
+    },
+    hold(isIdle, error) {
+      current = null;
+      idle = isIdle
+        ? (error ?? new McpError('not-connected', server, `MCP server '${server}' is not connected.`))
+        : null;
+      if (idle === null) return;
+      const impatient = [...waiting].filter((call) => !call.patient);
+      for (const call of impatient) call.refuse(idle);
+    },
+    lose(generation, fault) {
+      if (current?.generation === generation) current = null;
+      const stranded = [...sent].filter((call) => call.generation === generation);
+      for (const call of stranded) call.lose(fault);
+    },
+    refuse(error, also) {
+      for (const call of [...waiting, ...(also === 'sent' ? sent : [])]) call.refuse(error);
+    },
+    underWay: (generation) => underWay(generation),
+    quiet: (generation) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (underWay(generation) > 0) return;
+          quietly.delete(look);
+          resolve();
+        };
+        quietly.add(look);
+        look();
+      }),
+  };
+}
+
+/** What a fault of one request says about its link. */
+function reactionTo(fault: LinkFault): 'final' | 'lost' | 'doubt' {
+  switch (fault.kind) {
+    case 'session':
+    case 'auth':
+    case 'exited':
+      return 'lost';
+    case 'unreachable':
+    case 'aborted':
+      return 'doubt';
+    case 'refused':
+      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping tells.
+      return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
+    case 'not-found':
+    case 'protocol':
+    case 'answer':
+      return 'final';
+  }
+}
+
+function cancelled(server: string, what: string): McpError {
+  return new McpError('cancelled', server, `The call of ${what} on MCP server '${server}' was cancelled.`);
+}
+
+function queueFull(server: string, what: string): McpError {
+  const message = `${MAX_WAITING} calls wait for MCP server '${server}' already; ${what} was not sent. Try again when it is connected.`;
+  return new McpError('queue-full', server, message);
+}
+
+function waitedTooLong(server: string, { what, timeoutMs }: Job<unknown>, last: McpError | null): McpError {
+  const why = last === null ? '' : ` ${last.message}`;
+  const message = `MCP server '${server}' was not connected within ${timeoutMs / 1000} s; ${what} was not sent.${why}`;
+  return new McpError('not-connected', server, message, last ?? undefined, last?.data);
+}
+
+function refusedCall(server: string, what: string, fault: LinkFault): McpError {
+  return new McpError(
+    'protocol-error',
+    server,
+    `MCP server '${server}' refused the request for ${what}: ${fault.message}.`,
+    fault,
+    fault.data,
+  );
+}
+
+function timedOut(server: string, { what, timeoutMs, readOnly }: Job<unknown>): McpError {
+  const doubt = readOnly ? '' : ' Whether it was or will be carried out is unknown.';
+  return new McpError(
+    'timeout',
+    server,
+    `${what} on MCP server '${server}' gave no answer within ${timeoutMs / 1000} s.${doubt}`,
+  );
+}

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { McpConfigError, type McpServer } from './config.ts';
+import { findJsonError } from './json-position.ts';
+import { type Environment, ownEnvironment, readMcpServers } from './read-config.ts';
+
+/**
+ * Reads a JSON file with an `mcpServers` object (or `servers`, as some editors write it). Throws a
+ * {@link McpConfigError} that names the file, and the line and column where the JSON is broken.
+ *
+ * @example const servers = await readMcpConfigFile('.mcp.json');
+ */
+export async function readMcpConfigFile(
+  path: string,
+  env: Environment = ownEnvironment(),
+): Promise<readonly McpServer[]> {
+  const servers = serversIn(parse(await load(path), path), path);
+  try {
+    return readMcpServers(servers, env);
+  } catch (error) {
+    if (!(error instanceof McpConfigError)) throw error;
+    const where = {
+      ...(error.server === null ? {} : { server: error.server }),
+      ...(error.key === null ? {} : { key: error.key }),
+    };
+    throw new McpConfigError(`${path}: ${error.message}`, where);
+  }
+}
+
+async function load(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).replace(/^\ufeff/, '');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new McpConfigError(`${path}: the MCP configuration cannot be read (${code}).`);
+  }
+}
+
+function parse(text: string, path: string): unknown {
+  const wrong = findJsonError(text);
+  if (wrong !== null)
+    throw new McpConfigError(`${path}:${wrong.line}:${wrong.column}: not valid JSON: ${wrong.problem}.`);
+  const value: unknown = JSON.parse(text);
+  return value;
+}
+
+function serversIn(value: unknown, path: string): unknown {
+  if (typeof value === 'object' && value !== null) {
+    if ('mcpServers' in value) return value.mcpServers;
+    if ('servers' in value) return value.servers;
+  }
+  throw new McpConfigError(`${path}: there is no 'mcpServers' object in it.`, { key: 'mcpServers' });
+}

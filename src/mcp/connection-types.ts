@@ -1,0 +1,106 @@
+import type { McpError, McpTool } from '../actors/mcp-calls.ts';
+import type { Json, JsonObject } from '../parsing/json.ts';
+import type { ToolResult } from '../tools/result.ts';
+import type { McpServer } from './config.ts';
+import type { McpProgress, McpServerInfo } from './link.ts';
+
+/** Where a connection stands. Only in READY are calls sent; in the last three nothing is tried until it is asked for. */
+export type McpState =
+  | 'IDLE'
+  | 'CONNECTING'
+  | 'DISCOVERING'
+  | 'READY'
+  | 'SUSPECT'
+  | 'BACKING_OFF'
+  | 'FAILED'
+  | 'AUTH_REQUIRED'
+  | 'STOPPED';
+
+/** What a connection tells its listeners. */
+export type McpConnectionNews =
+  | {
+      readonly type: 'mcp.changed';
+      readonly server: string;
+      readonly state: McpState;
+      readonly previous: McpState;
+      /** Why, where something went wrong. */
+      readonly error: { readonly code: string; readonly message: string } | null;
+    }
+  | {
+      /** The list of tools is another one: names as the server has them. */
+      readonly type: 'mcp.tools';
+      readonly server: string;
+      readonly added: readonly string[];
+      readonly removed: readonly string[];
+      readonly changed: readonly string[];
+    }
+  | {
+      /** The server did something odd, and it was survived. After the first twenty only every thousandth is told. */
+      readonly type: 'mcp.oddity';
+      readonly server: string;
+      readonly kind: string;
+      readonly message: string;
+      readonly count: number;
+    };
+
+/** How one call is made. */
+export interface McpCallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Longest time in milliseconds, waiting for the connection included. Default: the server's `timeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: McpProgress) => void) | undefined;
+}
+
+/** How any other request is made. */
+export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs'>;
+
+/** A connection to one MCP server, which heals by itself until it is told to stop. */
+export interface McpConnection {
+  readonly name: string;
+  readonly server: McpServer;
+  readonly state: McpState;
+  /** What went wrong last; null when all is well. */
+  readonly error: McpError | null;
+  /** What the server said of itself; null while it is not connected. */
+  readonly info: McpServerInfo | null;
+  /** The tools as they were listed last, filtered by the configuration. */
+  readonly tools: readonly McpTool[];
+
+  /** Connects and lists the tools. True when that worked, false when the try failed; never rejects. It goes on trying. */
+  connect(): Promise<boolean>;
+  /** Ends the connection and every process that was started for it, within 5 s. `connect()` begins anew. */
+  disconnect(): Promise<void>;
+  isConnected(): boolean;
+  /** The tools; `refresh` asks the server again. Connects when needed; rejects with an {@link McpError}. */
+  listTools(options?: { readonly refresh?: boolean } & McpRequestOptions): Promise<readonly McpTool[]>;
+  /** Calls a tool by the server's own name for it. Never rejects: a call that failed is an error result with a `code`. */
+  callTool(tool: string, args?: JsonObject, options?: McpCallOptions): Promise<ToolResult>;
+  /** The same, but rejects with an {@link McpError} when there is no result. */
+  call(tool: string, args: JsonObject, options?: McpCallOptions): Promise<ToolResult>;
+  /** Reads a resource; rejects with an {@link McpError}. */
+  readResource(uri: string, options?: McpRequestOptions): Promise<readonly McpResourceContent[]>;
+  listResources(options?: McpRequestOptions): Promise<readonly JsonObject[]>;
+  /** Fetches a prompt, filled in with the arguments; rejects with an {@link McpError}. */
+  getPrompt(name: string, args?: Readonly<Record<string, string>>, options?: McpRequestOptions): Promise<McpPrompt>;
+  listPrompts(options?: McpRequestOptions): Promise<readonly JsonObject[]>;
+  /** Listens to one kind of news; the returned function ends it. */
+  on<T extends McpConnectionNews['type']>(
+    type: T,
+    listener: (news: Extract<McpConnectionNews, { readonly type: T }>) => void,
+  ): () => void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** One piece of a resource: text, or base64 in `blob`. */
+export interface McpResourceContent {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  readonly blob?: string;
+}
+
+/** A prompt of a server, ready to be sent to a model. */
+export interface McpPrompt {
+  readonly description?: string;
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: Json }[];
+}

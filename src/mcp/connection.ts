@@ -1,0 +1,271 @@
+/**
+ * Owns: one connection as its users see it: the machine, its links and its calls, wired together. Does not own: when
+ * to try again (the machine), what becomes of a call (the desk), how a server is spoken to (the links).
+ */
+import { createActor } from 'xstate';
+import { connectMcp } from '../actors/connect-mcp.ts';
+import { listMcpTools } from '../actors/list-mcp-tools.ts';
+import { McpError, type McpErrorCode } from '../actors/mcp-calls.ts';
+import { pingMcp } from '../actors/ping-mcp.ts';
+import { type McpConnectionLimits, mcpConnectionMachine } from '../machines/mcp-connection.ts';
+import { isJsonObject } from '../parsing/json.ts';
+import { effectsOf, mayRepeat } from './after-loss.ts';
+import { createCallDesk } from './call-desk.ts';
+import { errorResult, toMcpError } from './call-errors.ts';
+import type { McpServerConfig } from './config.ts';
+import type { McpCallOptions, McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
+import { LinkFault, type Dial, type McpAnswers, type McpClock, type McpLink } from './link.ts';
+import { createLinks } from './links.ts';
+import { createListeners } from './listeners.ts';
+import { mapResult } from './map-result.ts';
+import { createOddityCounter } from './oddity-counter.ts';
+import { type Environment, readMcpServer } from './read-config.ts';
+import { createRequests } from './requests.ts';
+import { diffTools } from './tool-changes.ts';
+
+/** What a connection may be given beside its configuration. */
+export interface McpConnectionOptions extends McpAnswers {
+  /** Where all of the connection's timers run; an XState `SimulatedClock` fits. */
+  readonly clock?: McpClock;
+  /** What the waits before reconnects are drawn from; another one each time unless given. */
+  readonly seed?: number;
+  readonly limits?: Partial<McpConnectionLimits>;
+  /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
+  readonly patienceMs?: number;
+  /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
+  readonly env?: Environment;
+  /** Speaks to servers instead of the built-in client. */
+  readonly dial?: Dial;
+}
+
+const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT']);
+const GIVEN_UP: ReadonlySet<McpState> = new Set(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED']);
+/** How long answers that are on their way over a link that was given up may take. */
+const LINGER_MS = 1000;
+
+/**
+ * Makes a connection to one MCP server. Nothing is started or opened before `connect()` or the first call. It may stand
+ * for a configuration in any number of agents, which share it; who made it ends it with `disconnect()`. Throws an
+ * {@link McpConfigError} for a wrong configuration.
+ *
+ * @example
+ * const files = createMcpConnection('files', { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] });
+ * if (await files.connect()) console.log(await files.callTool('list_directory', { path: '.' }));
+ * await files.disconnect();
+ */
+export function createMcpConnection(
+  name: string,
+  config: McpServerConfig,
+  options: McpConnectionOptions = {},
+): McpConnection {
+  const server = readMcpServer(name, config, options.env);
+  const clock = options.clock ?? REAL_CLOCK;
+  const news = createListeners<McpConnectionNews>();
+  const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
+
+  const desk = createCallDesk(
+    name,
+    { clock, patienceMs: options.patienceMs ?? 4000 },
+    {
+      onWaiting: () => actor.send({ type: 'call.wanted' }),
+      onAnswered: (generation) => {
+        if (actor.getSnapshot().context.failures > 0) actor.send({ type: 'link.proved', generation });
+      },
+      onDoubt: (generation) => actor.send({ type: 'link.doubted', generation }),
+      onLost: (generation, fault) => tellLost(generation, fault),
+    },
+  );
+  const links = createLinks({
+    server,
+    clock,
+    dial: options.dial ?? null,
+    answers: options,
+    isBusy: (generation) => desk.underWay(generation) > 0,
+    onDown: (generation, fault) => tellLost(generation, fault),
+    onDoubt: (generation) => actor.send({ type: 'link.doubted', generation }),
+    onToolsChanged: (generation) => actor.send({ type: 'tools.changed', generation }),
+    onOddity: oddities.note,
+  });
+  const machine = mcpConnectionMachine.provide({
+    actors: { connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) },
+  });
+  const actor = createActor(machine, {
+    input: { server: name, seed: options.seed ?? Math.floor(Math.random() * 2 ** 31), limits: options.limits ?? {} },
+    clock,
+  });
+  const tellLost = (generation: number, fault: LinkFault): void => {
+    const { code, message, data } = toMcpError(name, fault);
+    actor.send({ type: 'link.lost', generation, error: { code, message, data } });
+  };
+
+  let state: McpState = 'IDLE';
+  let tools = actor.getSnapshot().context.tools;
+  let listings = 0;
+
+  const lastError = (): McpError | null => {
+    const { error } = actor.getSnapshot().context;
+    if (error === null) return null;
+    return new McpError(codeOf(error.code), name, error.message, undefined, isJsonObject(error.data) ? error.data : {});
+  };
+  const notConnected = (): McpError =>
+    lastError() ?? new McpError('not-connected', name, `MCP server '${name}' is not connected.`);
+  const stopped = (): McpError => new McpError('cancelled', name, `MCP server '${name}' was disconnected.`);
+
+  /** Lets answers that are on their way arrive; what has none then is lost. */
+  const finish = async (generation: number, link: McpLink): Promise<void> => {
+    if (state !== 'STOPPED' && link.info.transport !== 'stdio' && desk.underWay(generation) > 0) {
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const timer = clock.setTimeout(resolve, LINGER_MS);
+      await Promise.race([desk.quiet(generation), late]);
+      clock.clearTimeout(timer);
+    }
+    const cause = notConnected();
+    desk.lose(generation, new LinkFault('unreachable', cause.message, { delivered: true, data: cause.data, cause }));
+  };
+
+  const follow = (): void => {
+    const snapshot = actor.getSnapshot();
+    const { context } = snapshot;
+    const previous = state;
+    state = topLevel(snapshot.value);
+    if (context.listings !== listings) {
+      const changes = diffTools(tools, context.tools);
+      [tools, listings] = [context.tools, context.listings];
+      if (changes !== null) news.emit({ type: 'mcp.tools', server: name, ...changes });
+    }
+    const link = state === 'READY' ? links.find(context.generation) : null;
+    if (link !== null) desk.open({ link, generation: context.generation });
+    else desk.hold(state === 'BACKING_OFF', lastError());
+    if (state !== previous) {
+      if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
+      links.retire(LIVE.has(state) ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
+      if (state === 'FAILED' || state === 'AUTH_REQUIRED') desk.refuse(notConnected());
+      news.emit({ type: 'mcp.changed', server: name, state, previous, error: context.error });
+    }
+  };
+  actor.subscribe(follow);
+  actor.start();
+
+  /** Resolves when a condition holds; looks again after each step of the machine. */
+  const until = <T>(look: () => T | null): Promise<T> =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        const found = look();
+        if (found === null) return;
+        subscription.unsubscribe();
+        resolve(found);
+      };
+      const subscription = actor.subscribe(check);
+      check();
+    });
+
+  const requests = createRequests({ server, desk, refusal });
+  function refusal(): McpError | null {
+    if (state === 'STOPPED')
+      return new McpError('not-connected', name, `MCP server '${name}' was disconnected; connect it first.`);
+    return state === 'AUTH_REQUIRED' ? notConnected() : null;
+  }
+
+  const call = async (tool: string, args: Parameters<McpConnection['call']>[1], io: McpCallOptions = {}) => {
+    const refused = refusal();
+    if (refused !== null) throw refused;
+    const override = server.settings.overrides[tool];
+    const known = tools.find((listed) => listed.name === tool);
+    const traits = {
+      ...(known?.annotations === undefined ? {} : { annotations: known.annotations }),
+      ...(override === undefined ? {} : { override }),
+    };
+    const { onProgress } = io;
+    const raw = await desk.submit({
+      what: `'${tool}'`,
+      mayRepeat: mayRepeat(traits, server.settings),
+      readOnly: effectsOf(traits) === 'none',
+      timeoutMs: io.timeoutMs ?? override?.timeoutMs ?? server.settings.timeoutMs,
+      signal: io.signal,
+      perform: (link, signal) =>
+        link.callTool(tool, args, { signal, ...(onProgress === undefined ? {} : { onProgress }) }),
+    });
+    return mapResult(raw);
+  };
+
+  return {
+    name,
+    server,
+    get state() {
+      return state;
+    },
+    get error() {
+      return lastError();
+    },
+    get info() {
+      const { generation } = actor.getSnapshot().context;
+      return links.find(generation)?.info ?? null;
+    },
+    get tools() {
+      return tools;
+    },
+    async connect() {
+      if (state === 'READY' || state === 'SUSPECT') return true;
+      actor.send({ type: 'connection.wanted' });
+      return until(() => (state === 'READY' ? true : GIVEN_UP.has(state) ? false : null));
+    },
+    async disconnect() {
+      actor.send({ type: 'connection.stopped' });
+      await links.ended();
+    },
+    isConnected: () => state === 'READY' || state === 'SUSPECT',
+    async listTools({ refresh = false, ...io } = {}) {
+      await requests.ready(io);
+      if (!refresh) return tools;
+      const before = listings;
+      actor.send({ type: 'tools.wanted' });
+      await until(() => (listings > before || state !== 'READY' ? true : null));
+      if (listings === before) throw notConnected();
+      return tools;
+    },
+    call,
+    callTool: (tool, args = {}, io = {}) =>
+      call(tool, args, io).catch((thrown: unknown) => errorResult(toMcpError(name, thrown))),
+    readResource: requests.readResource,
+    listResources: requests.listResources,
+    getPrompt: requests.getPrompt,
+    listPrompts: requests.listPrompts,
+    on: (type, listener) => news.on(type, listener),
+    async [Symbol.asyncDispose]() {
+      await this.disconnect();
+    },
+  };
+}
+
+const REAL_CLOCK: McpClock = {
+  setTimeout: (fn, ms) => {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+  clearTimeout: (cancel) => {
+    if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
+  },
+};
+
+function topLevel(value: unknown): McpState {
+  const key = typeof value === 'string' ? value : Object.keys(Object(value))[0];
+  return STATES.find((known) => known === key) ?? 'IDLE';
+}
+
+const STATES: readonly McpState[] = [
+  ...(['IDLE', 'CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT'] as const),
+  ...(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED'] as const),
+];
+
+const CODES: readonly McpErrorCode[] = [
+  'not-connected',
+  'timeout',
+  'cancelled',
+  'protocol-error',
+  'auth-required',
+  'spawn-failed',
+];
+
+function codeOf(code: string): McpErrorCode {
+  return CODES.find((known) => known === code) ?? 'not-connected';
+}

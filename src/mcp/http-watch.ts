@@ -1,0 +1,100 @@
+import { LinkFault, type LinkIo } from './link.ts';
+import { observedFetch } from './observed-fetch.ts';
+import type { Ticket, Tickets } from './tickets.ts';
+
+/** Notices over HTTP what no request of its own would: that the server has gone while a call waits for its answer. */
+export interface HttpWatch {
+  readonly fetch: typeof fetch;
+  /** To be called when a request leaves: the heart is felt only while something is under way. */
+  requestSent(): void;
+  stop(): void;
+}
+
+interface Watched {
+  readonly tickets: Tickets;
+  readonly io: LinkIo;
+  /** `vital`: without the stream of the server's messages nothing works, as with SSE. */
+  readonly listening: 'vital' | 'extra';
+  readonly ping: (signal: AbortSignal) => Promise<void>;
+}
+
+/** How long a ping may take. */
+const PING_MS = 2500;
+/** Silence after which a ping is sent, while a request waits for its answer. */
+const HEARTBEAT_MS = 2000;
+/** What the last bytes of a stream take through the parser. */
+const SETTLE_MS = 20;
+/** How often the SDK tries to take up a stream again. */
+const RESUME_TRIES = 2;
+
+/** Makes the watch of one HTTP link. A failed ping and a broken stream raise doubt; the connection's machine decides. */
+export function createHttpWatch({ tickets, io, listening, ping }: Watched): HttpWatch {
+  let timer: unknown = null;
+  let heard = false;
+  let failedResumes = 0;
+  let stopped = false;
+  const broken = new Set<Ticket>();
+
+  const waiting = (): readonly Ticket[] => tickets.open().filter((ticket) => ticket.method !== 'ping');
+  const schedule = (): void => {
+    if (timer !== null || stopped) return;
+    heard = false;
+    timer = io.clock.setTimeout(beat, HEARTBEAT_MS);
+  };
+  const beat = (): void => {
+    timer = null;
+    if (stopped || waiting().length === 0) return;
+    if (heard) return schedule();
+    const limit = new AbortController();
+    const timeout = io.clock.setTimeout(() => limit.abort(), PING_MS);
+    ping(limit.signal)
+      .catch((fault: unknown) => {
+        // Silence proves nothing: many a server does one thing at a time.
+        if (fault instanceof LinkFault && fault.kind !== 'aborted' && !stopped) io.onDoubt(fault.message);
+      })
+      .finally(() => {
+        io.clock.clearTimeout(timeout);
+        if (waiting().length > 0) schedule();
+      });
+  };
+  const giveUp = (ticket: Ticket): void => {
+    broken.delete(ticket);
+    ticket.lose(
+      new LinkFault('unreachable', 'the stream that would have brought its answer has ended', { delivered: true }),
+    );
+  };
+  const onStreamEnd = (requestId: unknown): void => {
+    setTimeout(() => {
+      const ticket = tickets.find(requestId);
+      if (ticket === null || stopped) return;
+      if (ticket.resumable) broken.add(ticket);
+      else giveUp(ticket);
+      io.onDoubt('a stream broke before the answer came');
+    }, SETTLE_MS).unref();
+  };
+  const onListenEnd = (resuming: boolean): void => {
+    if (stopped) return;
+    if (listening === 'vital') {
+      const fault = new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true });
+      for (const ticket of tickets.open()) ticket.lose(fault);
+      return io.onDown(fault);
+    }
+    if (resuming) failedResumes += 1;
+    if (failedResumes >= RESUME_TRIES) {
+      for (const ticket of broken) giveUp(ticket);
+      failedResumes = 0;
+    }
+    io.onDoubt('the stream of its messages ended');
+  };
+  const onTraffic = (): void => {
+    heard = true;
+  };
+  return {
+    fetch: observedFetch({ isOver: () => stopped, onTraffic, onStreamEnd, onListenEnd }),
+    requestSent: schedule,
+    stop() {
+      stopped = true;
+      if (timer !== null) io.clock.clearTimeout(timer);
+    },
+  };
+}

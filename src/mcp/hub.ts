@@ -1,0 +1,211 @@
+/**
+ * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own:
+ * the connections' lives, and connections that somebody else made.
+ */
+import { McpError, type McpCalls, type McpTool } from '../actors/mcp-calls.ts';
+import type { Effects, Policy } from '../tools/spec.ts';
+import { effectsOf } from './after-loss.ts';
+import type { McpResolvedSettings, McpServerConfig } from './config.ts';
+import { type McpConnectionOptions, createMcpConnection } from './connection.ts';
+import type { McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
+import { createListeners } from './listeners.ts';
+import { policyFromAnnotations } from './policy-from-annotations.ts';
+import { registeredNames } from './tool-names.ts';
+
+/** A tool of a server as an agent registers it. */
+export interface McpToolEntry {
+  /** What models call it: `server_tool`, unique in the hub. */
+  readonly name: string;
+  readonly server: string;
+  /** The tool as the server lists it, under the server's own name. */
+  readonly tool: McpTool;
+  /** Null where neither configuration nor annotations decide: the agent's default holds. */
+  readonly policy: Policy | null;
+  readonly effects: Effects;
+  readonly timeoutMs: number;
+  readonly polling: boolean;
+  /** Recovery steps of the configuration, as they were given. */
+  readonly onError: unknown;
+}
+
+/** A server as the hub sees it now. */
+export interface McpServerStatus {
+  readonly name: string;
+  readonly state: McpState;
+  readonly required: boolean;
+  /** Made by somebody else, and closed by them. */
+  readonly shared: boolean;
+  readonly tools: number;
+  readonly instructions: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** What a hub tells: the news of its connections, and that a server came or went. */
+export type McpHubNews =
+  | McpConnectionNews
+  | { readonly type: 'mcp.added'; readonly server: string }
+  | { readonly type: 'mcp.removed'; readonly server: string };
+
+/** The MCP servers of one agent, by name. */
+export interface McpHub extends McpCalls {
+  servers(): readonly McpServerStatus[];
+  has(server: string): boolean;
+  /** Adds a server, not connected yet unless it is a connection that is. Throws for a name that is taken or a wrong configuration. */
+  add(server: string, config: McpServerConfig | McpConnection): void;
+  /** Takes a server out; its calls are cancelled and its processes ended, unless it is shared. False when there is none. */
+  remove(server: string): Promise<boolean>;
+  replace(server: string, config: McpServerConfig | McpConnection): Promise<void>;
+  /** Connects one server. True when its tools are listed, false when the try failed. */
+  connect(server: string): Promise<boolean>;
+  /** Connects all and waits until each is READY or has failed, at most `timeoutMs`. Never rejects. */
+  connectAll(options?: {
+    readonly timeoutMs?: number;
+    readonly signal?: AbortSignal;
+  }): Promise<readonly McpServerStatus[]>;
+  /** The tools of all servers, those of servers that are away included as they were listed last. */
+  tools(): readonly McpToolEntry[];
+  /** The connection of a server, for `readResource` and `getPrompt`; null when there is none. */
+  server(name: string): McpConnection | null;
+  /** What the connected servers want said in the system prompt. */
+  instructions(): readonly { readonly server: string; readonly text: string }[];
+  /** Hears all news until the returned function is called. */
+  onChange(listener: (news: McpHubNews) => void): () => void;
+  /** Ends all connections that the hub made, and their processes. */
+  close(): Promise<void>;
+}
+
+interface Member {
+  readonly connection: McpConnection;
+  readonly shared: boolean;
+  readonly release: () => void;
+}
+
+const NEWS = ['mcp.changed', 'mcp.tools', 'mcp.oddity', 'mcp.added', 'mcp.removed'] as const;
+
+/**
+ * Makes a hub over the servers of `mcpServers`. Entries with `disabled: true` are left out; nothing is connected yet.
+ *
+ * @example
+ * const hub = createMcpHub({ files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } });
+ * await hub.connectAll();
+ * for (const { name } of hub.tools()) console.log(name);
+ */
+export function createMcpHub(
+  servers: Readonly<Record<string, McpServerConfig | McpConnection>> = {},
+  options: McpConnectionOptions = {},
+): McpHub {
+  const members = new Map<string, Member>();
+  const news = createListeners<McpHubNews>();
+
+  const add: McpHub['add'] = (server, config) => {
+    if (members.has(server))
+      throw new TypeError(`There is an MCP server '${server}' already. Remove it first, or use replace().`);
+    const shared = isConnection(config);
+    const connection = shared ? config : createMcpConnection(server, config, options);
+    if (connection.server.settings.disabled) return;
+    const stops = [
+      connection.on('mcp.changed', (event) => news.emit({ ...event, server })),
+      connection.on('mcp.tools', (event) => news.emit({ ...event, server })),
+      connection.on('mcp.oddity', (event) => news.emit({ ...event, server })),
+    ];
+    members.set(server, { connection, shared, release: () => stops.forEach((stop) => stop()) });
+    news.emit({ type: 'mcp.added', server });
+  };
+  const remove: McpHub['remove'] = async (server) => {
+    const member = members.get(server);
+    if (member === undefined) return false;
+    members.delete(server);
+    if (!member.shared) await member.connection.disconnect();
+    member.release();
+    news.emit({ type: 'mcp.removed', server });
+    return true;
+  };
+  const statusOf = ([name, { connection, shared }]: readonly [string, Member]): McpServerStatus => ({
+    name,
+    state: connection.state,
+    required: connection.server.settings.required,
+    shared,
+    tools: connection.tools.length,
+    instructions: connection.info?.instructions ?? null,
+    error: connection.error === null ? null : { code: connection.error.code, message: connection.error.message },
+  });
+  const status = (): readonly McpServerStatus[] => [...members].map(statusOf);
+  for (const [server, config] of Object.entries(servers)) add(server, config);
+
+  return {
+    servers: status,
+    has: (server) => members.has(server),
+    add,
+    remove,
+    async replace(server, config) {
+      await remove(server);
+      add(server, config);
+    },
+    connect: (server) => members.get(server)?.connection.connect() ?? Promise.resolve(false),
+    async connectAll({ timeoutMs = 30_000, signal } = {}) {
+      const all = Promise.all([...members.values()].map(({ connection }) => connection.connect()));
+      await firstOf(all, timeoutMs, signal);
+      return status();
+    },
+    tools: () => entriesOf(members),
+    server: (name) => members.get(name)?.connection ?? null,
+    instructions: () =>
+      status().flatMap(({ name, instructions }) =>
+        instructions === null ? [] : [{ server: name, text: instructions }],
+      ),
+    callTool(server, tool, args, io) {
+      const member = members.get(server);
+      if (member !== undefined) return member.connection.call(tool, args, io);
+      const message = `There is no MCP server '${server}' (any more); '${tool}' was not called.`;
+      return Promise.reject(new McpError('not-connected', server, message));
+    },
+    onChange(listener) {
+      const stops = NEWS.map((type) => news.on(type, listener));
+      return () => stops.forEach((stop) => stop());
+    },
+    async close() {
+      await Promise.all([...members.keys()].map(remove));
+    },
+  };
+}
+
+function entriesOf(members: ReadonlyMap<string, Member>): readonly McpToolEntry[] {
+  const listed = [...members].flatMap(([server, { connection }]) =>
+    connection.tools.map((tool) => ({ server, connection, tool })),
+  );
+  const names = registeredNames(listed.map(({ server, tool }) => ({ server, tool: tool.name })));
+  return listed.map(({ server, connection, tool }, index) => ({
+    name: names[index] ?? tool.name,
+    server,
+    tool,
+    ...traitsOf(tool, connection.server.settings),
+  }));
+}
+
+function traitsOf(tool: McpTool, settings: McpResolvedSettings): Omit<McpToolEntry, 'name' | 'server' | 'tool'> {
+  const override = settings.overrides[tool.name];
+  const fromServer = settings.policy === 'by-annotations' ? policyFromAnnotations(tool) : (settings.policy ?? null);
+  return {
+    policy: override?.policy ?? fromServer,
+    effects: effectsOf({
+      ...(tool.annotations === undefined ? {} : { annotations: tool.annotations }),
+      ...(override === undefined ? {} : { override }),
+    }),
+    timeoutMs: override?.timeoutMs ?? settings.timeoutMs,
+    polling: override?.polling ?? false,
+    onError: override?.onError ?? null,
+  };
+}
+
+function isConnection(config: McpServerConfig | McpConnection): config is McpConnection {
+  return 'callTool' in config && typeof config.callTool === 'function';
+}
+
+async function firstOf(work: Promise<unknown>, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: early, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal?.addEventListener('abort', () => resolve(), { once: true });
+  if (signal?.aborted === true) resolve();
+  await Promise.race([work, early]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,23 @@
+/** Connections to MCP servers, usable without an agent. */
+export { createMcpConnection, type McpConnectionOptions } from './connection.ts';
+export { policyFromAnnotations } from './policy-from-annotations.ts';
+export type { McpErrorCode, McpTool, McpToolAnnotations } from '../actors/mcp-calls.ts';
+export type {
+  McpConfigError,
+  McpHttpConfig,
+  McpServerConfig,
+  McpServerSettings,
+  McpServersConfig,
+  McpStdioConfig,
+  McpToolOverride,
+} from './config.ts';
+export type {
+  McpCallOptions,
+  McpConnection,
+  McpConnectionNews,
+  McpPrompt,
+  McpRequestOptions,
+  McpResourceContent,
+  McpState,
+} from './connection-types.ts';
+export type { McpAnswers, McpElicitation, McpElicitationAnswer, McpProgress, McpRoot, McpServerInfo } from './link.ts';

@@ -1,0 +1,127 @@
+import type { McpTool } from '../actors/mcp-calls.ts';
+import type { Json, JsonObject } from '../parsing/json.ts';
+import type { McpTarget } from './config.ts';
+
+/** What a server said of itself when the link was made. */
+export interface McpServerInfo {
+  /** The server's own name, not the one in the configuration. */
+  readonly title: string;
+  readonly version: string;
+  readonly protocolVersion: string;
+  /** Text for the system prompt, where the server has one. */
+  readonly instructions?: string;
+  readonly capabilities: JsonObject;
+  readonly transport: 'stdio' | 'streamable' | 'sse';
+}
+
+/** Why a link failed. The words are for people; programs look at `kind` and `delivered`. */
+export type LinkFaultKind =
+  | 'not-found' // there is no such command, or it may not be started
+  | 'exited' // the server's process ended
+  | 'unreachable' // no connection, or it broke
+  | 'auth' // 401 or 403
+  | 'session' // the server does not know our session any more
+  | 'refused' // an HTTP status that says no to this request
+  | 'protocol' // not MCP, or a version that we do not speak
+  | 'answer' // the server answered with a JSON-RPC error
+  | 'aborted'; // we gave up ourselves
+
+/** A failure on a link. `delivered: false` promises that the server cannot have begun to carry out the request. */
+export class LinkFault extends Error {
+  override readonly name = 'LinkFault';
+  readonly kind: LinkFaultKind;
+  readonly delivered: boolean;
+  readonly data: JsonObject;
+
+  constructor(
+    kind: LinkFaultKind,
+    message: string,
+    more: { readonly delivered: boolean; readonly data?: JsonObject; readonly cause?: unknown },
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.kind = kind;
+    this.delivered = more.delivered;
+    this.data = more.data ?? {};
+  }
+}
+
+/** How far a call has come, as the server tells it. */
+export interface McpProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** Something odd that a server did and that was survived. */
+export interface McpOddity {
+  readonly kind: 'noise' | 'bad-message' | 'too-large' | 'unexpected' | 'bad-tool';
+  readonly message: string;
+}
+
+/** A question of a server to the person behind the agent. */
+export interface McpElicitation {
+  readonly server: string;
+  readonly message: string;
+  /** JSON Schema of the wanted answer: an object of plain values. */
+  readonly schema: JsonObject;
+}
+
+/** The answer to a {@link McpElicitation}. */
+export type McpElicitationAnswer =
+  | { readonly action: 'accept'; readonly content: JsonObject }
+  | { readonly action: 'decline' }
+  | { readonly action: 'cancel' };
+
+/** A folder that servers may work in: a `file://` URI. */
+export interface McpRoot {
+  readonly uri: string;
+  readonly name?: string;
+}
+
+/** Answers to what servers may ask of their client. Without one the server is told that we cannot do that. */
+export interface McpAnswers {
+  readonly roots?: () => readonly McpRoot[] | Promise<readonly McpRoot[]>;
+  readonly elicit?: (question: McpElicitation, io: { readonly signal: AbortSignal }) => Promise<McpElicitationAnswer>;
+}
+
+/** The part of a clock that links and calls need; XState's clocks have it. */
+export interface McpClock {
+  setTimeout(fn: () => void, ms: number): unknown;
+  clearTimeout(id: unknown): void;
+}
+
+/** What a link tells its owner, and what it may use. */
+export interface LinkIo {
+  readonly signal: AbortSignal;
+  readonly clock: McpClock;
+  readonly answers: McpAnswers;
+  /** The link is dead. Said at most once. */
+  readonly onDown: (fault: LinkFault) => void;
+  /** Something broke that need not mean death: a ping should decide. */
+  readonly onDoubt: (reason: string) => void;
+  readonly onToolsChanged: () => void;
+  readonly onOddity: (oddity: McpOddity) => void;
+}
+
+/** How one request is made. */
+export interface RequestIo {
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: McpProgress) => void;
+}
+
+/** One live connection to one server: made once, never revived. All methods reject with a {@link LinkFault}. */
+export interface McpLink {
+  readonly info: McpServerInfo;
+  /** All pages. A tool that makes no sense is left out and reported as an oddity. */
+  listTools(io: RequestIo): Promise<readonly McpTool[]>;
+  /** The raw result of `tools/call`. */
+  callTool(tool: string, args: JsonObject, io: RequestIo): Promise<JsonObject>;
+  /** Any other request by its method, `resources/read` for one. */
+  request(method: string, params: JsonObject, io: RequestIo): Promise<Json>;
+  ping(io: RequestIo): Promise<void>;
+  /** Ends the link and all that was started for it. Never rejects; takes at most 5 s. */
+  close(how: 'gently' | 'at-once'): Promise<void>;
+}
+
+/** Makes a link: the port behind which the SDK stands. */
+export type Dial = (server: string, target: McpTarget, io: LinkIo) => Promise<McpLink>;

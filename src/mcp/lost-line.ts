@@ -1,0 +1,33 @@
+import { LinkFault, type McpOddity } from './link.ts';
+import type { Line } from './line-reader.ts';
+import type { Tickets } from './tickets.ts';
+
+/**
+ * Deals with an answer that was too long to be read: the request it belongs to fails at once and does not wait for its
+ * timeout. Which one that is, the line's ends tell (servers write the `id` first or last); when they do not, and only one
+ * request is under way, it is that one.
+ */
+export function lostLine(
+  line: Line & { readonly ok: false },
+  tickets: Tickets,
+  onOddity: (oddity: McpOddity) => void,
+): void {
+  const megabytes = (line.bytes / 2 ** 20).toFixed(1);
+  onOddity({
+    kind: 'too-large',
+    message: `it wrote a line of ${megabytes} MB, which was skipped: ${line.head.slice(0, 100)}…`,
+  });
+  const open = tickets.open();
+  const id = idAtTheEnds(line);
+  const ticket = (id === null ? null : tickets.find(id)) ?? (open.length === 1 ? (open[0] ?? null) : null);
+  ticket?.lose(
+    new LinkFault('answer', `its answer has ${megabytes} MB, more than the limit of 10 MB`, { delivered: true }),
+  );
+}
+
+function idAtTheEnds({ head, tail }: Line & { readonly ok: false }): number | null {
+  const first = /^\s*\{(?:"jsonrpc":\s*"2\.0",\s*)?"id":\s*(\d+),/.exec(head);
+  const last = /\},(?:"jsonrpc":\s*"2\.0",\s*)?"id":\s*(\d+)(?:,\s*"jsonrpc":\s*"2\.0")?\}\s*$/.exec(tail);
+  const found = first?.[1] ?? last?.[1];
+  return found === undefined ? null : Number(found);
+}

@@ -1,0 +1,20 @@
+import type { McpOddity } from './link.ts';
+
+/** Counts odd behaviour and passes on what is worth telling. */
+export interface OddityCounter {
+  readonly note: (oddity: McpOddity) => void;
+}
+
+const FIRST = 20;
+const EVERY = 1000;
+
+/** Makes a counter that tells the first twenty oddities and then every thousandth: a server may flood us with them. */
+export function createOddityCounter(tell: (oddity: McpOddity & { readonly count: number }) => void): OddityCounter {
+  let count = 0;
+  return {
+    note(oddity) {
+      count += 1;
+      if (count <= FIRST || count % EVERY === 0) tell({ ...oddity, count });
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { McpError } from '../actors/mcp-calls.ts';
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import type { CallDesk } from './call-desk.ts';
+import type { McpServer } from './config.ts';
+import type { McpConnection, McpPrompt, McpRequestOptions, McpResourceContent } from './connection-types.ts';
+import { LinkFault } from './link.ts';
+
+/** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
+export type Requests = Pick<McpConnection, 'readResource' | 'listResources' | 'getPrompt' | 'listPrompts'> & {
+  /** Resolves when the connection is READY. */
+  readonly ready: (io: McpRequestOptions) => Promise<void>;
+};
+
+interface RequestsOptions {
+  readonly server: McpServer;
+  readonly desk: CallDesk;
+  /** Why nothing can be asked at the moment; null when it can. */
+  readonly refusal: () => McpError | null;
+}
+
+const MAX_PAGES = 1000;
+
+/** Makes the reading side of a connection. */
+export function createRequests({ server, desk, refusal }: RequestsOptions): Requests {
+  const ask = async (what: string, method: string, params: JsonObject, io: McpRequestOptions): Promise<JsonObject> => {
+    const refused = refusal();
+    if (refused !== null) throw refused;
+    return desk.submit({
+      what,
+      mayRepeat: true,
+      readOnly: true,
+      timeoutMs: io.timeoutMs ?? server.settings.timeoutMs,
+      signal: io.signal,
+      perform: async (link, signal) => {
+        if (method === '') return {};
+        const answer = await link.request(method, params, { signal });
+        return isJsonObject(answer) ? answer : {};
+      },
+    });
+  };
+  const pages = async (
+    what: string,
+    method: string,
+    member: string,
+    io: McpRequestOptions,
+  ): Promise<readonly JsonObject[]> => {
+    const items: JsonObject[] = [];
+    const seen = new Set<string>();
+    for (let params: JsonObject | null = {}; params !== null;) {
+      const page: JsonObject = await ask(what, method, params, io);
+      items.push(...objectsIn(page[member]));
+      const next: Json | undefined = page.nextCursor;
+      const more = typeof next === 'string' && next !== '' && !seen.has(next) && seen.size < MAX_PAGES;
+      if (more) seen.add(next);
+      params = more ? { cursor: next } : null;
+    }
+    return items;
+  };
+  return {
+    ready: async (io) => void (await ask('the list of tools', '', {}, io)),
+    async readResource(uri, io = {}) {
+      const answer = await ask(`the resource '${uri}'`, 'resources/read', { uri }, io);
+      return objectsIn(answer.contents).map((content) => readContent(uri, content));
+    },
+    listResources: (io = {}) => pages('the list of resources', 'resources/list', 'resources', io),
+    async getPrompt(name, args = {}, io = {}) {
+      const answer = await ask(`the prompt '${name}'`, 'prompts/get', { name, arguments: args }, io);
+      return readPrompt(answer);
+    },
+    listPrompts: (io = {}) => pages('the list of prompts', 'prompts/list', 'prompts', io),
+  };
+}
+
+function readContent(uri: string, { uri: own, mimeType, text, blob }: JsonObject): McpResourceContent {
+  return {
+    uri: typeof own === 'string' ? own : uri,
+    ...(typeof mimeType === 'string' ? { mimeType } : {}),
+    ...(typeof text === 'string' ? { text } : {}),
+    ...(typeof blob === 'string' ? { blob } : {}),
+  };
+}
+
+function readPrompt(answer: JsonObject): McpPrompt {
+  if (!isList(answer.messages))
+    throw new LinkFault('answer', 'its prompt is not what the protocol says', { delivered: true });
+  const messages = objectsIn(answer.messages).map(({ role, content }) => ({
+    role: role === 'assistant' ? ('assistant' as const) : ('user' as const),
+    content: content ?? null,
+  }));
+  return { ...(typeof answer.description === 'string' ? { description: answer.description } : {}), messages };
+}
+
+function objectsIn(value: Json | undefined): readonly JsonObject[] {
+  return isList(value) ? value.filter(isJsonObject) : [];
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}

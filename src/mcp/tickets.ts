@@ -1,0 +1,71 @@
+import { LinkFault } from './link.ts';
+import type { WireMessage } from './wire.ts';
+
+/** What is known of one request on the wire. */
+export interface Ticket {
+  readonly id: unknown;
+  readonly method: string;
+  readonly sentAs: WireMessage;
+  /** False as long as the server cannot have begun with it. */
+  delivered: boolean;
+  /** Its answer can still come on another stream. */
+  resumable: boolean;
+  answer: WireMessage | null;
+  /** Rejects when the link learns that no answer will come. */
+  readonly lost: Promise<never>;
+  readonly lose: (fault: LinkFault) => void;
+}
+
+/** The requests of one link that have no answer yet. */
+export interface Tickets {
+  /** To be called with each message that leaves; gives the ticket of a request. */
+  sent(message: WireMessage): Ticket | null;
+  /** To be called with each message that arrives. */
+  received(message: WireMessage): void;
+  /** The ticket that {@link sent} gave last: a request is written while it is made. */
+  latest(): Ticket | null;
+  find(id: unknown): Ticket | null;
+  forget(ticket: Ticket): void;
+  open(): readonly Ticket[];
+}
+
+/**
+ * Keeps book of what is under way on a link: whether it can have reached the server and whether its answer came. The SDK
+ * tells neither, and reports a timeout, an abort and a lost session with the same code.
+ */
+export function createTickets(): Tickets {
+  const open = new Map<unknown, Ticket>();
+  let latest: Ticket | null = null;
+  return {
+    sent(message) {
+      if (typeof message.method !== 'string' || message.id === undefined) return null;
+      const { promise: lost, reject: lose } = Promise.withResolvers<never>();
+      lost.catch(() => undefined);
+      latest = {
+        id: message.id,
+        method: message.method,
+        sentAs: message,
+        delivered: true,
+        resumable: false,
+        answer: null,
+        lost,
+        lose,
+      };
+      open.set(message.id, latest);
+      return latest;
+    },
+    received(message) {
+      if (message.method !== undefined) return;
+      const ticket = open.get(message.id);
+      if (ticket === undefined) return;
+      ticket.answer = message;
+      open.delete(message.id);
+    },
+    latest: () => latest,
+    find: (id) => open.get(id) ?? null,
+    forget(ticket) {
+      if (open.get(ticket.id) === ticket) open.delete(ticket.id);
+    },
+    open: () => [...open.values()],
+  };
+}

@@ -1,0 +1,97 @@
+import type { Paint } from './paint.ts';
+import type { Terminal } from './terminal.ts';
+import { cutToWidth } from './text-width.ts';
+
+/** Whole lines, with a spinner below them while something is waited for. */
+export interface Screen {
+  line(text: string): void;
+  /** An empty line, unless the last one was empty. */
+  gap(): void;
+  /** Text without a line break; the next line begins below it. */
+  raw(text: string): void;
+  spin(text: string): void;
+  stopSpinning(): void;
+}
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
+const FRAME_MS = 80;
+/** From here on the spinner tells how long it has been. */
+const LONG_MS = 3_000;
+const ERASE_LINE = '\r\u001b[K';
+
+/** Opens the screen of a terminal. Where the last line cannot be redrawn there is no spinner at all. */
+export function openScreen(terminal: Terminal, paint: Paint): Screen {
+  const spinner = openSpinner(terminal, paint);
+  let column = 0;
+  let empty = true;
+  const write = (text: string): void => {
+    spinner.erase();
+    terminal.write(text);
+  };
+  const endLine = (): void => {
+    if (column === 0) return;
+    column = 0;
+    write('\n');
+  };
+  return {
+    line(text) {
+      endLine();
+      empty = text === '';
+      write(`${text}\n`);
+    },
+    gap() {
+      endLine();
+      if (!empty) write('\n');
+      empty = true;
+    },
+    raw(text) {
+      if (text === '') return;
+      write(text);
+      empty = text.endsWith('\n\n');
+      column = text.endsWith('\n') ? 0 : 1;
+    },
+    spin(text) {
+      endLine();
+      spinner.start(text);
+    },
+    stopSpinning: () => spinner.stop(),
+  };
+}
+
+function openSpinner(terminal: Terminal, paint: Paint) {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let visible = false;
+  const erase = (): void => {
+    if (visible) terminal.write(ERASE_LINE);
+    visible = false;
+  };
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+    erase();
+  };
+  return {
+    erase,
+    stop,
+    start(text: string): void {
+      stop();
+      if (!terminal.live) return;
+      const began = performance.now();
+      let frame = 0;
+      const draw = (): void => {
+        const waited = performance.now() - began;
+        const time = waited < LONG_MS ? '' : ` ${Math.floor(waited / 1000)} s`;
+        const shown = cutToWidth(text, terminal.columns() - 12);
+        terminal.write(
+          `${ERASE_LINE}${paint('cyan', FRAMES[frame % FRAMES.length] ?? '')} ${paint('dim', `${shown}…${time}`)}`,
+        );
+        visible = true;
+        frame += 1;
+      };
+      draw();
+      timer = setInterval(draw, FRAME_MS);
+      // A spinner must not keep a process alive. In a browser a timer is a number and does not.
+      if (typeof timer === 'object') timer.unref();
+    },
+  };
+}

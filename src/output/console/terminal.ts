@@ -1,0 +1,51 @@
+/** Where console output is written: `process.stderr`, or anything with a `write`. */
+export interface OutputStream {
+  write(text: string, written?: (error?: Error | null) => void): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  /** Streams of Node report a failed write as an event too, which would end the process if nobody listened. */
+  once?(event: 'error', listener: () => void): unknown;
+  listenerCount?(event: 'error'): number;
+}
+
+/** What the console knows of the place it writes to. */
+export interface Terminal {
+  /** A terminal that can redraw its last line. */
+  readonly live: boolean;
+  readonly color: boolean;
+  /** Columns for text; not limited where there is no terminal. */
+  columns(): number;
+  write(text: string): void;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const MAX_COLUMNS = 100;
+
+/** Looks at a stream and the environment: terminal or not, colours or not. A stream that has gone is written to no more. */
+export function openTerminal(stream: OutputStream | undefined, color: boolean | undefined, env: Environment): Terminal {
+  const tty = stream?.isTTY === true;
+  const live = tty && env['TERM'] !== 'dumb';
+  let gone = stream === undefined;
+  return {
+    live,
+    color: color ?? wantsColor(env, live),
+    columns: () => (tty ? Math.min(Math.max(stream.columns ?? 80, 20), MAX_COLUMNS) : Number.POSITIVE_INFINITY),
+    write(text) {
+      if (gone) return;
+      stream?.write(text, (error) => {
+        if (error === undefined || error === null) return;
+        gone = true;
+        if (stream.listenerCount?.('error') === 0) stream.once?.('error', () => undefined);
+      });
+    },
+  };
+}
+
+/** FORCE_COLOR beats NO_COLOR, and both beat what the terminal can do; as in Node itself. */
+function wantsColor(env: Environment, live: boolean): boolean {
+  const forced = env['FORCE_COLOR'];
+  if (forced !== undefined) return forced !== '0' && forced !== 'false';
+  const none = env['NO_COLOR'];
+  return none !== undefined && none !== '' ? false : live;
+}

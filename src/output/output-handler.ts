@@ -1,0 +1,66 @@
+import type { Usage } from '../actors/model.ts';
+import type { PlanStep } from '../parsing/reply.ts';
+
+/** Figures of one reply, or of a whole run; null or absent where the server gives none. Times in milliseconds. */
+export interface OutputStats {
+  readonly scope: 'reply' | 'run';
+  readonly usage: Usage | null;
+  readonly timeToFirstTokenMs?: number;
+  readonly tokensPerSecond?: number;
+  readonly durationMs?: number;
+}
+
+type Shown = void | Promise<void>;
+
+/**
+ * Where a run shows itself: the option `output`. Implement the methods you care for and leave out the rest; one that
+ * throws or rejects never breaks a run.
+ *
+ * @example createAgent({ output: { toolUsage: (name) => log(`uses ${name}`), finalAnswer: (text) => log(text) } })
+ */
+export interface OutputHandler {
+  /** What the handler shows without being asked by the agent's options. */
+  readonly wants?: { readonly prompts?: boolean; readonly stats?: boolean; readonly debug?: boolean };
+  /** A run begins; `model` is the model's name, or empty where it is not known yet. */
+  processingStart?(query: string, maxSteps: number, model: string): Shown;
+  /** Step `n` of at most `limit` begins. */
+  stepHeader?(n: number, limit: number): Shown;
+  /** A change of state, such as `tool.failed: EXECUTING_PLAN → ERROR_RECOVERY`. */
+  stateInfo?(text: string): Shown;
+  /** What the model says that it thinks. */
+  thought?(text: string): Shown;
+  /** What the model says that it wants to reach. */
+  goal?(text: string): Shown;
+  /** A plan, and the index of the step that is next; called again when the next step begins. */
+  plan?(steps: readonly PlanStep[], current: number): Shown;
+  /** A call of this tool begins; its arguments follow as `json`. */
+  toolUsage?(name: string): Shown;
+  /** A call has ended; its result follows as `json`, its failure as `error`. */
+  toolComplete?(): Shown;
+  /** Data with a title: the arguments or the result of a call. The data is whole; shorten it as you like. */
+  json?(data: unknown, title: string): Shown;
+  /** Something failed. */
+  error?(text: string): Shown;
+  /** Something that the user should know. */
+  warning?(text: string): Shown;
+  /** Something that the user may want to know. */
+  info?(text: string): Shown;
+  /** Waiting begins; `text` says for what. */
+  startProgress?(text: string): Shown;
+  /** Waiting is over. */
+  stopProgress?(): Shown;
+  /** A piece of the reply's text while it arrives, as the model writes it. */
+  streamToken?(text: string): Shown;
+  /** No further piece of this reply comes: it is whole, or its attempt failed. */
+  streamEnd?(): Shown;
+  /** The answer of the run. */
+  finalAnswer?(text: string): Shown;
+  /** The run is over after this many steps, however it ended. */
+  completion?(steps: number, limit: number): Shown;
+  /** A prompt as it goes to the model; with `showPrompts`. */
+  prompt?(text: string): Shown;
+  /** Figures; with `showStats`. */
+  stats?(stats: OutputStats): Shown;
+  /** What helps to find a fault; with `debug`. */
+  debug?(text: string): Shown;
+}

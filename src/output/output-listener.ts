@@ -1,0 +1,47 @@
+import type { RunEvent } from '../machines/run-events.ts';
+import { guardOutput } from './guard-output.ts';
+import type { OutputHandler } from './output-handler.ts';
+import { advanceView, EMPTY_VIEW, waitingFor } from './run-view.ts';
+import { showEvent, type ShowOptions } from './show-event.ts';
+
+/** What a listener shows beyond the usual, and the name of the model. */
+export interface OutputListenerOptions {
+  /** Shown when a run begins. A function is asked then, since the name may be known only after a search. */
+  readonly model?: string | (() => string | undefined);
+  readonly showStats?: boolean;
+  readonly debug?: boolean;
+}
+
+/**
+ * Makes a listener for RunEvents that shows them on an output. Replayed events are not shown, and progress is always
+ * stopped before anything else is. One listener follows one run at a time; it never throws, whatever the output does.
+ *
+ * @example const listen = outputListener(consoleOutput(), { model: 'ollama:qwen2.5:7b' });
+ */
+export function outputListener(handler: OutputHandler, options: OutputListenerOptions = {}): (event: RunEvent) => void {
+  const output = guardOutput(handler);
+  const show = showOptions(handler, options);
+  let view = EMPTY_VIEW;
+  let progress = false;
+  return (event) => {
+    if (event.replayed) return;
+    const before = view;
+    view = advanceView(view, event);
+    const waiting = waitingFor(view);
+    const quiet = event.type === 'model.token' && event.kind !== 'text';
+    if (quiet && progress) return;
+    if (progress) output.stopProgress();
+    if (before.streaming && !view.streaming) output.streamEnd();
+    showEvent(output, { event, before, after: view }, show);
+    if (waiting !== null) output.startProgress(waiting);
+    progress = waiting !== null;
+  };
+}
+
+function showOptions({ wants }: OutputHandler, { model, showStats, debug }: OutputListenerOptions): ShowOptions {
+  return {
+    model: () => (typeof model === 'function' ? model() : model) ?? '',
+    stats: showStats === true || wants?.stats === true,
+    debug: debug === true || wants?.debug === true,
+  };
+}

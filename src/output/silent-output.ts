@@ -1,0 +1,6 @@
+import type { OutputHandler } from './output-handler.ts';
+
+/** An output that shows nothing. */
+export function silentOutput(): OutputHandler {
+  return {};
+}

@@ -1,0 +1,21 @@
+/** Reading what models write: replies, JSON and tool-call arguments, however broken. No Node imports. */
+export { parseReply, type ParseReplyOptions } from './parse-reply.ts';
+export { recoverJson, type RecoveredJson, type RecoverJsonOptions } from './recover-json.ts';
+export { recoverArguments } from './recover-arguments.ts';
+export { checkArguments, type CheckedArguments } from './check-arguments.ts';
+export { parseToolCallArguments, type ToolCallArguments } from './tool-call-arguments.ts';
+export type { Limits } from './limits.ts';
+export type { ToolName } from './tool-names.ts';
+export type { SchemaLike } from './schema/schema-like.ts';
+export { isJsonObject, type Json, type JsonObject, type JsonSchema } from './json.ts';
+export type {
+  DeserializationError,
+  EscalationError,
+  ExecutionError,
+  InvalidArgs,
+  Issue,
+  Severity,
+  ToolError,
+  UnknownTool,
+} from './errors.ts';
+export type { PlanStep, Repair, Reply, Strategy, ToolCallRequest } from './reply.ts';

@@ -1,0 +1,65 @@
+import type { CheckedArguments } from '../check-arguments.ts';
+import { isList } from '../depth.ts';
+import type { Issue } from '../errors.ts';
+import type { Json, JsonSchema } from '../json.ts';
+import { pointer } from './fit-context.ts';
+
+type Fitting = Extract<CheckedArguments, { readonly ok: true }>;
+
+/** Runs a schema's own check on arguments that already fit its JSON Schema. */
+export function applyValidator(
+  checked: Fitting,
+  schema: JsonSchema,
+  validate: ((value: unknown) => unknown) | undefined,
+): CheckedArguments {
+  if (validate === undefined) return checked;
+  const verdict = run(validate, checked.value);
+  if (verdict === 'later') {
+    const unchecked = {
+      kind: 'unchecked',
+      message: 'the check of the schema is asynchronous and did not run',
+      path: '',
+      cost: 0,
+    };
+    return { ...checked, repairs: [...checked.repairs, unchecked] };
+  }
+  if (verdict.issues.length > 0) {
+    return {
+      ok: false,
+      error: { kind: 'deserialization', rawValue: checked.value, issues: verdict.issues, expectedSchema: schema },
+    };
+  }
+  return checked;
+}
+
+type Verdict = { readonly issues: readonly Issue[] } | 'later';
+
+function run(validate: (value: unknown) => unknown, value: Json): Verdict {
+  let result: unknown;
+  try {
+    result = validate(value);
+  } catch (error) {
+    return {
+      issues: [{ path: '', message: error instanceof Error ? error.message : 'the check of the schema failed' }],
+    };
+  }
+  if (typeof result !== 'object' || result === null) return { issues: [] };
+  if ('then' in result) {
+    if (result instanceof Promise) result.catch(() => undefined);
+    return 'later';
+  }
+  if ('issues' in result && Array.isArray(result.issues)) return { issues: result.issues.map(toIssue) };
+  return { issues: [] };
+}
+
+function toIssue(issue: unknown): Issue {
+  if (typeof issue !== 'object' || issue === null) return { path: '', message: String(issue) };
+  const message = 'message' in issue && typeof issue.message === 'string' ? issue.message : 'does not fit';
+  const path = 'path' in issue && isList(issue.path) ? issue.path : [];
+  return { path: pointer(path.map(segment)), message };
+}
+
+function segment(part: unknown): string | number {
+  const key: unknown = typeof part === 'object' && part !== null && 'key' in part ? part.key : part;
+  return typeof key === 'number' ? key : String(key);
+}

@@ -1,0 +1,91 @@
+import { isList } from '../depth.ts';
+import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import type { FitContext } from './fit-context.ts';
+import { jsonEquals } from './json-types.ts';
+import { matchesPattern } from './safe-pattern.ts';
+
+/** Checks what limits a value without changing it: ranges, lengths, counts, patterns, uniqueness. */
+export function checkBounds(value: Json, schema: JsonObject, context: FitContext): void {
+  if (typeof value === 'number') checkNumber(value, schema, context);
+  else if (typeof value === 'string') checkString(value, schema, context);
+  else if (isList(value)) checkList(value, schema, context);
+  else if (isJsonObject(value)) checkCount(value, schema, context);
+}
+
+function bound(schema: JsonObject, key: string): number | undefined {
+  const found = schema[key];
+  return typeof found === 'number' ? found : undefined;
+}
+
+function checkNumber(value: number, schema: JsonObject, context: FitContext): void {
+  const min = bound(schema, 'minimum');
+  const max = bound(schema, 'maximum');
+  const above = bound(schema, 'exclusiveMinimum') ?? (schema['exclusiveMinimum'] === true ? min : undefined);
+  const below = bound(schema, 'exclusiveMaximum') ?? (schema['exclusiveMaximum'] === true ? max : undefined);
+  if (min !== undefined && value < min) context.issue(`must be at least ${min}, got ${value}`);
+  if (max !== undefined && value > max) context.issue(`must be at most ${max}, got ${value}`);
+  if (above !== undefined && value <= above) context.issue(`must be more than ${above}, got ${value}`);
+  if (below !== undefined && value >= below) context.issue(`must be less than ${below}, got ${value}`);
+  const step = bound(schema, 'multipleOf');
+  if (step !== undefined && step > 0 && !isMultiple(value, step))
+    context.issue(`must be a multiple of ${step}, got ${value}`);
+}
+
+/** 0.3 is a multiple of 0.1, whatever binary fractions say. */
+function isMultiple(value: number, step: number): boolean {
+  const ratio = value / step;
+  return Math.abs(ratio - Math.round(ratio)) <= 1e-9 * Math.max(1, Math.abs(ratio));
+}
+
+function checkString(value: string, schema: JsonObject, context: FitContext): void {
+  const min = bound(schema, 'minLength');
+  const max = bound(schema, 'maxLength');
+  if (min !== undefined || max !== undefined) {
+    const length = countCharacters(value);
+    if (min !== undefined && length < min) context.issue(`must have at least ${min} characters, has ${length}`);
+    if (max !== undefined && length > max) context.issue(`must have at most ${max} characters, has ${length}`);
+  }
+  const pattern = schema['pattern'];
+  if (typeof pattern === 'string' && !matchesPattern(pattern, value))
+    context.issue(`must match the pattern ${pattern}`);
+}
+
+/** JSON Schema counts code points, not UTF-16 units. */
+function countCharacters(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length - 1; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code >= 0xd800 && code <= 0xdbff && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) count -= 1;
+  }
+  return count;
+}
+
+function checkList(value: readonly Json[], schema: JsonObject, context: FitContext): void {
+  const min = bound(schema, 'minItems');
+  const max = bound(schema, 'maxItems');
+  if (min !== undefined && value.length < min) context.issue(`must have at least ${min} items, has ${value.length}`);
+  if (max !== undefined && value.length > max) context.issue(`must have at most ${max} items, has ${value.length}`);
+  if (schema['uniqueItems'] === true && hasTwins(value)) context.issue('must not hold the same item twice');
+}
+
+function hasTwins(items: readonly Json[]): boolean {
+  const scalars = new Set<Json>();
+  const others: Json[] = [];
+  for (const item of items) {
+    if (typeof item === 'object' && item !== null) {
+      if (others.length < 500 && others.some((other) => jsonEquals(other, item))) return true;
+      others.push(item);
+    } else if (scalars.has(item)) return true;
+    else scalars.add(item);
+  }
+  return false;
+}
+
+function checkCount(value: JsonObject, schema: JsonObject, context: FitContext): void {
+  const min = bound(schema, 'minProperties');
+  const max = bound(schema, 'maxProperties');
+  if (min === undefined && max === undefined) return;
+  const count = Object.keys(value).length;
+  if (min !== undefined && count < min) context.issue(`must have at least ${min} properties, has ${count}`);
+  if (max !== undefined && count > max) context.issue(`must have at most ${max} properties, has ${count}`);
+}

@@ -1,0 +1,105 @@
+import { isList } from '../depth.ts';
+import { isJsonObject, type Json } from '../json.ts';
+import { parseStrict } from '../strict-json.ts';
+import type { FitContext } from './fit-context.ts';
+import { readNumber } from './read-number.ts';
+
+/**
+ * The value as the schema's type clearly means it, with the repair listed; undefined when there is no safe reading.
+ * Never: boolean to number, fraction to integer, anything to null.
+ */
+export function coerceTo(type: Json, value: Json, context: FitContext): Json | undefined {
+  const unwrapped = unwrap(type, value);
+  if (unwrapped !== undefined) {
+    context.repair('unwrapped', `the single ${isList(value) ? 'item' : 'member'} was taken out of its wrapping`, 2);
+    return unwrapped;
+  }
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return toNumber(type, value, context);
+    case 'string':
+      return toText(value, context);
+    case 'boolean':
+      return toBoolean(value, context);
+    case 'array':
+      return toList(value, context);
+    case 'object':
+      return toObject(value, context);
+    default:
+      return undefined;
+  }
+}
+
+/** `{"value": 5}` or `[5]` where a scalar is asked for. */
+function unwrap(type: Json, value: Json): Json | undefined {
+  if (type === 'array' || type === 'object' || type === 'null' || typeof value !== 'object' || value === null)
+    return undefined;
+  const inner = isList(value) ? value : Object.values(value);
+  const only = inner.length === 1 ? inner[0] : undefined;
+  if (only === undefined || only === null || typeof only === 'object') return undefined;
+  const wanted = type === 'integer' ? Number.isInteger(only) : typeof only === type;
+  return wanted ? only : undefined;
+}
+
+function toNumber(type: 'integer' | 'number', value: Json, context: FitContext): Json | undefined {
+  if (typeof value !== 'string') return undefined;
+  const number = readNumber(value);
+  if (number === undefined || (type === 'integer' && !Number.isInteger(number))) return undefined;
+  context.repair('text-to-number', `the text ${JSON.stringify(value)} was read as the number ${number}`, 1);
+  return number;
+}
+
+function toText(value: Json, context: FitContext): Json | undefined {
+  if (typeof value !== 'number') return undefined;
+  context.repair('number-to-text', `the number ${value} was read as text`, 1);
+  return String(value);
+}
+
+function toBoolean(value: Json, context: FitContext): Json | undefined {
+  const read =
+    value === 0
+      ? false
+      : value === 1
+        ? true
+        : typeof value === 'string'
+          ? BOOLEANS.get(value.trim().toLowerCase())
+          : undefined;
+  if (read === undefined) return undefined;
+  context.repair('to-boolean', `${JSON.stringify(value)} was read as ${read}`, 1);
+  return read;
+}
+
+const BOOLEANS = new Map([
+  ['true', true],
+  ['false', false],
+  ['yes', true],
+  ['no', false],
+]);
+
+function toList(value: Json, context: FitContext): Json | undefined {
+  if (value === null) return undefined;
+  const decoded = decode(value);
+  if (isList(decoded)) {
+    context.repair('decoded', 'JSON inside a text was read as a list', 1);
+    return decoded;
+  }
+  context.repair('wrapped', 'a single value was read as a list of one', 1);
+  return [value];
+}
+
+function toObject(value: Json, context: FitContext): Json | undefined {
+  const decoded = decode(value);
+  if (isJsonObject(decoded)) {
+    context.repair('decoded', 'JSON inside a text was read as an object', 1);
+    return decoded;
+  }
+  const only = isList(value) && value.length === 1 ? value[0] : undefined;
+  if (!isJsonObject(only)) return undefined;
+  context.repair('unwrapped', 'the single item was taken out of its list', 2);
+  return only;
+}
+
+function decode(value: Json): Json | undefined {
+  return typeof value === 'string' ? parseStrict(value, 256)?.value : undefined;
+}

@@ -1,0 +1,113 @@
+import type { Issue } from '../errors.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../json.ts';
+import type { Repair } from '../reply.ts';
+
+/** Holds a value against a schema and returns what fits: the same value by reference when nothing had to change. */
+export type Fit = (value: Json, schema: JsonSchema, context: FitContext) => Json;
+
+const DEEPEST = 256;
+const MOST_ISSUES = 50;
+/** How many schema nodes one value may be held against: a schema that refers to itself in unions would never end. */
+const MOST_STEPS = 200_000;
+
+/**
+ * What one fitting of a value to a schema collects: issues and repairs, each with its path.
+ * With `coerce` false nothing is changed: the value is only checked.
+ */
+export class FitContext {
+  readonly root: JsonSchema;
+  readonly coerce: boolean;
+  readonly issues: Issue[] = [];
+  readonly repairs: Repair[] = [];
+  readonly path: (string | number)[] = [];
+  cost = 0;
+  depth = 0;
+  private readonly work: { steps: number };
+
+  constructor(root: JsonSchema, coerce: boolean, work: { steps: number } = { steps: 0 }) {
+    this.root = root;
+    this.coerce = coerce;
+    this.work = work;
+  }
+
+  /** A context for trying one branch of a union: same root, path and effort, issues and repairs of its own. */
+  branch(coerce: boolean): FitContext {
+    const branch = new FitContext(this.root, coerce && this.coerce, this.work);
+    branch.path.push(...this.path);
+    branch.depth = this.depth;
+    return branch;
+  }
+
+  /** Takes over what a branch that was chosen has collected. */
+  adopt(branch: FitContext): void {
+    for (const issue of branch.issues) if (this.issues.length < MOST_ISSUES) this.issues.push(issue);
+    this.repairs.push(...branch.repairs);
+    this.cost += branch.cost;
+  }
+
+  /** True while neither the depth nor the effort is used up. */
+  mayDescend(): boolean {
+    this.work.steps += 1;
+    return this.depth < DEEPEST && this.work.steps < MOST_STEPS;
+  }
+
+  issue(message: string, key?: string): void {
+    if (this.issues.length < MOST_ISSUES) this.issues.push({ path: pointer(this.path, key), message });
+  }
+
+  repair(kind: string, message: string, cost: number): void {
+    this.cost += cost;
+    this.repairs.push({ kind, message, path: pointer(this.path), cost });
+  }
+
+  /** The schema that a local `$ref` names; undefined when it is not there or lies outside the document. */
+  resolve(ref: string): JsonSchema | undefined {
+    if (ref === '#') return this.root;
+    if (!ref.startsWith('#/')) return this.findAnchor(ref);
+    let node: Json | undefined = this.root;
+    for (const part of ref.slice(2).split('/')) {
+      const key = decodeURIComponentSafely(part).replaceAll('~1', '/').replaceAll('~0', '~');
+      if (Array.isArray(node)) node = node[Number(key)];
+      else if (isJsonObject(node) && Object.hasOwn(node, key)) node = node[key];
+      else return undefined;
+    }
+    return isSchema(node) ? node : undefined;
+  }
+
+  private findAnchor(ref: string): JsonSchema | undefined {
+    const name = ref.startsWith('#') ? ref.slice(1) : ref;
+    for (const holder of ['$defs', 'definitions']) {
+      const defs: Json | undefined = isJsonObject(this.root) ? this.root[holder] : undefined;
+      if (!isJsonObject(defs)) continue;
+      for (const schema of Object.values(defs)) {
+        if (isJsonObject(schema) && (schema['$anchor'] === name || schema['$id'] === ref)) return schema;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** True for what can stand where a schema is expected. */
+export function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'boolean' || isJsonObject(value);
+}
+
+/** The member of a schema when it is itself an object of schemas. */
+export function schemaMap(schema: JsonObject, key: string): JsonObject | undefined {
+  const map = schema[key];
+  return isJsonObject(map) ? map : undefined;
+}
+
+/** A path as a JSON Pointer. */
+export function pointer(path: readonly (string | number)[], key?: string): string {
+  const parts = key === undefined ? path : [...path, key];
+  return parts.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+function decodeURIComponentSafely(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

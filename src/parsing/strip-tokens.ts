@@ -1,0 +1,23 @@
+const LEADING =
+  /^\s*(?:<\|im_start\|>(?:assistant)?|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>)/;
+const TRAILING = /(?:<\|[^<>|\n]{1,40}\|>|<\/s>|<end_of_turn>|<eos>|<｜[^<>\n]{1,40}｜>)\s*$/;
+const MOST = 8;
+
+/** The text without the special tokens of chat templates at its beginning and end. */
+export function stripTokens(text: string): string {
+  let out = text;
+  for (let i = 0; i < MOST; i += 1) {
+    const next = dropEnd(out.replace(LEADING, ''));
+    if (next === out) break;
+    out = next;
+  }
+  return out;
+}
+
+/** Looks at the tail only: an expression tried at every position of a long text would not be linear. */
+function dropEnd(text: string): string {
+  const trimmed = text.trimEnd();
+  const tail = Math.max(0, trimmed.length - 60);
+  const found = TRAILING.exec(trimmed.slice(tail));
+  return found === null ? text : trimmed.slice(0, tail + found.index);
+}

@@ -1,0 +1,124 @@
+import type { Repair } from '../reply.ts';
+import { CODE, isSpace } from './characters.ts';
+import { Finder } from './finder.ts';
+
+/** What is open around the cursor: an object, a list (square or round), or the arguments of a call `f(a=1)`. */
+export type Frame = 'object' | 'list' | 'tuple' | 'call';
+
+const MOST_LISTED_REPAIRS = 200;
+
+/**
+ * Where the tolerant parser stands in its text, what is open around it and what it had to mend so far.
+ * `steps` counts the characters looked at, so that a test can prove that the work is linear.
+ */
+export class Cursor {
+  readonly text: string;
+  readonly end: number;
+  readonly maxDepth: number;
+  readonly frames: Frame[] = [];
+  readonly repairs: Repair[] = [];
+  pos: number;
+  steps = 0;
+  cost = 0;
+  /** False once the text ended where more had to come. */
+  complete = true;
+  /** True once the text is nested too deep to be read. */
+  refused = false;
+  /** Members that were written as one: a key, a separator and a value. */
+  pairs = 0;
+  /** Unquoted words taken as text. */
+  bareWords = 0;
+  /** How often a string may still be ended where its quote is missing, at the price of reading on from there again. */
+  secondLooks = 8;
+  private readonly newlines: Finder;
+  private readonly commentCloses: Finder;
+  private readonly braces: Finder;
+  private readonly brackets: Finder;
+
+  constructor(text: string, span: { readonly from: number; readonly to: number; readonly maxDepth: number }) {
+    this.text = text;
+    this.pos = span.from;
+    this.end = span.to;
+    this.maxDepth = span.maxDepth;
+    this.newlines = new Finder(text, '\n');
+    this.commentCloses = new Finder(text, '*/');
+    this.braces = new Finder(text, '}');
+    this.brackets = new Finder(text, ']');
+  }
+
+  /** The character code at `index`, or -1 past the end. */
+  at(index: number): number {
+    this.steps += 1;
+    return index < this.end ? this.text.charCodeAt(index) : -1;
+  }
+
+  /** The innermost open frame. */
+  get frame(): Frame | undefined {
+    return this.frames[this.frames.length - 1];
+  }
+
+  /** Lists a repair. The cost always counts; the list itself is kept short. */
+  repair(kind: string, message: string, cost: number, at: number = this.pos): void {
+    this.cost += cost;
+    if (this.repairs.length < MOST_LISTED_REPAIRS) this.repairs.push({ kind, message, at, cost });
+  }
+
+  /** Marks the value as cut off: the text ended inside it. */
+  cut(): void {
+    this.complete = false;
+  }
+
+  /** The first index from `index` on that is neither white space nor inside a comment. */
+  skipSpace(index: number): number {
+    let i = index;
+    for (;;) {
+      while (i < this.end && isSpace(this.text.charCodeAt(i))) i += 1;
+      const afterComment = this.commentEnd(i);
+      if (afterComment === i) break;
+      i = afterComment;
+    }
+    this.steps += i - index + 1;
+    return i;
+  }
+
+  /** True when a line break lies between the two indexes. */
+  hasNewline(from: number, to: number): boolean {
+    return this.newlines.next(from) < to;
+  }
+
+  /** Moves over white space and comments, listing the comments. */
+  skip(): void {
+    const next = this.skipSpace(this.pos);
+    if (next === this.pos) return;
+    if (this.holdsComment(this.pos, next)) this.repair('comment', 'a comment was left out', 0);
+    this.pos = next;
+  }
+
+  private holdsComment(from: number, to: number): boolean {
+    for (let i = from; i < to; i += 1) if (!isSpace(this.text.charCodeAt(i))) return true;
+    return false;
+  }
+
+  private commentEnd(index: number): number {
+    const code = index < this.end ? this.text.charCodeAt(index) : -1;
+    if (code === CODE.slash) {
+      const next = index + 1 < this.end ? this.text.charCodeAt(index + 1) : -1;
+      if (next === CODE.slash) return this.lineEnd(index);
+      if (next !== CODE.star) return index;
+      return Math.min(this.commentCloses.next(index + 2) + 2, this.end);
+    }
+    return code === CODE.hash && this.opensHashComment(index) ? this.lineEnd(index) : index;
+  }
+
+  /** `#` opens a comment only between white space: `# note`, not `#1`. */
+  private opensHashComment(index: number): boolean {
+    return index > 0 && isSpace(this.text.charCodeAt(index - 1)) && isSpace(this.text.charCodeAt(index + 1));
+  }
+
+  /** A line comment ends with its line; on the last line, before the bracket that would otherwise be lost. */
+  private lineEnd(index: number): number {
+    const newline = this.newlines.next(index);
+    if (newline < this.end) return newline;
+    return Math.min(this.braces.next(index), this.brackets.next(index), this.end);
+  }
+}

@@ -1,0 +1,28 @@
+import type { Json } from '../json.ts';
+import type { Repair } from '../reply.ts';
+import { Cursor } from './cursor.ts';
+import { parseValue } from './parse-value.ts';
+
+/** What the tolerant parser made of a text: the value, where it ended, and what had to be mended for it. */
+export interface Tolerant {
+  readonly value: Json;
+  readonly end: number;
+  readonly complete: boolean;
+  readonly repairs: readonly Repair[];
+  readonly cost: number;
+  readonly pairs: number;
+  readonly bareWords: number;
+  readonly refused: boolean;
+  readonly steps: number;
+}
+
+/** Reads the value that begins at `from`, mending what is broken. Never fails; work is linear in what it reads. */
+export function parseTolerant(
+  text: string,
+  span: { readonly from: number; readonly to: number; readonly maxDepth: number },
+): Tolerant {
+  const c = new Cursor(text, span);
+  const value = parseValue(c, 'root');
+  const { complete, repairs, cost, pairs, bareWords, refused, steps } = c;
+  return { value, end: c.pos, complete, repairs, cost, pairs, bareWords, refused, steps };
+}

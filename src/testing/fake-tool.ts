@@ -1,0 +1,39 @@
+import type { Json, JsonObject } from '../parsing/json.ts';
+import { type Tool, tool } from '../tools/tool.ts';
+
+/** A tool that does nothing but remember its calls and give what it was told to give. */
+export interface FakeTool extends Tool {
+  readonly calls: readonly JsonObject[];
+}
+
+/**
+ * A tool for tests. `results` are given in order, the last again and again; an `Error` is thrown, a function is called
+ * with the arguments.
+ *
+ * @example const search = fakeTool('search', [{ hits: 3 }, new Error('offline')]);
+ */
+export function fakeTool(
+  name: string,
+  results: readonly (Json | Error | ((args: JsonObject) => unknown))[] = [null],
+  definition: Partial<Pick<Tool, 'description' | 'policy' | 'effects' | 'polling' | 'timeoutMs'>> & {
+    readonly inputSchema?: JsonObject;
+  } = {},
+): FakeTool {
+  const calls: JsonObject[] = [];
+  const made = tool({
+    name,
+    description: definition.description ?? `A fake ${name}.`,
+    ...(definition.inputSchema === undefined ? {} : { inputSchema: definition.inputSchema }),
+    ...(definition.policy === undefined ? {} : { policy: definition.policy }),
+    ...(definition.effects === undefined ? {} : { effects: definition.effects }),
+    ...(definition.polling === undefined ? {} : { polling: definition.polling }),
+    ...(definition.timeoutMs === undefined ? {} : { timeoutMs: definition.timeoutMs }),
+    execute: (args: JsonObject) => {
+      calls.push(args);
+      const result = results[Math.min(calls.length, results.length) - 1];
+      if (result instanceof Error) throw result;
+      return typeof result === 'function' ? result(args) : result;
+    },
+  });
+  return { ...made, calls };
+}

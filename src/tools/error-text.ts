@@ -1,0 +1,78 @@
+import type { Issue, ToolError } from '../parsing/errors.ts';
+import type { Json, JsonSchema } from '../parsing/json.ts';
+import type { ToolResult } from './result.ts';
+
+const MAX_ISSUES = 10;
+const MAX_SCHEMA_CHARS = 2000;
+const MAX_MESSAGE_CHARS = 1000;
+
+/** The one sentence about a tool error that people and models read. Never a stack. */
+export function describeToolError(error: ToolError): string {
+  switch (error.kind) {
+    case 'invalid-args':
+      return `Invalid arguments for '${error.tool ?? 'unknown'}': ${error.truncated ? 'they were cut off' : error.parseError}`;
+    case 'deserialization':
+      return error.own === true
+        ? `Argument validation failed: ${issueText(error.issues)}`
+        : `Invalid arguments for '${error.tool ?? 'unknown'}': ${issueText(error.issues)}`;
+    case 'execution':
+      return `Tool execution failed: ${short(error.cause.message)}`;
+    case 'unknown-tool':
+      return `Tool '${error.name}' not found`;
+    case 'escalation':
+      return `${error.source} could not go on (${error.severity}): ${short(error.reason)}`;
+  }
+}
+
+/** The result that the model gets for a call that failed and was not mended: what is wrong, where, and what fits. */
+export function toErrorResult(error: ToolError, own: ToolResult | null): ToolResult {
+  if (own !== null) return own;
+  const base = { status: 'error' as const, error: describeToolError(error), code: error.kind };
+  switch (error.kind) {
+    case 'invalid-args':
+      return {
+        ...base,
+        suggestion: error.truncated
+          ? 'The call was cut off before it was complete and did not run. Send it again, whole and shorter.'
+          : 'Send the arguments again as one JSON object.',
+        ...schemaMember(error.expectedSchema),
+      };
+    case 'deserialization':
+      return {
+        ...base,
+        issues: error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({ path, message })),
+        suggestion: 'Correct the arguments and call the tool again.',
+        ...schemaMember(error.expectedSchema),
+      };
+    case 'execution':
+      return error.outcomeUnknown === true
+        ? {
+            ...base,
+            suggestion: 'Nobody knows whether the call took effect: look before you repeat it, and assume neither.',
+          }
+        : base;
+    case 'unknown-tool':
+      return error.suggestions.length === 0
+        ? base
+        : { ...base, suggestion: `Did you mean: ${error.suggestions.join(', ')}?` };
+    case 'escalation':
+      return base;
+  }
+}
+
+/** The issues as one line. */
+export function issueText(issues: readonly Issue[]): string {
+  const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  return short(
+    [...lines, ...(issues.length > MAX_ISSUES ? [`and ${issues.length - MAX_ISSUES} more`] : [])].join('; '),
+  );
+}
+
+function schemaMember(schema: JsonSchema | undefined): { readonly schema?: Json } {
+  if (schema === undefined) return {};
+  return JSON.stringify(schema).length <= MAX_SCHEMA_CHARS ? { schema } : {};
+}
+
+function short(text: string): string {
+  return text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)} …`;
+}

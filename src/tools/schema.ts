@@ -1,0 +1,103 @@
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../parsing/json.ts';
+
+/** A Standard Schema (zod and others), as far as tools use it: its types, its check, its JSON Schema. */
+export interface StandardSchema<TInput = unknown, TOutput = unknown> {
+  readonly '~standard': {
+    readonly version: number;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<TOutput> | Promise<StandardResult<TOutput>>;
+    readonly types?: { readonly input: TInput; readonly output: TOutput } | undefined;
+  };
+}
+
+type StandardResult<TOutput> =
+  | { readonly value: TOutput; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What `inputSchema` may be. */
+export type InputSchema = StandardSchema | JsonObject;
+
+/** The arguments that a tool with this schema gets. */
+export type InputOf<TSchema> = TSchema extends StandardSchema<unknown, infer TOutput> ? TOutput : JsonObject;
+
+/** A schema, read: its JSON Schema, and its own check where it has one. */
+export interface ToolSchema {
+  readonly json: JsonSchema;
+  readonly standard: StandardSchema['~standard'] | null;
+}
+
+const NO_ARGUMENTS: JsonSchema = { type: 'object', properties: {} };
+const TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+
+/**
+ * Reads the schema of the tool `name`. Throws a `TypeError` that names the tool and what is wrong: a Standard Schema that
+ * gives no JSON Schema (pass one as `jsonSchema`), or a JSON Schema that does not describe an object.
+ */
+export function readToolSchema(name: string, schema: unknown, jsonSchema: unknown): ToolSchema {
+  if (schema === undefined && jsonSchema === undefined) return { json: NO_ARGUMENTS, standard: null };
+  const standard = isStandard(schema) ? schema['~standard'] : null;
+  const json = jsonSchema ?? (standard === null ? schema : jsonSchemaOf(name, standard));
+  if (!isJsonObject(json))
+    throw new TypeError(
+      `Tool '${name}': inputSchema must be zod, another Standard Schema or a JSON Schema object, and is ${json === null ? 'null' : typeof json}.`,
+    );
+  const problem = problemOf(json, '');
+  if (problem !== null) throw new TypeError(`Tool '${name}': inputSchema is no valid JSON Schema: ${problem}.`);
+  if (json.type !== undefined && json.type !== 'object')
+    throw new TypeError(
+      `Tool '${name}': inputSchema must describe an object (type "object"), and its type is ${JSON.stringify(json.type)}.`,
+    );
+  const { $schema: _dialect, '~standard': _standard, ...rest } = json;
+  return { json: { type: 'object', ...rest }, standard };
+}
+
+function isStandard(schema: unknown): schema is StandardSchema {
+  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return false;
+  const part: unknown = Reflect.get(schema, '~standard');
+  return typeof part === 'object' && part !== null && typeof Reflect.get(part, 'validate') === 'function';
+}
+
+function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unknown {
+  const converter: unknown = Reflect.get(standard, 'jsonSchema');
+  const input: unknown =
+    typeof converter === 'object' && converter !== null ? Reflect.get(converter, 'input') : undefined;
+  const cure = 'Pass the JSON Schema beside it as `jsonSchema`.';
+  if (typeof input !== 'function')
+    throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) gives no JSON Schema. ${cure}`);
+  try {
+    return Reflect.apply(input, converter, [{ target: 'draft-2020-12' }]);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new TypeError(
+      `Tool '${name}': its schema (${standard.vendor}) cannot be written as JSON Schema: ${reason} ${cure}`,
+      { cause },
+    );
+  }
+}
+
+/** The first thing that is wrong with a JSON Schema, with its place; null when nothing is. */
+function problemOf(schema: Json, path: string): string | null {
+  if (typeof schema === 'boolean') return null;
+  if (!isJsonObject(schema)) return `${path === '' ? 'it' : path} must be an object or a boolean`;
+  const types = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
+  for (const type of types)
+    if (!TYPES.has(type)) return `${path}/type is ${JSON.stringify(type)}, which is no JSON type`;
+  if (
+    schema.required !== undefined &&
+    !(Array.isArray(schema.required) && schema.required.every((key) => typeof key === 'string'))
+  )
+    return `${path}/required must be a list of names`;
+  if (schema.enum !== undefined && !Array.isArray(schema.enum)) return `${path}/enum must be a list`;
+  if (schema.properties !== undefined && !isJsonObject(schema.properties))
+    return `${path}/properties must be an object`;
+  for (const [key, member] of Object.entries(schema.properties ?? {})) {
+    const problem = problemOf(member, `${path}/properties/${key}`);
+    if (problem !== null) return problem;
+  }
+  return schema.items === undefined ? null : problemOf(schema.items, `${path}/items`);
+}

@@ -1,0 +1,167 @@
+import type { Issue } from '../parsing/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
+import { type InputOf, type InputSchema, type StandardSchema, readToolSchema } from './schema.ts';
+import type { Effects, Policy } from './spec.ts';
+
+/** What `execute` gets beside the arguments. */
+export interface ExecuteContext {
+  /** Aborts at the tool's timeout and when the run is cancelled. Pass it on. */
+  readonly signal: AbortSignal;
+  /** The same for every repetition of this call, also after a crash: give it to services that know such keys. */
+  readonly idempotencyKey: string;
+  /** Ours, unique in the run. */
+  readonly callId: string;
+  /** The value given to `run(input, { context })`; undefined without one. */
+  readonly context: unknown;
+}
+
+/** What `validateArgs` gets beside the arguments. */
+export interface ValidateContext {
+  readonly tool: string;
+  readonly callId: string;
+  readonly context: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** What a tool is made of. */
+export interface ToolDefinition<TSchema extends InputSchema> {
+  /** What the model calls it by: letters, digits, `_` and `-`, at most 64. */
+  readonly name: string;
+  /** What it does and when to use it, for the model. */
+  readonly description: string;
+  /** zod, another Standard Schema, or a plain JSON Schema of an object. Default: no arguments. */
+  readonly inputSchema?: TSchema;
+  /** Needed beside a Standard Schema that cannot give its JSON Schema. */
+  readonly jsonSchema?: JsonObject;
+  /** Default: the agent's `defaultPolicy`, which is `allow` unless given. */
+  readonly policy?: Policy;
+  /** May a call be repeated whose outcome is unknown? Default `once`: no. */
+  readonly effects?: Effects;
+  /** Complete in itself: the planner is told not to split it. Default false. */
+  readonly atomic?: boolean;
+  /** Made to be asked again and again: the loop guard does not count it. Default false. */
+  readonly polling?: boolean;
+  /** Default true. A tool that is switched off is not shown to the model. */
+  readonly enabled?: boolean;
+  /** Milliseconds after which `signal` aborts and the call counts as timed out. Default: the agent's `timeouts.toolMs`. */
+  readonly timeoutMs?: number;
+  /**
+   * Runs after the schema and before anybody is asked. Return the arguments to use (nothing: as they are), or throw to
+   * reject them.
+   */
+  readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext) => unknown;
+  /** Does the work. What it returns becomes the result (a bare value its `data`); what it throws an error. */
+  readonly execute: (args: InputOf<TSchema>, context: ExecuteContext) => unknown;
+}
+
+/** What a tool's own check says of arguments that fit the JSON Schema. */
+export type ToolCheck =
+  | { readonly ok: true; readonly args: Json }
+  | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
+
+/** A tool, ready to be registered. Made by {@link tool}. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly policy: Policy | undefined;
+  readonly effects: Effects;
+  readonly atomic: boolean;
+  readonly polling: boolean;
+  readonly enabled: boolean;
+  readonly timeoutMs: number | undefined;
+  /** The check by code (the Standard Schema's own, then `validateArgs`); undefined where there is none. */
+  readonly check: ((args: JsonObject, context: ValidateContext) => Promise<ToolCheck>) | undefined;
+  readonly execute: (args: JsonObject, context: ExecuteContext) => unknown;
+}
+
+const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u;
+const POLICIES: readonly unknown[] = ['allow', 'confirm', 'deny', undefined];
+const EFFECTS: readonly unknown[] = ['none', 'idempotent', 'once', undefined];
+
+/**
+ * Makes a tool. The types of `execute`'s arguments follow from the schema. Throws a `TypeError` that names the tool and
+ * the member when the definition is wrong.
+ *
+ * @example
+ * const add = tool({
+ *   name: 'add',
+ *   description: 'Adds two numbers.',
+ *   inputSchema: z.object({ a: z.number(), b: z.number() }),
+ *   execute: ({ a, b }) => a + b,
+ * });
+ */
+export function tool<const TSchema extends InputSchema = JsonObject>(definition: ToolDefinition<TSchema>): Tool {
+  checkDefinition(definition);
+  const { name, validateArgs, execute } = definition;
+  const schema = readToolSchema(name, definition.inputSchema, definition.jsonSchema);
+  const own = validateArgs as ((args: Json, context: ValidateContext) => unknown) | undefined;
+  return Object.freeze({
+    name,
+    description: definition.description,
+    inputSchema: schema.json,
+    policy: definition.policy,
+    effects: definition.effects ?? 'once',
+    atomic: definition.atomic ?? false,
+    polling: definition.polling ?? false,
+    enabled: definition.enabled ?? true,
+    timeoutMs: definition.timeoutMs,
+    check: schema.standard === null && own === undefined ? undefined : checkBy(schema.standard, own),
+    execute: execute as Tool['execute'],
+  });
+}
+
+function checkDefinition(definition: unknown): void {
+  if (typeof definition !== 'object' || definition === null)
+    throw new TypeError('tool() takes an object with name, description and execute.');
+  const get = (key: string): unknown => Reflect.get(definition, key);
+  const name = get('name');
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new TypeError(
+      `A tool's name must be 1 to 64 letters, digits, "_", "-" or ".", and is ${JSON.stringify(name) ?? 'missing'}.`,
+    );
+  }
+  if (name === 'make_plan')
+    throw new TypeError(`The tool name 'make_plan' is reserved: it is how models plan. Choose another.`);
+  const wrong = (member: string, must: string): never => {
+    throw new TypeError(`Tool '${name}': ${member} must be ${must}.`);
+  };
+  if (typeof get('description') !== 'string') wrong('description', 'a text that tells the model what the tool does');
+  if (typeof get('execute') !== 'function') wrong('execute', 'a function');
+  if (get('validateArgs') !== undefined && typeof get('validateArgs') !== 'function')
+    wrong('validateArgs', 'a function');
+  if (!POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
+  if (!EFFECTS.includes(get('effects'))) wrong('effects', "'none', 'idempotent' or 'once'");
+  const timeoutMs = get('timeoutMs');
+  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0))
+    wrong('timeoutMs', 'a number of milliseconds above 0');
+}
+
+function checkBy(
+  standard: StandardSchema['~standard'] | null,
+  own: ((args: Json, context: ValidateContext) => unknown) | undefined,
+): Tool['check'] {
+  return async (args, context) => {
+    const checked = standard === null ? { ok: true as const, args: args as unknown } : await validated(standard, args);
+    if (!checked.ok || own === undefined) return checked as ToolCheck;
+    try {
+      const used = await own(checked.args as Json, context);
+      return { ok: true, args: (used === undefined ? checked.args : used) as Json };
+    } catch (thrown) {
+      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      return { ok: false, issues: [{ path: '', message }], own: true };
+    }
+  };
+}
+
+async function validated(standard: StandardSchema['~standard'], args: JsonObject) {
+  const result = await standard.validate(args);
+  if (result.issues === undefined) return { ok: true as const, args: result.value };
+  const issues = result.issues.map((issue) => ({ path: pointer(issue.path ?? []), message: issue.message }));
+  return { ok: false as const, issues, own: false };
+}
+
+function pointer(path: readonly (PropertyKey | { readonly key: PropertyKey })[]): string {
+  const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
+  return steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { watched } from '../support/mcp/hostile.ts';
+import { startHostileHttp } from '../support/mcp/hostile-http.ts';
+
+describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s', (answer) => {
+  test('is connected, called, and left with a goodbye', async () => {
+    const server = await startHostileHttp({ answer });
+    const { connection } = watched({ url: server.url });
+    expect(await connection.connect()).toBe(true);
+    expect(await connection.callTool('echo')).toEqual({ status: 'success', data: 'echo' });
+    await connection.disconnect();
+    expect(server.counts.get('DELETE')).toBe(1);
+  });
+
+  test('that is killed in the middle of a call is noticed at once, and the call says so within 5 s', async () => {
+    const server = await startHostileHttp({ answer });
+    const { connection, states } = watched({ url: server.url });
+    await connection.connect();
+    const call = connection.callTool('hang');
+    await expect.poll(() => server.calls).toEqual(['hang']);
+    const killed = performance.now();
+    await server.die();
+    await expect.poll(() => states().includes('BACKING_OFF')).toBe(true);
+    expect(performance.now() - killed).toBeLessThan(1000);
+    expect(await call).toMatchObject({ status: 'error', code: 'not-connected' });
+    expect(performance.now() - killed).toBeLessThan(5000);
+  });
+
+  test('that is killed and comes back gets the call once more', async () => {
+    const server = await startHostileHttp({ answer });
+    const { connection } = watched({ url: server.url });
+    await connection.connect();
+    const calls = [connection.callTool('hang', {}, { timeoutMs: 1500 }), connection.callTool('hang_pay')];
+    await expect.poll(() => server.calls.length).toBe(2);
+    await server.die();
+    await server.revive();
+    expect(await calls[1]).toMatchObject({ code: 'unknown-outcome' });
+    await expect.poll(() => server.calls, { timeout: 5000 }).toEqual(['hang', 'hang_pay', 'hang']);
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+    expect(await calls[0]).toMatchObject({ code: 'timeout' });
+  });
+
+  test.each([404, 400] as const)(
+    'that has forgotten the session (%i) gets a new one, and the call is carried out once',
+    async (status) => {
+      const server = await startHostileHttp({ answer });
+      const { connection } = watched({ url: server.url });
+      await connection.connect();
+      server.expire(status);
+      const calls = ['pay', 'echo', 'pay'].map((tool) => connection.callTool(tool));
+      expect((await Promise.all(calls)).map(({ data }) => data)).toEqual(['pay', 'echo', 'pay']);
+      expect(server.calls).toHaveLength(3);
+      expect(server.counts.get('initialize')).toBe(2);
+    },
+  );
+
+  test('that freezes costs a call its timeout, and then the connection is made anew', async () => {
+    const server = await startHostileHttp({ answer });
+    const { connection, states } = watched({ url: server.url });
+    await connection.connect();
+    server.freeze();
+    expect(await connection.callTool('echo', {}, { timeoutMs: 300 })).toMatchObject({ code: 'timeout' });
+    await expect.poll(() => states().includes('BACKING_OFF'), { timeout: 5000 }).toBe(true);
+  });
+});
+
+test.each([401, 403])('a server that wants authorization (%i) is asked once and not again', async (status) => {
+  const server = await startHostileHttp();
+  server.refuse(status);
+  const { connection } = watched({ url: server.url });
+  expect(await connection.connect()).toBe(false);
+  expect(connection.state).toBe('AUTH_REQUIRED');
+  const calls = Array.from({ length: 5 }, () => connection.callTool('echo'));
+  for (const result of await Promise.all(calls)) expect(result).toMatchObject({ code: 'auth-required' });
+  expect(server.counts.get('initialize')).toBe(1);
+  server.refuse(null);
+  expect(await connection.connect()).toBe(true);
+});
+
+test('an authorization that ends in the middle of it all is noticed with the next call', async () => {
+  const server = await startHostileHttp();
+  const { connection } = watched({ url: server.url });
+  await connection.connect();
+  server.refuse(401);
+  expect(await connection.callTool('echo')).toMatchObject({ code: 'auth-required' });
+  expect(connection.state).toBe('AUTH_REQUIRED');
+});
+
+test('a server that is idle when it is killed is missed before the next call', async () => {
+  const server = await startHostileHttp();
+  const { connection, states } = watched({ url: server.url });
+  await connection.connect();
+  await expect.poll(() => server.counts.get('GET')).toBe(1);
+  await server.die();
+  await expect.poll(() => states().includes('BACKING_OFF')).toBe(true);
+  await server.revive();
+  expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+});
+
+test('a server that offers no stream of its own is no worse for it', async () => {
+  const server = await startHostileHttp({ listens: false });
+  const { connection, oddities, states } = watched({ url: server.url });
+  await connection.connect();
+  expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+  expect(oddities()).toEqual([]);
+  expect(states()).toEqual(['CONNECTING', 'DISCOVERING', 'READY']);
+});
+
+describe('a server of the older transport', () => {
+  test('is found out and spoken to', async () => {
+    const server = await startHostileHttp({ old: true });
+    const { connection } = watched({ url: server.url });
+    expect(await connection.connect()).toBe(true);
+    expect(connection.info?.transport).toBe('sse');
+    expect(await connection.callTool('echo')).toEqual({ status: 'success', data: 'echo' });
+  });
+
+  test('that is killed in the middle of a call is noticed at once', async () => {
+    const server = await startHostileHttp({ old: true });
+    const { connection, states } = watched({ url: server.url, type: 'sse' });
+    await connection.connect();
+    const call = connection.callTool('hang_pay');
+    await expect.poll(() => server.calls).toEqual(['hang_pay']);
+    const killed = performance.now();
+    await server.die();
+    expect(await call).toMatchObject({ code: 'unknown-outcome' });
+    expect(performance.now() - killed).toBeLessThan(5000);
+    expect(states()).toContain('BACKING_OFF');
+  });
+});
+
+test('an address where nothing listens is a plain failure, within the patience of a call', async () => {
+  const server = await startHostileHttp();
+  await server.die();
+  const { connection } = watched({ url: server.url }, { patienceMs: 500 });
+  const since = performance.now();
+  expect(await connection.callTool('echo')).toMatchObject({
+    code: 'not-connected',
+    error: expect.stringContaining('ECONNREFUSED'),
+  });
+  expect(performance.now() - since).toBeLessThan(1500);
+});
+
+test('headers of the configuration go with every request', async () => {
+  const server = await startHostileHttp();
+  const { connection } = watched({ url: server.url, headers: { Authorization: 'Bearer mine' } });
+  await connection.callTool('echo');
+  await connection.disconnect();
+  expect(server.authorizations.length).toBeGreaterThan(4);
+  expect(new Set(server.authorizations)).toEqual(new Set(['Bearer mine']));
+});

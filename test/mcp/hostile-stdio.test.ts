@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'vitest';
+import { callLog, watched } from '../support/mcp/hostile.ts';
+import { hostileEntry as hostile } from '../support/mcp/hostile-entry.ts';
+
+describe('a server that dies in the middle of a call', () => {
+  test('is noticed at once, started again, and the call is sent once more', async () => {
+    const { connection, states } = watched(hostile());
+    const log = await callLog();
+    await connection.connect();
+    expect(await connection.callTool('act', { log: log.path })).toEqual({ status: 'success', data: 'done' });
+    expect(await log.calls()).toEqual(['act', 'act']);
+    expect(states()).toEqual([
+      'CONNECTING',
+      'DISCOVERING',
+      'READY',
+      'BACKING_OFF',
+      'CONNECTING',
+      'DISCOVERING',
+      'READY',
+    ]);
+  });
+
+  test('is noticed within a second even when what it started holds its output open', async () => {
+    const { connection, states } = watched(hostile('normal', { retryAfterLoss: 'safe' }));
+    await connection.connect();
+    const since = performance.now();
+    const result = await connection.callTool('orphan');
+    expect(performance.now() - since).toBeLessThan(1000);
+    expect(result).toMatchObject({ status: 'error', code: 'unknown-outcome' });
+    expect(states()).toContain('BACKING_OFF');
+  });
+
+  test('twice for the same call is not given a third chance', async () => {
+    const { connection } = watched(hostile());
+    const log = await callLog();
+    await connection.connect();
+    expect(await connection.callTool('act', { log: log.path, deaths: 2 })).toMatchObject({ code: 'unknown-outcome' });
+    expect(await log.calls()).toHaveLength(2);
+  });
+
+  test('leaves its last words in the error', async () => {
+    const { connection } = watched(hostile('normal', { retryAfterLoss: 'safe' }));
+    await connection.connect();
+    await expect(connection.call('die', {})).rejects.toMatchObject({
+      code: 'unknown-outcome',
+      message: expect.stringContaining('fatal: out of luck'),
+      data: { exitCode: 7, stderr: expect.stringContaining('fatal: out of luck') },
+    });
+  });
+});
+
+describe('after a loss a call is sent once more', () => {
+  test.each([
+    ['read', 'read-only', 'unless-destructive', 2],
+    ['put', 'idempotent', 'unless-destructive', 2],
+    ['act', 'not annotated', 'unless-destructive', 2],
+    ['pay', 'destructive', 'unless-destructive', 1],
+    ['read', 'read-only', 'safe', 2],
+    ['put', 'idempotent', 'safe', 2],
+    ['act', 'not annotated', 'safe', 1],
+    ['pay', 'destructive', 'safe', 1],
+  ] as const)('%s (%s) with %s: sent %i times', async (tool, _what, retryAfterLoss, sent) => {
+    const { connection } = watched(hostile('normal', { retryAfterLoss }));
+    const log = await callLog();
+    await connection.connect();
+    const result = await connection.callTool(tool, { log: log.path });
+    expect(await log.calls()).toHaveLength(sent);
+    expect(result).toMatchObject(sent === 2 ? { status: 'success' } : { status: 'error', code: 'unknown-outcome' });
+    if (sent === 1) expect(result.error).toContain('Assume neither that it was done nor that it was not');
+  });
+
+  test.each([
+    ['act', 'once', 1],
+    ['pay', 'idempotent', 2],
+  ] as const)(
+    'the word of the configuration beats the hints: %s as %s is sent %i times',
+    async (tool, effects, sent) => {
+      const { connection } = watched(hostile('normal', { overrides: { [tool]: { effects } } }));
+      const log = await callLog();
+      await connection.connect();
+      await connection.callTool(tool, { log: log.path });
+      expect(await log.calls()).toHaveLength(sent);
+    },
+  );
+});
+
+describe('a server that hangs', () => {
+  test('costs a call its timeout and not the connection, when it still answers a ping', async () => {
+    const { connection, states } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('hang', {}, { timeoutMs: 200 })).toMatchObject({
+      status: 'error',
+      code: 'timeout',
+    });
+    expect(await connection.callTool('cancelled')).toEqual({ status: 'success', data: '1' });
+    expect(states()).toEqual(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT', 'READY']);
+  });
+
+  test('altogether is killed and started again', async () => {
+    const { connection, states } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('freeze', {}, { timeoutMs: 200 })).toMatchObject({ code: 'timeout' });
+    expect(await connection.callTool('echo', { text: 'back' })).toEqual({ status: 'success', data: 'back' });
+    expect(states().slice(3)).toEqual(['SUSPECT', 'BACKING_OFF', 'CONNECTING', 'DISCOVERING', 'READY']);
+  });
+
+  test('when it is to connect fails after connectTimeoutMs', async () => {
+    const { connection } = watched(hostile('silent', { connectTimeoutMs: 300 }));
+    expect(await connection.connect()).toBe(false);
+    expect(connection.error).toMatchObject({
+      code: 'timeout',
+      message: expect.stringContaining('not ready after 0.3 s'),
+    });
+  });
+});
+
+describe('what a server writes beside its answers', () => {
+  test('noise, broken JSON and answers that nobody waits for are survived and told', async () => {
+    const { connection, oddities } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('noise')).toEqual({ status: 'success', data: 'still here' });
+    expect(oddities()).toEqual(expect.arrayContaining(['noise', 'bad-message', 'unexpected']));
+  });
+
+  test('a line of 11 MB costs only the call it answers, at once', async () => {
+    const { connection, oddities, states } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('giant')).toMatchObject({
+      status: 'error',
+      error: expect.stringContaining('11.0 MB'),
+    });
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+    expect(oddities()).toEqual(['too-large']);
+    expect(states()).toEqual(['CONNECTING', 'DISCOVERING', 'READY']);
+  });
+
+  test('a flood of notifications and of stderr delays the answer and loses nothing', async () => {
+    const { connection } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('flood')).toEqual({ status: 'success', data: 'after the flood' });
+  });
+
+  test('of two answers to one call the first counts', async () => {
+    const { connection, oddities } = watched(hostile());
+    await connection.connect();
+    expect(await connection.callTool('double')).toEqual({ status: 'success', data: 'first' });
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+    expect(oddities()).toEqual(['unexpected']);
+  });
+
+  test('no secret of ours reaches it, only what is configured', async () => {
+    process.env.SIGNALBOX_TEST_SECRET = 'hidden';
+    const { connection } = watched({ ...hostile(), env: { GIVEN: 'yes' } });
+    const { data } = await connection.callTool('env');
+    delete process.env.SIGNALBOX_TEST_SECRET;
+    expect(data).toContain('"GIVEN":"yes"');
+    expect(data).toContain('"PATH":');
+    expect(data).not.toContain('hidden');
+  });
+});
+
+describe('a server that cannot be used', () => {
+  test.each([
+    ['dies-at-start', 'not-connected', 'cannot open database'],
+    ['old-version', 'protocol-error', '1999-01-01'],
+  ])('%s: %s, and says why', async (mode, code, words) => {
+    const { connection } = watched(hostile(mode));
+    expect(await connection.connect()).toBe(false);
+    expect(connection.error).toMatchObject({ code, message: expect.stringContaining(words) });
+  });
+
+  test('a program that is no server at all is told as noise and times out', async () => {
+    const { connection, news } = watched(hostile('garbage', { connectTimeoutMs: 300 }));
+    expect(await connection.connect()).toBe(false);
+    expect(news).toContainEqual(expect.objectContaining({ kind: 'noise', message: '<html>not a server</html>' }));
+  });
+
+  test('one that starts and dies again and again runs into the limit', async () => {
+    const { connection, states } = watched(hostile('dies-after-listing'), {
+      limits: { maxFailures: 3, backoff: { kind: 'constant', ms: 1 } },
+    });
+    await connection.connect();
+    await expect.poll(() => connection.state).toBe('FAILED');
+    expect(states().filter((state) => state === 'CONNECTING')).toHaveLength(3);
+  });
+});
+
+describe('the list of tools', () => {
+  test('has all pages', async () => {
+    const { connection } = watched(hostile('pages'));
+    const tools = await connection.listTools();
+    expect(tools).toHaveLength(250);
+    expect(tools.at(-1)?.name).toBe('tool_249');
+  });
+
+  test('ends when a server names the same page again', async () => {
+    const { connection } = watched(hostile('endless-pages'));
+    expect((await connection.listTools()).some(({ name }) => name === 'echo')).toBe(true);
+  });
+
+  test('loses only the tools that make no sense', async () => {
+    const { connection, oddities } = watched(hostile('bad-tools'));
+    expect((await connection.listTools()).map(({ name }) => name)).toEqual(['good']);
+    expect(oddities()).toEqual(['bad-tool', 'bad-tool', 'bad-tool', 'bad-tool']);
+  });
+
+  test('is fetched again when the server says that it has changed', async () => {
+    const { connection, news } = watched(hostile());
+    await connection.connect();
+    await connection.callTool('grow');
+    await expect.poll(() => connection.tools.some(({ name }) => name === 'grown_0')).toBe(true);
+    expect(news).toContainEqual({ type: 'mcp.tools', server: 'hostile', added: ['grown_0'], removed: [], changed: [] });
+    expect(connection.state).toBe('READY');
+  });
+
+  test('is fetched again on demand', async () => {
+    const { connection } = watched(hostile());
+    const before = await connection.listTools();
+    expect(await connection.listTools({ refresh: true })).toEqual(before);
+  });
+});
+
+test('progress reaches the caller', async () => {
+  const { connection } = watched(hostile());
+  const heard: unknown[] = [];
+  expect(await connection.callTool('progress', {}, { onProgress: (told) => heard.push(told) })).toMatchObject({
+    data: 'whole',
+  });
+  expect(heard).toEqual([{ progress: 1, total: 2, message: 'half' }]);
+});
+
+test('a cancelled call ends at once, and the server is told', async () => {
+  const { connection } = watched(hostile());
+  await connection.connect();
+  const controller = new AbortController();
+  const call = connection.callTool('hang', {}, { signal: controller.signal });
+  controller.abort();
+  expect(await call).toMatchObject({ status: 'error', code: 'cancelled' });
+  expect(await connection.callTool('cancelled')).toMatchObject({ data: '1' });
+  expect(connection.state).toBe('READY');
+});
+
+test('calls made before the connection stands wait for it, and a hundred of them come back in order', async () => {
+  const { connection } = watched(hostile());
+  const calls = Array.from({ length: 100 }, (_, at) => connection.callTool('echo', { text: String(at) }));
+  expect((await Promise.all(calls)).map(({ data }) => data)).toEqual(
+    Array.from({ length: 100 }, (_, at) => String(at)),
+  );
+});
+
+test('calls under way share one reconnect', async () => {
+  const { connection, states } = watched(hostile());
+  await connection.connect();
+  const log = await callLog();
+  const calls = ['read', 'act', 'put'].map((tool) => connection.callTool(tool, { log: log.path }));
+  expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(['success', 'success', 'success']);
+  expect(states().filter((state) => state === 'CONNECTING')).toHaveLength(2);
+});

@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { isAlive, watched } from '../support/mcp/hostile.ts';
+import { hostileEntry } from '../support/mcp/hostile-entry.ts';
+
+async function pidsOf(connection: ReturnType<typeof watched>['connection']): Promise<readonly number[]> {
+  const { data } = await connection.callTool('pids');
+  const pids: unknown = JSON.parse(String(data));
+  if (!Array.isArray(pids)) throw new Error('the server told no process ids');
+  onTestFinished(() => end(pids.map(Number)));
+  return pids.map(Number);
+}
+
+/** Ends what a failing test would leave behind. */
+function end(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended, as it should.
+    }
+  }
+}
+
+async function alive(pids: readonly number[]): Promise<readonly boolean[]> {
+  return Promise.all(pids.map(isAlive));
+}
+
+describe('disconnect()', () => {
+  test.each(['normal', 'stubborn'])('ends a %s server and what it started, within 5 s', async (mode) => {
+    const { connection } = watched(hostileEntry(mode));
+    const pids = await pidsOf(connection);
+    expect(await alive(pids)).toEqual([true, true]);
+    const since = performance.now();
+    await connection.disconnect();
+    expect(performance.now() - since).toBeLessThan(5000);
+    expect(await alive(pids)).toEqual([false, false]);
+  });
+
+  test('leaves alone what a server started, when the configuration says so', async () => {
+    const { connection } = watched({ ...hostileEntry(), killTree: false });
+    const pids = await pidsOf(connection);
+    await connection.disconnect();
+    expect(await alive(pids)).toEqual([false, true]);
+  });
+
+  test('in the middle of connecting leaves nothing behind and ends the try', async () => {
+    const { connection } = watched(hostileEntry('silent'));
+    const trying = connection.connect();
+    await connection.disconnect();
+    expect(await trying).toBe(false);
+    expect(connection.state).toBe('STOPPED');
+  });
+
+  test('can be followed by connect()', async () => {
+    const { connection } = watched(hostileEntry());
+    const [first] = await pidsOf(connection);
+    await connection.disconnect();
+    expect(await connection.callTool('echo')).toMatchObject({ code: 'not-connected' });
+    expect(await connection.connect()).toBe(true);
+    const [second] = await pidsOf(connection);
+    expect(second).not.toBe(first);
+  });
+});
+
+test('what a server that died had started is ended, too', async () => {
+  const { connection } = watched(hostileEntry('normal', { retryAfterLoss: 'safe' }));
+  const pids = await pidsOf(connection);
+  await connection.callTool('die');
+  await expect.poll(() => alive(pids)).toEqual([false, false]);
+});
+
+describe('when the host ends, its servers end, and the host ends as it would have', () => {
+  interface Host {
+    readonly child: ChildProcess;
+    readonly pids: readonly number[];
+    readonly output: () => string;
+  }
+  const startHost = async (way: string, mode = 'normal'): Promise<Host> => {
+    const script = fileURLToPath(new URL('../support/mcp/host.ts', import.meta.url));
+    const child = spawn(process.execPath, [script, way, mode], { stdio: ['ignore', 'pipe', 'ignore'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
+    await expect.poll(() => output, { timeout: 10_000 }).toContain('\n');
+    const pids = output.split('\n')[0]?.match(/\d+/g)?.map(Number) ?? [];
+    expect(pids).toHaveLength(2);
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+      end(pids);
+    });
+    return { child, pids, output: () => output };
+  };
+  const ended = async (
+    child: ChildProcess,
+  ): Promise<{ readonly code: number | null; readonly signal: string | null }> => {
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return { code: child.exitCode, signal: child.signalCode };
+  };
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('by %s', async (signal) => {
+    const host = await startHost('waits');
+    host.child.kill(signal);
+    expect(await ended(host.child)).toEqual({ code: null, signal });
+    await expect.poll(() => alive(host.pids)).toEqual([false, false]);
+  });
+
+  test('by SIGTERM, even a server that does not care about that', async () => {
+    const host = await startHost('waits', 'stubborn');
+    host.child.kill('SIGTERM');
+    expect(await ended(host.child)).toEqual({ code: null, signal: 'SIGTERM' });
+    await expect.poll(() => alive(host.pids)).toEqual([false, false]);
+  });
+
+  test.each([
+    ['throws', 1],
+    ['rejects', 1],
+    ['exits', 3],
+  ])('because it %s', async (way, code) => {
+    const host = await startHost(way);
+    expect(await ended(host.child)).toEqual({ code, signal: null });
+    await expect.poll(() => alive(host.pids)).toEqual([false, false]);
+  });
+
+  test('by a signal that a passive listener waits for, too', async () => {
+    const host = await startHost('has-a-passive-listener');
+    host.child.kill('SIGINT');
+    expect(await ended(host.child)).toEqual({ code: null, signal: 'SIGINT' });
+    await expect.poll(() => alive(host.pids)).toEqual([false, false]);
+  });
+
+  test('a host with a listener of its own goes on, and so do its servers', async () => {
+    const host = await startHost('has-a-listener');
+    host.child.kill('SIGINT');
+    await expect.poll(host.output).toContain('after SIGINT: success');
+    expect(await alive(host.pids)).toEqual([true, true]);
+  });
+
+  test('after the last server no listener is left, and nothing keeps the host', async () => {
+    const host = await startHost('disconnects');
+    expect(await ended(host.child)).toEqual({ code: 0, signal: null });
+    expect(host.output()).toContain('listeners: 0');
+  });
+});

@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { parseReply } from '../../src/parsing/index.ts';
+
+const CALL = { name: 'add', args: { a: 1 }, complete: true };
+
+test('a call in the envelope is read as it stands', () => {
+  const reply = parseReply('{"thought": "t", "goal": "g", "tool": "add", "tool_args": {"a": 1}}');
+  expect(reply).toMatchObject({
+    thought: 't',
+    goal: 'g',
+    calls: [CALL],
+    strategy: 'direct',
+    complete: true,
+    repairs: [],
+  });
+});
+
+test.each(['tool_args', 'arguments', 'args', 'parameters'])('arguments may stand under %s', (key) => {
+  expect(parseReply(`{"tool": "add", "${key}": {"a": 1}}`).calls).toEqual([CALL]);
+});
+
+test('arguments written as text are decoded', () => {
+  expect(parseReply('{"tool": "add", "tool_args": "{\\"a\\": 1}"}').calls).toEqual([CALL]);
+});
+
+test.each(['null', '""', '"  "'])('arguments that are %s mean none', (args) => {
+  expect(parseReply(`{"tool": "add", "tool_args": ${args}}`).calls).toEqual([
+    { name: 'add', args: {}, complete: true },
+  ]);
+});
+
+test('a fenced envelope after prose is a code block', () => {
+  const reply = parseReply('Sure!\n```json\n{"tool": "add", "tool_args": {"a": 1}}\n```\nDone.');
+  expect(reply).toMatchObject({ strategy: 'code-block', calls: [CALL] });
+});
+
+test('an envelope in the middle of prose is found by its brackets', () => {
+  const reply = parseReply('I use {braces} often. {"tool": "add", "tool_args": {"a": 1}} See?');
+  expect(reply).toMatchObject({ strategy: 'balanced', calls: [CALL] });
+});
+
+test('a call outside fences beats one inside', () => {
+  const reply = parseReply(
+    'Like\n```json\n{"tool": "sub", "tool_args": {}}\n```\nNow:\n{"tool": "add", "tool_args": {"a": 1}}',
+  );
+  expect(reply.calls).toEqual([CALL]);
+});
+
+test('several different fenced calls are documentation: none runs', () => {
+  const reply = parseReply(
+    '```json\n{"tool": "a", "tool_args": {}}\n```\nor\n```json\n{"tool": "b", "tool_args": {}}\n```',
+  );
+  expect(reply.calls).toEqual([]);
+  expect(reply.ambiguous).toEqual([
+    { tool: 'a', tool_args: {} },
+    { tool: 'b', tool_args: {} },
+  ]);
+});
+
+test('the same call twice is one call', () => {
+  const text = '{"tool": "add", "tool_args": {"a": 1}}';
+  expect(parseReply(`${text}\n${text}`).calls).toEqual([CALL]);
+});
+
+test('broken JSON is repaired and every repair listed', () => {
+  const reply = parseReply("{'tool': 'add', 'tool_args': {'a': 1,},}");
+  expect(reply).toMatchObject({ strategy: 'repaired', calls: [CALL], complete: true });
+  expect(reply.repairs.length).toBeGreaterThan(0);
+});
+
+test('fields without braces around them are recovered one by one', () => {
+  const reply = parseReply('"thought": "t", "tool": "add", "tool_args": {"a": 1}');
+  expect(reply).toMatchObject({ strategy: 'fields', thought: 't', calls: [CALL] });
+});
+
+test('plain conversation is the answer', () => {
+  expect(parseReply('Hello there!')).toMatchObject({
+    strategy: 'text',
+    answer: 'Hello there!',
+    calls: [],
+    complete: true,
+  });
+});
+
+test('a reasoning block becomes the thought', () => {
+  const reply = parseReply('<think>\n{"tool": "no"}? No.\n</think>\nHello!');
+  expect(reply).toMatchObject({ thought: '{"tool": "no"}? No.', answer: 'Hello!', calls: [] });
+});
+
+test.each(['', '   \n', '<think>only this</think>'])('%j has neither answer nor call', (text) => {
+  const reply = parseReply(text);
+  expect(reply.answer).toBeUndefined();
+  expect(reply.calls).toEqual([]);
+});
+
+test.each([
+  ['null', undefined],
+  ['""', undefined],
+  ['42', '42'],
+  ['{"a":1}', '{"a":1}'],
+])('the answer %s becomes %j', (written, answer) => {
+  expect(parseReply(`{"thought": "t", "answer": ${written}}`).answer).toBe(answer);
+});
+
+test('a cut call stays in the list, marked incomplete', () => {
+  const reply = parseReply('{"thought": "t", "tool": "add", "tool_args": {"a": 1');
+  expect(reply).toMatchObject({
+    strategy: 'direct',
+    complete: false,
+    calls: [{ ...CALL, complete: false }],
+    repairs: [],
+  });
+});
+
+test('a plan takes the argument keys of calls', () => {
+  const reply = parseReply('{"plan": [{"step": 1, "tool": "a", "args": {"x": 1}}, {"tool": "b", "tool_args": null}]}');
+  expect(reply.plan).toEqual([
+    { tool: 'a', args: { x: 1 }, complete: true },
+    { tool: 'b', args: {}, complete: true },
+  ]);
+});
+
+test.each([
+  ['[]', 'empty list'],
+  ['{"tool": "a"}', 'single object'],
+  ['"first a"', 'a string'],
+  ['[{"name": "a"}]', 'Step 0 of "plan" has no "tool". It has "name" instead.'],
+  ['["a"]', 'Step 0'],
+])('the plan %s is malformed and says why', (plan, reason) => {
+  const reply = parseReply(`{"thought": "t", "plan": ${plan}}`);
+  expect(reply.plan).toBeUndefined();
+  expect(reply.planError).toContain(reason);
+});
+
+test('a bare call counts for registered names only', () => {
+  const text = '{"name": "add", "arguments": {"a": 1}}';
+  expect(parseReply(text, { tools: ['add'] }).calls).toEqual([CALL]);
+  expect(parseReply(text, { tools: [{ name: 'sub' }] }).calls).toEqual([]);
+  expect(parseReply(text).calls).toEqual([]);
+});
+
+test('an unregistered name in the envelope is still a call', () => {
+  expect(parseReply('{"tool": "add", "tool_args": {"a": 1}}', { tools: ['sub'] }).calls).toEqual([CALL]);
+});
+
+test.each([undefined, null, 7, {}, [], Symbol('x'), () => 1])('what is no text is an empty reply', (input) => {
+  const reply: unknown = Reflect.apply(parseReply, undefined, [input]);
+  expect(reply).toMatchObject({ calls: [], strategy: 'text' });
+});

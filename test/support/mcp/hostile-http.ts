@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import { onTestFinished } from 'vitest';
+
+/** An MCP server over HTTP, in this process and written by hand, that misbehaves on demand. */
+export interface HostileHttp {
+  readonly url: string;
+  /** The names of the tools whose calls came in with a session it knows, in order. */
+  readonly calls: readonly string[];
+  /** How many requests of each method came in, the refused ones included: `initialize`, `tools/call`, `GET`. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** The authorization header of every request that came in. */
+  readonly authorizations: readonly string[];
+  /** Forgets all sessions; who comes with an old one gets this status. */
+  expire(status: 404 | 400): void;
+  /** Answers everything with this status; null ends it. */
+  refuse(status: number | null): void;
+  /** Takes everything and answers nothing, as a process that hangs. */
+  freeze(): void;
+  /** Ends as a killed process does: connections break, the port is closed. */
+  die(): Promise<void>;
+  /** Comes back on the same port, with no memory of sessions. */
+  revive(): Promise<void>;
+}
+
+interface Options {
+  /** How calls are answered. */
+  readonly answer?: 'json' | 'sse';
+  /** Whether it offers a stream for its own messages. */
+  readonly listens?: boolean;
+  /** Speaks only the older transport: one stream for all answers, requests posted elsewhere. */
+  readonly old?: boolean;
+}
+
+interface Rpc {
+  readonly id?: number;
+  readonly method: string;
+  readonly params?: { readonly name?: string; readonly protocolVersion?: string };
+}
+
+const TOOLS = [
+  { name: 'echo', inputSchema: { type: 'object' } },
+  { name: 'hang', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
+  { name: 'pay', inputSchema: { type: 'object' }, annotations: { destructiveHint: true } },
+  { name: 'hang_pay', inputSchema: { type: 'object' }, annotations: { destructiveHint: true } },
+];
+
+/** Starts the server on a free port of the loopback interface; it ends with the test. */
+export async function startHostileHttp({
+  answer = 'sse',
+  listens = true,
+  old = false,
+}: Options = {}): Promise<HostileHttp> {
+  const calls: string[] = [];
+  const counts = new Map<string, number>();
+  const authorizations: string[] = [];
+  const streams = new Set<ServerResponse>();
+  let sessions = new Set<string>();
+  let issued = 0;
+  let expiredStatus: 404 | 400 = 404;
+  let refusal: number | null = null;
+  let frozen = false;
+  let port = 0;
+
+  const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
+  const reply = (rpc: Rpc): object | null => {
+    const { id, method, params } = rpc;
+    const result = (value: object): object => ({ jsonrpc: '2.0', id, result: value });
+    if (method === 'initialize') {
+      const serverInfo = { name: 'hostile-http', version: '1' };
+      return result({ protocolVersion: params?.protocolVersion, serverInfo, capabilities: { tools: {} } });
+    }
+    if (method === 'tools/list') return result({ tools: TOOLS });
+    if (method !== 'tools/call') return result({});
+    const name = params?.name ?? '';
+    calls.push(name);
+    return name.startsWith('hang') ? null : result({ content: [{ type: 'text', text: name }] });
+  };
+  const stream = (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.flushHeaders();
+    streams.add(response);
+    response.once('close', () => streams.delete(response));
+  };
+  const oldStyle = (request: IncomingMessage, response: ServerResponse, rpc: Rpc | null): void => {
+    if (request.method === 'GET') {
+      stream(response);
+      response.write('event: endpoint\ndata: /messages\n\n');
+      return;
+    }
+    if (rpc === null || request.url !== '/messages') return void response.writeHead(405).end();
+    const message = rpc.id === undefined ? null : reply(rpc);
+    for (const open of streams)
+      if (message !== null) open.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    response.writeHead(202).end();
+  };
+  const newStyle = (request: IncomingMessage, response: ServerResponse, rpc: Rpc | null): void => {
+    const session = request.headers['mcp-session-id'];
+    if (rpc?.method !== 'initialize' && !(typeof session === 'string' && sessions.has(session))) {
+      response.writeHead(expiredStatus, { 'content-type': 'application/json' });
+      return void response.end(
+        JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }),
+      );
+    }
+    if (request.method === 'GET') return listens ? stream(response) : void response.writeHead(405).end();
+    if (rpc === null) return void response.writeHead(200).end();
+    if (rpc.method === 'initialize') {
+      issued += 1;
+      sessions.add(`session-${issued}`);
+      response.setHeader('mcp-session-id', `session-${issued}`);
+    }
+    if (rpc.id === undefined) return void response.writeHead(202).end();
+    const message = reply(rpc);
+    if (answer === 'json') {
+      if (message !== null)
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(message));
+      return;
+    }
+    stream(response);
+    if (message !== null) response.end(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+  };
+  const server = createServer((request, response) => {
+    void readBody(request).then((rpc) => {
+      count(rpc?.method ?? request.method ?? '');
+      authorizations.push(request.headers.authorization ?? '');
+      if (frozen) return;
+      if (refusal !== null) return void response.writeHead(refusal).end();
+      (old ? oldStyle : newStyle)(request, response, rpc);
+    });
+  });
+  const listen = async (): Promise<void> => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    port = typeof address === 'object' && address !== null ? address.port : 0;
+  };
+  const die = async (): Promise<void> => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  await listen();
+  onTestFinished(die);
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    calls,
+    counts,
+    authorizations,
+    expire(status) {
+      sessions = new Set();
+      expiredStatus = status;
+    },
+    refuse: (status) => void (refusal = status),
+    freeze: () => void (frozen = true),
+    die,
+    async revive() {
+      sessions = new Set();
+      await listen();
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<Rpc | null> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(Buffer.from(chunk));
+  return chunks.length === 0 ? null : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}

@@ -1,0 +1,186 @@
+/**
+ * An MCP server that misbehaves on demand, written by hand so that it can do what no library lets it do. The first
+ * argument says how it starts, the called tool what it does then.
+ */
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const [mode = 'normal'] = process.argv.slice(2);
+const hints = {
+  read: { readOnlyHint: true },
+  put: { idempotentHint: true, destructiveHint: true },
+  pay: { destructiveHint: true },
+  act: undefined,
+};
+const names = [
+  'echo',
+  'die',
+  'orphan',
+  'hang',
+  'freeze',
+  'noise',
+  'giant',
+  'flood',
+  'double',
+  'env',
+  'grow',
+  'progress',
+  'pids',
+];
+const extra: string[] = [];
+let cancelled = 0;
+
+function write(message: object): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+}
+
+function tools(): readonly object[] {
+  const plain = [...names, ...extra].map((name) => ({ name, inputSchema: { type: 'object' } }));
+  const dying = Object.entries(hints).map(([name, annotations]) => ({
+    name,
+    inputSchema: { type: 'object' },
+    annotations,
+  }));
+  return [...plain, ...dying, { name: 'cancelled', inputSchema: { type: 'object' } }];
+}
+
+function list(params: { readonly cursor?: string }): object {
+  if (mode === 'pages') {
+    const from = Number(params.cursor ?? 0);
+    const page = Array.from({ length: 100 }, (_, at) => ({
+      name: `tool_${from + at}`,
+      inputSchema: { type: 'object' },
+    }));
+    return { tools: page.slice(0, 250 - from), ...(from < 200 ? { nextCursor: String(from + 100) } : {}) };
+  }
+  if (mode === 'endless-pages') return { tools: tools(), nextCursor: 'again' };
+  if (mode === 'bad-tools') {
+    return {
+      tools: [
+        { name: 'good', inputSchema: { type: 'object' } },
+        { name: 7 },
+        null,
+        { name: 'good' },
+        { name: 'odd', inputSchema: 'text' },
+      ],
+    };
+  }
+  return { tools: tools() };
+}
+
+function starts(path: string): number {
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean).length : 0;
+}
+
+function call(id: number, name: string, args: Record<string, unknown>, token: unknown): void {
+  const answer = (text: string): void => write({ id, result: { content: [{ type: 'text', text }] } });
+  const log = typeof args.log === 'string' ? args.log : '';
+  switch (name) {
+    case 'read':
+    case 'put':
+    case 'pay':
+    case 'act':
+      // Dies in the middle of the first call that a log file tells of, and works from then on.
+      appendFileSync(log, `${name}\n`);
+      if (starts(log) <= Number(args.deaths ?? 1)) process.exit(7);
+      return answer('done');
+    case 'die':
+      console.error('fatal: out of luck');
+      process.exit(7);
+      break;
+    case 'orphan':
+      // What it leaves behind keeps its output open, so that only `exit` tells that it has gone.
+      spawn('sleep', ['60'], { stdio: ['ignore', 'inherit', 'ignore'] }).once('spawn', () => process.exit(7));
+      return;
+    case 'pids': {
+      const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+      return answer(JSON.stringify([process.pid, child.pid]));
+    }
+    case 'hang':
+      return;
+    case 'freeze':
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      return;
+    case 'noise':
+      process.stdout.write('Server says hello\n{"jsonrpc": "2.0", broken\n[]\n\n{"id":1}\n');
+      write({ id: 4711, result: {} });
+      write({ id: 'text', error: { code: 1, message: 'nobody asked' } });
+      write({ method: 'notifications/unheard/of' });
+      return answer('still here');
+    case 'giant':
+      return answer('x'.repeat(11 * 2 ** 20));
+    case 'flood':
+      for (let at = 0; at < 50_000; at += 1)
+        write({ method: 'notifications/message', params: { level: 'info', data: at } });
+      console.error('e'.repeat(300_000));
+      return answer('after the flood');
+    case 'double':
+      answer('first');
+      return answer('second');
+    case 'env':
+      return answer(JSON.stringify(process.env));
+    case 'grow':
+      extra.push(`grown_${extra.length}`);
+      write({ method: 'notifications/tools/list_changed' });
+      return answer('grown');
+    case 'progress':
+      write({
+        method: 'notifications/progress',
+        params: { progressToken: token, progress: 1, total: 2, message: 'half' },
+      });
+      return answer('whole');
+    case 'cancelled':
+      return answer(String(cancelled));
+    default:
+      return answer(typeof args.text === 'string' ? args.text : name);
+  }
+}
+
+function initialize(id: number): void {
+  if (mode === 'silent') return;
+  const protocolVersion = mode === 'old-version' ? '1999-01-01' : '2025-06-18';
+  const serverInfo = { name: 'hostile', version: '1' };
+  write({
+    id,
+    result: {
+      protocolVersion,
+      serverInfo,
+      capabilities: { tools: { listChanged: true } },
+      instructions: 'Be careful.',
+    },
+  });
+}
+
+if (mode === 'dies-at-start') {
+  console.error('cannot open database');
+  process.exit(3);
+}
+if (mode === 'stubborn') {
+  process.on('SIGTERM', () => undefined);
+  setInterval(() => undefined, 1000);
+}
+if (mode === 'garbage') process.stdout.write('<html>not a server</html>\n');
+if (mode === 'dies-after-listing') setTimeout(() => process.exit(5), 300);
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const {
+    id,
+    method,
+    params = {},
+  } = JSON.parse(line) as { id: number; method: string; params?: Record<string, never> };
+  if (mode === 'garbage') return;
+  if (method === 'initialize') initialize(id);
+  else if (method === 'tools/list') {
+    write({ id, result: list(params) });
+    if (mode === 'dies-after-listing') process.exit(5);
+  } else if (method === 'tools/call')
+    call(
+      id,
+      params.name ?? '',
+      params.arguments ?? {},
+      (params._meta as { progressToken?: unknown } | undefined)?.progressToken,
+    );
+  else if (method === 'notifications/cancelled') cancelled += 1;
+  else if (method === 'ping' && mode !== 'no-ping') write({ id, result: {} });
+});
