@@ -92,7 +92,7 @@ test.each([
   expect((await ask(practice.model, { ...messages(mistake), stream: true })).toolCalls).toHaveLength(1);
 });
 
-test('practice:no-tools refuses tools as Ollama does; in json mode the work goes on', async () => {
+test('practice:no-tools refuses tools; in json mode the work goes on', async () => {
   const stubborn = await startPracticeModel();
   expect((await askInVain(stubborn.model, messages('no-tools'))).code).toBe('no-native-tools');
   const { answer } = await workThrough(stubborn.model, question('no-tools'), shop, { mode: 'json' });
