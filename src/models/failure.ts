@@ -20,7 +20,11 @@ const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error
 const NOT_FOUND_CODES = ['model_not_found', 'not_found_error'];
 const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error', 'insufficient_quota'];
 
+/** Node's names for a connection that was there and went away. */
 const HUNG_UP = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+
+/** Node's names for certificates that nobody vouches for. */
+const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_/;
 
 /** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a text that says what to do. */
 export function failureOf(refusal: Refusal, context: RequestContext): ModelError {
@@ -115,6 +119,10 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
   const reason = code === undefined ? '' : ` (${code})`;
   if (code !== undefined && HUNG_UP.includes(code)) {
     const text = `${placeOf(endpoint)} hung up before it answered${reason}: see its log.`;
+    return new ModelError('connect-failed', text, { cause, data: { cause: code } });
+  }
+  if (code !== undefined && UNTRUSTED.test(code)) {
+    const text = `The certificate of ${placeOf(endpoint)} is not trusted${reason}: name its authority in NODE_EXTRA_CA_CERTS.`;
     return new ModelError('connect-failed', text, { cause, data: { cause: code } });
   }
   const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;

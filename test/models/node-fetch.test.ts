@@ -142,6 +142,13 @@ test('TLS goes through a tunnel of the proxy, trusting the certificates of NODE_
   expect(tunnels).toEqual(['model.test:443']);
 });
 
+test('a certificate that nobody vouches for is told with the remedy', async () => {
+  const port = await listen(createTlsServer({ cert: certificate, key }, complete));
+  const failure = await askInVain(chatModel({ baseURL: `https://localhost:${String(port)}/v1`, model: 'm' }));
+  expect(failure.code).toBe('connect-failed');
+  expect(failure.message).toMatch(/not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/);
+});
+
 test('a proxy that refuses the tunnel is a failed connection', async () => {
   const proxy = createHttpServer();
   proxy.on('connect', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { createAgent, tool } from '../../../src/index.ts';
+import { createAgent, tool, type AgentOptions } from '../../../src/index.ts';
 import { startPracticeModel } from '../../../src/models/practice/start-practice-model.ts';
 
 const server = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
@@ -15,7 +15,7 @@ const weather = tool({
   execute: (args) => ({ ...args, celsius: 21 }),
 });
 
-async function agentWith(options: Omit<Parameters<typeof createAgent>[0], 'model' | 'name'>) {
+async function agentWith(options: AgentOptions) {
   const practice = await startPracticeModel();
   const agent = createAgent({ name: 'tester', model: practice.model, silent: true, ...options });
   onTestFinished(async () => {
