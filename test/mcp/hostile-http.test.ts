@@ -14,7 +14,8 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
 
   test('that is killed in the middle of a call is noticed at once, and the call says so within 5 s', async () => {
     const server = await startHostileHttp({ answer });
-    const { connection, states } = watched({ url: server.url });
+    const patience = answer === 'sse' ? {} : { patienceMs: 1000 };
+    const { connection, states } = watched({ url: server.url }, patience);
     await connection.connect();
     const call = connection.callTool('hang');
     await expect.poll(() => server.calls).toEqual(['hang']);
