@@ -183,7 +183,7 @@ function entriesOf(members: ReadonlyMap<string, Member>): readonly McpToolEntry[
 }
 
 function traitsOf(tool: McpTool, settings: McpResolvedSettings): Omit<McpToolEntry, 'name' | 'server' | 'tool'> {
-  const override = settings.overrides[tool.name];
+  const override = Object.hasOwn(settings.overrides, tool.name) ? settings.overrides[tool.name] : undefined;
   const fromServer = settings.policy === 'by-annotations' ? policyFromAnnotations(tool) : (settings.policy ?? null);
   return {
     policy: override?.policy ?? fromServer,
