@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** Lets all that was set in motion come to rest. */
 async function rest(): Promise<void> {
-  for (let at = 0; at < 4; at += 1) await nextTick();
+  for (let at = 0; at < 6; at += 1) await nextTick();
 }
 
 async function live(steps: readonly Step[], retryAfterLoss: 'safe' | 'unless-destructive') {
@@ -176,7 +176,7 @@ test.each(['safe', 'unless-destructive'] as const)(
         }
         expect(leftOpen).toBe(0);
       }),
-      { numRuns: 150 },
+      { numRuns: 500 },
     );
   },
 );

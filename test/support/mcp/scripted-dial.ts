@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { type Dial, LinkFault, type LinkIo, type McpLink } from '../../../src/mcp/link.ts';
 
 /** One request that reached a scripted server, waiting to be answered by the test. */
@@ -18,6 +19,9 @@ export interface ScriptedWorld {
   readonly open: () => readonly LinkIo[];
   refuse(kind: LinkFault['kind'] | null): void;
 }
+
+/** Ending a link takes its time: a new one must wait for it. */
+const CLOSING_TICKS = 2;
 
 const TOOLS = [
   { name: 'read', inputSchema: true, annotations: { readOnlyHint: true } },
@@ -57,7 +61,7 @@ export function scriptedWorld(): ScriptedWorld {
           arrived.push({ tool, call: args.call, generation, answer, fail });
         }),
       async close() {
-        await Promise.resolve();
+        for (let at = 0; at < CLOSING_TICKS; at += 1) await nextTick();
         open.delete(generation);
       },
     };
