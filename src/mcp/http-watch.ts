@@ -54,6 +54,8 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
       })
       .finally(() => {
         io.clock.clearTimeout(timeout);
+        // The answer to the ping itself must not pass for a sign of life at the next beat.
+        heard = false;
         if (waiting().length > 0) schedule();
       });
   };

@@ -203,9 +203,11 @@ function isConnection(config: McpServerConfig | McpConnection): config is McpCon
 
 async function firstOf(work: Promise<unknown>, ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise: early, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal?.addEventListener('abort', () => resolve(), { once: true });
-  if (signal?.aborted === true) resolve();
+  const stop = (): void => resolve();
+  const timer = setTimeout(stop, ms);
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop();
   await Promise.race([work, early]);
   clearTimeout(timer);
+  signal?.removeEventListener('abort', stop);
 }

@@ -98,6 +98,40 @@ test('a server that is idle when it is killed is missed before the next call', a
   expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
 });
 
+test('a server that dies behind a gateway, which holds the streams open, is found by a ping within 5 s', async () => {
+  const server = await startHostileHttp();
+  const { connection, states } = watched({ url: server.url });
+  await connection.connect();
+  const call = connection.callTool('hang_pay');
+  await expect.poll(() => server.calls).toEqual(['hang_pay']);
+  const gone = performance.now();
+  server.refuse(502);
+  expect(await call).toMatchObject({ code: 'unknown-outcome' });
+  expect(performance.now() - gone).toBeLessThan(5000);
+  expect(states().slice(3, 5)).toEqual(['SUSPECT', 'BACKING_OFF']);
+});
+
+test('a slow server that answers pings is left in peace', async () => {
+  const server = await startHostileHttp();
+  const { connection, states } = watched({ url: server.url });
+  await connection.connect();
+  expect(await connection.callTool('hang', {}, { timeoutMs: 4500 })).toMatchObject({ code: 'timeout' });
+  expect(server.counts.get('ping')).toBeGreaterThanOrEqual(2);
+  expect(states()).not.toContain('BACKING_OFF');
+});
+
+test('a refusal of one request (HTTP 400) that is not about the session costs only that call', async () => {
+  const server = await startHostileHttp();
+  const { connection, states } = watched({ url: server.url });
+  await connection.connect();
+  expect(await connection.callTool('refused')).toMatchObject({
+    code: 'protocol-error',
+    error: expect.stringContaining('HTTP 400'),
+  });
+  expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+  expect(states()).not.toContain('BACKING_OFF');
+});
+
 test('a server that offers no stream of its own is no worse for it', async () => {
   const server = await startHostileHttp({ listens: false });
   const { connection, oddities, states } = watched({ url: server.url });

@@ -104,3 +104,21 @@ test('no more than a thousand calls wait', async () => {
   await connection.disconnect();
   expect((await Promise.all(calls.slice(0, 1000))).every(({ code }) => code === 'cancelled')).toBe(true);
 });
+
+test('a server that answers no ping is left in peace while another call explains it, and replaced when none does', async () => {
+  const { world, connection, pass } = scripted();
+  const long = connection.callTool('read', { call: 1 }, { timeoutMs: 20_000 });
+  const short = connection.callTool('read', { call: 2 }, { timeoutMs: 1000 });
+  await pass();
+  world.silence();
+  await pass(1000);
+  expect(await short).toMatchObject({ code: 'timeout' });
+  expect(connection.state).toBe('SUSPECT');
+  await pass(2500);
+  expect(connection.state).toBe('READY');
+  await pass(20_000);
+  expect(await long).toMatchObject({ code: 'timeout' });
+  await pass(2500);
+  expect(connection.state).toBe('BACKING_OFF');
+  expect(connection.error).toMatchObject({ code: 'timeout', message: expect.stringContaining('not even a ping') });
+});

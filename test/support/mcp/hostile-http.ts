@@ -110,6 +110,7 @@ export async function startHostileHttp({
       response.setHeader('mcp-session-id', `session-${issued}`);
     }
     if (rpc.id === undefined) return void response.writeHead(202).end();
+    if (rpc.params?.name === 'refused') return void response.writeHead(400).end();
     const message = reply(rpc);
     if (answer === 'json') {
       if (message !== null)

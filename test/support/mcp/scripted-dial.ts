@@ -18,6 +18,8 @@ export interface ScriptedWorld {
   readonly mostOpen: () => number;
   readonly open: () => readonly LinkIo[];
   refuse(kind: LinkFault['kind'] | null): void;
+  /** Pings get no answer any more. */
+  silence(): void;
 }
 
 /** Ending a link takes its time: a new one must wait for it. */
@@ -36,6 +38,7 @@ export function scriptedWorld(): ScriptedWorld {
   const open = new Map<number, LinkIo>();
   let most = 0;
   let dialled = 0;
+  let silent = false;
   let refusing: LinkFault['kind'] | null = null;
 
   const dial: Dial = async (_server, _target, io) => {
@@ -48,10 +51,11 @@ export function scriptedWorld(): ScriptedWorld {
     const link: McpLink = {
       info: { title: 'scripted', version: '1', protocolVersion: '1', capabilities: { tools: {} }, transport: 'stdio' },
       listTools: () => Promise.resolve(TOOLS),
-      ping: () =>
-        open.has(generation)
-          ? Promise.resolve()
-          : Promise.reject(new LinkFault('unreachable', 'gone', { delivered: false })),
+      ping: ({ signal }) =>
+        new Promise((resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new LinkFault('aborted', 'given up', { delivered: true })));
+          if (!silent) resolve();
+        }),
       request: () => Promise.resolve({}),
       callTool: (tool, args, { signal }) =>
         new Promise((resolve, reject) => {
@@ -73,5 +77,6 @@ export function scriptedWorld(): ScriptedWorld {
     mostOpen: () => most,
     open: () => [...open.values()],
     refuse: (kind) => void (refusing = kind),
+    silence: () => void (silent = true),
   };
 }
