@@ -20,8 +20,11 @@ interface Watched {
 
 /** How long a ping may take. */
 const PING_MS = 2500;
-/** Silence after which a ping is sent, while a request waits for its answer. */
-const HEARTBEAT_MS = 2000;
+/**
+ * How often it is looked whether anything came in, while a request waits for its answer. A ping follows a second of
+ * silence, and its own answer counts as a sound: so there is one at most every two seconds.
+ */
+const HEARTBEAT_MS = 1000;
 /** What the last bytes of a stream take through the parser. */
 const SETTLE_MS = 20;
 /** How often the SDK tries to take up a stream again. */
@@ -54,8 +57,6 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
       })
       .finally(() => {
         io.clock.clearTimeout(timeout);
-        // The answer to the ping itself must not pass for a sign of life at the next beat.
-        heard = false;
         if (waiting().length > 0) schedule();
       });
   };
