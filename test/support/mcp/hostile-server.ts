@@ -27,6 +27,7 @@ const names = [
   'grow',
   'progress',
   'pids',
+  'pid',
 ];
 const extra: string[] = [];
 let cancelled = 0;
@@ -97,6 +98,8 @@ function call(id: number, name: string, args: Record<string, unknown>, token: un
       const child = spawn('sleep', ['60'], { stdio: 'ignore' });
       return answer(JSON.stringify([process.pid, child.pid]));
     }
+    case 'pid':
+      return answer(String(process.pid));
     case 'hang':
       return;
     case 'freeze':
