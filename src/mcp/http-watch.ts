@@ -34,9 +34,7 @@ const RESUME_TRIES = 2;
 export function createHttpWatch({ tickets, io, listening, ping }: Watched): HttpWatch {
   let timer: unknown = null;
   let heard = false;
-  let failedResumes = 0;
   let stopped = false;
-  const broken = new Set<Ticket>();
 
   const waiting = (): readonly Ticket[] => tickets.open().filter((ticket) => ticket.method !== 'ping');
   const schedule = (): void => {
@@ -61,7 +59,6 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
       });
   };
   const giveUp = (ticket: Ticket): void => {
-    broken.delete(ticket);
     ticket.lose(
       new LinkFault('unreachable', 'the stream that would have brought its answer has ended', { delivered: true }),
     );
@@ -70,30 +67,30 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
     setTimeout(() => {
       const ticket = tickets.find(requestId);
       if (ticket === null || stopped) return;
-      if (ticket.resumable) broken.add(ticket);
-      else giveUp(ticket);
+      if (ticket.resumeAt === null) giveUp(ticket);
       io.onDoubt('a stream broke before the answer came');
     }, SETTLE_MS).unref();
   };
-  const onListenEnd = (resuming: boolean): void => {
+  const onListenEnd = (): void => {
     if (stopped) return;
-    if (listening === 'vital') {
-      const fault = new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true });
-      for (const ticket of tickets.open()) ticket.lose(fault);
-      return io.onDown(fault);
+    if (listening === 'extra') return io.onDoubt('the stream of its messages ended');
+    const fault = new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true });
+    for (const ticket of tickets.open()) ticket.lose(fault);
+    io.onDown(fault);
+  };
+  const onResumeFailed = (resumeAt: string, final: boolean): void => {
+    const ticket = waiting().find((open) => open.resumeAt === resumeAt);
+    if (ticket !== undefined) {
+      ticket.failedResumes += 1;
+      if (final || ticket.failedResumes >= RESUME_TRIES) giveUp(ticket);
     }
-    if (resuming) failedResumes += 1;
-    if (failedResumes >= RESUME_TRIES) {
-      for (const ticket of broken) giveUp(ticket);
-      failedResumes = 0;
-    }
-    io.onDoubt('the stream of its messages ended');
+    if (!stopped) io.onDoubt('a stream could not be taken up again');
   };
   const onTraffic = (): void => {
     heard = true;
   };
   return {
-    fetch: observedFetch({ isOver: () => stopped, onTraffic, onStreamEnd, onListenEnd }),
+    fetch: observedFetch({ isOver: () => stopped, onTraffic, onStreamEnd, onListenEnd, onResumeFailed }),
     requestSent: schedule,
     stop() {
       stopped = true;

@@ -193,8 +193,8 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
     const asked = client.request({ method, params }, ANSWER, {
       signal: own.signal,
       timeout: NO_TIMEOUT,
-      onresumptiontoken: () => {
-        if (ticket !== null) ticket.resumable = true;
+      onresumptiontoken: (token) => {
+        if (ticket !== null) ticket.resumeAt = token;
       },
       ...(onProgress === undefined ? {} : { onprogress: (told) => onProgress(readProgress(told)) }),
     });

@@ -8,8 +8,10 @@ export interface Ticket {
   readonly sentAs: WireMessage;
   /** False as long as the server cannot have begun with it. */
   delivered: boolean;
-  /** Its answer can still come on another stream. */
-  resumable: boolean;
+  /** Where its stream can be taken up again after it broke; null where it cannot. */
+  resumeAt: string | null;
+  /** How often that was tried in vain. */
+  failedResumes: number;
   answer: WireMessage | null;
   /** Rejects when the link learns that no answer will come. */
   readonly lost: Promise<never>;
@@ -46,7 +48,8 @@ export function createTickets(): Tickets {
         method: message.method,
         sentAs: message,
         delivered: true,
-        resumable: false,
+        resumeAt: null,
+        failedResumes: 0,
         answer: null,
         lost,
         lose,

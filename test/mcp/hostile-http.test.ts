@@ -120,6 +120,27 @@ test('a slow server that answers pings is left in peace', async () => {
   expect(states()).not.toContain('BACKING_OFF');
 });
 
+describe('a stream that breaks before the answer came', () => {
+  test('is taken up again where the server allows it', async () => {
+    const server = await startHostileHttp();
+    const { connection } = watched({ url: server.url });
+    await connection.connect();
+    expect(await connection.callTool('resumable')).toEqual({ status: 'success', data: 'resumed' });
+  });
+
+  test.each(['unresumable', 'cut'])('for good (%s) loses only its call, and at once', async (tool) => {
+    const server = await startHostileHttp();
+    const { connection, states } = watched({ url: server.url, retryAfterLoss: 'safe' });
+    await connection.connect();
+    const other = connection.callTool('hang', {}, { timeoutMs: 1000 });
+    const since = performance.now();
+    expect(await connection.callTool(tool)).toMatchObject({ code: 'unknown-outcome' });
+    expect(performance.now() - since).toBeLessThan(900);
+    expect(await other).toMatchObject({ code: 'timeout' });
+    expect(states()).not.toContain('BACKING_OFF');
+  });
+});
+
 test('a refusal of one request (HTTP 400) that is not about the session costs only that call', async () => {
   const server = await startHostileHttp();
   const { connection, states } = watched({ url: server.url });

@@ -39,9 +39,10 @@ test(
     }
     const seconds = (performance.now() - since) / 1000;
     await connection.disconnect();
-    if (process.env.SOAK !== undefined) console.log(
-      `${made} calls, ${seen.size} servers, ${seconds.toFixed(1)} s, heap ${heap[0]?.toFixed(1)} to ${heap.at(-1)?.toFixed(1)} MB`,
-    );
+    if (process.env.SOAK !== undefined)
+      console.log(
+        `${made} calls, ${seen.size} servers, ${seconds.toFixed(1)} s, heap ${heap[0]?.toFixed(1)} to ${heap.at(-1)?.toFixed(1)} MB`,
+      );
     expect(failures).toEqual([]);
     expect(states().filter((state) => state === 'CONNECTING')).toHaveLength(KILLS + 1);
     expect(await Promise.all([...seen].map(isAlive))).toEqual([...seen].map(() => false));
