@@ -22,7 +22,9 @@ export type Confirm = (
 ) => ApprovalDecision | Promise<ApprovalDecision>;
 
 /** Asks for an approval. While a run waits for `approve` or `reject` (`confirm: 'wait'`) it stays open until it is stopped. */
-export const askApproval = (ports: { readonly confirm: () => Confirm | 'wait' | undefined | Promise<Confirm | 'wait' | undefined> }) =>
+export const askApproval = (ports: {
+  readonly confirm: () => Confirm | 'wait' | undefined | Promise<Confirm | 'wait' | undefined>;
+}) =>
   leaf<ApprovalRequest, ApprovalAnswer>('askApproval', 'none', async (request, { signal, context }) => {
     const confirm = await ports.confirm();
     if (confirm === undefined) return { decision: 'nobody' };

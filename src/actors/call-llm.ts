@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../parsing/json.ts';
+import type { JsonObject } from '../parsing/json.ts';
 import { leaf } from './leaf.ts';
 import { type Model, type ModelReply, type ModelRequest, ModelError } from './model.ts';
 
@@ -22,20 +22,34 @@ const DEFAULT_RESPONSE_MS = 120_000;
 
 /** Asks the model once. Fails with the codes of {@link ModelError}; `data.retryable` says whether to ask again. */
 export const callLlm = (ports: CallLlmPorts) =>
-  leaf<CallLlmInput, ModelReply>('callLlm', { effects: 'none', request: (input) => ({ ...input.request }) as unknown as Json }, async (input, { signal, note }) => {
-    try {
-      const model = ports.model(input.model ?? '');
-      return await withSilenceLimit(model, input, signal, note);
-    } catch (error) {
-      throw forMachine(error, ports.retryable);
-    }
-  });
+  leaf<CallLlmInput, ModelReply>(
+    'callLlm',
+    { effects: 'none', request: (input) => input.request },
+    async (input, { signal, note }) => {
+      try {
+        const model = ports.model(input.model ?? '');
+        return await withSilenceLimit(model, input, signal, note);
+      } catch (error) {
+        throw forMachine(error, ports.retryable);
+      }
+    },
+  );
 
-async function withSilenceLimit(model: Model, input: CallLlmInput, signal: AbortSignal, note: (note: JsonObject) => void): Promise<ModelReply> {
+async function withSilenceLimit(
+  model: Model,
+  input: CallLlmInput,
+  signal: AbortSignal,
+  note: (note: JsonObject) => void,
+): Promise<ModelReply> {
   const responseMs = input.responseMs ?? DEFAULT_RESPONSE_MS;
   const silence = new AbortController();
   const late = (): void =>
-    silence.abort(new ModelError('timeout', `The model sent nothing for ${responseMs} ms. Raise timeouts.responseMs, or look at the server.`));
+    silence.abort(
+      new ModelError(
+        'timeout',
+        `The model sent nothing for ${responseMs} ms. Raise timeouts.responseMs, or look at the server.`,
+      ),
+    );
   let timer: ReturnType<typeof setTimeout> | undefined;
   const heard = (): void => {
     clearTimeout(timer);
@@ -50,7 +64,13 @@ async function withSilenceLimit(model: Model, input: CallLlmInput, signal: Abort
       ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
       onToken: (token) => {
         heard();
-        note({ note: 'token', kind: token.kind, text: token.text, index: index++, ...(token.callIndex === undefined ? {} : { callIndex: token.callIndex }) });
+        note({
+          note: 'token',
+          kind: token.kind,
+          text: token.text,
+          index: index++,
+          ...(token.callIndex === undefined ? {} : { callIndex: token.callIndex }),
+        });
       },
     });
     return await Promise.race([reply, rejected(silence.signal)]);

@@ -49,9 +49,13 @@ export const callTool = (ports: CallToolPorts) =>
       const deadline = deadlineOf(input);
       try {
         const signal = AbortSignal.any([io.signal, deadline.signal]);
-        const value = await Promise.race([work(ports, input, { ...io, signal, callId: input.callId }), deadline.passed]);
+        const value = await Promise.race([
+          work(ports, input, { ...io, signal, callId: input.callId }),
+          deadline.passed,
+        ]);
         const json = toJson(value, { maxChars: input.maxResultBytes });
-        if (!json.ok) throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
+        if (!json.ok)
+          throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
         return toToolResult(json.value);
       } finally {
         deadline.clear();
@@ -62,10 +66,14 @@ export const callTool = (ports: CallToolPorts) =>
 async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Promise<unknown> {
   const args: JsonObject = structuredClone(input.args);
   if (input.origin.kind === 'mcp') {
-    return ports.mcp.callTool(input.origin.server, input.origin.tool, args, { signal: io.signal, timeoutMs: input.timeoutMs });
+    return ports.mcp.callTool(input.origin.server, input.origin.tool, args, {
+      signal: io.signal,
+      timeoutMs: input.timeoutMs,
+    });
   }
   const execute = ports.local(input.tool);
-  if (execute === undefined) throw failure('execution', 'Error', `'${input.tool}' has no function any more: it was removed while it was called`);
+  if (execute === undefined)
+    throw failure('execution', 'Error', `'${input.tool}' has no function any more: it was removed while it was called`);
   try {
     return await execute(args, io);
   } catch (thrown) {
@@ -79,10 +87,13 @@ function deadlineOf({ tool, timeoutMs }: CallToolInput) {
   const error = failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const passed = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      controller.abort(error);
-      reject(error);
-    }, Math.min(timeoutMs, 2 ** 31 - 1));
+    timer = setTimeout(
+      () => {
+        controller.abort(error);
+        reject(error);
+      },
+      Math.min(timeoutMs, 2 ** 31 - 1),
+    );
   });
   return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };
 }

@@ -28,5 +28,9 @@ export const checkArgs = (ports: { readonly check: (tool: string) => ArgsCheck |
     const checked = await check(structuredClone(args), { tool, callId, context, signal });
     if (!checked.ok) return checked;
     if (isJsonObject(checked.args)) return { ok: true, args: checked.args };
-    return { ok: false, issues: [{ path: '', message: 'the check must return the arguments to use, as an object' }], own: true };
+    return {
+      ok: false,
+      issues: [{ path: '', message: 'the check must return the arguments to use, as an object' }],
+      own: true,
+    };
   });

@@ -40,7 +40,7 @@ function objectText(object: { readonly [key: string]: Json }): string {
 
 /** Small values stand for themselves, objects for their digest. */
 function memberText(value: Json): string {
-  return typeof value === 'object' && value !== null ? '#' + digestOfObject(value) : JSON.stringify(value) ?? 'null';
+  return typeof value === 'object' && value !== null ? '#' + digestOfObject(value) : (JSON.stringify(value) ?? 'null');
 }
 
 /** Two independent 52-bit multiplicative hashes over the UTF-16 units. */

@@ -46,7 +46,7 @@ export type LeafLogic<TInput, TOutput> = ActorLogic<LeafSnapshot<TInput, TOutput
 interface LeafOptions<TInput> {
   readonly effects: Effects | ((input: TInput) => Effects);
   /** What a replay compares and the idempotency key is made of; the whole input unless given. */
-  readonly request?: (input: TInput) => Json;
+  readonly request?: (input: TInput) => unknown;
   /** The largest result in characters of JSON; a larger one is a failure. Unlimited unless given. */
   readonly maxChars?: (input: TInput) => number;
 }
@@ -70,14 +70,18 @@ export function leaf<TInput, TOutput>(
   options: Effects | LeafOptions<TInput>,
   execute: (input: TInput, io: LeafIo) => TOutput | Promise<TOutput>,
 ): LeafLogic<TInput, TOutput> {
-  const { effects, request = (input: TInput) => input as Json, maxChars }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
+  const {
+    effects,
+    request = (input: TInput) => input,
+    maxChars,
+  }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
   return {
     config: { leaf: name },
     getInitialSnapshot: (_scope, input) => ({ status: 'active', output: undefined, error: undefined, input }),
     getPersistedSnapshot: (snapshot) => snapshot,
     start: (snapshot, { self, system }) => {
       const input = deepFreeze(snapshot.input);
-      const asked = deepFreeze(request(input));
+      const asked = deepFreeze(request(input)) as Json;
       const host = hosts.get(system);
       const path = actorPath(self);
       const hashed = digest(asked);
@@ -89,9 +93,12 @@ export function leaf<TInput, TOutput>(
         digest: hashed,
         key: `${path}@${hashed}`,
       };
-      const perform: Perform = (io) => settled(() => execute(input, { ...io, context: host?.context }), maxChars?.(input) ?? Infinity);
+      const perform: Perform = (io) =>
+        settled(() => execute(input, { ...io, context: host?.context }), maxChars?.(input) ?? Infinity);
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
-      opened.set(self, { stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id) });
+      opened.set(self, {
+        stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
+      });
       host?.open(effect, perform, settle);
     },
     transition: (snapshot, event, { self }) => {
@@ -148,7 +155,9 @@ export function actorPath(actor: AnyActorRef): string {
 export function leafErrorOf(event: unknown): LeafError {
   const error: unknown = typeof event === 'object' && event !== null ? Reflect.get(event, 'error') : undefined;
   if (isJsonObject(error) && typeof error.code === 'string' && typeof error.message === 'string') {
-    return error.data === undefined ? { code: error.code, message: error.message } : { code: error.code, message: error.message, data: error.data };
+    return error.data === undefined
+      ? { code: error.code, message: error.message }
+      : { code: error.code, message: error.message, data: error.data };
   }
   return toLeafError(error);
 }
@@ -168,7 +177,10 @@ export function findActor(root: ActorRef<Snapshot<unknown>, EventObject>, path: 
   let actor: AnyActorRef | undefined = root as AnyActorRef;
   for (const id of rest) {
     const children: unknown = Reflect.get(actor?.getSnapshot() ?? {}, 'children');
-    actor = typeof children === 'object' && children !== null ? (Reflect.get(children, id) as AnyActorRef | undefined) : undefined;
+    actor =
+      typeof children === 'object' && children !== null
+        ? (Reflect.get(children, id) as AnyActorRef | undefined)
+        : undefined;
   }
   return actor;
 }

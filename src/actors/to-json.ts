@@ -21,13 +21,19 @@ export function toJson(value: unknown, limits: { readonly maxChars: number } = {
 }
 
 /** Name, message and code of anything that was thrown, `null` included. */
-export function describeThrown(thrown: unknown): { readonly name: string; readonly message: string; readonly code?: string } {
+export function describeThrown(thrown: unknown): {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+} {
   try {
     if (thrown instanceof Error) {
       const code: unknown = Reflect.get(thrown, 'code');
-      const name = String(thrown.name);
-      const message = String(thrown.message) || name;
-      return typeof code === 'string' || typeof code === 'number' ? { name, message, code: String(code) } : { name, message };
+      const { name } = thrown;
+      const message = thrown.message || name;
+      return typeof code === 'string' || typeof code === 'number'
+        ? { name, message, code: String(code) }
+        : { name, message };
     }
     if (typeof thrown === 'string') return { name: 'Error', message: thrown };
     const text = toJson(thrown);
@@ -73,7 +79,8 @@ function copyObject(value: object, state: CopyState): Json {
 }
 
 function copyMembers(value: object, state: CopyState): Json {
-  if (Array.isArray(value)) return value.map((item: unknown, index) => at(index, item === undefined ? null : item, state));
+  if (Array.isArray(value))
+    return value.map((item: unknown, index) => at(index, item === undefined ? null : item, state));
   const own: unknown = Reflect.get(value, 'toJSON');
   if (typeof own === 'function') return copy(Reflect.apply(own, value, ['']) ?? null, state);
   if (value instanceof Error) return copy({ ...describeThrown(value) }, state);

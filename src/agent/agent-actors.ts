@@ -67,7 +67,8 @@ async function composeByCode(
   input: { readonly task: string; readonly step: number; readonly toolset: Toolset; readonly context: unknown },
 ): Promise<PromptTexts> {
   const { task, step, context, toolset } = input;
-  const text = typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state: { step } });
+  const text =
+    typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state: { step } });
   const compose = async (mode: 'native' | 'json'): Promise<string> => {
     const parts = promptParts(text, toolset, mode);
     return systemPrompt === undefined ? joinParts(parts) : systemPrompt(parts);

@@ -50,7 +50,7 @@ export function agentCore(given: AgentOptions): AgentCore {
     return store;
   };
   const registry: OwnRegistry = ownRegistry(
-    { ...(given.defaultPolicy === undefined ? {} : { defaultPolicy: given.defaultPolicy }) },
+    given.defaultPolicy === undefined ? {} : { defaultPolicy: given.defaultPolicy },
     () => mcp,
     settingsOf(given),
     { confirm: () => confirmOf(options), permissions },
@@ -71,7 +71,11 @@ export function agentCore(given: AgentOptions): AgentCore {
     allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),
     toolset: (allowed) => {
       const key = JSON.stringify([[...allowed], mcp.notes()]);
-      if (composed?.key !== key) composed = { key, toolset: deepFreeze({ tools: registry.specs((tool) => allowed.has(tool)), servers: mcp.notes() }) };
+      if (composed?.key !== key)
+        composed = {
+          key,
+          toolset: deepFreeze({ tools: registry.specs((tool) => allowed.has(tool)), servers: mcp.notes() }),
+        };
       return composed.toolset;
     },
     setup: async ({ maxSteps, signal }) => {

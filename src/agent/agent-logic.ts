@@ -29,7 +29,10 @@ export function agentLogic(start: (input: AgentLogicInput) => Run): AgentLogic {
   };
 }
 
-async function follow(run: Run, emit: (event: Parameters<Parameters<NonNullable<AgentLogic['start']>>[1]['emit']>[0]) => void): Promise<RunResult> {
+async function follow(
+  run: Run,
+  emit: (event: Parameters<Parameters<NonNullable<AgentLogic['start']>>[1]['emit']>[0]) => void,
+): Promise<RunResult> {
   for await (const event of run) emit(event);
   return run;
 }

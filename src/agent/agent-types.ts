@@ -28,7 +28,13 @@ export type AgentLogicEvent = { readonly type: 'run.cancelled'; readonly reason?
 export type AgentLogicSnapshot = Snapshot<RunResult> & { readonly input: AgentLogicInput };
 
 /** An actor logic that runs an agent with a journal of its own: input in, RunResult out, RunEvents emitted. */
-export type AgentLogic = ActorLogic<AgentLogicSnapshot, AgentLogicEvent, AgentLogicInput, AnyActorRef['system'], RunEvent>;
+export type AgentLogic = ActorLogic<
+  AgentLogicSnapshot,
+  AgentLogicEvent,
+  AgentLogicInput,
+  AnyActorRef['system'],
+  RunEvent
+>;
 
 /** A tool as `listTools` shows it; `description` and `inputSchema` only with `verbose`. */
 export interface ListedTool {
@@ -42,7 +48,10 @@ export interface ListedTool {
 }
 
 /** Options that can be changed between runs. */
-export type ConfigurableOptions = Pick<AgentOptions, 'output' | 'confirm' | 'permissions' | 'defaultPolicy' | 'model' | 'instructions'>;
+export type ConfigurableOptions = Pick<
+  AgentOptions,
+  'output' | 'confirm' | 'permissions' | 'defaultPolicy' | 'model' | 'instructions'
+>;
 
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
 export interface Agent extends Replayable<Run> {

@@ -44,7 +44,11 @@ export function createAgent(options: AgentOptions = {}): Agent {
     history = pruneHistory([...before, ...result.messages], core.options().maxHistoryMessages ?? 40);
   };
 
-  const begin = (input: string, given: RunOptions, own: { readonly history: readonly Message[]; readonly onDone: (result: RunResult) => void }): StartedRun => {
+  const begin = (
+    input: string,
+    given: RunOptions,
+    own: { readonly history: readonly Message[]; readonly onDone: (result: RunResult) => void },
+  ): StartedRun => {
     const runId = given.runId ?? newRunId();
     const at = new Date().toISOString();
     const show = showsEvents(core, runId);
@@ -60,7 +64,13 @@ export function createAgent(options: AgentOptions = {}): Agent {
         });
         const why = cancelled();
         const refused = core.mcp.missing();
-        const whole = { task: input, history: own.history, setup, ...(why === undefined ? {} : { cancelled: why }), ...(refused === null ? {} : { refused }) };
+        const whole = {
+          task: input,
+          history: own.history,
+          setup,
+          ...(why === undefined ? {} : { cancelled: why }),
+          ...(refused === null ? {} : { refused }),
+        };
         const head = runRecord(whole, { runId, at, metadata: metadataOf(given.metadata) });
         return { head, machine: core.machine(), journal: (accepts) => core.journal().open({ head, accepts }) };
       },
@@ -108,7 +118,11 @@ export function createAgent(options: AgentOptions = {}): Agent {
       context: undefined,
       onEvent: () => undefined,
       onDone: () => undefined,
-      prepare: () => ({ head, machine: core.machine(), journal: () => replayJournal(recording, () => started.run.state.state) }),
+      prepare: () => ({
+        head,
+        machine: core.machine(),
+        journal: () => replayJournal(recording, () => started.run.state.state),
+      }),
     });
     return started.run;
   };
@@ -127,17 +141,21 @@ export function createAgent(options: AgentOptions = {}): Agent {
     },
     tools: core.registry,
     listTools: ({ verbose = false } = {}) =>
-      core.registry.specs(() => false).map(({ name, policy, enabled, origin, description, inputSchema }) => ({
-        name,
-        policy,
-        enabled,
-        origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : 'local',
-        ...(verbose ? { description, inputSchema } : {}),
-      })),
+      core.registry
+        .specs(() => false)
+        .map(({ name, policy, enabled, origin, description, inputSchema }) => ({
+          name,
+          policy,
+          enabled,
+          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : 'local',
+          ...(verbose ? { description, inputSchema } : {}),
+        })),
     get systemPrompt() {
       const { instructions = '' } = core.options();
       const mode = toolCallingOf(core.options(), core.model());
-      return joinParts(promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(new Set()), mode));
+      return joinParts(
+        promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(new Set()), mode),
+      );
     },
     get state(): AgentState {
       return last?.state.state ?? 'PLANNING';
@@ -153,8 +171,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
     },
     pending: (runId) => (live === null || (runId !== undefined && runId !== live.run.runId) ? [] : live.run.pending),
-    approve: (runId, callId, how) => (live?.run.runId === runId ? live.run.approve(callId, how) : Promise.resolve(false)),
-    reject: (runId, callId, reason) => (live?.run.runId === runId ? live.run.reject(callId, reason) : Promise.resolve(false)),
+    approve: (runId, callId, how) =>
+      live?.run.runId === runId ? live.run.approve(callId, how) : Promise.resolve(false),
+    reject: (runId, callId, reason) =>
+      live?.run.runId === runId ? live.run.reject(callId, reason) : Promise.resolve(false),
     configure: (changes) => {
       if (live !== null) throw new AgentBusyError(core.name, live.run.runId);
       core.configure(changes);
@@ -165,13 +185,19 @@ export function createAgent(options: AgentOptions = {}): Agent {
     get actors() {
       return core.actors();
     },
-    logic: agentLogic(({ task, history: own = [], context }) => begin(task, { context }, { history: mendedHistory(own), onDone: () => undefined }).run),
+    logic: agentLogic(
+      ({ task, history: own = [], context }) =>
+        begin(task, { context }, { history: mendedHistory(own), onDone: () => undefined }).run,
+    ),
     close: async ({ graceMs = GRACE_MS } = {}) => {
       closed = true;
       if (live !== null) {
         const { run: current } = live;
         await current.cancel('the agent was closed');
-        await Promise.race([current.then(() => undefined), new Promise((resolve) => setTimeout(resolve, graceMs).unref?.())]);
+        await Promise.race([
+          current.then(() => undefined),
+          new Promise((resolve) => setTimeout(resolve, graceMs).unref?.()),
+        ]);
       }
       await core.mcp.close();
     },
@@ -199,8 +225,10 @@ const DEFAULTS: AgentOptions = Object.freeze({
 });
 
 function checkRun(input: unknown, { maxSteps }: RunOptions): void {
-  if (typeof input !== 'string' || input.trim() === '') throw new TypeError('agent.run: the input must be a text that is not blank.');
-  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1)) throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
+  if (typeof input !== 'string' || input.trim() === '')
+    throw new TypeError('agent.run: the input must be a text that is not blank.');
+  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
+    throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
 }
 
 function metadataOf(metadata: unknown): JsonObject {
@@ -217,4 +245,3 @@ function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
   signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
 }
-

@@ -6,7 +6,9 @@ export class AgentBusyError extends Error {
   readonly code = 'agent-busy';
 
   constructor(agent: string, runId: string) {
-    super(`Agent '${agent}' is busy with run ${runId}. Await or cancel it first, or make another agent: they are cheap.`);
+    super(
+      `Agent '${agent}' is busy with run ${runId}. Await or cancel it first, or make another agent: they are cheap.`,
+    );
   }
 }
 
@@ -27,7 +29,9 @@ export class RunError extends Error {
   readonly result: RunResult;
 
   constructor(result: RunResult) {
-    super(result.error === undefined ? result.result : `${result.result} (${result.error.code}: ${result.error.message})`);
+    super(
+      result.error === undefined ? result.result : `${result.result} (${result.error.code}: ${result.error.message})`,
+    );
     this.code = result.reason;
     this.result = result;
   }

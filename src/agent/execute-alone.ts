@@ -83,10 +83,15 @@ async function confirmWith(asking: Asking, context: unknown): Promise<Confirm | 
 }
 
 /** The tools that somebody said "always allow" to. A store that cannot be read allows nothing. */
-export async function alwaysAllowed(registry: OwnRegistry, permissions: Permissions | undefined): Promise<ReadonlySet<string>> {
+export async function alwaysAllowed(
+  registry: OwnRegistry,
+  permissions: Permissions | undefined,
+): Promise<ReadonlySet<string>> {
   if (permissions === undefined) return new Set();
   const asked = registry.specs(() => false).filter((spec) => spec.policy === 'confirm');
-  const answers = await Promise.all(asked.map(async ({ name }) => ((await isAllowed(permissions, name)) ? [name] : [])));
+  const answers = await Promise.all(
+    asked.map(async ({ name }) => ((await isAllowed(permissions, name)) ? [name] : [])),
+  );
   return new Set(answers.flat());
 }
 

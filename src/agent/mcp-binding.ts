@@ -58,7 +58,9 @@ export function mcpBinding({ servers, registry }: BindingOptions): McpBinding {
     registered = names;
     const owned = new Set(registry.list().map((tool) => tool.name));
     registry.replaceServerTools(
-      entries.filter((entry) => !owned.has(entry.name) || registry.isFromServer(entry.name)).map((entry) => ({ server: entry.server, serverTool: entry.tool.name, tool: toolOf(entry) })),
+      entries
+        .filter((entry) => !owned.has(entry.name) || registry.isFromServer(entry.name))
+        .map((entry) => ({ server: entry.server, serverTool: entry.tool.name, tool: toolOf(entry) })),
     );
   };
 
@@ -84,12 +86,24 @@ export function mcpBinding({ servers, registry }: BindingOptions): McpBinding {
       await (await load()).connectAll(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
       synchronize();
     },
-    notes: () => (hub?.servers() ?? []).map(({ name, state, instructions }) => ({ server: name, instructions: instructions ?? '', ready: state === 'READY' })),
-    warnings: () => unready().map(({ name, state, error }) => `The MCP server '${name}' is not ready (${state})${error === null ? '' : `: ${error.message}`}`),
+    notes: () =>
+      (hub?.servers() ?? []).map(({ name, state, instructions }) => ({
+        server: name,
+        instructions: instructions ?? '',
+        ready: state === 'READY',
+      })),
+    warnings: () =>
+      unready().map(
+        ({ name, state, error }) =>
+          `The MCP server '${name}' is not ready (${state})${error === null ? '' : `: ${error.message}`}`,
+      ),
     missing: () => {
       const server = unready().find(({ required }) => required);
       if (server === undefined) return null;
-      return { code: server.error?.code ?? 'not-connected', message: `the required MCP server '${server.name}' is not ready${server.error === null ? '' : `: ${server.error.message}`}` };
+      return {
+        code: server.error?.code ?? 'not-connected',
+        message: `the required MCP server '${server.name}' is not ready${server.error === null ? '' : `: ${server.error.message}`}`,
+      };
     },
     connect: async (name, config) => {
       const made = await load();
@@ -112,7 +126,13 @@ export function mcpBinding({ servers, registry }: BindingOptions): McpBinding {
     onNews: (listener) => void listeners.push(listener),
     callTool: (server, tool, args, io) =>
       hub === null
-        ? Promise.reject(new McpError('not-connected', server, `The MCP server '${server}' is not connected; '${tool}' was not called.`))
+        ? Promise.reject(
+            new McpError(
+              'not-connected',
+              server,
+              `The MCP server '${server}' is not connected; '${tool}' was not called.`,
+            ),
+          )
         : hub.callTool(server, tool, args, io),
     close: async () => {
       await hub?.close();

@@ -61,7 +61,11 @@ export interface AgentOptions {
     readonly totalMs?: number;
   };
   /** Attempts a model turn may take (default 2), the wait between them, and which errors are worth another. */
-  readonly retry?: { readonly maxAttempts?: number; readonly backoff?: Backoff; readonly retryable?: (error: unknown) => boolean | undefined };
+  readonly retry?: {
+    readonly maxAttempts?: number;
+    readonly backoff?: Backoff;
+    readonly retryable?: (error: unknown) => boolean | undefined;
+  };
   /** `auto` (default): native tool calls where the server takes them, the JSON envelope otherwise. */
   readonly toolCalling?: 'auto' | ToolCalling;
   /** Default true: calls of one turn run side by side. */
@@ -116,61 +120,93 @@ const ms = z.number().positive();
 const count = (least: number) => z.int().min(least);
 const fn = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
 const object = (what: string, method: string) =>
-  z.custom<object>((value) => typeof value === 'object' && value !== null && typeof Reflect.get(value, method) === 'function', `must be ${what}`);
-const model = z.union([z.string().min(1), object('a model', 'complete')], 'must be a name such as "ollama:qwen2.5:7b", or an object with a method complete()');
+  z.custom<object>(
+    (value) => typeof value === 'object' && value !== null && typeof Reflect.get(value, method) === 'function',
+    `must be ${what}`,
+  );
+const model = z.union(
+  [z.string().min(1), object('a model', 'complete')],
+  'must be a name such as "ollama:qwen2.5:7b", or an object with a method complete()',
+);
 const policy = z.enum(['allow', 'confirm', 'deny']);
 
-const backoff = z.union([
-  z.strictObject({ kind: z.literal('exponential'), baseMs: z.number().min(0), factor: z.number().min(1), maxMs: ms, jitter: z.number().min(0).max(1) }),
-  z.strictObject({ kind: z.literal('constant'), ms: z.number().min(0) }),
-], 'must be made by recover.exponential() or recover.constant()');
+const backoff = z.union(
+  [
+    z.strictObject({
+      kind: z.literal('exponential'),
+      baseMs: z.number().min(0),
+      factor: z.number().min(1),
+      maxMs: ms,
+      jitter: z.number().min(0).max(1),
+    }),
+    z.strictObject({ kind: z.literal('constant'), ms: z.number().min(0) }),
+  ],
+  'must be made by recover.exponential() or recover.constant()',
+);
 
-const schema = z.strictObject({
-  name: z.string().min(1).max(100),
-  instructions: z.union([z.string(), fn], 'must be a text or a function'),
-  systemPrompt: fn,
-  model,
-  models: z.record(z.string(), model),
-  tools: z.array(object('a tool made by tool()', 'execute')),
-  mcpServers: z.record(z.string(), z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object: a server configuration or a connection')),
-  maxSteps: count(1),
-  maxPlanIterations: count(0),
-  maxConsecutiveRepeats: count(2),
-  maxHistoryMessages: count(0),
-  maxToolResultChars: count(1),
-  minContextSize: count(0),
-  timeouts: z.strictObject({ connectMs: ms, responseMs: ms, toolMs: ms, approvalMs: ms, totalMs: ms }).partial(),
-  retry: z.strictObject({ maxAttempts: count(1), backoff, retryable: fn }).partial(),
-  toolCalling: z.enum(['auto', 'json', 'native']),
-  parallelToolCalls: z.boolean(),
-  streaming: z.boolean(),
-  temperature: z.number().min(0).max(2),
-  maxTokens: count(1),
-  defaultPolicy: policy,
-  confirm: z.union([fn, z.literal('wait')], "must be a function or 'wait'"),
-  permissions: object('a permission store', 'isAlwaysAllowed'),
-  budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
-  limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
-  journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
-  output: z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object with methods of OutputHandler'),
-  silent: z.boolean(),
-  debug: z.boolean(),
-  showPrompts: z.boolean(),
-  showStats: z.boolean(),
-  debugPrompts: z.boolean(),
-  trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
-  outputDir: z.string().min(1),
-  onEvent: fn,
-  history: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'tool', 'system']), content: z.union([z.string(), z.array(z.unknown())]) })),
-  seed: z.number(),
-}).partial();
+const schema = z
+  .strictObject({
+    name: z.string().min(1).max(100),
+    instructions: z.union([z.string(), fn], 'must be a text or a function'),
+    systemPrompt: fn,
+    model,
+    models: z.record(z.string(), model),
+    tools: z.array(object('a tool made by tool()', 'execute')),
+    mcpServers: z.record(
+      z.string(),
+      z.custom<object>(
+        (value) => typeof value === 'object' && value !== null,
+        'must be an object: a server configuration or a connection',
+      ),
+    ),
+    maxSteps: count(1),
+    maxPlanIterations: count(0),
+    maxConsecutiveRepeats: count(2),
+    maxHistoryMessages: count(0),
+    maxToolResultChars: count(1),
+    minContextSize: count(0),
+    timeouts: z.strictObject({ connectMs: ms, responseMs: ms, toolMs: ms, approvalMs: ms, totalMs: ms }).partial(),
+    retry: z.strictObject({ maxAttempts: count(1), backoff, retryable: fn }).partial(),
+    toolCalling: z.enum(['auto', 'json', 'native']),
+    parallelToolCalls: z.boolean(),
+    streaming: z.boolean(),
+    temperature: z.number().min(0).max(2),
+    maxTokens: count(1),
+    defaultPolicy: policy,
+    confirm: z.union([fn, z.literal('wait')], "must be a function or 'wait'"),
+    permissions: object('a permission store', 'isAlwaysAllowed'),
+    budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
+    limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
+    journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
+    output: z.custom<object>(
+      (value) => typeof value === 'object' && value !== null,
+      'must be an object with methods of OutputHandler',
+    ),
+    silent: z.boolean(),
+    debug: z.boolean(),
+    showPrompts: z.boolean(),
+    showStats: z.boolean(),
+    debugPrompts: z.boolean(),
+    trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
+    outputDir: z.string().min(1),
+    onEvent: fn,
+    history: z.array(
+      z.looseObject({
+        role: z.enum(['user', 'assistant', 'tool', 'system']),
+        content: z.union([z.string(), z.array(z.unknown())]),
+      }),
+    ),
+    seed: z.number(),
+  })
+  .partial();
 
 /** Refuses wrong options with a `TypeError` that names each and says what it must be. */
 export function checkOptions(options: unknown): void {
   const checked = schema.safeParse(withoutUndefined(options));
   if (checked.success) return;
   const problems = checked.error.issues.map((issue) => {
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `there is no option '${[...issue.path, key].join('.')}'`).join('; ');
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => `there is no option '${[...issue.path, key].join('.')}'`).join('; ');
     return `option '${issue.path.join('.')}': ${issue.message}`;
   });
   throw new TypeError(`createAgent: ${problems.join('; ')}.`);

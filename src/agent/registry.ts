@@ -40,7 +40,11 @@ export interface ToolRegistry {
    * Calls a tool as a model would: lookup, policy, validation and confirmation included. Never throws: whatever happens
    * is a tool result.
    */
-  execute(name: string, args?: unknown, io?: { readonly signal?: AbortSignal; readonly context?: unknown }): Promise<ToolResult>;
+  execute(
+    name: string,
+    args?: unknown,
+    io?: { readonly signal?: AbortSignal; readonly context?: unknown },
+  ): Promise<ToolResult>;
 }
 
 interface Entry {
@@ -53,14 +57,17 @@ interface Entry {
 export interface OwnRegistry extends ToolRegistry {
   specs(alwaysAllowed: (tool: string) => boolean): readonly ToolSpec[];
   /** Replaces all tools of MCP servers at once. */
-  replaceServerTools(tools: readonly { readonly server: string; readonly serverTool: string; readonly tool: Tool }[]): void;
+  replaceServerTools(
+    tools: readonly { readonly server: string; readonly serverTool: string; readonly tool: Tool }[],
+  ): void;
   isFromServer(name: string): boolean;
   setDefaultPolicy(policy: Policy): void;
   onChange(listener: () => void): void;
 }
 
 const NO_MCP: McpCalls = {
-  callTool: (server) => Promise.reject(new McpError('not-connected', server, `No MCP server '${server}' belongs to this registry.`)),
+  callTool: (server) =>
+    Promise.reject(new McpError('not-connected', server, `No MCP server '${server}' belongs to this registry.`)),
 };
 
 /**
@@ -73,7 +80,10 @@ const NO_MCP: McpCalls = {
  */
 export function createToolRegistry(options: ToolRegistryOptions = {}): ToolRegistry {
   const settings = { ...DEFAULT_SETTINGS, toolMs: options.timeouts?.toolMs ?? 180_000 };
-  const asking = { confirm: () => Promise.resolve(options.confirm), permissions: () => Promise.resolve(options.permissions) };
+  const asking = {
+    confirm: () => Promise.resolve(options.confirm),
+    permissions: () => Promise.resolve(options.permissions),
+  };
   return ownRegistry({ defaultPolicy: options.defaultPolicy ?? 'allow' }, () => NO_MCP, settings, asking);
 }
 
@@ -84,7 +94,12 @@ export interface Asking {
 }
 
 /** The registry of an agent, which also knows tools of MCP servers. */
-export function ownRegistry(options: { readonly defaultPolicy?: Policy }, mcp: () => McpCalls, settings: AgentSettings & { readonly toolMs: number }, asking: Asking): OwnRegistry {
+export function ownRegistry(
+  options: { readonly defaultPolicy?: Policy },
+  mcp: () => McpCalls,
+  settings: AgentSettings & { readonly toolMs: number },
+  asking: Asking,
+): OwnRegistry {
   const entries = new Map<string, Entry>();
   const listeners: (() => void)[] = [];
   let defaultPolicy = options.defaultPolicy ?? 'allow';
@@ -94,7 +109,10 @@ export function ownRegistry(options: { readonly defaultPolicy?: Policy }, mcp: (
 
   const add = (made: Tool, origin: ToolOrigin): void => {
     const ready = 'check' in made ? made : tool(made);
-    if (entries.has(ready.name)) throw new TypeError(`A tool named '${ready.name}' is registered already. Remove it first, or choose another name.`);
+    if (entries.has(ready.name))
+      throw new TypeError(
+        `A tool named '${ready.name}' is registered already. Remove it first, or choose another name.`,
+      );
     entries.set(ready.name, { tool: ready, origin, policy: ready.policy ?? defaultPolicy });
   };
 

@@ -20,7 +20,12 @@ export function replayHead(recorded: RunRecord, core: AgentCore): RunRecord {
 /** Recorded order; local tools as they are now, those that are gone left out, new ones at the end. */
 function replayToolset(recorded: Toolset, core: AgentCore): Toolset {
   const allowed = new Set(recorded.tools.filter((tool) => tool.alwaysAllowed).map((tool) => tool.name));
-  const own = new Map(core.registry.specs((name) => allowed.has(name)).filter((spec) => spec.origin.kind === 'local').map((spec) => [spec.name, spec]));
+  const own = new Map(
+    core.registry
+      .specs((name) => allowed.has(name))
+      .filter((spec) => spec.origin.kind === 'local')
+      .map((spec) => [spec.name, spec]),
+  );
   const known = recorded.tools.flatMap((tool): readonly ToolSpec[] => {
     if (tool.origin.kind === 'mcp') return [tool];
     const now = own.get(tool.name);

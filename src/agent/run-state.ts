@@ -46,7 +46,16 @@ export function failedOutput(snapshot: AgentSnapshot | undefined, thrown: unknow
   const result = `Unable to complete task: ${message}`;
   if (snapshot === undefined) {
     const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-    const nothing = { stepsTaken: 0, stepsLimit: 0, toolsUsed: [], planIterations: 0, usage, errorHistory: [error], states: [], messages: [] };
+    const nothing = {
+      stepsTaken: 0,
+      stepsLimit: 0,
+      toolsUsed: [],
+      planIterations: 0,
+      usage,
+      errorHistory: [error],
+      states: [],
+      messages: [],
+    };
     return { result, success: false, status: 'failed', reason: 'thrown', error, ...nothing };
   }
   return outputOf({ ...snapshot.context, ending: { reason: 'thrown', result, error } });

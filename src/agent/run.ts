@@ -63,7 +63,10 @@ export interface RunControls {
   readonly state: () => RunState;
   readonly read: () => AsyncIterator<RunEvent, undefined>;
   readonly cancel: (reason: string) => Promise<boolean>;
-  readonly approve: (callId: string, options: { readonly always: boolean; readonly args: JsonObject | null }) => Promise<boolean>;
+  readonly approve: (
+    callId: string,
+    options: { readonly always: boolean; readonly args: JsonObject | null },
+  ) => Promise<boolean>;
   readonly reject: (callId: string, reason: string) => Promise<boolean>;
   readonly pending: () => readonly PendingApproval[];
   readonly recording: () => string;
@@ -92,7 +95,8 @@ export function runHandle(controls: RunControls): Run {
       throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
     },
     cancel: (reason = '') => controls.cancel(reason),
-    approve: (callId, options = {}) => controls.approve(callId, { always: options.always ?? false, args: options.args ?? null }),
+    approve: (callId, options = {}) =>
+      controls.approve(callId, { always: options.always ?? false, args: options.args ?? null }),
     reject: (callId, reason = '') => controls.reject(callId, reason),
     recording: controls.recording,
     transitions: controls.transitions,

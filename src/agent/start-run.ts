@@ -75,7 +75,8 @@ export function startRun(plan: RunPlan): StartedRun {
     publish({ ...body, seq, replayed });
   };
   const publishWholeText = (text: string): void => {
-    if (text !== '' && streams()) publish({ type: 'model.token', kind: 'text', text, attempt: 1, index: 0, seq, replayed });
+    if (text !== '' && streams())
+      publish({ type: 'model.token', kind: 'text', text, attempt: 1, index: 0, seq, replayed });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
@@ -83,24 +84,47 @@ export function startRun(plan: RunPlan): StartedRun {
   const onNote = (effect: Effect, note: JsonObject): void => {
     if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
     const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-    publish({ type: 'model.token', kind, text: note.text, attempt: attemptOf(effect), index: note.index, seq, replayed });
+    publish({
+      type: 'model.token',
+      kind,
+      text: note.text,
+      attempt: attemptOf(effect),
+      index: note.index,
+      seq,
+      replayed,
+    });
   };
   const attemptOf = (effect: Effect): number => {
     const path = effect.id.slice(0, effect.id.lastIndexOf('/'));
-    const attempts: unknown = live === null ? 1 : Reflect.get(Reflect.get(findActor(live.driven.actor, path)?.getSnapshot() ?? {}, 'context') ?? {}, 'attempts');
+    const attempts: unknown =
+      live === null
+        ? 1
+        : Reflect.get(
+            Reflect.get(findActor(live.driven.actor, path)?.getSnapshot() ?? {}, 'context') ?? {},
+            'attempts',
+          );
     return typeof attempts === 'number' ? attempts : 1;
   };
 
-  const onMove = (read: (move: Move) => void) => (move: Move): void => {
-    if (move.transition !== null) moves.push(move.transition);
-    if (move.machine === 'toolCall') followApproval(move);
-    read(move);
-  };
+  const onMove =
+    (read: (move: Move) => void) =>
+    (move: Move): void => {
+      if (move.transition !== null) moves.push(move.transition);
+      if (move.machine === 'toolCall') followApproval(move);
+      read(move);
+    };
   const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
     const { callId } = context.request;
     if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void pending.delete(callId);
     const tool: string = context.spec?.name ?? '';
-    pending.set(callId, { runId, callId, tool, args: context.args, reason: `The policy of '${tool}' is confirm.`, path });
+    pending.set(callId, {
+      runId,
+      callId,
+      tool,
+      args: context.args,
+      reason: `The policy of '${tool}' is confirm.`,
+      path,
+    });
   };
 
   const done = (async (): Promise<RunResult> => {
@@ -121,7 +145,11 @@ export function startRun(plan: RunPlan): StartedRun {
     live = { driven, journal, recording };
     await runLoop(driven, journal, recording);
     const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
-    const result: RunResult = finished ?? { ...(output ?? failedOutput(driven.actor.getSnapshot())), runId, durationMs: 0 };
+    const result: RunResult = finished ?? {
+      ...(output ?? failedOutput(driven.actor.getSnapshot())),
+      runId,
+      durationMs: 0,
+    };
     return result;
   })();
 
@@ -144,7 +172,8 @@ export function startRun(plan: RunPlan): StartedRun {
     },
   );
 
-  const send = (event: OutsideEvent, to?: string): Promise<boolean> => live?.journal.send(event, to) ?? Promise.resolve(false);
+  const send = (event: OutsideEvent, to?: string): Promise<boolean> =>
+    live?.journal.send(event, to) ?? Promise.resolve(false);
   const answer = async (callId: string, event: OutsideEvent): Promise<boolean> => {
     const waiting = pending.get(callId);
     return waiting === undefined ? false : send(event, waiting.path);

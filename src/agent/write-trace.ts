@@ -12,11 +12,19 @@ interface Traced {
  * Writes the trace of a run, if one is asked for: what the recording holds, the result and its time. A trace that cannot
  * be written is no failure of the run.
  */
-export async function writeTrace(core: AgentCore, run: RunOptions, { runId, result, recording }: Traced): Promise<void> {
+export async function writeTrace(
+  core: AgentCore,
+  run: RunOptions,
+  { runId, result, recording }: Traced,
+): Promise<void> {
   const asked = run.trace ?? core.options().trace ?? false;
   if (asked === false) return;
-  const path = typeof asked === 'string' ? asked : `${core.options().outputDir ?? '.'}/${core.name}-${runId}.trace.json`;
-  const lines: unknown[] = recording().split('\n').filter(Boolean).map((line): unknown => JSON.parse(line));
+  const path =
+    typeof asked === 'string' ? asked : `${core.options().outputDir ?? '.'}/${core.name}-${runId}.trace.json`;
+  const lines: unknown[] = recording()
+    .split('\n')
+    .filter(Boolean)
+    .map((line): unknown => JSON.parse(line));
   const trace = { agent: core.name, runId, result, recording: lines };
   try {
     const { mkdir, writeFile } = await import('node:fs/promises');
@@ -24,6 +32,8 @@ export async function writeTrace(core: AgentCore, run: RunOptions, { runId, resu
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, `${JSON.stringify(trace, null, 2)}\n`, { mode: 0o600 });
   } catch (error) {
-    process.emitWarning(`The trace of run ${runId} could not be written to ${path}: ${error instanceof Error ? error.message : String(error)}`);
+    process.emitWarning(
+      `The trace of run ${runId} could not be written to ${path}: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }

@@ -36,7 +36,9 @@ export function deltaReader(): (id: string, written: Json) => Json {
   const requests = new Map<string, JsonObject>();
   return (id, written) => {
     if (!isJsonObject(written)) return written;
-    const request = Object.fromEntries(Object.entries(written).map(([key, value]) => [key, restored(requests, key, value)]));
+    const request = Object.fromEntries(
+      Object.entries(written).map(([key, value]) => [key, restored(requests, key, value)]),
+    );
     requests.set(id, request);
     return request;
   };

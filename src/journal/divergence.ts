@@ -36,15 +36,21 @@ export class ReplayDivergenceError extends Error {
 }
 
 function textOf({ entry, state, expected, actual, difference }: Divergence): string {
-  const lines = [`The replay left the recording at entry ${entry}, in state ${state}.`, `  recorded: ${expected}`, `  now:      ${actual}`];
+  const lines = [
+    `The replay left the recording at entry ${entry}, in state ${state}.`,
+    `  recorded: ${expected}`,
+    `  now:      ${actual}`,
+  ];
   if (difference !== '') lines.push(`  first difference: ${difference}`, `  likely cause: ${likelyCause(difference)}`);
   return lines.join('\n');
 }
 
 function likelyCause(difference: string): string {
-  if (difference.startsWith('/messages/0/')) return 'the instructions or the system prompt were edited, or a tool that it lists';
+  if (difference.startsWith('/messages/0/'))
+    return 'the instructions or the system prompt were edited, or a tool that it lists';
   if (difference.startsWith('/tools')) return 'a tool was added, removed or edited';
-  if (difference.startsWith('/messages/')) return 'the conversation came out differently: a text that Signalbox or a tool makes was changed';
+  if (difference.startsWith('/messages/'))
+    return 'the conversation came out differently: a text that Signalbox or a tool makes was changed';
   return 'the code or the options were changed';
 }
 
@@ -53,7 +59,10 @@ export function firstDifference(recorded: Json | undefined, now: Json | undefine
   if (Object.is(recorded, now)) return '';
   if (Array.isArray(recorded) && Array.isArray(now)) {
     const length = Math.max(recorded.length, now.length);
-    return firstOf(Array.from({ length }, (_, index) => index), (index) => firstDifference(recorded[index], now[index], `${path}/${index}`));
+    return firstOf(
+      Array.from({ length }, (_, index) => index),
+      (index) => firstDifference(recorded[index], now[index], `${path}/${index}`),
+    );
   }
   if (isJsonObject(recorded) && isJsonObject(now)) {
     const keys = [...new Set([...Object.keys(recorded), ...Object.keys(now)])];
@@ -78,7 +87,8 @@ function aroundDifference(recorded: string, now: string): string {
   while (at < recorded.length && recorded[at] === now[at]) at++;
   const from = Math.max(0, at - 20);
   const lead = from === 0 ? '' : '…';
-  const piece = (text: string): string => JSON.stringify(`${lead}${text.slice(from, from + SHOWN)}${text.length > from + SHOWN ? '…' : ''}`);
+  const piece = (text: string): string =>
+    JSON.stringify(`${lead}${text.slice(from, from + SHOWN)}${text.length > from + SHOWN ? '…' : ''}`);
   return `${piece(recorded)} → ${piece(now)}`;
 }
 

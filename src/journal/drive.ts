@@ -9,7 +9,7 @@ import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEv
 import { digest } from '../actors/digest.ts';
 import type { Effect, Entry, Journal, Outcome, OutsideEvent } from '../actors/journal.ts';
 import { attachHost, findActor } from '../actors/leaf.ts';
-import type { Json, JsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { Recorder } from './recording.ts';
 
 interface DriveOptions {
@@ -94,7 +94,12 @@ export function drive({ logic, id, input, journal, recorder, context, inspect, o
     isActive: () => actor.getSnapshot().status === 'active',
     accepts: (event, to) => {
       const snapshot: unknown = target(to)?.getSnapshot();
-      return typeof snapshot === 'object' && snapshot !== null && Reflect.get(snapshot, 'status') === 'active' && canTake(snapshot, event);
+      return (
+        typeof snapshot === 'object' &&
+        snapshot !== null &&
+        Reflect.get(snapshot, 'status') === 'active' &&
+        canTake(snapshot, event)
+      );
     },
     start: () => {
       actor.start();
@@ -108,7 +113,10 @@ export function drive({ logic, id, input, journal, recorder, context, inspect, o
   };
 
   function tell(entry: Entry): void {
-    if (entry.t === 'event') return void target(entry.to)?.send(entry.event);
+    if (entry.t === 'event') {
+      target(entry.to)?.send(entry.event);
+      return;
+    }
     if (entry.t === 'timer') {
       const fire = timers.get(entry.id);
       timers.delete(entry.id);
@@ -127,9 +135,7 @@ function canTake(snapshot: object, event: OutsideEvent): boolean {
 
 const never = (): Promise<Outcome> => new Promise<Outcome>(() => undefined);
 
-/** The output of a driven machine that is over, and its JSON for the recording: without the messages, which follow. */
+/** The output of a driven machine that is over, for the recording: without the messages, which follow from the rest. */
 export function recordedOutput(output: unknown): Json {
-  if (typeof output !== 'object' || output === null) return null;
-  const { messages: _messages, ...rest } = { messages: null, ...output };
-  return rest as JsonObject;
+  return isJsonObject(output) ? Object.fromEntries(Object.entries(output).filter(([key]) => key !== 'messages')) : null;
 }

@@ -23,7 +23,10 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   return {
     open: (run) => {
       const { runId } = run.head;
-      if (!RUN_ID.test(runId)) throw new TypeError(`The run id ${JSON.stringify(runId)} cannot name a file. Use letters, digits, dots, dashes and underscores.`);
+      if (!RUN_ID.test(runId))
+        throw new TypeError(
+          `The run id ${JSON.stringify(runId)} cannot name a file. Use letters, digits, dots, dashes and underscores.`,
+        );
       mkdirSync(dir, { recursive: true });
       return liveJournal(run, fileSink(join(dir, `${runId}.jsonl`), 'wx', options.durability ?? 'process'));
     },

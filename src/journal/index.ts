@@ -6,7 +6,16 @@ export { replay } from './replay.ts';
 export { transitions } from './transitions.ts';
 export type { Divergence } from './divergence.ts';
 export type { FileJournalOptions } from './file.ts';
-export type { EndRecord, EventRecord, NoteRecord, OutcomeRecord, RecordLine, RunRecord, StartRecord, TimerRecord } from './record.ts';
+export type {
+  EndRecord,
+  EventRecord,
+  NoteRecord,
+  OutcomeRecord,
+  RecordLine,
+  RunRecord,
+  StartRecord,
+  TimerRecord,
+} from './record.ts';
 export type { Recording } from './recording.ts';
 export type { Replayable } from './replay.ts';
 export type { JournalStore, RunHead, RunJournal } from './run-journal.ts';

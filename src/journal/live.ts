@@ -52,7 +52,8 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
     void perform(io).then((out) => put({ entry: { t: 'outcome', id: effect.id, out } }));
   };
 
-  const isOpen = (entry: Entry): boolean => (entry.t === 'event' ? accepts(entry.event, entry.to) : running.has(entry.id));
+  const isOpen = (entry: Entry): boolean =>
+    entry.t === 'event' ? accepts(entry.event, entry.to) : running.has(entry.id);
 
   const starts: { effect: Effect; perform: Perform }[] = [];
   const writeStarts = (): void | Promise<void> => {
@@ -61,7 +62,9 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
     fresh.clear();
     starts.push(...opened);
     if (sink === null) return undefined;
-    const records = opened.map(({ effect }) => startRecord(effect, at(), effect.ms === undefined ? write(effect) : null));
+    const records = opened.map(({ effect }) =>
+      startRecord(effect, at(), effect.ms === undefined ? write(effect) : null),
+    );
     const first: readonly RecordLine[] = begun ? [] : [head];
     begun = true;
     return sink.append([...first, ...records]);
@@ -97,7 +100,8 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
     next: async () => {
       const written = writeStarts();
       if (written !== undefined) await written;
-      while (!ended) {
+      for (;;) {
+        if (ended) return null;
         const entry = await takeOne();
         if (entry !== null) return entry;
         for (const { effect, perform } of starts.splice(0)) launch(effect, perform);
@@ -106,11 +110,12 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
           wake = resolve;
         });
       }
-      return null;
     },
     send: (event: OutsideEvent, to?: string) => {
       if (ended) return Promise.resolve(false);
-      return new Promise((settled) => put({ entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to }, settled }));
+      return new Promise((settled) =>
+        put({ entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to }, settled }),
+      );
     },
     end: async (output: Json) => {
       ended = true;

@@ -99,7 +99,11 @@ export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerReco
 export function recordedEntry(record: RecordLine): Entry | null {
   switch (record.t) {
     case 'outcome':
-      return { t: 'outcome', id: record.id, out: record.ok ? { ok: true, value: record.value } : { ok: false, error: record.error } };
+      return {
+        t: 'outcome',
+        id: record.id,
+        out: record.ok ? { ok: true, value: record.value } : { ok: false, error: record.error },
+      };
     case 'timer':
       return { t: 'timer', id: record.id };
     case 'event':

@@ -77,8 +77,12 @@ export function readRecording(recording: string | readonly (string | object)[]):
     if (record !== null) lines.push(record);
   });
   const [head, ...rest] = lines;
-  if (head?.t !== 'run') throw new RecordingError(1, "is no run record: a recording begins with one (\"t\": \"run\").");
-  if (head.format > FORMAT) throw new RecordingError(1, `has format ${head.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`);
+  if (head?.t !== 'run') throw new RecordingError(1, 'is no run record: a recording begins with one ("t": "run").');
+  if (head.format > FORMAT)
+    throw new RecordingError(
+      1,
+      `has format ${head.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
+    );
   return { head, lines: rest };
 }
 

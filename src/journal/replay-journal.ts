@@ -49,16 +49,23 @@ export function replayJournal(recording: Recording, state: () => string): Replay
   };
 
   const compareStart = (recorded: StartRecord, request: Json, effect: Effect): void => {
-    if (recorded.id !== effect.id || recorded.name !== effect.name) throw diverged(describe(recorded), `${effect.id} is started`);
+    if (recorded.id !== effect.id || recorded.name !== effect.name)
+      throw diverged(describe(recorded), `${effect.id} is started`);
     if (recorded.digest === effect.digest && recorded.ms === effect.ms) return;
-    const difference = recorded.ms === effect.ms ? firstDifference(request, effect.request) : `/ms: ${recorded.ms} → ${effect.ms}`;
-    throw diverged(`${recorded.id} with digest ${recorded.digest}`, `${effect.id} with digest ${effect.digest}`, difference);
+    const difference =
+      recorded.ms === effect.ms ? firstDifference(request, effect.request) : `/ms: ${recorded.ms} → ${effect.ms}`;
+    throw diverged(
+      `${recorded.id} with digest ${recorded.digest}`,
+      `${effect.id} with digest ${effect.digest}`,
+      difference,
+    );
   };
 
   const nextNow = (): Entry | null => {
     compareStarts();
     const recorded = line();
-    if (recorded === undefined) throw diverged('nothing more: the recording ends here, before its run did', `the machine waits in ${state()}`);
+    if (recorded === undefined)
+      throw diverged('nothing more: the recording ends here, before its run did', `the machine waits in ${state()}`);
     const entry = recordedEntry(recorded);
     if (entry === null) throw diverged(describe(recorded), `the machine waits in ${state()}`);
     cursor++;
@@ -70,7 +77,8 @@ export function replayJournal(recording: Recording, state: () => string): Replay
     const recorded = line();
     if (recorded === undefined) return;
     if (recorded.t !== 'end') throw diverged(describe(recorded), 'the run is over');
-    if (digest(recorded.output) !== digest(output)) throw diverged('the recorded result', 'another result', firstDifference(recorded.output, output));
+    if (digest(recorded.output) !== digest(output))
+      throw diverged('the recorded result', 'another result', firstDifference(recorded.output, output));
   };
 
   return {

@@ -14,7 +14,10 @@ export const ROOT_ID = 'agent';
 export type WholeInput = AgentInput & Required<Pick<AgentInput, 'setup' | 'history'>>;
 
 /** The first line of a recording, of what a run is given. */
-export function runRecord(input: WholeInput, run: { readonly runId: string; readonly at: string; readonly metadata: JsonObject }): RunRecord {
+export function runRecord(
+  input: WholeInput,
+  run: { readonly runId: string; readonly at: string; readonly metadata: JsonObject },
+): RunRecord {
   const { setup, cancelled, refused } = input;
   return {
     t: 'run',
@@ -62,7 +65,9 @@ let hash: string | undefined;
 
 /** Tells versions of the machines apart: a digest of their definitions, functions left out. */
 function definitionHash(): string {
-  hash ??= digest([agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine].map((machine) => plain(machine.config)));
+  hash ??= digest(
+    [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine].map((machine) => plain(machine.config)),
+  );
   return hash;
 }
 

@@ -25,9 +25,12 @@ export function transitions(recording: string | readonly (string | object)[]): r
     recorder: null,
     context: undefined,
     onNote: () => undefined,
-    inspect: moveReader(() => true, ({ transition }) => {
-      if (transition !== null) list.push(transition);
-    }),
+    inspect: moveReader(
+      () => true,
+      ({ transition }) => {
+        if (transition !== null) list.push(transition);
+      },
+    ),
   });
   driven.start();
   while (driven.isActive()) {

@@ -152,13 +152,20 @@ export function fromToolset(instructions: string, toolset: Toolset) {
 /** Compositions by toolset: agents that share one, and the runs of one agent, compose once. */
 const composed = new WeakMap<
   Toolset,
-  { readonly instructions: string; readonly parts: { readonly prompts: Prompts; readonly modelTools: readonly ModelTool[] } }
+  {
+    readonly instructions: string;
+    readonly parts: { readonly prompts: Prompts; readonly modelTools: readonly ModelTool[] };
+  }
 >();
 
 function endingBeforeStart({ cancelled, refused }: AgentInput): Ending | null {
   if (cancelled !== undefined) return cancelledEnding(cancelled, 0);
   if (refused === undefined) return null;
-  return { reason: 'tool-error', result: `Unable to complete task: ${refused.message}`, error: { ...refused, step: 0 } };
+  return {
+    reason: 'tool-error',
+    result: `Unable to complete task: ${refused.message}`,
+    error: { ...refused, step: 0 },
+  };
 }
 
 /** The ending of a run that was cancelled; `why` is what the caller said, or empty. */

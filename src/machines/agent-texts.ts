@@ -14,9 +14,12 @@ export function resultForModel(result: ToolResult, maxChars: number): string {
 
 /** What to tell a model whose reply cannot be used: what was wrong, and what to send instead. */
 export function correctionFor(reply: ReadReply): string {
-  if (reply.ambiguous) return 'Your reply holds several different JSON objects, and it is not clear which one counts; none was used. Send exactly one.';
-  if (reply.planError !== null) return `Your plan cannot be run: ${reply.planError}. Send it again as a list of steps, each with "tool" and "tool_args", or answer.`;
-  if (reply.cut && reply.answer !== null) return 'Your answer was cut off by the length limit. Give it again, whole and shorter.';
+  if (reply.ambiguous)
+    return 'Your reply holds several different JSON objects, and it is not clear which one counts; none was used. Send exactly one.';
+  if (reply.planError !== null)
+    return `Your plan cannot be run: ${reply.planError}. Send it again as a list of steps, each with "tool" and "tool_args", or answer.`;
+  if (reply.cut && reply.answer !== null)
+    return 'Your answer was cut off by the length limit. Give it again, whole and shorter.';
   if (reply.cut) return 'Your reply was cut off by the length limit before it said what to do. Send it again, shorter.';
   if (reply.text.trim() === '') return 'Your reply was empty. Answer the user, or call a tool.';
   return 'Your reply holds neither an answer nor a tool call. Answer the user, or call a tool.';
@@ -28,14 +31,19 @@ export function planLimitText(limit: number): string {
 }
 
 /** What stands before the results of a plan that has been carried out. */
-export const PLAN_DONE = 'All steps of the plan are done. Answer the user now, or make a new plan if something is missing.';
+export const PLAN_DONE =
+  'All steps of the plan are done. Answer the user now, or make a new plan if something is missing.';
 
 /** What stands before the results of a plan that stopped at a denied step. */
-export const PLAN_DENIED = 'The plan stopped, because a step of it was denied. Go on without it: answer the user, or find another way.';
+export const PLAN_DENIED =
+  'The plan stopped, because a step of it was denied. Go on without it: answer the user, or find another way.';
 
 /** The steps of a plan with what became of them. */
 export function planReport(plan: PlanProgress, note: string, maxChars: number): string {
-  const steps = plan.outcomes.map((outcome, step) => `{"step":${step},"tool":${JSON.stringify(outcome.tool)},"result":${resultForModel(outcome.result, maxChars)}}`);
+  const steps = plan.outcomes.map(
+    (outcome, step) =>
+      `{"step":${step},"tool":${JSON.stringify(outcome.tool)},"result":${resultForModel(outcome.result, maxChars)}}`,
+  );
   const left = plan.steps.slice(plan.outcomes.length).map((step) => step.tool);
   const rest = left.length === 0 ? '' : `,"not_run":${JSON.stringify(left)}`;
   return `{"note":${JSON.stringify(note)},"steps":[${steps.join(',')}]${rest}}`;
@@ -44,7 +52,8 @@ export function planReport(plan: PlanProgress, note: string, maxChars: number): 
 /** What ERROR_RECOVERY hands to the model: all that it needs to find another way. */
 export function recoveryText(task: string, trouble: Trouble): string {
   const failed = trouble.failed.map(
-    ({ tool, args, error }) => `- Tool: ${tool}\n  Arguments: ${cutMiddle(JSON.stringify(args), 1000)}\n  Error: ${error}`,
+    ({ tool, args, error }) =>
+      `- Tool: ${tool}\n  Arguments: ${cutMiddle(JSON.stringify(args), 1000)}\n  Error: ${error}`,
   );
   const lines = ['Tool execution failed. Please try an alternative approach.', ...failed, `Original task: ${task}`];
   if (trouble.succeeded.length > 0) lines.push(`Already succeeded: ${trouble.succeeded.join(', ')}`);

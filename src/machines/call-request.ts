@@ -1,6 +1,6 @@
 import { digest } from '../actors/digest.ts';
 import type { ToolError } from '../parsing/errors.ts';
-import type { Json, JsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { Denial } from '../tools/denials.ts';
 import { lookUp } from '../tools/lookup.ts';
 import type { ToolResult } from '../tools/result.ts';
@@ -50,5 +50,5 @@ export function isPolling(tools: readonly ToolSpec[], request: CallRequest): boo
 
 /** The arguments as an object, which they are once they were checked. */
 export function asArguments(args: Json): JsonObject {
-  return typeof args === 'object' && args !== null && !Array.isArray(args) ? (args as JsonObject) : {};
+  return isJsonObject(args) ? args : {};
 }

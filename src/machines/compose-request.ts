@@ -1,7 +1,7 @@
 import type { ModelRequest } from '../actors/model.ts';
 import { deepFreeze } from '../actors/leaf.ts';
 import type { JsonObject } from '../parsing/json.ts';
-import type { LlmCallInput } from './llm-call.ts';
+import type { LlmCallInput } from './llm-call-input.ts';
 
 /** The envelope that a model writes in json mode, as a schema for servers that can hold it to one. */
 const ENVELOPE_SCHEMA: JsonObject = deepFreeze({

@@ -45,7 +45,10 @@ function isResult(message: Message): boolean {
 function shortened(message: Message): Message {
   const text = textOf(message);
   if (text.length <= KEPT_OF_OLD_RESULT) return message;
-  return { ...message, content: `${text.slice(0, KEPT_OF_OLD_RESULT)} … [shortened: the conversation had become too long]` };
+  return {
+    ...message,
+    content: `${text.slice(0, KEPT_OF_OLD_RESULT)} … [shortened: the conversation had become too long]`,
+  };
 }
 
 /** Gives every call that was left without a result one, so that the conversation can go on later. */
@@ -59,7 +62,10 @@ export function closeOpenCalls(messages: readonly Message[], text: string): read
   return insertAfterResults(messages, missing);
 }
 
-function insertAfterResults(messages: readonly Message[], missing: (message: Message) => readonly Message[]): readonly Message[] {
+function insertAfterResults(
+  messages: readonly Message[],
+  missing: (message: Message) => readonly Message[],
+): readonly Message[] {
   const mended: Message[] = [];
   let owed: readonly Message[] = [];
   for (const message of messages) {
@@ -83,6 +89,8 @@ export function pruneHistory(messages: readonly Message[], limit: number): reado
   const starts = messages.flatMap((message, index) => (message.role === 'user' && !isResult(message) ? [index] : []));
   const start = starts.find((index) => messages.length - index <= limit);
   if (start !== undefined) return messages.slice(start);
-  const turn = messages.findIndex((message, index) => messages.length - index <= limit && message.role !== 'tool' && !isResult(message));
+  const turn = messages.findIndex(
+    (message, index) => messages.length - index <= limit && message.role !== 'tool' && !isResult(message),
+  );
   return turn === -1 ? [] : messages.slice(turn);
 }

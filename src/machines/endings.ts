@@ -18,11 +18,17 @@ const STATUS: { readonly [reason in RunReason]: RunStatus } = {
 };
 
 /** The endings that need no more than the run's memory. */
-export function endingFor(context: AgentContext, reason: 'answer' | 'max-steps' | 'loop' | 'plan-limit' | 'timeout' | 'budget'): Ending {
+export function endingFor(
+  context: AgentContext,
+  reason: 'answer' | 'max-steps' | 'loop' | 'plan-limit' | 'timeout' | 'budget',
+): Ending {
   return { reason, result: endingText(context, reason), error: null };
 }
 
-function endingText(context: AgentContext, reason: 'answer' | 'max-steps' | 'loop' | 'plan-limit' | 'timeout' | 'budget'): string {
+function endingText(
+  context: AgentContext,
+  reason: 'answer' | 'max-steps' | 'loop' | 'plan-limit' | 'timeout' | 'budget',
+): string {
   switch (reason) {
     case 'answer':
       return context.reply?.answer ?? '';
@@ -56,7 +62,11 @@ export function conversationClosed(context: AgentContext): Pick<AgentContext, 'm
 
 /** What the machine ends with. */
 export function outputOf(context: AgentContext): AgentOutput {
-  const ending = context.ending ?? { reason: 'llm-error' as const, result: 'The run ended without a reason.', error: null };
+  const ending = context.ending ?? {
+    reason: 'llm-error' as const,
+    result: 'The run ended without a reason.',
+    error: null,
+  };
   const status = STATUS[ending.reason];
   const error = ending.error ?? (status === 'answered' ? null : context.lastTrouble);
   return {

@@ -11,7 +11,7 @@ import { loopDetectionMachine } from './loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
 import { judged } from './planning.ts';
 import type { ErrorEntry } from './run-result.ts';
-import type { ToolCallInput } from './tool-call.ts';
+import type { ToolCallInput } from './tool-call-context.ts';
 
 type Update = Partial<AgentContext>;
 
@@ -42,7 +42,11 @@ export function batchClosed(context: AgentContext): Update {
   return {
     batch: null,
     messages: withMessages(context.messages, ...messages),
-    ...accounted(context, batch.calls.map(({ request }) => request), outcomes),
+    ...accounted(
+      context,
+      batch.calls.map(({ request }) => request),
+      outcomes,
+    ),
     trouble: troubleOf(outcomes, []),
   };
 }
@@ -57,7 +61,10 @@ export function stepPrepared(context: AgentContext): Update {
   const { plan } = context;
   const next = plan?.steps[plan.index];
   if (plan === null || next === undefined) return {};
-  const resolved = resolvePlaceholders(next.args, plan.outcomes.map((outcome) => outcome.result));
+  const resolved = resolvePlaceholders(
+    next.args,
+    plan.outcomes.map((outcome) => outcome.result),
+  );
   const request: CallRequest = {
     callId: `c${context.callsMade + 1}`,
     tool: next.tool,
@@ -103,7 +110,14 @@ export function planDropped(context: AgentContext): Update {
 export function planMessages(context: AgentContext, plan: PlanProgress, note: string): readonly Message[] {
   const { maxToolResultChars } = context.settings;
   if (plan.toolCallId !== null) {
-    return [{ role: 'tool', toolCallId: plan.toolCallId, name: 'make_plan', content: planReport(plan, note, maxToolResultChars) }];
+    return [
+      {
+        role: 'tool',
+        toolCallId: plan.toolCallId,
+        name: 'make_plan',
+        content: planReport(plan, note, maxToolResultChars),
+      },
+    ];
   }
   const results = plan.outcomes.map((outcome): Message => {
     return userMessage(resultText(outcome.tool, resultForModel(outcome.result, maxToolResultChars)));
@@ -114,7 +128,10 @@ export function planMessages(context: AgentContext, plan: PlanProgress, note: st
 /** Hands the trouble to the model, which is to find another way. */
 export function troubleTold(context: AgentContext): Update {
   if (context.trouble === null) return {};
-  return { trouble: null, messages: withMessages(context.messages, userMessage(recoveryText(context.task, context.trouble))) };
+  return {
+    trouble: null,
+    messages: withMessages(context.messages, userMessage(recoveryText(context.task, context.trouble))),
+  };
 }
 
 function troubleOf(outcomes: readonly CallOutcome[], left: readonly string[]): Trouble {

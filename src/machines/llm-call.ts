@@ -9,23 +9,13 @@ import { assign, setup } from 'xstate';
 import { callLlm } from '../actors/call-llm.ts';
 import type { LeafError } from '../actors/journal.ts';
 import { leafErrorOf } from '../actors/leaf.ts';
-import type { Message, ModelReply, ModelTool, ToolCalling } from '../actors/model.ts';
+import type { ModelReply, ToolCalling } from '../actors/model.ts';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { backoffMs } from '../recovery/backoff.ts';
 import { ModelError } from '../actors/model.ts';
-import type { AgentSettings } from './agent-setup.ts';
 import { shortenOlderResults, toJsonMode } from './conversation.ts';
 import { composeRequest } from './compose-request.ts';
-
-/** What one model turn is asked. */
-export interface LlmCallInput {
-  readonly system: { readonly [mode in ToolCalling]: Message };
-  readonly messages: readonly Message[];
-  readonly tools: readonly ModelTool[];
-  readonly toolCalling: ToolCalling;
-  readonly settings: AgentSettings;
-  readonly seed: number;
-}
+import type { LlmCallInput } from './llm-call-input.ts';
 
 /** How a model turn ended. `toolCalling` is the mode that worked, to be kept for the rest of the run. */
 export type LlmCallOutput =
@@ -69,10 +59,12 @@ export const llmCallMachine = setup({
     }),
   },
   guards: {
-    toolsRefused: ({ context, event }) => leafErrorOf(event).code === 'no-native-tools' && context.toolCalling === 'native',
+    toolsRefused: ({ context, event }) =>
+      leafErrorOf(event).code === 'no-native-tools' && context.toolCalling === 'native',
     replyMalformed: ({ event }) => leafErrorOf(event).code === 'malformed-tool-call',
     contextTooLong: ({ context, event }) => leafErrorOf(event).code === 'context-overflow' && !context.shortened,
-    timedOutWithAttemptsLeft: ({ context, event }) => leafErrorOf(event).code === 'timeout' && mayTryAgain(context, leafErrorOf(event)),
+    timedOutWithAttemptsLeft: ({ context, event }) =>
+      leafErrorOf(event).code === 'timeout' && mayTryAgain(context, leafErrorOf(event)),
     attemptsLeft: ({ context, event }) => mayTryAgain(context, leafErrorOf(event)),
   },
   actions: {
@@ -135,7 +127,8 @@ export const llmCallMachine = setup({
 
 function mayTryAgain(context: LlmCallContext, error: LeafError): boolean {
   const { retryable } = detailsOf(error);
-  const hopeless = retryable === false || (pauseAsked(error) ?? 0) > LONGEST_PAUSE_MS || error.code === 'context-overflow';
+  const hopeless =
+    retryable === false || (pauseAsked(error) ?? 0) > LONGEST_PAUSE_MS || error.code === 'context-overflow';
   return context.attempts < context.settings.maxAttempts && !hopeless;
 }
 

@@ -52,7 +52,8 @@ export const loopDetectionMachine = setup({
           : context.recent,
     }),
     countFailures: assign({
-      failures: ({ context, event }) => (event.type === 'round.settled' ? counted(context.failures, event) : context.failures),
+      failures: ({ context, event }) =>
+        event.type === 'round.settled' ? counted(context.failures, event) : context.failures,
     }),
     clear: assign({ verdict: 'clear' }),
     nudge: assign({ verdict: 'nudge' }),

@@ -39,7 +39,9 @@ function resolveText(text: string, results: readonly ToolResult[]): Json {
   const index = step === undefined ? results.length - 1 : Number(step);
   const result = results[index];
   if (result === undefined) {
-    throw new Unresolved(`${text} names the result of a step that has not run; ${results.length} step(s) have, counted from 0`);
+    throw new Unresolved(
+      `${text} names the result of a step that has not run; ${results.length} step(s) have, counted from 0`,
+    );
   }
   const found = fieldOf(result, field);
   if (found === undefined) throw new Unresolved(`${text} names nothing: the result has ${fieldsOf(result)}`);

@@ -66,7 +66,9 @@ export function planTaken(context: AgentContext): Update {
   const { reply } = context;
   if (reply === null || reply.plan === null) return {};
   const plan: PlanProgress = { steps: reply.plan, index: 0, outcomes: [], toolCallId: reply.planCallId };
-  const beside = refuseCalls(reply, 'not run: a plan was given').filter((message) => message.toolCallId !== reply.planCallId);
+  const beside = refuseCalls(reply, 'not run: a plan was given').filter(
+    (message) => message.toolCallId !== reply.planCallId,
+  );
   return { plan, planIterations: context.planIterations + 1, messages: withMessages(context.messages, ...beside) };
 }
 
@@ -75,7 +77,10 @@ export function batchPrepared(context: AgentContext): Update {
   const requests = context.reply?.calls ?? [];
   const { calls, loop } = judged(context, requests);
   const refused = calls.findIndex((call) => call.verdict === 'refuse');
-  const affordable = context.settings.budget.maxToolCalls === null ? Infinity : context.settings.budget.maxToolCalls - context.toolCallsRun;
+  const affordable =
+    context.settings.budget.maxToolCalls === null
+      ? Infinity
+      : context.settings.budget.maxToolCalls - context.toolCallsRun;
   const runnable = Math.min(calls.length, refused === -1 ? Infinity : refused + 1, affordable);
   const endsRun = runnable === refused + 1 && refused !== -1 ? 'loop' : runnable < calls.length ? 'budget' : null;
   const batch: Batch = { calls, runnable, endsRun, started: 0, outcomes: {} };
@@ -88,7 +93,10 @@ export function judged(context: AgentContext, requests: readonly CallRequest[]) 
   let over = false;
   const calls: PlannedCall[] = requests.map((request) => {
     if (over || isPolling(context.toolset.tools, request)) return { request, verdict: 'clear' };
-    [loop] = transition(loopDetectionMachine, loop, { type: 'call.proposed', key: callKey(context.toolset.tools, request) });
+    [loop] = transition(loopDetectionMachine, loop, {
+      type: 'call.proposed',
+      key: callKey(context.toolset.tools, request),
+    });
     const verdict: LoopVerdict = loop.context.verdict;
     over = verdict === 'refuse';
     return { request, verdict };

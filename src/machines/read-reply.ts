@@ -101,7 +101,11 @@ function readNative({ reply, firstCall, knownIds }: ReadInput): ReadReply {
     plan: plan?.steps ?? null,
     planError: plan?.error ?? null,
     ambiguous: false,
-    nativeCalls: read.map(({ id, tool, parsed }) => ({ id, name: tool, arguments: parsed.ok ? JSON.stringify(parsed.value) : '{}' })),
+    nativeCalls: read.map(({ id, tool, parsed }) => ({
+      id,
+      name: tool,
+      arguments: parsed.ok ? JSON.stringify(parsed.value) : '{}',
+    })),
     planCallId: planned?.id ?? null,
     strategy: 'native',
     dialect: null,
@@ -110,7 +114,10 @@ function readNative({ reply, firstCall, knownIds }: ReadInput): ReadReply {
   };
 }
 
-function planOf(args: ToolCallArguments): { readonly steps: readonly PlanStep[] | null; readonly error: string | null } {
+function planOf(args: ToolCallArguments): {
+  readonly steps: readonly PlanStep[] | null;
+  readonly error: string | null;
+} {
   if (!args.ok || !args.complete) return { steps: null, error: 'its arguments could not be read' };
   const given = isJsonObject(args.value) ? (args.value.plan ?? args.value.steps ?? []) : args.value;
   const { plan, planError } = readPlan(given, true);
@@ -118,8 +125,16 @@ function planOf(args: ToolCallArguments): { readonly steps: readonly PlanStep[] 
 }
 
 function argumentsOf(parsed: ToolCallArguments, raw: unknown): Pick<CallRequest, 'args' | 'unreadable'> {
-  if (!parsed.ok) return { args: null, unreadable: { raw: typeof raw === 'string' ? raw : '', reason: parsed.reason, truncated: false } };
-  if (!parsed.complete) return { args: parsed.value, unreadable: { raw: rawText(parsed.value), reason: 'they were cut off', truncated: true } };
+  if (!parsed.ok)
+    return {
+      args: null,
+      unreadable: { raw: typeof raw === 'string' ? raw : '', reason: parsed.reason, truncated: false },
+    };
+  if (!parsed.complete)
+    return {
+      args: parsed.value,
+      unreadable: { raw: rawText(parsed.value), reason: 'they were cut off', truncated: true },
+    };
   return { args: parsed.value, unreadable: null };
 }
 

@@ -6,7 +6,7 @@ import type { LlmCallOutput } from './llm-call.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { RunEventBody } from './run-events.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState } from './run-result.ts';
-import type { ToolCallContext } from './tool-call.ts';
+import type { ToolCallContext } from './tool-call-context.ts';
 import type { Move } from './transition-log.ts';
 
 interface ReaderOptions {
@@ -26,7 +26,13 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
   const readAgent = (move: Move): void => {
     const context: AgentContext = move.snapshot.context;
     if (before === null) {
-      emit({ type: 'run.started', runId, agent: context.agent, task: context.task, maxSteps: context.settings.maxSteps });
+      emit({
+        type: 'run.started',
+        runId,
+        agent: context.agent,
+        task: context.task,
+        maxSteps: context.settings.maxSteps,
+      });
       for (const message of context.warnings) emit({ type: 'warning', message });
     } else if (before.warnings !== context.warnings) {
       for (const message of context.warnings) emit({ type: 'warning', message });
@@ -57,7 +63,12 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
       emit({ type: 'tool.started', ...call, args: context.args });
     }
     if (to === 'AWAITING_APPROVAL.ASKING') {
-      emit({ type: 'approval.requested', ...call, args: context.args, reason: `The policy of '${call.tool}' is confirm.` });
+      emit({
+        type: 'approval.requested',
+        ...call,
+        args: context.args,
+        reason: `The policy of '${call.tool}' is confirm.`,
+      });
     }
     if (move.snapshot.status === 'done') {
       const started = running.get(move.path);
@@ -69,12 +80,22 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
   const readOutcome = (outcome: CallOutcome, durationMs: number): void => {
     const { callId, tool, args, result } = outcome;
     if (outcome.kind === 'tool.denied') emit({ type: 'tool.denied', callId, tool, args, reason: result.error ?? '' });
-    else emit({ type: 'tool.finished', callId, tool, args, result, ok: outcome.kind === 'tool.succeeded', durationMs: Math.round(durationMs) });
+    else
+      emit({
+        type: 'tool.finished',
+        callId,
+        tool,
+        args,
+        result,
+        ok: outcome.kind === 'tool.succeeded',
+        durationMs: Math.round(durationMs),
+      });
   };
 
   const readModel = (move: Move): void => {
     const { error, attempts } = move.snapshot.context;
-    if (move.transition?.to === 'BACKING_OFF') emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
+    if (move.transition?.to === 'BACKING_OFF')
+      emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
   };
 
   return (move) => {
@@ -91,8 +112,10 @@ function readSteps(before: AgentContext | null, context: AgentContext, emit: (ev
     emit({ type: 'step.started', step: context.stepsTaken, limit: context.settings.maxSteps, kind });
   }
   if (context.step !== null && context.step !== before?.step) readVerdict(context.step, emit);
-  if (context.batch !== null && (before?.batch ?? null) === null) for (const call of context.batch.calls) readVerdict(call, emit);
-  if (before !== null) for (const error of context.errorHistory.slice(before.errorHistory.length)) emit({ type: 'error', error });
+  if (context.batch !== null && (before?.batch ?? null) === null)
+    for (const call of context.batch.calls) readVerdict(call, emit);
+  if (before !== null)
+    for (const error of context.errorHistory.slice(before.errorHistory.length)) emit({ type: 'error', error });
 }
 
 function readVerdict({ request, verdict }: PlannedCall, emit: (event: RunEventBody) => void): void {
@@ -113,7 +136,8 @@ function readReplied(read: ReadReply, event: { readonly type: string }, emit: (e
     repairs: read.repairs,
   });
   for (const message of reply?.warnings ?? []) emit({ type: 'warning', message });
-  if (output?.shortened === true) emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
+  if (output?.shortened === true)
+    emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
   if (read.thought !== '') emit({ type: 'thought', text: read.thought });
   if (read.goal !== '') emit({ type: 'goal', text: read.goal });
 }

@@ -6,7 +6,13 @@ import type { AgentState, ErrorEntry, RunResult } from './run-result.ts';
 
 /** What an event says, without its number. */
 export type RunEventBody =
-  | { readonly type: 'run.started'; readonly runId: string; readonly agent: string; readonly task: string; readonly maxSteps: number }
+  | {
+      readonly type: 'run.started';
+      readonly runId: string;
+      readonly agent: string;
+      readonly task: string;
+      readonly maxSteps: number;
+    }
   /** `kind`: a turn of the model, or a step of a plan. */
   | { readonly type: 'step.started'; readonly step: number; readonly limit: number; readonly kind: 'model' | 'plan' }
   | { readonly type: 'state.changed'; readonly from: AgentState; readonly to: AgentState; readonly event: string }
@@ -29,7 +35,11 @@ export type RunEventBody =
       readonly strategy: string;
       readonly repairs: readonly Repair[];
     }
-  | { readonly type: 'model.retrying'; readonly attempt: number; readonly error: { readonly code: string; readonly message: string } }
+  | {
+      readonly type: 'model.retrying';
+      readonly attempt: number;
+      readonly error: { readonly code: string; readonly message: string };
+    }
   | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'goal'; readonly text: string }
   | { readonly type: 'plan.made'; readonly steps: readonly PlanStep[]; readonly iteration: number }
@@ -44,11 +54,34 @@ export type RunEventBody =
       /** Milliseconds that the tool ran; 0 for a call that never did. */
       readonly durationMs: number;
     }
-  | { readonly type: 'tool.denied'; readonly callId: string; readonly tool: string; readonly args: Json; readonly reason: string }
-  | { readonly type: 'approval.requested'; readonly callId: string; readonly tool: string; readonly args: Json; readonly reason: string }
-  | { readonly type: 'recovery.step'; readonly callId: string; readonly tool: string; readonly step: string; readonly attempt: number }
+  | {
+      readonly type: 'tool.denied';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'approval.requested';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'recovery.step';
+      readonly callId: string;
+      readonly tool: string;
+      readonly step: string;
+      readonly attempt: number;
+    }
   | { readonly type: 'escalation.raised'; readonly source: string; readonly reason: string; readonly severity: string }
-  | { readonly type: 'loop.suspected'; readonly callId: string; readonly tool: string; readonly verdict: 'nudge' | 'refuse' }
+  | {
+      readonly type: 'loop.suspected';
+      readonly callId: string;
+      readonly tool: string;
+      readonly verdict: 'nudge' | 'refuse';
+    }
   | { readonly type: 'mcp.changed'; readonly server: string; readonly state: string; readonly tools: number }
   | { readonly type: 'answer'; readonly text: string }
   | { readonly type: 'error'; readonly error: ErrorEntry }

@@ -110,7 +110,8 @@ function described(description: string, atomic: boolean): string {
 
 function toolText(tool: ToolSpec): string {
   const schema = tool.inputSchema;
-  const args = isJsonObject(schema) && isJsonObject(schema.properties) ? argumentTexts(schema.properties, requiredOf(schema)) : [];
+  const args =
+    isJsonObject(schema) && isJsonObject(schema.properties) ? argumentTexts(schema.properties, requiredOf(schema)) : [];
   const head = `- ${tool.name}: ${described(tool.description, tool.atomic)}`;
   return [head, ...args].join('\n');
 }
@@ -119,7 +120,10 @@ function requiredOf(schema: JsonSchema): readonly unknown[] {
   return isJsonObject(schema) && Array.isArray(schema.required) ? schema.required : [];
 }
 
-function argumentTexts(properties: { readonly [key: string]: unknown }, required: readonly unknown[]): readonly string[] {
+function argumentTexts(
+  properties: { readonly [key: string]: unknown },
+  required: readonly unknown[],
+): readonly string[] {
   return Object.entries(properties).map(([name, schema]) => {
     const optional = required.includes(name) ? '' : ', optional';
     return `    ${name} (${typeText(schema)}${optional})${detailText(schema)}`;
@@ -139,7 +143,15 @@ function detailText(schema: unknown): string {
   return schema.default === undefined ? description : `${description} [default ${JSON.stringify(schema.default)}]`;
 }
 
-function serverText({ server, instructions, ready }: { readonly server: string; readonly instructions: string; readonly ready: boolean }): string {
+function serverText({
+  server,
+  instructions,
+  ready,
+}: {
+  readonly server: string;
+  readonly instructions: string;
+  readonly ready: boolean;
+}): string {
   if (!ready) return `The server '${server}' is not connected at the moment; its tools are missing.`;
   return instructions === '' ? '' : `About the tools whose names begin with '${server}_':\n${instructions}`;
 }

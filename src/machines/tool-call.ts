@@ -6,114 +6,14 @@
  * I3 A denial is no error: it ends in DENIED and never passes RECOVERING.
  * I4 It never ends in an error: every end has an output.
  */
-import { assign, cancel, enqueueActions, setup } from 'xstate';
-import { type ApprovalAnswer, askApproval } from '../actors/ask-approval.ts';
-import { callTool } from '../actors/call-tool.ts';
-import { type CheckArgsOutput, checkArgs } from '../actors/check-args.ts';
 import { leafErrorOf } from '../actors/leaf.ts';
-import { McpError } from '../actors/mcp-calls.ts';
-import { rememberPermission } from '../actors/remember-permission.ts';
-import type { CheckedArguments } from '../parsing/check-arguments.ts';
-import type { ToolError } from '../parsing/errors.ts';
-import type { JsonObject } from '../parsing/json.ts';
-import type { Denial } from '../tools/denials.ts';
 import { lookUp } from '../tools/lookup.ts';
-import { type ToolResult, isErrorResult } from '../tools/result.ts';
-import type { ToolSpec } from '../tools/spec.ts';
-import type { AgentSettings } from './agent-setup.ts';
-import { type CallOutcome, type CallRequest, asArguments } from './call-request.ts';
-import { executionError, failedCheck, outcomeOf, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
-import type { LoopVerdict } from './loop-detection.ts';
+import { asArguments } from './call-request.ts';
+import { toolCallParts } from './tool-call-parts.ts';
+import { outcomeOf } from './tool-outcome.ts';
 
-/** What a call is given. */
-export interface ToolCallInput {
-  readonly request: CallRequest;
-  readonly tools: readonly ToolSpec[];
-  readonly verdict: LoopVerdict;
-  readonly settings: AgentSettings;
-}
-
-/** A person's answer to a call that waits, from outside. */
-export type ApprovalEvent =
-  | { readonly type: 'approval.given'; readonly always: boolean; readonly args: JsonObject | null }
-  | { readonly type: 'approval.refused'; readonly reason: string }
-  | { readonly type: 'approval.expired' };
-
-/** The memory of one call. */
-export interface ToolCallContext extends ToolCallInput {
-  readonly spec: ToolSpec | null;
-  readonly suggestions: readonly string[];
-  /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
-  readonly args: JsonObject;
-  readonly check: CheckedArguments | null;
-  readonly approved: boolean;
-  readonly error: ToolError | null;
-  readonly denial: Denial | null;
-  readonly result: ToolResult | null;
-}
-
-const missing = (): never => {
-  throw new Error('No tools were provided. Use agentMachine.provide({ actors: agent.actors }).');
-};
-
-export const toolCallMachine = setup({
-  types: {
-    context: {} as ToolCallContext,
-    input: {} as ToolCallInput,
-    output: {} as CallOutcome,
-    events: {} as ApprovalEvent,
-  },
-  actors: {
-    callTool: callTool({ local: missing, mcp: { callTool: (server) => Promise.reject(new McpError('not-connected', server, 'No MCP was provided.')) } }),
-    checkArgs: checkArgs({ check: missing }),
-    askApproval: askApproval({ confirm: () => undefined }),
-    rememberPermission: rememberPermission({ add: () => undefined }),
-  },
-  guards: {
-    toolUnknown: ({ context }) => context.spec === null,
-    toolDisabled: ({ context }) => context.spec?.enabled === false,
-    goesInCircles: ({ context }) => context.verdict === 'refuse',
-    policyDenies: ({ context }) => context.spec?.policy === 'deny',
-    argumentsUnreadable: ({ context }) => context.request.unreadable !== null,
-    argumentsWrong: ({ context }) => context.check?.ok === false,
-    checkedByCode: ({ context }) => context.spec?.checkedByCode === true,
-    codeRejects: (_, output: CheckArgsOutput) => !output.ok,
-    needsApproval: ({ context }) => context.spec?.policy === 'confirm' && !context.spec.alwaysAllowed && !context.approved,
-    nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
-    refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',
-    alwaysAllowed: (_, answer: ApprovalAnswer) => answer.decision === 'always-allow',
-    givenForGood: ({ event }) => event.type === 'approval.given' && event.always && event.args === null,
-    givenWithEdits: ({ event }) => event.type === 'approval.given' && event.args !== null,
-    toolReportsError: (_, result: ToolResult) => isErrorResult(result),
-  },
-  actions: {
-    checkShape: assign(({ context }) => shapeOf(context)),
-    deny: assign({ denial: (_, denial: Denial) => denial }),
-    failAsUnknown: assign({
-      error: ({ context }) => ({ kind: 'unknown-tool', name: context.request.tool, suggestions: context.suggestions }),
-    }),
-    failAsUnreadable: assign({ error: ({ context }) => unreadableError(context) }),
-    failByShape: assign({ error: ({ context }) => shapeError(context) }),
-    failByCode: assign({ error: ({ context }, output: CheckArgsOutput) => failedCheck(context, output) }),
-    failAsExecution: assign({ error: ({ context, event }) => executionError(context, leafErrorOf(event)) }),
-    failAsReported: assign({ error: ({ context }, result: ToolResult) => reportedError(context, result), result: (_, result: ToolResult) => result }),
-    takeCheckedArgs: assign({ args: ({ context }, output: CheckArgsOutput) => (output.ok ? output.args : context.args) }),
-    takeEdits: assign({
-      request: ({ context, event }) =>
-        event.type === 'approval.given' && event.args !== null
-          ? { ...context.request, args: event.args, unreadable: null }
-          : context.request,
-      approved: true,
-    }),
-    approve: assign({ approved: true }),
-    startDeadline: enqueueActions(({ context, enqueue }) => {
-      const { approvalMs } = context.settings;
-      if (approvalMs !== null) enqueue.raise({ type: 'approval.expired' }, { id: 'approvalDeadline', delay: approvalMs });
-    }),
-    stopDeadline: cancel('approvalDeadline'),
-    takeResult: assign({ result: (_, result: ToolResult) => result }),
-  },
-}).createMachine({
+/** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
+export const toolCallMachine = toolCallParts.createMachine({
   id: 'toolCall',
   context: ({ input }) => {
     const found = lookUp(input.tools, input.request.tool);
@@ -167,7 +67,11 @@ export const toolCallMachine = setup({
           invoke: {
             id: 'checkArgs',
             src: 'checkArgs',
-            input: ({ context }) => ({ callId: context.request.callId, tool: context.spec?.name ?? '', args: context.args }),
+            input: ({ context }) => ({
+              callId: context.request.callId,
+              tool: context.spec?.name ?? '',
+              args: context.args,
+            }),
             onDone: [
               {
                 guard: { type: 'codeRejects', params: ({ event }) => event.output },

@@ -8,7 +8,7 @@ import { toErrorResult } from '../tools/error-text.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import { type CallOutcome, asArguments } from './call-request.ts';
 import type { LoopVerdict } from './loop-detection.ts';
-import type { ToolCallContext } from './tool-call.ts';
+import type { ToolCallContext } from './tool-call-context.ts';
 
 const NUDGE =
   'You have made this same call several times. Its result will not change: use what you have, try something else, or give your answer.';
@@ -79,14 +79,23 @@ export function reportedError({ args, spec, request }: ToolCallContext, result: 
 /** The one outcome of a call that has come to its end. */
 export function outcomeOf(context: ToolCallContext): CallOutcome {
   const tool = context.spec?.name ?? context.request.tool;
-  const end = { callId: context.request.callId, tool, args: context.check?.ok === true ? context.args : context.request.args };
+  const end = {
+    callId: context.request.callId,
+    tool,
+    args: context.check?.ok === true ? context.args : context.request.args,
+  };
   if (context.denial !== null) {
     const result: ToolResult = { status: 'error', error: describeDenial(tool, context.denial), denied: true };
     return { ...end, kind: 'tool.denied', denial: context.denial, result };
   }
   if (context.error !== null) {
     const own = context.result !== null && isErrorResult(context.result) ? context.result : null;
-    return { ...end, kind: 'tool.failed', error: context.error, result: nudged(toErrorResult(context.error, own), context.verdict) };
+    return {
+      ...end,
+      kind: 'tool.failed',
+      error: context.error,
+      result: nudged(toErrorResult(context.error, own), context.verdict),
+    };
   }
   return { ...end, kind: 'tool.succeeded', result: nudged(context.result ?? { status: 'success' }, context.verdict) };
 }

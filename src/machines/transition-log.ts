@@ -16,7 +16,10 @@ export interface Move {
  * Turns XState's inspection stream into moves: every microstep of every machine whose root `belongs` accepts, named as
  * people read it. The listener is called synchronously and must not throw.
  */
-export function moveReader(belongs: (actor: AnyActorRef) => boolean, listener: (move: Move) => void): (inspected: InspectionEvent) => void {
+export function moveReader(
+  belongs: (actor: AnyActorRef) => boolean,
+  listener: (move: Move) => void,
+): (inspected: InspectionEvent) => void {
   const known = new Map<AnyActorRef, { readonly path: string; value: string }>();
   return (inspected) => {
     if (inspected.type !== '@xstate.microstep') return;
@@ -28,7 +31,8 @@ export function moveReader(belongs: (actor: AnyActorRef) => boolean, listener: (
     before.value = to;
     known.set(actor, before);
     const moved = from !== to || taken.some((transition) => transition.target !== undefined);
-    const transition = moved && snapshot.status !== 'stopped' ? { actor: before.path, event: eventName(event), from, to } : null;
+    const transition =
+      moved && snapshot.status !== 'stopped' ? { actor: before.path, event: eventName(event), from, to } : null;
     listener({ actor, path: before.path, machine: snapshot.machine.id, event, snapshot, transition });
     if (snapshot.status !== 'active') known.delete(actor);
   };
@@ -37,7 +41,8 @@ export function moveReader(belongs: (actor: AnyActorRef) => boolean, listener: (
 /** True for an actor below `root`, or the root itself. */
 export function isBelow(root: AnyActorRef): (actor: AnyActorRef) => boolean {
   return (actor) => {
-    for (let at: AnyActorRef | undefined = actor; at !== undefined; at = Reflect.get(at, '_parent')) if (at === root) return true;
+    for (let at: AnyActorRef | undefined = actor; at !== undefined; at = Reflect.get(at, '_parent'))
+      if (at === root) return true;
     return false;
   };
 }
@@ -54,7 +59,11 @@ function isMachineSnapshot(snapshot: unknown): snapshot is AnyMachineSnapshot {
 export function stateText(value: StateValue): string {
   if (typeof value === 'string') return value;
   return Object.entries(value)
-    .map(([name, inner]) => (inner === undefined || (typeof inner === 'object' && Object.keys(inner).length === 0) ? name : `${name}.${stateText(inner)}`))
+    .map(([name, inner]) =>
+      inner === undefined || (typeof inner === 'object' && Object.keys(inner).length === 0)
+        ? name
+        : `${name}.${stateText(inner)}`,
+    )
     .join('+');
 }
 

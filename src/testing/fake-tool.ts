@@ -15,7 +15,9 @@ export interface FakeTool extends Tool {
 export function fakeTool(
   name: string,
   results: readonly (Json | Error | ((args: JsonObject) => unknown))[] = [null],
-  definition: Partial<Pick<Tool, 'description' | 'policy' | 'effects' | 'polling' | 'timeoutMs'>> & { readonly inputSchema?: JsonObject } = {},
+  definition: Partial<Pick<Tool, 'description' | 'policy' | 'effects' | 'polling' | 'timeoutMs'>> & {
+    readonly inputSchema?: JsonObject;
+  } = {},
 ): FakeTool {
   const calls: JsonObject[] = [];
   const made = tool({

@@ -1,7 +1,11 @@
 import type { Model, ModelReply, ModelRequest } from '../actors/model.ts';
 
 /** One answer of a scripted model: a text, a whole reply, an error to fail with, or a function of the request. */
-export type ScriptedReply = string | ModelReply | Error | ((request: ModelRequest) => string | ModelReply | Error | Promise<string | ModelReply | Error>);
+export type ScriptedReply =
+  | string
+  | ModelReply
+  | Error
+  | ((request: ModelRequest) => string | ModelReply | Error | Promise<string | ModelReply | Error>);
 
 /** A model that says what it was told to say, and keeps what it was asked. */
 export interface ScriptedModel extends Model {
@@ -17,7 +21,10 @@ export interface ScriptedModel extends Model {
  * @example
  * const model = scriptedModel([{ content: '', toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, 'The sum is 3.']);
  */
-export function scriptedModel(replies: readonly ScriptedReply[], options: { readonly toolCalling?: 'native' | 'json' } = {}): ScriptedModel {
+export function scriptedModel(
+  replies: readonly ScriptedReply[],
+  options: { readonly toolCalling?: 'native' | 'json' } = {},
+): ScriptedModel {
   const requests: ModelRequest[] = [];
   return {
     id: 'scripted',
@@ -31,12 +38,16 @@ export function scriptedModel(replies: readonly ScriptedReply[], options: { read
       const reply = typeof scripted === 'function' ? await scripted(request) : scripted;
       if (reply instanceof Error) throw reply;
       const whole: ModelReply = typeof reply === 'string' ? { content: reply } : reply;
-      if (request.stream) for (const text of whole.content.match(/\S+\s*|\s+/g) ?? []) onToken?.({ kind: 'text', text });
+      if (request.stream)
+        for (const text of whole.content.match(/\S+\s*|\s+/g) ?? []) onToken?.({ kind: 'text', text });
       return whole;
     },
     assertComplete: () => {
       const left = replies.length - requests.length;
-      if (left > 0) throw new Error(`The scripted model was asked ${requests.length} time(s); ${left} of its ${replies.length} replies are left over.`);
+      if (left > 0)
+        throw new Error(
+          `The scripted model was asked ${requests.length} time(s); ${left} of its ${replies.length} replies are left over.`,
+        );
     },
   };
 }

@@ -46,10 +46,15 @@ export function toErrorResult(error: ToolError, own: ToolResult | null): ToolRes
       };
     case 'execution':
       return error.outcomeUnknown === true
-        ? { ...base, suggestion: 'Nobody knows whether the call took effect: look before you repeat it, and assume neither.' }
+        ? {
+            ...base,
+            suggestion: 'Nobody knows whether the call took effect: look before you repeat it, and assume neither.',
+          }
         : base;
     case 'unknown-tool':
-      return error.suggestions.length === 0 ? base : { ...base, suggestion: `Did you mean: ${error.suggestions.join(', ')}?` };
+      return error.suggestions.length === 0
+        ? base
+        : { ...base, suggestion: `Did you mean: ${error.suggestions.join(', ')}?` };
     case 'escalation':
       return base;
   }
@@ -58,7 +63,9 @@ export function toErrorResult(error: ToolError, own: ToolResult | null): ToolRes
 /** The issues as one line. */
 export function issueText(issues: readonly Issue[]): string {
   const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
-  return short([...lines, ...(issues.length > MAX_ISSUES ? [`and ${issues.length - MAX_ISSUES} more`] : [])].join('; '));
+  return short(
+    [...lines, ...(issues.length > MAX_ISSUES ? [`and ${issues.length - MAX_ISSUES} more`] : [])].join('; '),
+  );
 }
 
 function schemaMember(schema: JsonSchema | undefined): { readonly schema?: Json } {

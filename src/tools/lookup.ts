@@ -1,7 +1,9 @@
 import type { ToolSpec } from './spec.ts';
 
 /** What a name that a model wrote stands for. */
-export type Lookup = { readonly ok: true; readonly spec: ToolSpec } | { readonly ok: false; readonly suggestions: readonly string[] };
+export type Lookup =
+  | { readonly ok: true; readonly spec: ToolSpec }
+  | { readonly ok: false; readonly suggestions: readonly string[] };
 
 const MAX_SUGGESTIONS = 3;
 const FARTHEST = 3;
@@ -18,7 +20,8 @@ export function lookUp(tools: readonly ToolSpec[], wanted: string): Lookup {
     const candidates = tools.filter(fits);
     const [only] = candidates;
     if (only !== undefined && candidates.length === 1) return { ok: true, spec: only };
-    if (candidates.length > 1) return { ok: false, suggestions: candidates.map((tool) => tool.name).slice(0, MAX_SUGGESTIONS) };
+    if (candidates.length > 1)
+      return { ok: false, suggestions: candidates.map((tool) => tool.name).slice(0, MAX_SUGGESTIONS) };
   }
   return { ok: false, suggestions: nearest(tools, lower) };
 }

@@ -42,10 +42,16 @@ export function readToolSchema(name: string, schema: unknown, jsonSchema: unknow
   if (schema === undefined && jsonSchema === undefined) return { json: NO_ARGUMENTS, standard: null };
   const standard = isStandard(schema) ? schema['~standard'] : null;
   const json = jsonSchema ?? (standard === null ? schema : jsonSchemaOf(name, standard));
-  if (!isJsonObject(json)) throw new TypeError(`Tool '${name}': inputSchema must be zod, another Standard Schema or a JSON Schema object, and is ${json === null ? 'null' : typeof json}.`);
+  if (!isJsonObject(json))
+    throw new TypeError(
+      `Tool '${name}': inputSchema must be zod, another Standard Schema or a JSON Schema object, and is ${json === null ? 'null' : typeof json}.`,
+    );
   const problem = problemOf(json, '');
   if (problem !== null) throw new TypeError(`Tool '${name}': inputSchema is no valid JSON Schema: ${problem}.`);
-  if (json.type !== undefined && json.type !== 'object') throw new TypeError(`Tool '${name}': inputSchema must describe an object (type "object"), and its type is ${JSON.stringify(json.type)}.`);
+  if (json.type !== undefined && json.type !== 'object')
+    throw new TypeError(
+      `Tool '${name}': inputSchema must describe an object (type "object"), and its type is ${JSON.stringify(json.type)}.`,
+    );
   const { $schema: _dialect, '~standard': _standard, ...rest } = json;
   return { json: { type: 'object', ...rest }, standard };
 }
@@ -58,14 +64,19 @@ function isStandard(schema: unknown): schema is StandardSchema {
 
 function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unknown {
   const converter: unknown = Reflect.get(standard, 'jsonSchema');
-  const input: unknown = typeof converter === 'object' && converter !== null ? Reflect.get(converter, 'input') : undefined;
+  const input: unknown =
+    typeof converter === 'object' && converter !== null ? Reflect.get(converter, 'input') : undefined;
   const cure = 'Pass the JSON Schema beside it as `jsonSchema`.';
-  if (typeof input !== 'function') throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) gives no JSON Schema. ${cure}`);
+  if (typeof input !== 'function')
+    throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) gives no JSON Schema. ${cure}`);
   try {
     return Reflect.apply(input, converter, [{ target: 'draft-2020-12' }]);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) cannot be written as JSON Schema: ${reason} ${cure}`, { cause });
+    throw new TypeError(
+      `Tool '${name}': its schema (${standard.vendor}) cannot be written as JSON Schema: ${reason} ${cure}`,
+      { cause },
+    );
   }
 }
 
@@ -74,10 +85,16 @@ function problemOf(schema: Json, path: string): string | null {
   if (typeof schema === 'boolean') return null;
   if (!isJsonObject(schema)) return `${path === '' ? 'it' : path} must be an object or a boolean`;
   const types = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
-  for (const type of types) if (!TYPES.has(type)) return `${path}/type is ${JSON.stringify(type)}, which is no JSON type`;
-  if (schema.required !== undefined && !(Array.isArray(schema.required) && schema.required.every((key) => typeof key === 'string'))) return `${path}/required must be a list of names`;
+  for (const type of types)
+    if (!TYPES.has(type)) return `${path}/type is ${JSON.stringify(type)}, which is no JSON type`;
+  if (
+    schema.required !== undefined &&
+    !(Array.isArray(schema.required) && schema.required.every((key) => typeof key === 'string'))
+  )
+    return `${path}/required must be a list of names`;
   if (schema.enum !== undefined && !Array.isArray(schema.enum)) return `${path}/enum must be a list`;
-  if (schema.properties !== undefined && !isJsonObject(schema.properties)) return `${path}/properties must be an object`;
+  if (schema.properties !== undefined && !isJsonObject(schema.properties))
+    return `${path}/properties must be an object`;
   for (const [key, member] of Object.entries(schema.properties ?? {})) {
     const problem = problemOf(member, `${path}/properties/${key}`);
     if (problem !== null) return problem;

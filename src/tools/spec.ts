@@ -10,7 +10,9 @@ export type Policy = 'allow' | 'confirm' | 'deny';
 export type Effects = 'none' | 'idempotent' | 'once';
 
 /** Where a tool comes from. */
-export type ToolOrigin = { readonly kind: 'local' } | { readonly kind: 'mcp'; readonly server: string; readonly tool: string };
+export type ToolOrigin =
+  | { readonly kind: 'local' }
+  | { readonly kind: 'mcp'; readonly server: string; readonly tool: string };
 
 /** What the machines know of a tool: plain JSON. Functions stay behind and are looked up by name. */
 export interface ToolSpec {

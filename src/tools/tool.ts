@@ -112,26 +112,35 @@ export function tool<const TSchema extends InputSchema = JsonObject>(definition:
 }
 
 function checkDefinition(definition: unknown): void {
-  if (typeof definition !== 'object' || definition === null) throw new TypeError('tool() takes an object with name, description and execute.');
+  if (typeof definition !== 'object' || definition === null)
+    throw new TypeError('tool() takes an object with name, description and execute.');
   const get = (key: string): unknown => Reflect.get(definition, key);
   const name = get('name');
   if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new TypeError(`A tool's name must be 1 to 64 letters, digits, "_", "-" or ".", and is ${JSON.stringify(name) ?? 'missing'}.`);
+    throw new TypeError(
+      `A tool's name must be 1 to 64 letters, digits, "_", "-" or ".", and is ${JSON.stringify(name) ?? 'missing'}.`,
+    );
   }
-  if (name === 'make_plan') throw new TypeError(`The tool name 'make_plan' is reserved: it is how models plan. Choose another.`);
+  if (name === 'make_plan')
+    throw new TypeError(`The tool name 'make_plan' is reserved: it is how models plan. Choose another.`);
   const wrong = (member: string, must: string): never => {
     throw new TypeError(`Tool '${name}': ${member} must be ${must}.`);
   };
   if (typeof get('description') !== 'string') wrong('description', 'a text that tells the model what the tool does');
   if (typeof get('execute') !== 'function') wrong('execute', 'a function');
-  if (get('validateArgs') !== undefined && typeof get('validateArgs') !== 'function') wrong('validateArgs', 'a function');
+  if (get('validateArgs') !== undefined && typeof get('validateArgs') !== 'function')
+    wrong('validateArgs', 'a function');
   if (!POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
   if (!EFFECTS.includes(get('effects'))) wrong('effects', "'none', 'idempotent' or 'once'");
   const timeoutMs = get('timeoutMs');
-  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0)) wrong('timeoutMs', 'a number of milliseconds above 0');
+  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0))
+    wrong('timeoutMs', 'a number of milliseconds above 0');
 }
 
-function checkBy(standard: StandardSchema['~standard'] | null, own: ((args: Json, context: ValidateContext) => unknown) | undefined): Tool['check'] {
+function checkBy(
+  standard: StandardSchema['~standard'] | null,
+  own: ((args: Json, context: ValidateContext) => unknown) | undefined,
+): Tool['check'] {
   return async (args, context) => {
     const checked = standard === null ? { ok: true as const, args: args as unknown } : await validated(standard, args);
     if (!checked.ok || own === undefined) return checked as ToolCheck;

@@ -1,0 +1,144 @@
+import { type DoneActorEvent, type ErrorActorEvent, assign, enqueueActions, setup } from 'xstate';
+import { type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
+import { describeAgent } from '../actors/describe-agent.ts';
+import { leafErrorOf } from '../actors/leaf.ts';
+import { type AgentContext, cancelledEnding, fromSetup, fromToolset } from './agent-context.ts';
+import type { AgentInput, AgentSetup, Toolset } from './agent-setup.ts';
+import type { CallOutcome } from './call-request.ts';
+import { conversationClosed, endingFor } from './endings.ts';
+import {
+  batchClosed,
+  isSettled,
+  outcomeTaken,
+  planClosed,
+  planDropped,
+  stepPrepared,
+  stepTaken,
+  troubleTold,
+} from './execution.ts';
+import { type LlmCallOutput, llmCallMachine } from './llm-call.ts';
+import {
+  areCallsSpent,
+  areTokensSpent,
+  batchPrepared,
+  corrected,
+  isThirdUnusable,
+  llmErrorEnding,
+  planRefused,
+  planTaken,
+  takenReply,
+} from './planning.ts';
+import type { AgentOutput, AgentState } from './run-result.ts';
+import { promptsOf } from './system-prompt.ts';
+import { toolCallMachine } from './tool-call.ts';
+import type { ToolCallInput } from './tool-call-context.ts';
+
+/** What the agent is told from outside. */
+export type AgentEvent =
+  | { readonly type: 'run.cancelled'; readonly reason: string }
+  | { readonly type: 'run.expired' }
+  | { readonly type: 'tools.changed'; readonly toolset: Toolset };
+
+const NOT_PROVIDED = 'The agent machine was started bare. Use agentMachine.provide({ actors: agent.actors }).';
+
+/** The guards, actions and actors of the agent machine; the drawing is in agent.ts. */
+export const agentParts = setup({
+  types: {
+    context: {} as AgentContext,
+    input: {} as AgentInput,
+    output: {} as AgentOutput,
+    events: {} as AgentEvent | DoneActorEvent<CallOutcome> | ErrorActorEvent,
+  },
+  actors: {
+    llmCall: llmCallMachine,
+    toolCall: toolCallMachine,
+    describeAgent: describeAgent<AgentSetup>({ setup: () => Promise.reject(new Error(NOT_PROVIDED)) }),
+    composePrompt: composePrompt<Toolset>({ compose: () => Promise.reject(new Error(NOT_PROVIDED)) }),
+  },
+  guards: {
+    endedBeforeStart: ({ context }) => context.ending !== null,
+    needsSetup: ({ context }) => !context.ready,
+    promptByCode: ({ context }) => context.promptByCode,
+    stepLimitReached: ({ context }) => context.stepsTaken >= context.settings.maxSteps,
+    tokensSpent: ({ context }) => areTokensSpent(context),
+    callsSpent: ({ context }) => areCallsSpent(context),
+    modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
+    planned: ({ context }) => context.reply?.plan != null,
+    plansLeft: ({ context }) =>
+      context.settings.maxPlanIterations === 0 || context.planIterations < context.settings.maxPlanIterations,
+    toldToAnswer: ({ context }) => context.plansRefused > 0,
+    calledTools: ({ context }) => (context.reply?.calls.length ?? 0) > 0,
+    answered: ({ context }) => context.unusableInARow === 0,
+    thirdUnusable: ({ context }) => isThirdUnusable(context),
+    stepsLeftInPlan: ({ context }) => context.plan !== null && context.plan.index < context.plan.steps.length,
+    refusedAsLoop: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied' && outcome.denial.kind === 'loop',
+    denied: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied',
+    unmended: (_, outcome: CallOutcome) => 'error' in outcome,
+    settled: ({ context }) => isSettled(context.batch),
+    batchEndsInLoop: ({ context }) => context.batch?.endsRun === 'loop',
+    batchEndsBudget: ({ context }) => context.batch?.endsRun === 'budget',
+    batchFailed: ({ context }) => Object.values(context.batch?.outcomes ?? {}).some((outcome) => 'error' in outcome),
+  },
+  actions: {
+    enter: assign({ states: ({ context }, state: AgentState) => [...context.states, state] }),
+    startTotalTime: enqueueActions(({ context, enqueue }) => {
+      const { totalMs } = context.settings;
+      if (context.ready && totalMs !== null)
+        enqueue.raise({ type: 'run.expired' }, { id: 'totalTime', delay: totalMs });
+    }),
+    takeSetup: assign((_, given: AgentSetup) => fromSetup(given)),
+    takePrompts: assign({ prompts: (_, texts: PromptTexts) => promptsOf(texts) }),
+    takeTools: assign(({ context, event }) =>
+      event.type === 'tools.changed'
+        ? { toolset: event.toolset, ...fromToolset(context.instructions, event.toolset) }
+        : {},
+    ),
+    countStep: assign({ stepsTaken: ({ context }) => context.stepsTaken + 1 }),
+    takeReply: assign(({ context }, output: LlmCallOutput) => takenReply(context, output)),
+    correct: assign(({ context }) => corrected(context)),
+    refusePlan: assign(({ context }) => planRefused(context)),
+    takePlan: assign(({ context }) => planTaken(context)),
+    prepareStep: assign(({ context }) => stepPrepared(context)),
+    takeStep: assign(({ context }, outcome: CallOutcome) => stepTaken(context, outcome)),
+    closePlan: assign(({ context }) => planClosed(context)),
+    dropPlan: assign(({ context }) => planDropped(context)),
+    prepareBatch: assign(({ context }) => batchPrepared(context)),
+    takeOutcome: assign(({ context }, outcome: CallOutcome) => outcomeTaken(context, outcome)),
+    closeBatch: assign(({ context }) => batchClosed(context)),
+    startCalls: enqueueActions(({ context, enqueue }) => {
+      const { batch } = context;
+      if (batch === null) return;
+      const running = batch.started - Object.keys(batch.outcomes).length;
+      const upTo = context.settings.parallelToolCalls
+        ? batch.runnable
+        : Math.min(batch.runnable, batch.started + 1 - running);
+      for (const { request, verdict } of batch.calls.slice(batch.started, upTo)) {
+        const input: ToolCallInput = { request, verdict, tools: context.toolset.tools, settings: context.settings };
+        enqueue.spawnChild('toolCall', { id: request.callId, input });
+      }
+      enqueue.assign({ batch: { ...batch, started: Math.max(batch.started, upTo) } });
+    }),
+    stopCalls: enqueueActions(({ context, enqueue }) => {
+      for (const { request } of context.batch?.calls ?? []) enqueue.stopChild(request.callId);
+    }),
+    stopCall: enqueueActions(({ enqueue }, callId: string) => enqueue.stopChild(callId)),
+    tellTrouble: assign(({ context }) => troubleTold(context)),
+    endAs: assign({
+      ending: ({ context }, reason: 'answer' | 'max-steps' | 'loop' | 'plan-limit' | 'timeout' | 'budget') =>
+        endingFor(context, reason),
+    }),
+    endWithLlmError: assign({
+      ending: ({ context }, output: LlmCallOutput) =>
+        output.kind === 'model.failed' ? llmErrorEnding(context, output.error) : context.ending,
+    }),
+    endWithFailure: assign({ ending: ({ context, event }) => llmErrorEnding(context, leafErrorOf(event)) }),
+    endUnusable: assign({
+      ending: ({ context }) => llmErrorEnding(context, { code: 'unusable-reply', message: 'no usable reply' }),
+    }),
+    endCancelled: assign({
+      ending: ({ context, event }) =>
+        cancelledEnding(event.type === 'run.cancelled' ? event.reason : '', context.stepsTaken),
+    }),
+    closeConversation: assign(({ context }) => conversationClosed(context)),
+  },
+});

@@ -1,0 +1,12 @@
+import type { Message, ModelTool, ToolCalling } from '../actors/model.ts';
+import type { AgentSettings } from './agent-setup.ts';
+
+/** What one model turn is asked. */
+export interface LlmCallInput {
+  readonly system: { readonly [mode in ToolCalling]: Message };
+  readonly messages: readonly Message[];
+  readonly tools: readonly ModelTool[];
+  readonly toolCalling: ToolCalling;
+  readonly settings: AgentSettings;
+  readonly seed: number;
+}

@@ -1,0 +1,36 @@
+import type { CheckedArguments } from '../parsing/check-arguments.ts';
+import type { ToolError } from '../parsing/errors.ts';
+import type { JsonObject } from '../parsing/json.ts';
+import type { Denial } from '../tools/denials.ts';
+import type { ToolResult } from '../tools/result.ts';
+import type { ToolSpec } from '../tools/spec.ts';
+import type { AgentSettings } from './agent-setup.ts';
+import type { CallRequest } from './call-request.ts';
+import type { LoopVerdict } from './loop-detection.ts';
+
+/** What a call is given. */
+export interface ToolCallInput {
+  readonly request: CallRequest;
+  readonly tools: readonly ToolSpec[];
+  readonly verdict: LoopVerdict;
+  readonly settings: AgentSettings;
+}
+
+/** A person's answer to a call that waits, from outside. */
+export type ApprovalEvent =
+  | { readonly type: 'approval.given'; readonly always: boolean; readonly args: JsonObject | null }
+  | { readonly type: 'approval.refused'; readonly reason: string }
+  | { readonly type: 'approval.expired' };
+
+/** The memory of one call. */
+export interface ToolCallContext extends ToolCallInput {
+  readonly spec: ToolSpec | null;
+  readonly suggestions: readonly string[];
+  /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
+  readonly args: JsonObject;
+  readonly check: CheckedArguments | null;
+  readonly approved: boolean;
+  readonly error: ToolError | null;
+  readonly denial: Denial | null;
+  readonly result: ToolResult | null;
+}

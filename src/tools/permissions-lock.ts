@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { systemCode } from './system-code.ts';
+
+/** A lock that is held. */
+export interface FileLock {
+  /** False when another process took the lock away, because this one seemed dead. Ask before anything that counts. */
+  isHeld(): boolean;
+  release(): void;
+}
+
+/** What `takeLock` was told, and defaults. */
+export interface LockOptions {
+  /** How long to wait for somebody else, in milliseconds. Default 3000. */
+  readonly waitMs?: number;
+  /** From which age a lock counts as forgotten, in milliseconds. Default 2000; the work under it takes about one. */
+  readonly staleMs?: number;
+}
+
+const PAUSE_MS = 2;
+
+/**
+ * Takes the lock file at `path`, waiting while another process has it; `null` when the wait is over. A lock whose process
+ * has died, or that is too old, is taken away. It blocks the thread: hold it for as long as it takes to write a small file.
+ */
+export function takeLock(path: string, { waitMs = 3000, staleMs = 2000 }: LockOptions = {}): FileLock | null {
+  const mine = `${String(process.pid)} ${hostname()} ${randomUUID()}`;
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    if (create(path, mine)) return heldLock(path, mine);
+    const other = readLock(path);
+    if (other !== null && isStale(path, other, staleMs)) takeAway(path, other);
+    else if (performance.now() >= deadline) return null;
+    else pause();
+  }
+}
+
+function heldLock(path: string, mine: string): FileLock {
+  const isHeld = () => readLock(path) === mine;
+  return {
+    isHeld,
+    release: () => {
+      if (isHeld()) rmSync(path, { force: true });
+    },
+  };
+}
+
+function create(path: string, mine: string): boolean {
+  try {
+    writeFileSync(path, mine, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (isTaken(systemCode(error))) return false;
+    throw error;
+  }
+}
+
+/** Windows answers EPERM or EBUSY for a file that another process is about to delete. */
+function isTaken(code: string): boolean {
+  return code === 'EEXIST' || (process.platform === 'win32' && (code === 'EPERM' || code === 'EBUSY'));
+}
+
+function readLock(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function isStale(path: string, content: string, staleMs: number): boolean {
+  const [pid, host] = content.split(' ');
+  if (host === hostname() && !isAlive(Number(pid))) return true;
+  const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return changed !== undefined && Math.abs(Date.now() - changed) > staleMs;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) !== 'ESRCH';
+  }
+}
+
+/**
+ * Moves a stale lock out of the way. Between our look and the move somebody else may have done the same and locked anew:
+ * then that lock is put back, and if even that comes too late, its holder sees in `isHeld` that it has to start over.
+ */
+function takeAway(path: string, stale: string): void {
+  const moved = `${path}.${randomUUID()}`;
+  try {
+    renameSync(path, moved);
+    if (readLock(moved) !== stale) linkSync(moved, path);
+  } catch (error) {
+    if (!['ENOENT', 'EEXIST'].includes(systemCode(error))) throw error;
+  } finally {
+    rmSync(moved, { force: true });
+  }
+}
+
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+}

@@ -1,0 +1,121 @@
+import { resolve } from 'node:path';
+import { homeFolder } from './home-folder.ts';
+import type { PermissionStore, PermissionWarning } from './permissions.ts';
+import { PermissionStoreError } from './permissions-error.ts';
+import { changePermissions, readPermissions } from './permissions-file.ts';
+
+/** Where the decisions are kept, and whose they are. */
+export interface PermissionStoreOptions {
+  /** Default `~/.signalbox/security/allowed-tools.json`. */
+  readonly path?: string;
+  /** Whose decisions these are. Without it, each agent that is given the store has its own. */
+  readonly agent?: string;
+  /** Hears of a corrupt or unreadable file. Default: what `forAgent` was given, else `process.emitWarning`. */
+  readonly onWarning?: (warning: PermissionWarning) => void;
+}
+
+/** Whose decisions they are while no agent is named. */
+const NO_AGENT = 'default';
+
+/**
+ * Keeps the tools that a person said "always allow" to, per agent, in a small file that only its owner may read. Several
+ * processes may use one file. Nothing is read or written before the first question; each question reads the file anew.
+ *
+ * @example createAgent({ name: 'assistant', permissions: permissionStore() })
+ * @example permissionStore({ agent: 'nightly' }).add('read_file'); // approves beforehand what runs with nobody there
+ */
+export function permissionStore(options: PermissionStoreOptions = {}): PermissionStore {
+  if (options.path !== undefined) checkText('path', options.path);
+  if (options.agent !== undefined) checkText('agent', options.agent);
+  const given = options.path === undefined ? undefined : resolve(options.path);
+  const early = new Set<string>();
+  const warned = new Set<string>();
+  let agent = options.agent;
+  let onWarning = options.onWarning;
+
+  const path = () => given ?? defaultPermissionPath();
+  const report = (warning: PermissionWarning) => (onWarning ?? emitWarning)(warning);
+  const change = (edit: (tools: Set<string>) => unknown) => {
+    const owner = agent ?? NO_AGENT;
+    changePermissions(path(), report, (all) => {
+      const tools = new Set(all.get(owner));
+      edit(tools);
+      return new Map(all).set(owner, tools);
+    });
+  };
+  /** What was added before the store knew its agent becomes that agent's: it was this store that was given to the agent. */
+  const settle = () => {
+    if (agent === undefined || early.size === 0) return;
+    change((tools) => early.forEach((tool) => tools.add(tool)));
+    early.clear();
+  };
+  const read = (): ReadonlySet<string> => {
+    settle();
+    return readPermissions(path(), report).get(agent ?? NO_AGENT) ?? new Set();
+  };
+
+  const store: PermissionStore = {
+    isAlwaysAllowed: (tool) => {
+      try {
+        return read().has(tool);
+      } catch (error) {
+        const { code, message, path: file } = asStoreError(error, given);
+        if (!warned.has(message)) report({ code, message, path: file });
+        warned.add(message);
+        return false;
+      }
+    },
+    add: (tool) => {
+      checkText('tool', tool);
+      settle();
+      change((tools) => tools.add(tool));
+      if (agent === undefined) early.add(tool);
+    },
+    remove: (tool) => {
+      settle();
+      early.delete(tool);
+      let removed = false;
+      change((tools) => (removed = tools.delete(tool)));
+      return removed;
+    },
+    clear: () => {
+      early.clear();
+      change((tools) => tools.clear());
+    },
+    list: () => [...read()].toSorted(),
+    forAgent: (name, listener) => {
+      checkText('name', name);
+      if (agent === undefined || agent === name || options.agent !== undefined) {
+        agent ??= name;
+        onWarning ??= listener;
+        return store;
+      }
+      const warn = options.onWarning ?? listener;
+      const place = given === undefined ? {} : { path: given };
+      return permissionStore({ ...place, agent: name, ...(warn === undefined ? {} : { onWarning: warn }) });
+    },
+  };
+  return store;
+}
+
+/** The default place of the decisions, in the home folder as it is now. Throws a {@link PermissionStoreError} without one. */
+export function defaultPermissionPath(): string {
+  const home = homeFolder();
+  if (home !== null) return resolve(home, '.signalbox', 'security', 'allowed-tools.json');
+  const message = 'There is no home folder to keep permissions in. Set HOME, or choose a path with permissionStore({ path }).';
+  throw new PermissionStoreError('permissions-unreadable', { path: '', message });
+}
+
+function checkText(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`permissionStore: '${name}' must be a text that is not empty.`);
+}
+
+function asStoreError(error: unknown, path: string | undefined): PermissionStoreError {
+  if (error instanceof PermissionStoreError) return error;
+  const message = `The permissions cannot be read (${String(error)}).`;
+  return new PermissionStoreError('permissions-unreadable', { path: path ?? '', message, cause: error });
+}
+
+function emitWarning({ code, message }: PermissionWarning): void {
+  process.emitWarning(message, { type: 'PermissionWarning', code });
+}

@@ -1,0 +1,146 @@
+import type { PlatformPath } from 'node:path';
+import { isPlainWindowsPath } from './validate-path-windows.ts';
+
+/** What a name in a folder is. */
+export type Found =
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'plain' }
+  | { readonly kind: 'link'; readonly target: string };
+
+/** The file system as the check sees it, so that the rules of every platform can be tested on any. Each function may throw. */
+export interface PathWorld {
+  readonly platform: 'posix' | 'win32';
+  readonly path: PlatformPath;
+  readonly cwd: () => string;
+  /** The user's home folder, `null` where there is none. */
+  readonly home: () => string | null;
+  /** What stands at this path, without following it if it is a link. */
+  readonly look: (path: string) => Found;
+  readonly isFolder: (path: string) => boolean;
+  /** The one true name of something that exists, in the spelling of the disk. Throws when it does not exist. */
+  readonly canonical: (path: string) => string;
+}
+
+/** Longer paths reach no file, and would only cost time. */
+const MAX_CHARS = { posix: 4096, win32: 32_767 } as const;
+const MAX_LINKS = 40;
+
+/** Whether `requested` leads to `base` or into it. False for whatever cannot be decided; never throws. */
+export function leadsInside(world: PathWorld, base: unknown, requested: unknown): boolean {
+  if (!isPathText(world, base) || !isPathText(world, requested)) return false;
+  if (world.platform === 'win32' && !isPlainWindowsPath(requested)) return false;
+  try {
+    return leadsInsideUnsafely(world, base, requested);
+  } catch {
+    return false;
+  }
+}
+
+function isPathText(world: PathWorld, text: unknown): text is string {
+  return (
+    typeof text === 'string' &&
+    text !== '' &&
+    text.length <= MAX_CHARS[world.platform] &&
+    !text.includes('\0') &&
+    text.isWellFormed()
+  );
+}
+
+function leadsInsideUnsafely(world: PathWorld, baseText: string, requested: string): boolean {
+  const base = world.path.resolve(world.cwd(), expandHome(world, baseText));
+  if (!world.isFolder(base)) return false;
+  const room: Room = { base, root: world.canonical(base) };
+  return readingsOf(world, requested).every((reading) => {
+    const target = expandHome(world, reading);
+    return [world.path.resolve(base, target), target].every((path) => isInside(world, room, walk(world, room, path)));
+  });
+}
+
+interface Room {
+  /** The base as it was given, made absolute. */
+  readonly base: string;
+  /** Its one true name. */
+  readonly root: string;
+}
+
+/**
+ * A backslash is part of a name here and a separator elsewhere, and tools like to turn one into the other: a path has to
+ * stay inside in both readings.
+ */
+function readingsOf(world: PathWorld, requested: string): readonly string[] {
+  if (world.platform === 'win32' || !requested.includes('\\')) return [requested];
+  return [requested, requested.replaceAll('\\', '/')];
+}
+
+/** Other people's homes (`~name`) are looked up by a shell only; whoever writes one does not mean a place inside base. */
+function expandHome(world: PathWorld, text: string): string {
+  if (!text.startsWith('~')) return text;
+  const home = world.home();
+  const isOwn = text === '~' || separators(world).test(text.charAt(1));
+  if (!isOwn || home === null) throw new Error('This ~ names no folder.');
+  return home + text.slice(1);
+}
+
+/**
+ * Follows a path as the system does, name by name, so that `link/..` is the parent of where the link leads. The two ways to
+ * read such a path (a program may shorten it before it opens it) are both walked by the caller.
+ */
+function walk(world: PathWorld, room: Room, path: string): string {
+  const { root, names } = takeApart(world, room, path);
+  const left = names.toReversed();
+  let place = root ?? room.root;
+  let links = 0;
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
+    if (name === '..') {
+      place = world.path.dirname(place);
+      continue;
+    }
+    const next = world.path.join(place, name);
+    const found = world.look(next);
+    if (found.kind !== 'link') {
+      place = next;
+      continue;
+    }
+    if (++links > MAX_LINKS) throw new Error('There are too many links.');
+    const target = takeApart(world, room, found.target);
+    place = target.root ?? place;
+    left.push(...target.names.toReversed());
+  }
+  return place;
+}
+
+function takeApart(world: PathWorld, room: Room, path: string): { readonly root: string | null; readonly names: readonly string[] } {
+  const { root } = world.path.parse(path);
+  if (root !== '' && !isKnownRoot(world, room, root)) throw new Error('This is another drive or another machine.');
+  const names = path.slice(root.length).split(separators(world));
+  return { root: root === '' ? null : root, names: names.filter((name) => name !== '' && name !== '.') };
+}
+
+/** Merely looking at `\\machine\share` logs in there, so other roots are refused before they are touched. */
+function isKnownRoot(world: PathWorld, room: Room, root: string): boolean {
+  const plain = (path: string) => world.path.normalize(world.path.parse(path).root).toLowerCase();
+  return [room.base, room.root].some((known) => plain(known) === plain(root));
+}
+
+/** Compared in the spelling of the disk: that is what makes it right where case or Unicode forms do not count. */
+function isInside(world: PathWorld, room: Room, place: string): boolean {
+  const path = canonicalAsFarAsItExists(world, place);
+  const { sep } = world.path;
+  return path === room.root || path.startsWith(room.root.endsWith(sep) ? room.root : room.root + sep);
+}
+
+function canonicalAsFarAsItExists(world: PathWorld, place: string): string {
+  const missing: string[] = [];
+  let existing = place;
+  while (world.look(existing).kind === 'missing') {
+    const parent = world.path.dirname(existing);
+    if (parent === existing) break;
+    missing.push(world.path.basename(existing));
+    existing = parent;
+  }
+  return world.path.join(world.canonical(existing), ...missing.toReversed());
+}
+
+function separators(world: PathWorld): RegExp {
+  return world.platform === 'win32' ? /[\\/]/ : /\//;
+}
