@@ -31,8 +31,10 @@ export const chatCommand: Command = {
       if (!choices.silent) greet(cli, choices);
       const result = await runOnce(cli, question === '' ? FIRST_QUESTION : question, stop);
       reportResult(cli, result);
-      if (process.stdin.isTTY && process.stderr.isTTY) return await chatLoop(cli, stop.signal);
-      if (!choices.silent) console.log(recordingText(cli, result));
+      const inTerminal = process.stdin.isTTY && process.stderr.isTTY;
+      const recording = choices.silent ? null : recordingText(cli, result);
+      if (recording !== null) (inTerminal ? console.error : console.log)(recording);
+      if (inTerminal) return await chatLoop(cli, stop.signal);
       return EXIT_CODE[result.status];
     } finally {
       await cli.close();
@@ -46,6 +48,7 @@ function greet({ model }: CliAgent, { mcpFile }: AgentChoices): void {
     `signalbox ${packageVersion()}`,
     ...(model.said === '' ? [] : [model.said]),
     `Tools: ${tools}. What may change something asks first.`,
+    '',
   ];
   console.error(lines.join('\n'));
 }

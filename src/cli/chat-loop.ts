@@ -12,6 +12,7 @@ import { slashCommand } from './slash-commands.ts';
 export async function chatLoop(cli: CliAgent, last: AbortSignal): Promise<number> {
   const readQuestion = questionReader();
   let before = last;
+  showNoQuestions(cli);
   console.error('Ask on, or type /help. Ctrl-D leaves.');
   for (;;) {
     if (isEnding(before)) return EXIT_CODE.cancelled;
@@ -28,10 +29,18 @@ export async function chatLoop(cli: CliAgent, last: AbortSignal): Promise<number
   }
 }
 
+/** A question that was just typed stands there already. */
+function showNoQuestions({ agent, console: shown }: CliAgent): void {
+  if (shown === null) return;
+  const { processingStart: _typed, ...rest } = shown;
+  agent.configure({ output: rest });
+}
+
 async function answer(cli: CliAgent, question: string, stop: AbortController): Promise<void> {
   const result = await runOnce(cli, question, stop);
   reportResult(cli, result);
-  if (cli.console !== null) cli.console.info(recordingText(cli, result));
+  const recording = recordingText(cli, result);
+  if (cli.console !== null && recording !== null) console.error(recording);
 }
 
 /** Ctrl-C ends a run; the other signals want the process to end. */

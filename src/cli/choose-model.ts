@@ -91,7 +91,10 @@ function discovered(
 }
 
 function nothingFound({ tried }: Discovery): string {
-  const places = tried.map(({ preset, baseURL, outcome }) => `  ${preset.padEnd(9)} ${baseURL}  ${OUTCOME[outcome]}`);
+  const width = Math.max(...tried.map(({ baseURL }) => baseURL.length)) + 2;
+  const places = tried.map(
+    ({ preset, baseURL, outcome }) => `  ${preset.padEnd(10)}${baseURL.padEnd(width)}${OUTCOME[outcome]}`,
+  );
   return ['No model server was found. Looked at:', ...places, 'So '].join('\n');
 }
 
@@ -106,9 +109,11 @@ async function practiceModel(why: string): Promise<ChosenModel> {
   const { startPracticeModel } = await import('../models/practice/start-practice-model.ts');
   const practice = await startPracticeModel();
   const said = [
-    `${why}the practice model answers, at ${practice.baseURL}. It is no LLM: a small set of rules that does real work`,
-    'with real tools, so that you can see how an agent runs. For a real model, start a local server (`ollama serve`,',
-    '`lemonade-server serve`), or set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL; or use --base-url.',
+    `${why}the practice model answers, at ${practice.baseURL}.`,
+    'It is no LLM: a small set of rules that does real work with real tools, so that',
+    'you can see how an agent runs. For a real model start a local server, such as',
+    '`ollama serve` or `lemonade-server serve`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY',
+    'or OPENAI_BASE_URL, or use --base-url.',
   ].join('\n');
   return { model: practice.model, said, close: () => practice.close() };
 }

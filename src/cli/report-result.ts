@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { RunResult } from '../machines/run-result.ts';
 import type { CliAgent } from './make-agent.ts';
 
@@ -13,8 +14,9 @@ export function reportResult({ console: shown }: CliAgent, result: RunResult): v
   if (!result.success && shown === null) console.error(result.result);
 }
 
-/** Says where the recording of a run is. */
-export function recordingText({ journal }: CliAgent, { runId }: RunResult): string {
+/** Says where the recording of a run is; null for a run that failed before there was one. */
+export function recordingText({ journal }: CliAgent, { runId }: RunResult): string | null {
   const file = journal.fileOf(runId);
-  return file === null ? 'Not recorded: this folder cannot be written to.' : `Recorded in ${file}`;
+  if (file === null) return 'Not recorded: this folder cannot be written to.';
+  return existsSync(file) ? `Recorded in ${file}` : null;
 }

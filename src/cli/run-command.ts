@@ -28,11 +28,12 @@ export const runCommand: Command = {
     const stop = new AbortController();
     const cli = await makeAgent(choices, { answerOnConsole: !json && answerOnConsole() }, stop.signal);
     try {
-      if (cli.model.said !== '' && !choices.silent) console.error(cli.model.said);
+      if (cli.model.said !== '' && !choices.silent) console.error(`${cli.model.said}\n`);
       const result = await runOnce(cli, question, stop);
       if (json) console.log(JSON.stringify(result));
       else reportResult(cli, result);
-      if (!choices.silent) console.error(recordingText(cli, result));
+      const recording = recordingText(cli, result);
+      if (!choices.silent && recording !== null) console.error(recording);
       return EXIT_CODE[result.status];
     } finally {
       await cli.close();

@@ -20,7 +20,7 @@ export function programUsage(commands: readonly Command[]): string {
 /** The help of one command. */
 export function commandUsage({ name, synopsis, about, options }: Command): string {
   return [
-    `${synopsisLine(name, synopsis)}`,
+    synopsisLine(name, synopsis),
     '',
     about,
     '',
