@@ -152,7 +152,7 @@ function isTerminal(): boolean {
 async function resolvePermissions({ permissions }: AgentOptions, agent: string): Promise<Permissions | undefined> {
   if (permissions !== undefined) return bindPermissions(permissions, agent);
   if (typeof process === 'undefined') return undefined;
-  const { permissionStore } = await import('../tools/permissions.ts');
+  const { permissionStore } = await import('../tools/permissions-store.ts');
   return permissionStore({ agent });
 }
 

@@ -1,0 +1,111 @@
+import { createActor, setup, waitFor, assign } from 'xstate';
+import { expect, expectTypeOf, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { agentMachine } from '../../src/machines/agent.ts';
+import { observeRun } from '../../src/machines/observe-run.ts';
+import type { RunEvent } from '../../src/machines/run-events.ts';
+import type { RunResult } from '../../src/machines/run-result.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+
+const script = () => scriptedModel([calls(['look', { n: 1 }]), 'Found it.']);
+
+test('agent.logic runs inside a machine: task in, RunResult out, RunEvents emitted', async () => {
+  const agent = createAgent({ model: script(), tools: [fakeTool('look')], silent: true });
+  const desk = setup({
+    types: { context: {} as { result: RunResult | null } },
+    actors: { assistant: agent.logic },
+    actions: { keep: assign({ result: (_, result: RunResult) => result }) },
+  }).createMachine({
+    context: { result: null },
+    initial: 'ASKING',
+    states: {
+      ASKING: {
+        invoke: {
+          id: 'assistant',
+          src: 'assistant',
+          input: { task: 'Find it' },
+          onDone: { target: 'ANSWERED', actions: { type: 'keep', params: ({ event }) => event.output } },
+        },
+      },
+      ANSWERED: { type: 'final' },
+    },
+  });
+  const actor = createActor(desk).start();
+  const seen: string[] = [];
+  const child = actor.getSnapshot().children.assistant;
+  child?.on('*', (event) => {
+    expectTypeOf(event).toExtend<RunEvent>();
+    seen.push(event.type);
+  });
+  const { context } = await waitFor(actor, ({ status }) => status === 'done');
+  expect(context.result).toMatchObject({ status: 'answered', result: 'Found it.' });
+  expect(seen).toContain('tool.finished');
+  expect(seen.at(-1)).toBe('run.finished');
+  expect(agent.history).toEqual([]);
+});
+
+test('several runs of one agent.logic go on at once, beside agent.run, and stopping the parent cancels them', async () => {
+  let aborted = 0;
+  const slow = fakeTool('slow', [null]);
+  const watching = {
+    ...slow,
+    execute: (_args: object, { signal }: { signal: AbortSignal }) => {
+      signal.addEventListener('abort', () => aborted++);
+      return new Promise(() => undefined);
+    },
+  };
+  const agent = createAgent({
+    model: scriptedModel([calls(['slow']), calls(['slow']), 'Hi.']),
+    tools: [watching],
+    silent: true,
+  });
+  const started: RunEvent[] = [];
+  const actors = ['a', 'b'].map((task) => {
+    const actor = createActor(agent.logic, { input: { task } });
+    actor.on('tool.started', (event) => void started.push(event));
+    return actor.start();
+  });
+  while (started.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'Hi.' });
+  for (const actor of actors) actor.stop();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(aborted).toBe(2);
+});
+
+test('the bare machine runs in a plain createActor from a task alone', async () => {
+  const agent = createAgent({
+    model: script(),
+    tools: [fakeTool('look', [{ found: true }])],
+    silent: true,
+    maxSteps: 7,
+  });
+  const actor = createActor(agentMachine.provide({ actors: agent.actors }), { input: { task: 'Find it' } });
+  const events: RunEvent[] = [];
+  observeRun(actor, (event) => {
+    events.push(event);
+    throw new Error('a listener that throws breaks nothing');
+  });
+  actor.start();
+  const { output } = await waitFor(actor, ({ status }) => status === 'done');
+  expect(output).toMatchObject({
+    status: 'answered',
+    result: 'Found it.',
+    toolsUsed: ['look'],
+    stepsLimit: 7,
+    states: ['PLANNING', 'DIRECT_EXECUTION', 'PLANNING', 'COMPLETION'],
+  });
+  expect(events.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['run.started', 'tool.started', 'tool.finished', 'answer', 'run.finished']),
+  );
+  expectTypeOf(actor.getSnapshot().output?.reason).not.toBeAny();
+});
+
+test('the bare machine without actors ends as failed and says what to do', async () => {
+  const actor = createActor(agentMachine, { input: { task: 'Find it' } }).start();
+  const { output } = await waitFor(actor, ({ status }) => status === 'done');
+  expect(output).toMatchObject({ status: 'failed', reason: 'llm-error' });
+  expect(output?.result).toContain('agentMachine.provide({ actors: agent.actors })');
+});
