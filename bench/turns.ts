@@ -1,7 +1,7 @@
 // CPU of the client process for one model turn, the same job for everybody, side by side in one run.
 // Run with: node bench/turns.ts [passes]
 import { CONTENDERS, type ContenderName, NAMES } from './contenders/index.ts';
-import { runChild, withModelServer } from './harness/child.ts';
+import { numberOf, runChild, withModelServer } from './harness/child.ts';
 import { median, printTable, spread } from './harness/figures.ts';
 
 const PASSES = Number(process.argv[2] ?? 3);
@@ -19,7 +19,8 @@ const figures = await withModelServer(async (baseURL) => {
     for (const calls of CALLS) {
       for (const name of NAMES) {
         // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
-        const one = await measure(name, calls, baseURL);
+        const printed = await runChild('turns', [name, String(calls), baseURL]);
+        const one = { turnMs: numberOf(printed, 'turnMs'), growth: numberOf(printed, 'growth') };
         const before = found.get(`${name} ${String(calls)}`) ?? { turnMs: [], growth: [] };
         found.set(`${name} ${String(calls)}`, { turnMs: [...before.turnMs, one.turnMs], growth: [...before.growth, one.growth] });
       }
@@ -50,14 +51,4 @@ function ownShare(calls: number): string {
   const lean = of('openai-lean', calls).turnMs;
   const shares = of('signalbox', calls).turnMs.map((ms, pass) => ms - (lean[pass] ?? Number.NaN));
   return `${median(shares).toFixed(3)} ms (${spread(shares, 3)})`;
-}
-
-async function measure(name: ContenderName, calls: number, baseURL: string): Promise<{ readonly turnMs: number; readonly growth: number }> {
-  const result = await runChild('turns', [name, String(calls), baseURL]);
-  if (!isFigure(result)) throw new Error(`${name} gave no figures`);
-  return result;
-}
-
-function isFigure(value: unknown): value is { readonly turnMs: number; readonly growth: number } {
-  return typeof value === 'object' && value !== null && 'turnMs' in value && typeof value.turnMs === 'number' && 'growth' in value && typeof value.growth === 'number';
 }

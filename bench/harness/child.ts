@@ -12,6 +12,13 @@ export async function runChild(script: string, args: readonly string[] = []): Pr
   return result;
 }
 
+/** One number that a child printed. Throws when it is missing. */
+export function numberOf(printed: unknown, name: string): number {
+  const value: unknown = typeof printed === 'object' && printed !== null ? Reflect.get(printed, name) : undefined;
+  if (typeof value !== 'number') throw new Error(`The figure '${name}' is missing in ${JSON.stringify(printed)}.`);
+  return value;
+}
+
 /** Starts the model server, and ends it when the work is done. */
 export async function withModelServer<T>(work: (baseURL: string) => Promise<T>): Promise<T> {
   const child = spawn(process.execPath, [pathOf('model-server')], { stdio: ['pipe', 'pipe', 'inherit'] });
