@@ -45,5 +45,10 @@ const msOf = (name: ContenderName): number => median(found.get(name) ?? []);
 console.log(`\nProcess start to first request (median of ${String(STARTS)} processes)\n`);
 printTable(
   ['', 'ms', 'lowest–highest', '× c)'],
-  NAMES.map((name) => [CONTENDERS[name].title, msOf(name).toFixed(0), spread(found.get(name) ?? [], 0), (msOf(name) / msOf('openai-lean')).toFixed(2)]),
+  NAMES.map((name) => [
+    CONTENDERS[name].title,
+    msOf(name).toFixed(0),
+    spread(found.get(name) ?? [], 0),
+    (msOf(name) / msOf('openai-lean')).toFixed(2),
+  ]),
 );

@@ -21,7 +21,9 @@ await withModelServer(async (baseURL) => {
 
 const rateOf = (name: ContenderName): number => median((found.get(name) ?? []).map((one) => one.runsPerSecond));
 
-console.log(`\n${AT_ONCE} agents at once, ${CALLS} tool calls and an answer each (median of ${String(PASSES)} processes)\n`);
+console.log(
+  `\n${AT_ONCE} agents at once, ${CALLS} tool calls and an answer each (median of ${String(PASSES)} processes)\n`,
+);
 printTable(
   ['', 'runs/s', 'lowest–highest', '× c)', 'CPU ms a run'],
   NAMES.map((name) => {
@@ -29,7 +31,10 @@ printTable(
     return [
       CONTENDERS[name].title,
       rateOf(name).toFixed(0),
-      spread(all.map((one) => one.runsPerSecond), 0),
+      spread(
+        all.map((one) => one.runsPerSecond),
+        0,
+      ),
       (rateOf(name) / rateOf('openai-lean')).toFixed(2),
       median(all.map((one) => one.runMs)).toFixed(2),
     ];

@@ -13,7 +13,12 @@ for (const [title, calls] of [
   // oxlint-disable-next-line no-await-in-loop -- side by side they would disturb each other
   const printed = await runChild('idle-agents', [COUNT, calls]);
   const heap = numberOf(printed, 'heapMB');
-  rows.push([title, heap.toFixed(0), numberOf(printed, 'rssMB').toFixed(0), ((heap * 1000) / Number(COUNT)).toFixed(1)]);
+  rows.push([
+    title,
+    heap.toFixed(0),
+    numberOf(printed, 'rssMB').toFixed(0),
+    ((heap * 1000) / Number(COUNT)).toFixed(1),
+  ]);
 }
 console.log(`\n${COUNT} idle agents, one tool each, model and tool shared\n`);
 printTable(['', 'heap MB', 'resident MB', 'heap KB an agent'], rows);

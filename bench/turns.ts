@@ -22,17 +22,23 @@ const figures = await withModelServer(async (baseURL) => {
         const printed = await runChild('turns', [name, String(calls), baseURL]);
         const one = { turnMs: numberOf(printed, 'turnMs'), growth: numberOf(printed, 'growth') };
         const before = found.get(`${name} ${String(calls)}`) ?? { turnMs: [], growth: [] };
-        found.set(`${name} ${String(calls)}`, { turnMs: [...before.turnMs, one.turnMs], growth: [...before.growth, one.growth] });
+        found.set(`${name} ${String(calls)}`, {
+          turnMs: [...before.turnMs, one.turnMs],
+          growth: [...before.growth, one.growth],
+        });
       }
     }
   }
   return found;
 });
 
-const of = (name: ContenderName, calls: number): Figures => figures.get(`${name} ${String(calls)}`) ?? { turnMs: [], growth: [] };
+const of = (name: ContenderName, calls: number): Figures =>
+  figures.get(`${name} ${String(calls)}`) ?? { turnMs: [], growth: [] };
 
 for (const calls of CALLS) {
-  console.log(`\nCPU of a model turn, ${String(calls)} tool calls a run (median of ${String(PASSES)} processes, lowest–highest)\n`);
+  console.log(
+    `\nCPU of a model turn, ${String(calls)} tool calls a run (median of ${String(PASSES)} processes, lowest–highest)\n`,
+  );
   const lean = median(of('openai-lean', calls).turnMs);
   const floor = median(of('node-http', calls).turnMs);
   printTable(
@@ -41,7 +47,14 @@ for (const calls of CALLS) {
       const { turnMs, growth } = of(name, calls);
       const ms = median(turnMs);
       const late = calls >= 100 ? [`${median(growth).toFixed(2)} ×`] : [];
-      return [CONTENDERS[name].title, ms.toFixed(3), spread(turnMs, 3), (ms / lean).toFixed(2), (ms / floor).toFixed(2), ...late];
+      return [
+        CONTENDERS[name].title,
+        ms.toFixed(3),
+        spread(turnMs, 3),
+        (ms / lean).toFixed(2),
+        (ms / floor).toFixed(2),
+        ...late,
+      ];
     }),
   );
   console.log(`\nSignalbox's own share of a turn, d) - c): ${ownShare(calls)}`);

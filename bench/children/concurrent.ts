@@ -31,5 +31,7 @@ for (let at = 0; at < ROUNDS; at += 1) {
   waves.push(await wave());
 }
 const wallMs = median(waves.map((one) => one.wallMs));
-console.log(JSON.stringify({ runsPerSecond: (atOnce / wallMs) * 1000, runMs: median(waves.map((one) => one.cpu)) / atOnce }));
+console.log(
+  JSON.stringify({ runsPerSecond: (atOnce / wallMs) * 1000, runMs: median(waves.map((one) => one.cpu)) / atOnce }),
+);
 process.exit(0);

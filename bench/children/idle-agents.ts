@@ -9,7 +9,12 @@ const [countText, callsText] = process.argv.slice(2);
 const count = Number(countText);
 const calls = callsText === 'none' ? null : Number(callsText);
 
-const weather = tool({ name: TOOL_NAME, description: TOOL_DESCRIPTION, inputSchema: TOOL_SCHEMA, execute: ({ city }) => ({ city, celsius: 21 }) });
+const weather = tool({
+  name: TOOL_NAME,
+  description: TOOL_DESCRIPTION,
+  inputSchema: TOOL_SCHEMA,
+  execute: ({ city }) => ({ city, celsius: 21 }),
+});
 const model = calls === null ? chatModel({ baseURL: 'http://127.0.0.1:9/v1', model: 'none' }) : inProcessModel(calls);
 const agents: Agent[] = [];
 
@@ -30,7 +35,13 @@ for (let at = 0; at < count; at += 1) {
   await addAgent();
 }
 const after = memory();
-console.log(JSON.stringify({ heapMB: (after.heap - before.heap) / 1e6, rssMB: (after.rss - before.rss) / 1e6, kept: agents.length }));
+console.log(
+  JSON.stringify({
+    heapMB: (after.heap - before.heap) / 1e6,
+    rssMB: (after.rss - before.rss) / 1e6,
+    kept: agents.length,
+  }),
+);
 
 function memory(): { readonly heap: number; readonly rss: number } {
   for (let at = 0; at < 4; at += 1) collectGarbage();

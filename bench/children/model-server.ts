@@ -7,7 +7,9 @@ const server = await startModelServer(
   ({ body }): Scripted => {
     const done = body.messages.filter((message) => message.role === 'tool').length;
     if (done >= callsOf(body.model)) return ANSWER;
-    return { toolCalls: [{ id: `call_${String(done)}`, name: TOOL_NAME, arguments: { city: `City ${String(done)}` } }] };
+    return {
+      toolCalls: [{ id: `call_${String(done)}`, name: TOOL_NAME, arguments: { city: `City ${String(done)}` } }],
+    };
   },
   { forget: true },
 );

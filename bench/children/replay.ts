@@ -9,8 +9,19 @@ const ROUNDS = 7;
 const ROUND_EFFECTS = 2000;
 
 const calls = Number(process.argv[2]);
-const weather = tool({ name: TOOL_NAME, description: TOOL_DESCRIPTION, inputSchema: TOOL_SCHEMA, execute: ({ city }) => ({ city, celsius: 21 }) });
-const agent = createAgent({ instructions: INSTRUCTIONS, model: inProcessModel(calls), tools: [weather], maxSteps: calls + 1, silent: true });
+const weather = tool({
+  name: TOOL_NAME,
+  description: TOOL_DESCRIPTION,
+  inputSchema: TOOL_SCHEMA,
+  execute: ({ city }) => ({ city, celsius: 21 }),
+});
+const agent = createAgent({
+  instructions: INSTRUCTIONS,
+  model: inProcessModel(calls),
+  tools: [weather],
+  maxSteps: calls + 1,
+  silent: true,
+});
 const run = agent.run(TASK);
 await run.orThrow();
 const recording = run.recording();

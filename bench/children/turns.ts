@@ -31,7 +31,8 @@ async function runOnce(): Promise<{ readonly cpu: number; readonly growth: numbe
   const begun = cpuMs();
   const answer = await run();
   const ended = cpuMs();
-  if (answer !== ANSWER || call !== calls) throw new Error(`${String(name)} answered '${answer}' after ${String(call)} calls`);
+  if (answer !== ANSWER || call !== calls)
+    throw new Error(`${String(name)} answered '${answer}' after ${String(call)} calls`);
   return { cpu: ended - begun, growth: (ended - late) / (quarter + 1) / ((early - begun) / quarter) };
 }
 

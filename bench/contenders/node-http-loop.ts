@@ -1,5 +1,14 @@
 import { Agent, request as httpRequest } from 'node:http';
-import { type Contender, INSTRUCTIONS, TASK, TOOL_DESCRIPTION, TOOL_NAME, TOOL_SCHEMA, modelFor, weatherIn } from '../harness/job.ts';
+import {
+  type Contender,
+  INSTRUCTIONS,
+  TASK,
+  TOOL_DESCRIPTION,
+  TOOL_NAME,
+  TOOL_SCHEMA,
+  modelFor,
+  weatherIn,
+} from '../harness/job.ts';
 
 interface Reply {
   readonly content: string | null;
@@ -9,7 +18,9 @@ interface Reply {
 /** The floor: a loop written by hand on Node's own HTTP client, which checks, keeps and reports nothing. */
 export const nodeHttpLoop: Contender = (job) => {
   const agent = new Agent({ keepAlive: true });
-  const tools = [{ type: 'function', function: { name: TOOL_NAME, description: TOOL_DESCRIPTION, parameters: TOOL_SCHEMA } }];
+  const tools = [
+    { type: 'function', function: { name: TOOL_NAME, description: TOOL_DESCRIPTION, parameters: TOOL_SCHEMA } },
+  ];
   const run = async (): Promise<string> => {
     const messages: unknown[] = [
       { role: 'system', content: INSTRUCTIONS },

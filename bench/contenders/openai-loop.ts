@@ -1,14 +1,31 @@
 import { OpenAI } from 'openai';
-import { type Contender, INSTRUCTIONS, TASK, TOOL_DESCRIPTION, TOOL_NAME, TOOL_SCHEMA, modelFor, weatherIn } from '../harness/job.ts';
+import {
+  type Contender,
+  INSTRUCTIONS,
+  TASK,
+  TOOL_DESCRIPTION,
+  TOOL_NAME,
+  TOOL_SCHEMA,
+  modelFor,
+  weatherIn,
+} from '../harness/job.ts';
 
 type Fetch = typeof globalThis.fetch;
 
 /** A loop written by hand on the `openai` package; with the platform's `fetch` unless another is given. */
 export function openaiLoop(fetch?: Fetch): Contender {
   return (job) => {
-    const client = new OpenAI({ baseURL: job.baseURL, apiKey: 'none', maxRetries: 0, ...(fetch === undefined ? {} : { fetch }) });
+    const client = new OpenAI({
+      baseURL: job.baseURL,
+      apiKey: 'none',
+      maxRetries: 0,
+      ...(fetch === undefined ? {} : { fetch }),
+    });
     const tools: OpenAI.ChatCompletionTool[] = [
-      { type: 'function', function: { name: TOOL_NAME, description: TOOL_DESCRIPTION, parameters: { ...TOOL_SCHEMA } } },
+      {
+        type: 'function',
+        function: { name: TOOL_NAME, description: TOOL_DESCRIPTION, parameters: { ...TOOL_SCHEMA } },
+      },
     ];
     const run = async (): Promise<string> => {
       const messages: OpenAI.ChatCompletionMessageParam[] = [

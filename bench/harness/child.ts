@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 
 /** Runs a script of `bench/children` to its end and gives back the JSON that it printed. Rejects when it fails. */
 export async function runChild(script: string, args: readonly string[] = []): Promise<unknown> {
-  const child = spawn(process.execPath, ['--expose-gc', pathOf(script), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--expose-gc', pathOf(script), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
   if (code !== 0) throw new Error(`${script} ${args.join(' ')} ended with code ${String(code)}`);
   const result: unknown = JSON.parse(printed);

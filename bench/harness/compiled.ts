@@ -16,7 +16,10 @@ export async function withCompiled<T>(work: (dir: string) => Promise<T>): Promis
     const config = join(dir, 'tsconfig.json');
     const compilerOptions = { noEmit: false, noCheck: true, rootDir: ROOT, outDir: dir, types: [] };
     const files = [join(ROOT, 'bench/children/first-request.ts'), join(ROOT, 'src/models/node-fetch.ts')];
-    writeFileSync(config, JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: [], files }));
+    writeFileSync(
+      config,
+      JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: [], files }),
+    );
     writeFileSync(join(dir, 'package.json'), JSON.stringify({ type: 'module' }));
     symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'), 'junction');
     execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', config], { stdio: 'inherit' });

@@ -9,7 +9,10 @@ export function inProcessModel(calls: number): Model {
       const done = messages.filter((message) => message.role === 'tool').length;
       const reply: ModelReply =
         done < calls
-          ? { content: '', toolCalls: [{ id: `call_${String(done)}`, name: TOOL_NAME, arguments: { city: `City ${String(done)}` } }] }
+          ? {
+              content: '',
+              toolCalls: [{ id: `call_${String(done)}`, name: TOOL_NAME, arguments: { city: `City ${String(done)}` } }],
+            }
           : { content: ANSWER };
       return Promise.resolve(reply);
     },
