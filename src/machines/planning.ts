@@ -20,7 +20,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     reply: output.reply,
     toolNames: context.toolset.tools.map((tool) => tool.name),
     firstCall: context.callsMade + 1,
-    knownIds: new Set(messages.flatMap((message) => (message.toolCalls ?? []).map((call) => call.id))),
+    isKnownId: (id) => messages.some((message) => message.toolCalls?.some((call) => call.id === id) === true),
   });
   return {
     reply,
