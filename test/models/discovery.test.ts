@@ -92,7 +92,9 @@ test('a preset whose newer versions listen elsewhere is found there, unless its 
   const source = settledSource({ ...endpoint, baseURL: nobody, alternatives: [server.baseURL] }, { env: {} });
   const model = createChatModel(source, {}, {});
   expect((await ask(model)).content).toBe('from the newer port');
+  const looked = server.otherPaths.length;
   expect((await ask(model)).content).toBe('again');
+  expect(server.otherPaths).toHaveLength(looked);
   const fixed = createChatModel(settledSource({ ...endpoint, baseURL: nobody, alternatives: [] }, { env: {} }), {}, {});
   expect((await askInVain(fixed)).code).toBe('connect-failed');
 });
