@@ -62,5 +62,5 @@ test('a server that is not there, or silent, neither throws nor holds up the run
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect(await silent.check?.({ minContextSize: 1, signal })).toEqual([]);
   }
-  expect(performance.now() - begun).toBeLessThan(3000);
+  expect(performance.now() - begun).toBeLessThan(6000);
 });

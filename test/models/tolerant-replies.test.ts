@@ -88,7 +88,8 @@ test('megabytes without an end of line, or of lines without sense, cost no notic
   const begun = performance.now();
   expect((await ask(model, streamed)).content).toHaveLength(4_000_000);
   expect((await askInVain(model, streamed)).code).toBe('bad-response');
-  expect(performance.now() - begun).toBeLessThan(2000);
+  // Read again with every piece they would take minutes.
+  expect(performance.now() - begun).toBeLessThan(10_000);
 });
 
 test.each([
