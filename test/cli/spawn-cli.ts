@@ -52,7 +52,8 @@ export async function runCli(args: readonly string[], options: CliOptions): Prom
 
 /** Starts the command in a terminal of its own. What is written to the child's input is typed there. */
 export function startInTerminal(args: readonly string[], { cwd, env = {} }: CliOptions): RunningCli {
-  const line = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+  // Without exec the shell would get the Ctrl-C as well, and end by it.
+  const line = `exec ${[process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')}`;
   const terminal = { TERM: 'xterm-256color', COLUMNS: '90', ...env };
   return watch(spawn('script', ['-qfec', line, '/dev/null'], { cwd, env: cleanEnvironment(cwd, terminal) }));
 }
