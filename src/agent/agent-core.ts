@@ -50,7 +50,10 @@ export function agentCore(given: AgentOptions): AgentCore {
     return store;
   };
   const registry: OwnRegistry = ownRegistry(
-    given.defaultPolicy === undefined ? {} : { defaultPolicy: given.defaultPolicy },
+    {
+      ...(given.defaultPolicy === undefined ? {} : { defaultPolicy: given.defaultPolicy }),
+      ...(given.onError === undefined ? {} : { onError: given.onError }),
+    },
     () => mcp,
     settingsOf(given),
     { confirm: () => confirmOf(options), permissions },
@@ -71,27 +74,26 @@ export function agentCore(given: AgentOptions): AgentCore {
     allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),
     toolset: (allowed) => {
       const key = JSON.stringify([[...allowed], mcp.notes()]);
-      if (composed?.key !== key)
-        composed = {
-          key,
-          toolset: deepFreeze({ tools: registry.specs((tool) => allowed.has(tool)), servers: mcp.notes() }),
-        };
-      return composed.toolset;
+      if (composed?.key === key) return composed.toolset;
+      const tools = registry.specs((tool) => allowed.has(tool));
+      const toolset: Toolset = deepFreeze({ tools, servers: mcp.notes(), recovery: registry.recovery() });
+      composed = { key, toolset };
+      return toolset;
     },
     setup: async ({ maxSteps, signal }) => {
       const settings = settingsOf(options);
       await mcp.ready({ timeoutMs: settings.connectMs, ...(signal === undefined ? {} : { signal }) });
       const allowed = await core.allowed();
       checked ??= checkModel(model, options.minContextSize ?? 32_768);
-      const { instructions = '' } = options;
+      const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
       return {
         agent: name,
         instructions: typeof instructions === 'string' ? instructions : '',
         promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
         toolset: core.toolset(allowed),
         toolCalling: toolCallingOf(options, model),
-        settings: maxSteps === undefined ? settings : { ...settings, maxSteps },
-        seed: options.seed ?? Math.floor(Math.random() * 2 ** 31),
+        settings: { ...settings, maxSteps: maxSteps ?? settings.maxSteps, jitterSeed: seed },
+        seed,
         warnings: [...mcp.warnings(), ...(await checked)],
       };
     },

@@ -17,6 +17,7 @@ import { AgentBusyError, AgentClosedError } from './errors.ts';
 import type { AgentOptions } from './options.ts';
 import { showsEvents } from './shows-events.ts';
 import { replayHead } from './replay-head.ts';
+import { repairBy } from './repair.ts';
 import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Run } from './run.ts';
@@ -202,6 +203,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await core.mcp.close();
     },
     [Symbol.asyncDispose]: () => agent.close(),
+    repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: replayRun,
   };
   return agent;
