@@ -19,6 +19,7 @@ export interface CallLlmPorts {
 }
 
 const DEFAULT_RESPONSE_MS = 120_000;
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** Asks the model once. Fails with the codes of {@link ModelError}; `data.retryable` says whether to ask again. */
 export const callLlm = (ports: CallLlmPorts) =>
@@ -53,10 +54,12 @@ async function withSilenceLimit(
   let timer: ReturnType<typeof setTimeout> | undefined;
   const heard = (): void => {
     clearTimeout(timer);
-    if (!model.keepsTime) timer = setTimeout(late, responseMs);
+    if (!model.keepsTime && !signal.aborted) timer = setTimeout(late, Math.min(responseMs, LONGEST_TIMEOUT));
   };
   let index = 0;
   heard();
+  // A model that ignores its signal must not keep the process alive.
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   try {
     const reply = model.complete(input.request, {
       signal: AbortSignal.any([signal, silence.signal]),

@@ -46,7 +46,7 @@ export const callTool = (ports: CallToolPorts) =>
       maxChars: (input) => input.maxResultBytes,
     },
     async (input, io) => {
-      const deadline = deadlineOf(input);
+      const deadline = deadlineOf(input, io.signal);
       try {
         const signal = AbortSignal.any([io.signal, deadline.signal]);
         const value = await Promise.race([
@@ -82,7 +82,8 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Pro
   }
 }
 
-function deadlineOf({ tool, timeoutMs }: CallToolInput) {
+/** The tool's time limit. A call that nobody waits for any more has none: a timer would keep the process alive. */
+function deadlineOf({ tool, timeoutMs }: CallToolInput, stopped: AbortSignal) {
   const controller = new AbortController();
   const error = failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`);
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -95,6 +96,7 @@ function deadlineOf({ tool, timeoutMs }: CallToolInput) {
       Math.min(timeoutMs, 2 ** 31 - 1),
     );
   });
+  stopped.addEventListener('abort', () => clearTimeout(timer), { once: true });
   return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };
 }
 

@@ -13,7 +13,7 @@ import { llmCallMachine } from '../machines/llm-call.ts';
 import { toolCallMachine } from '../machines/tool-call.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
 import type { AgentOptions } from './options.ts';
-import type { OwnRegistry, Permissions } from './registry.ts';
+import type { OwnRegistry } from './registry.ts';
 
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
@@ -22,9 +22,10 @@ export interface AgentPorts {
   readonly registry: OwnRegistry;
   readonly mcp: McpCalls;
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
-  readonly permissions: () => Promise<Permissions | undefined>;
+  /** Keeps an "always allow". */
+  readonly remember: (tool: string) => Promise<void>;
   readonly options: () => AgentOptions;
-  readonly setup: () => Promise<AgentSetup>;
+  readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
 }
 
 /** The actors to provide to the bare agent machine: our machines over this agent's leaves. */
@@ -43,7 +44,7 @@ export function agentActors(ports: AgentPorts) {
         callTool: callTool({ local: (name) => ports.registry.find(name)?.execute, mcp: ports.mcp }),
         checkArgs: checkArgs({ check: (name) => ports.registry.find(name)?.check }),
         askApproval: askApproval({ confirm: ports.confirm }),
-        rememberPermission: rememberPermission({ add: async (tool) => (await ports.permissions())?.add(tool) }),
+        rememberPermission: rememberPermission({ add: ports.remember }),
       },
     }),
     describeAgent: describeAgent<AgentSetup>({ setup: ports.setup }),

@@ -1,5 +1,5 @@
 import type { AgentContext, Ending } from './agent-context.ts';
-import { outcomesInOrder, planMessages } from './execution.ts';
+import { accounted, outcomesInOrder, planMessages } from './execution.ts';
 import { closeOpenCalls } from './conversation.ts';
 import { toolMessage, withMessages } from './conversation-updates.ts';
 import type { AgentOutput, RunReason, RunStatus } from './run-result.ts';
@@ -45,8 +45,8 @@ function endingText(
   }
 }
 
-/** The conversation, closed: results that came in are kept, and every call that has none gets one. */
-export function conversationClosed(context: AgentContext): Pick<AgentContext, 'messages'> {
+/** The books, closed: results that came in are kept and counted, and every call that has none gets one. */
+export function conversationClosed(context: AgentContext): Partial<AgentContext> & Pick<AgentContext, 'messages'> {
   const { batch, plan } = context;
   const planned = plan === null ? [] : planMessages(context, plan, 'The run ended before the plan was done.');
   const settled = outcomesInOrder(batch).flatMap((outcome) => {
@@ -57,7 +57,16 @@ export function conversationClosed(context: AgentContext): Pick<AgentContext, 'm
   const text = inFlight
     ? 'cancelled: if this call had started, nobody knows whether it took effect'
     : 'cancelled: the run ended before this call had a result';
-  return { messages: closeOpenCalls(withMessages(context.messages, ...planned, ...settled), text) };
+  return {
+    ...(batch === null
+      ? {}
+      : accounted(
+          context,
+          batch.calls.map(({ request }) => request),
+          outcomesInOrder(batch),
+        )),
+    messages: closeOpenCalls(withMessages(context.messages, ...planned, ...settled), text),
+  };
 }
 
 /** What the machine ends with. */
