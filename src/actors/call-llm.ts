@@ -19,6 +19,7 @@ export interface CallLlmPorts {
 }
 
 const DEFAULT_RESPONSE_MS = 120_000;
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** Asks the model once. Fails with the codes of {@link ModelError}; `data.retryable` says whether to ask again. */
 export const callLlm = (ports: CallLlmPorts) =>
@@ -62,17 +63,22 @@ async function withSilenceLimit(
 ): Promise<ModelReply> {
   const responseMs = input.responseMs ?? DEFAULT_RESPONSE_MS;
   const silence = new AbortController();
-  const follow = (): void => silence.abort(owner.reason);
-  if (owner.aborted) follow();
-  else owner.addEventListener('abort', follow, { once: true });
+  const follow = (): void => {
+    // A model that ignores its signal must not keep the process alive.
+    clearTimeout(timer);
+    silence.abort(owner.reason);
+  };
   const late = (): void => {
     const text = `The model sent nothing for ${responseMs} ms. Raise timeouts.responseMs, or look at the server.`;
     silence.abort(new ModelError('timeout', text));
   };
-  let timer = setTimeout(late, responseMs);
+  const limitMs = Math.min(responseMs, LONGEST_TIMEOUT);
+  let timer = setTimeout(late, limitMs);
+  if (owner.aborted) follow();
+  else owner.addEventListener('abort', follow, { once: true });
   const heard = (token: JsonObject): void => {
     clearTimeout(timer);
-    timer = setTimeout(late, responseMs);
+    if (!owner.aborted) timer = setTimeout(late, limitMs);
     note(token);
   };
   try {

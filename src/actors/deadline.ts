@@ -14,9 +14,11 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
  */
 export function deadline(ms: number, owner: AbortSignal, late: () => Error): Deadline {
   const controller = new AbortController();
-  const follow = (): void => controller.abort(owner.reason);
-  if (owner.aborted) follow();
-  else owner.addEventListener('abort', follow, { once: true });
+  const follow = (): void => {
+    // Work that nobody waits for any more has no limit: a timer would keep the process alive.
+    clearTimeout(timer);
+    controller.abort(owner.reason);
+  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const passed = new Promise<never>((_resolve, reject) => {
     const end = (): void => {
@@ -26,6 +28,8 @@ export function deadline(ms: number, owner: AbortSignal, late: () => Error): Dea
     };
     timer = setTimeout(end, Math.min(ms, LONGEST_TIMEOUT));
   });
+  if (owner.aborted) follow();
+  else owner.addEventListener('abort', follow, { once: true });
   const clear = (): void => {
     clearTimeout(timer);
     owner.removeEventListener('abort', follow);
