@@ -12,11 +12,11 @@ import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { toJson } from '../actors/to-json.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
-import { mendedHistory, toolCallingOf } from './agent-settings.ts';
+import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import type { AgentOptions } from './options.ts';
-import { showsEvents } from './shows-events.ts';
+import { audienceOf } from './audience.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
 import { newRunId } from './run-id.ts';
@@ -56,13 +56,19 @@ export function createAgent(options: AgentOptions = {}): Agent {
     const runId = given.runId ?? newRunId();
     const metadata = metadataOf(given.metadata);
     const at = new Date().toISOString();
-    const show = showsEvents(core, runId);
+    const audience = audienceOf(core);
+    const prompts: string[] = [];
+    const keepsPrompts = core.options().debugPrompts === true;
     const started = startRun({
       runId,
       task: input,
       replayed: false,
       context: given.context,
-      onEvent: show,
+      onEvent: audience.onEvent,
+      onPrompt: (prompt) => {
+        if (keepsPrompts) prompts.push(prompt);
+        audience.onPrompt?.(prompt);
+      },
       prepare: async (signal) => {
         const makeSetup = await core.prepare({
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
@@ -87,7 +93,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
         unbind();
         runs.delete(started);
         own.onDone(result);
-        await writeTrace(core, given, { runId, result, recording: () => started.run.recording() });
+        await writeTrace(core, given, {
+          runId,
+          result,
+          recording: () => started.run.recording(),
+          ...(keepsPrompts ? { prompts } : {}),
+        });
       },
     });
     runs.set(started, null);
@@ -126,6 +137,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
       }),
     );
   };
+  core.mcp.onNews((news) => {
+    if (news.type !== 'mcp.changed') return;
+    const { server, state } = news;
+    const tools = core.mcp.connection(server)?.tools.length ?? 0;
+    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, tools });
+  });
   core.registry.onChange(() => void announceTools());
   core.onRemembered(announceTools);
 
@@ -181,7 +198,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return last?.state.state ?? 'PLANNING';
     },
     get options() {
-      return Object.freeze({ ...DEFAULTS, ...core.options() });
+      return resolvedOptions(core.options());
     },
     ready: () => core.mcp.ready({ timeoutMs: core.options().timeouts?.connectMs ?? 30_000 }),
     connectMcpServer: (name, config) => core.mcp.connect(name, config),
@@ -226,23 +243,6 @@ export function createAgent(options: AgentOptions = {}): Agent {
   };
   return agent;
 }
-
-const DEFAULTS: AgentOptions = Object.freeze({
-  name: 'agent',
-  instructions: '',
-  maxSteps: 20,
-  maxPlanIterations: 3,
-  maxConsecutiveRepeats: 4,
-  maxHistoryMessages: 40,
-  maxToolResultChars: 4000,
-  minContextSize: 32_768,
-  toolCalling: 'auto',
-  parallelToolCalls: true,
-  streaming: false,
-  defaultPolicy: 'allow',
-  silent: false,
-  outputDir: '.',
-});
 
 function checkRun(input: unknown, { maxSteps }: RunOptions): void {
   if (typeof input !== 'string' || input.trim() === '')

@@ -162,7 +162,11 @@ function criticalEscalation(outcome: CallOutcome): readonly { readonly tool: str
 }
 
 /** What outcomes change in the run's books: tools used, errors, the loop detection. */
-export function accounted(context: AgentContext, requests: readonly CallRequest[], outcomes: readonly CallOutcome[]): Update {
+export function accounted(
+  context: AgentContext,
+  requests: readonly CallRequest[],
+  outcomes: readonly CallOutcome[],
+): Update {
   const entries = outcomes.flatMap((outcome) => errorEntry(context, outcome));
   const keys = new Map(requests.map((request) => [request.callId, callKey(context.toolset.tools, request)]));
   const results = outcomes.map((outcome) => ({
