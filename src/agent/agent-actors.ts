@@ -7,13 +7,14 @@ import { describeAgent } from '../actors/describe-agent.ts';
 import type { McpCalls } from '../actors/mcp-calls.ts';
 import { type Model, ModelError } from '../actors/model.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
+import { runFixer } from '../actors/run-fixer.ts';
 import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
 import { agentMachine } from '../machines/agent.ts';
 import { llmCallMachine } from '../machines/llm-call.ts';
 import { toolCallMachine } from '../machines/tool-call.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
 import type { AgentOptions } from './options.ts';
-import type { OwnRegistry, Permissions } from './registry.ts';
+import type { OwnRegistry } from './registry.ts';
 
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
@@ -22,9 +23,10 @@ export interface AgentPorts {
   readonly registry: OwnRegistry;
   readonly mcp: McpCalls;
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
-  readonly permissions: () => Promise<Permissions | undefined>;
+  /** Keeps an "always allow". */
+  readonly remember: (tool: string) => Promise<void>;
   readonly options: () => AgentOptions;
-  readonly setup: () => Promise<AgentSetup>;
+  readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
 }
 
 /** The actors to provide to the bare agent machine: our machines over this agent's leaves. */
@@ -43,7 +45,8 @@ export function agentActors(ports: AgentPorts) {
         callTool: callTool({ local: (name) => ports.registry.find(name)?.execute, mcp: ports.mcp }),
         checkArgs: checkArgs({ check: (name) => ports.registry.find(name)?.check }),
         askApproval: askApproval({ confirm: ports.confirm }),
-        rememberPermission: rememberPermission({ add: async (tool) => (await ports.permissions())?.add(tool) }),
+        runFixer: runFixer({ slot: (tool, slot) => ports.registry.slot(tool, slot) }),
+        rememberPermission: rememberPermission({ add: ports.remember }),
       },
     }),
     describeAgent: describeAgent<AgentSetup>({ setup: ports.setup }),

@@ -26,6 +26,8 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     maxResultBytes: limits.resultBytes ?? DEFAULT_SETTINGS.maxResultBytes,
     budget: { maxToolCalls: budget.maxToolCalls ?? null, maxTokens: budget.maxTokens ?? null },
     confirmWaits: options.confirm === 'wait',
+    fixMs: DEFAULT_SETTINGS.fixMs,
+    jitterSeed: 0,
   };
 }
 

@@ -11,13 +11,19 @@ export function showsEvents(core: AgentCore, _runId: string): (event: RunEvent) 
   const output = outputOf(core);
   const listen = output === null ? null : outputListener(output, { model: () => core.model().id, showStats, debug });
   return (event) => {
-    try {
-      onEvent?.(event);
-    } catch {
-      // A listener must not break the run that it listens to.
-    }
+    tell(onEvent, event);
     listen?.(event);
   };
+}
+
+/** A listener must not break the run that it listens to, nor the process, when it is asynchronous. */
+function tell(listener: ((event: RunEvent) => unknown) | undefined, event: RunEvent): void {
+  try {
+    const told = listener?.(event);
+    if (told !== undefined) Promise.resolve(told).catch(() => undefined);
+  } catch {
+    // It is the listener's to notice.
+  }
 }
 
 /** The output of an agent: the given one, else the console in a terminal, else none. */

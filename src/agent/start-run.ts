@@ -31,10 +31,14 @@ export interface RunStart {
   readonly journal: (accepts: (event: OutsideEvent, to: string | undefined) => boolean) => RunJournal;
 }
 
+/** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
+type MakeStart = (cancelled: string | undefined) => RunStart;
+
 interface RunPlan {
   readonly runId: string;
-  /** Finds out what the run needs; `cancelled` tells whether it was cancelled meanwhile, and why. */
-  readonly prepare: (cancelled: () => string | undefined) => RunStart | Promise<RunStart>;
+  readonly task: string;
+  /** Waits for what the run needs, at most until it is cancelled. */
+  readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
   readonly replayed: boolean;
   readonly onEvent: (event: RunEvent) => void;
@@ -55,6 +59,7 @@ export function startRun(plan: RunPlan): StartedRun {
   const log = eventLog();
   const moves: Transition[] = [];
   const pending = new Map<string, PendingApproval & { readonly path: string }>();
+  const preparing = new AbortController();
   let cancelled: string | undefined;
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
@@ -128,7 +133,8 @@ export function startRun(plan: RunPlan): StartedRun {
   };
 
   const done = (async (): Promise<RunResult> => {
-    const { head, machine, journal: open } = await plan.prepare(() => cancelled);
+    const makeStart = await plan.prepare(preparing.signal);
+    const { head, machine, journal: open } = makeStart(cancelled);
     const journal = open((event, to) => live?.driven.accepts(event, to) ?? false);
     const recording = recorder(head);
     const reader = runEventReader({ runId, now: () => performance.now(), emit });
@@ -146,7 +152,7 @@ export function startRun(plan: RunPlan): StartedRun {
     await runLoop(driven, journal, recording);
     const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
     const result: RunResult = finished ?? {
-      ...(output ?? failedOutput(driven.actor.getSnapshot())),
+      ...(output ?? failedOutput(plan.task, driven.actor.getSnapshot())),
       runId,
       durationMs: 0,
     };
@@ -164,7 +170,7 @@ export function startRun(plan: RunPlan): StartedRun {
         log.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
-      const result: RunResult = { ...failedOutput(snapshot(), error), runId, durationMs: 0 };
+      const result: RunResult = { ...failedOutput(plan.task, snapshot(), error), runId, durationMs: 0 };
       emit({ type: 'run.finished', result });
       await plan.onDone(result);
       log.close();
@@ -185,7 +191,9 @@ export function startRun(plan: RunPlan): StartedRun {
     read: log.read,
     cancel: async (reason) => {
       if (live !== null) return send({ type: 'run.cancelled', reason });
+      if (finished !== null) return false;
       cancelled ??= reason;
+      preparing.abort();
       return true;
     },
     approve: (callId, { always, args }) => answer(callId, { type: 'approval.given', always, args }),

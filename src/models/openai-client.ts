@@ -1,4 +1,5 @@
 import type { Fetch } from './endpoint.ts';
+import { processEnvironment, readVariable } from './environment.ts';
 
 /** What the client needs to know of an endpoint. */
 export interface ClientSettings {
@@ -39,6 +40,7 @@ export async function openClient(settings: ClientSettings): Promise<ChatClient> 
     adminAPIKey: null,
     ...(isOpenAI ? {} : { organization: null, project: null }),
     defaultHeaders: {
+      ...(isOpenAI ? {} : withoutForeignHeaders()),
       ...(settings.apiKey === undefined ? { authorization: null } : {}),
       'x-stainless-timeout': null,
       ...settings.headers,
@@ -59,13 +61,26 @@ export async function openClient(settings: ClientSettings): Promise<ChatClient> 
         return { kind: 'replied', response };
       } catch (error) {
         if (error instanceof APIError && typeof error.status === 'number') {
-          const said: unknown = error.error ?? error.message;
+          const said: unknown = error.error ?? plainText(error.status, error.message);
           return { kind: 'refused', status: error.status, headers: error.headers, body: said };
         }
         return { kind: 'unreachable', cause: error instanceof APIError ? (error.cause ?? error) : error };
       }
     },
   };
+}
+
+/** A body that is no JSON reaches us inside of the package's message, behind the status. */
+function plainText(status: number, message: string): string {
+  const text = message.slice(`${String(status)} `.length);
+  return text === 'status code (no body)' ? '' : text;
+}
+
+/** The package adds the headers of `OPENAI_CUSTOM_HEADERS` to every client; they are meant for OpenAI's own servers. */
+function withoutForeignHeaders(): Record<string, null> {
+  const lines = readVariable(processEnvironment(), 'OPENAI_CUSTOM_HEADERS')?.split('\n') ?? [];
+  const names = lines.filter((line) => line.includes(':')).map((line) => line.slice(0, line.indexOf(':')).trim());
+  return Object.fromEntries(names.map((name) => [name, null]));
 }
 
 async function loadPackage() {

@@ -191,6 +191,13 @@ test('without a name the model that the server lists first is used, embeddings a
   expect(model.id).toBe(`127.0.0.1:${String(server.port)}:qwen2.5:7b`);
 });
 
+test('without a name the one that the list itself marks as loaded goes first', async () => {
+  const data = [{ id: 'cold' }, { id: 'warm', status: { value: 'loaded' } }];
+  const { server } = await serve(['ok'], { pages: { '/v1/models': { data } } });
+  await ask(chatModel({ preset: 'llamacpp', baseURL: server.baseURL }));
+  expect(server.requests[0]?.body.model).toBe('warm');
+});
+
 test('without a name the one that is loaded goes first, as each server tells it', async () => {
   const models = ['first', 'second:latest', 'third'];
   const cases = [
@@ -213,6 +220,21 @@ test('without a name the one that is loaded goes first, as each server tells it'
     await ask(chatModel({ preset, baseURL: server.baseURL }));
     expect(server.requests[0]?.body.model, preset).toBe(expected);
   }
+});
+
+test('a server that could not list its models at first is asked again', async () => {
+  const lists = [new Response('', { status: 503 }), Response.json({ data: [{ id: 'qwen3' }] })];
+  const asked: unknown[] = [];
+  const fetch = (url: unknown, init?: RequestInit) => {
+    if (String(url).endsWith('/models')) return Promise.resolve(lists.shift() ?? new Response('', { status: 404 }));
+    asked.push(JSON.parse(typeof init?.body === 'string' ? init.body : '{}').model);
+    return Promise.resolve(Response.json({ choices: [{ message: { content: 'ok' } }] }));
+  };
+  const model = chatModel({ baseURL: 'http://model.test/v1', fetch });
+  expect((await ask(model)).warnings).toEqual([expect.stringContaining("'default'")]);
+  await ask(model);
+  await ask(model);
+  expect(asked).toEqual(['default', 'qwen3', 'qwen3']);
 });
 
 test('a platform fetch can take the place of the HTTP client', async () => {

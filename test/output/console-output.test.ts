@@ -83,6 +83,12 @@ test('long text is broken between words and stands below its own beginning', () 
   );
 });
 
+test('a terminal that does not know its width is taken for one of 80 columns', () => {
+  const events = eventsOf([{ type: 'goal', text: 'word '.repeat(30) }]);
+  expect(showOn(0, events)).toBe(showOn(80, events));
+  expect(showOn(0, events)).not.toBe(showOn(40, events));
+});
+
 test('wide characters count twice, a combined emoji once', () => {
   const lines = screenText(
     showOn(
@@ -161,7 +167,7 @@ test('prose appears in a terminal while it arrives, and is not repeated as the a
     { type: 'answer', text: '21 degrees.' },
   ]);
   for (const event of events.slice(0, 1)) listen(event);
-  expect(stream.text()).toBe('21 deg');
+  expect(stream.text()).toBe('21 ');
   for (const event of events.slice(1)) listen(event);
   expect(stream.text().trim()).toBe('21 degrees.');
 });
