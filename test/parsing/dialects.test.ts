@@ -170,6 +170,9 @@ test('the channels of gpt-oss are thought and answer', () => {
 
 test.each([
   'You can call add(a=1) whenever you like.',
+  'First, add(a=1) is called.',
+  'add(a=1) is a tool that adds.',
+  'The tools are:\n- add(a=1)\n- note(text="x")',
   'Use <tool_call> tags to call add.',
   'The format is [TOOL_CALLS] and then a list.',
   'The action: add. Its input follows.',
