@@ -14,7 +14,7 @@ import { llmCallMachine } from '../machines/llm-call.ts';
 import { toolCallMachine } from '../machines/tool-call.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
 import type { AgentOptions } from './options.ts';
-import type { OwnRegistry, Permissions } from './registry.ts';
+import type { OwnRegistry } from './registry.ts';
 
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
@@ -23,9 +23,10 @@ export interface AgentPorts {
   readonly registry: OwnRegistry;
   readonly mcp: McpCalls;
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
-  readonly permissions: () => Promise<Permissions | undefined>;
+  /** Keeps an "always allow". */
+  readonly remember: (tool: string) => Promise<void>;
   readonly options: () => AgentOptions;
-  readonly setup: () => Promise<AgentSetup>;
+  readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
 }
 
 /** The actors to provide to the bare agent machine: our machines over this agent's leaves. */
@@ -45,7 +46,7 @@ export function agentActors(ports: AgentPorts) {
         checkArgs: checkArgs({ check: (name) => ports.registry.find(name)?.check }),
         askApproval: askApproval({ confirm: ports.confirm }),
         runFixer: runFixer({ slot: (tool, slot) => ports.registry.slot(tool, slot) }),
-        rememberPermission: rememberPermission({ add: async (tool) => (await ports.permissions())?.add(tool) }),
+        rememberPermission: rememberPermission({ add: ports.remember }),
       },
     }),
     describeAgent: describeAgent<AgentSetup>({ setup: ports.setup }),

@@ -21,11 +21,16 @@ export interface AgentCore {
   readonly mcp: McpBinding;
   model(): Model;
   journal(): JournalStore;
-  /** Finds out what a run is told of this agent, waiting for its servers first. */
-  setup(overrides: { readonly maxSteps?: number; readonly signal?: AbortSignal }): Promise<AgentSetup>;
+  /**
+   * Waits for what a run needs (its servers, facts about its model) until `signal` aborts; what it gives then takes the
+   * tools as they stand when it is called.
+   */
+  prepare(overrides: { readonly maxSteps?: number; readonly signal: AbortSignal }): Promise<() => AgentSetup>;
   /** The tools and servers as they stand now. */
   toolset(allowed: ReadonlySet<string>): Toolset;
   allowed(): Promise<ReadonlySet<string>>;
+  /** Called, and waited for, after an "always allow" was kept. */
+  onRemembered(listener: () => Promise<void>): void;
   actors(): ReturnType<typeof agentActors>;
   machine(): ReturnType<typeof providedMachine>;
   configure(changes: AgentOptions): void;
@@ -44,6 +49,7 @@ export function agentCore(given: AgentOptions): AgentCore {
   let store: Promise<Permissions | undefined> | undefined;
   let composed: { readonly key: string; readonly toolset: Toolset } | undefined;
   let checked: Promise<readonly string[]> | undefined;
+  let remembered = (): Promise<void> => Promise.resolve();
 
   const permissions = (): Promise<Permissions | undefined> => {
     store ??= resolvePermissions(options, name);
@@ -72,6 +78,9 @@ export function agentCore(given: AgentOptions): AgentCore {
     model: () => model,
     journal: () => options.journal ?? memoryJournal(),
     allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),
+    onRemembered: (listener) => {
+      remembered = listener;
+    },
     toolset: (allowed) => {
       const key = JSON.stringify([[...allowed], mcp.notes()]);
       if (composed?.key === key) return composed.toolset;
@@ -80,13 +89,14 @@ export function agentCore(given: AgentOptions): AgentCore {
       composed = { key, toolset };
       return toolset;
     },
-    setup: async ({ maxSteps, signal }) => {
+    prepare: async ({ maxSteps, signal }) => {
       const settings = settingsOf(options);
-      await mcp.ready({ timeoutMs: settings.connectMs, ...(signal === undefined ? {} : { signal }) });
+      if (!signal.aborted) await mcp.ready({ timeoutMs: settings.connectMs, signal });
       const allowed = await core.allowed();
-      checked ??= checkModel(model, options.minContextSize ?? 32_768);
+      if (!signal.aborted) checked ??= checkModel(model, options.minContextSize ?? 32_768);
+      const facts = signal.aborted ? [] : await untilAborted(checked ?? [], signal);
       const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
-      return {
+      return () => ({
         agent: name,
         instructions: typeof instructions === 'string' ? instructions : '',
         promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
@@ -94,8 +104,8 @@ export function agentCore(given: AgentOptions): AgentCore {
         toolCalling: toolCallingOf(options, model),
         settings: { ...settings, maxSteps: maxSteps ?? settings.maxSteps, jitterSeed: seed },
         seed,
-        warnings: [...mcp.warnings(), ...(await checked)],
-      };
+        warnings: [...mcp.warnings(), ...facts],
+      });
     },
     actors: () => {
       actors ??= agentActors({
@@ -104,9 +114,12 @@ export function agentCore(given: AgentOptions): AgentCore {
         registry,
         mcp,
         confirm: () => confirmOf(options),
-        permissions,
+        remember: async (tool) => {
+          await (await permissions())?.add(tool);
+          await remembered();
+        },
         options: () => options,
-        setup: () => core.setup({}),
+        setup: async (signal) => (await core.prepare({ signal }))(),
       });
       return actors;
     },
@@ -137,6 +150,16 @@ async function checkModel(model: Model, minContextSize: number): Promise<readonl
   } catch {
     return [];
   }
+}
+
+/** What is known of the model, or nothing when nobody waits for it any more. */
+function untilAborted(
+  facts: readonly string[] | Promise<readonly string[]>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+  signal.addEventListener('abort', () => resolve([]), { once: true });
+  return Promise.race([facts, promise]);
 }
 
 /** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */

@@ -4,6 +4,7 @@ import { REPLAY } from '../journal/replay.ts';
 import type { Recording } from '../journal/recording.ts';
 import { replayJournal } from '../journal/replay-journal.ts';
 import { runRecord } from '../journal/run-input.ts';
+import type { Toolset } from '../machines/agent-setup.ts';
 import { pruneHistory } from '../machines/conversation.ts';
 import type { AgentState, RunResult } from '../machines/run-result.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
@@ -11,11 +12,11 @@ import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { toJson } from '../actors/to-json.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
-import { mendedHistory, toolCallingOf } from './agent-settings.ts';
+import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import type { AgentOptions } from './options.ts';
-import { showsEvents } from './shows-events.ts';
+import { audienceOf } from './audience.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
 import { newRunId } from './run-id.ts';
@@ -37,6 +38,8 @@ const GRACE_MS = 5000;
 export function createAgent(options: AgentOptions = {}): Agent {
   const core = agentCore(options);
   let history = mendedHistory(options.history ?? []);
+  /** The runs that go on, with the tools that each knows of; null before it began. */
+  const runs = new Map<StartedRun, Toolset | null>();
   let live: StartedRun | null = null;
   let last: Run | null = null;
   let closed = false;
@@ -51,36 +54,54 @@ export function createAgent(options: AgentOptions = {}): Agent {
     own: { readonly history: readonly Message[]; readonly onDone: (result: RunResult) => void },
   ): StartedRun => {
     const runId = given.runId ?? newRunId();
+    const metadata = metadataOf(given.metadata);
     const at = new Date().toISOString();
-    const show = showsEvents(core, runId);
+    const audience = audienceOf(core);
+    const prompts: string[] = [];
+    const keepsPrompts = core.options().debugPrompts === true;
     const started = startRun({
       runId,
+      task: input,
       replayed: false,
       context: given.context,
-      onEvent: show,
-      prepare: async (cancelled) => {
-        const setup = await core.setup({
+      onEvent: audience.onEvent,
+      onPrompt: (prompt) => {
+        if (keepsPrompts) prompts.push(prompt);
+        audience.onPrompt?.(prompt);
+      },
+      prepare: async (signal) => {
+        const makeSetup = await core.prepare({
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
-          ...(given.signal === undefined ? {} : { signal: given.signal }),
+          signal: given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]),
         });
-        const why = cancelled();
-        const refused = core.mcp.missing();
-        const whole = {
-          task: input,
-          history: own.history,
-          setup,
-          ...(why === undefined ? {} : { cancelled: why }),
-          ...(refused === null ? {} : { refused }),
+        return (why) => {
+          const refused = core.mcp.missing();
+          const setup = makeSetup();
+          runs.set(started, setup.toolset);
+          const whole = {
+            task: input,
+            history: own.history,
+            setup,
+            ...(why === undefined ? {} : { cancelled: why }),
+            ...(refused === null ? {} : { refused }),
+          };
+          const head = runRecord(whole, { runId, at, metadata });
+          return { head, machine: core.machine(), journal: (accepts) => core.journal().open({ head, accepts }) };
         };
-        const head = runRecord(whole, { runId, at, metadata: metadataOf(given.metadata) });
-        return { head, machine: core.machine(), journal: (accepts) => core.journal().open({ head, accepts }) };
       },
       onDone: async (result) => {
         unbind();
+        runs.delete(started);
         own.onDone(result);
-        await writeTrace(core, given, { runId, result, recording: () => started.run.recording() });
+        await writeTrace(core, given, {
+          runId,
+          result,
+          recording: () => started.run.recording(),
+          ...(keepsPrompts ? { prompts } : {}),
+        });
       },
     });
+    runs.set(started, null);
     const unbind = bindSignal(started.run, given.signal);
     return started;
   };
@@ -101,25 +122,40 @@ export function createAgent(options: AgentOptions = {}): Agent {
     return live.run;
   };
 
-  core.registry.onChange(() => {
-    const current = live;
-    if (current === null || current.run.state.stepsTaken === 0) return;
-    void core.allowed().then((allowed) => {
-      const json = toJson(core.toolset(allowed));
-      if (json.ok) return current.send({ type: 'tools.changed', toolset: json.value } satisfies OutsideEvent);
-      return false;
-    });
+  /** Tells the runs that go on what tools there are now. */
+  const announceTools = async (): Promise<void> => {
+    if (runs.size === 0) return;
+    const toolset = core.toolset(await core.allowed());
+    const json = toJson(toolset);
+    if (!json.ok) return;
+    const changed: OutsideEvent = { type: 'tools.changed', toolset: json.value };
+    const behind = [...runs].filter(([, known]) => known !== null && known !== toolset);
+    await Promise.all(
+      behind.map(([started]) => {
+        runs.set(started, toolset);
+        return started.send(changed);
+      }),
+    );
+  };
+  core.mcp.onNews((news) => {
+    if (news.type !== 'mcp.changed') return;
+    const { server, state } = news;
+    const tools = core.mcp.connection(server)?.tools.length ?? 0;
+    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, tools });
   });
+  core.registry.onChange(() => void announceTools());
+  core.onRemembered(announceTools);
 
   const replayRun = (recording: Recording): Run => {
     const head = replayHead(recording.head, core);
     const started = startRun({
       runId: head.runId,
+      task: head.input,
       replayed: true,
       context: undefined,
       onEvent: () => undefined,
       onDone: () => undefined,
-      prepare: () => ({
+      prepare: () => () => ({
         head,
         machine: core.machine(),
         journal: () => replayJournal(recording, () => started.run.state.state),
@@ -162,7 +198,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return last?.state.state ?? 'PLANNING';
     },
     get options() {
-      return Object.freeze({ ...DEFAULTS, ...core.options() });
+      return resolvedOptions(core.options());
     },
     ready: () => core.mcp.ready({ timeoutMs: core.options().timeouts?.connectMs ?? 30_000 }),
     connectMcpServer: (name, config) => core.mcp.connect(name, config),
@@ -194,9 +230,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
       closed = true;
       if (live !== null) {
         const { run: current } = live;
-        await current.cancel('the agent was closed');
         await Promise.race([
-          current.then(() => undefined),
+          current.cancel('the agent was closed').then(() => current.finally()),
           new Promise((resolve) => setTimeout(resolve, graceMs).unref?.()),
         ]);
       }
@@ -208,23 +243,6 @@ export function createAgent(options: AgentOptions = {}): Agent {
   };
   return agent;
 }
-
-const DEFAULTS: AgentOptions = Object.freeze({
-  name: 'agent',
-  instructions: '',
-  maxSteps: 20,
-  maxPlanIterations: 3,
-  maxConsecutiveRepeats: 4,
-  maxHistoryMessages: 40,
-  maxToolResultChars: 4000,
-  minContextSize: 32_768,
-  toolCalling: 'auto',
-  parallelToolCalls: true,
-  streaming: false,
-  defaultPolicy: 'allow',
-  silent: false,
-  outputDir: '.',
-});
 
 function checkRun(input: unknown, { maxSteps }: RunOptions): void {
   if (typeof input !== 'string' || input.trim() === '')

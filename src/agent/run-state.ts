@@ -1,7 +1,7 @@
 import type { SnapshotFrom } from 'xstate';
 import { describeThrown } from '../actors/to-json.ts';
 import type { agentMachine } from '../machines/agent.ts';
-import { outputOf } from '../machines/endings.ts';
+import { booksClosed, outputOf } from '../machines/endings.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState } from '../machines/run-result.ts';
 import type { RunState } from './run.ts';
 
@@ -39,7 +39,11 @@ function topState({ value }: AgentSnapshot): AgentState {
 }
 
 /** The output of a run that could not come to its end by itself: its journal failed, or Signalbox did. */
-export function failedOutput(snapshot: AgentSnapshot | undefined, thrown: unknown = snapshot?.error): AgentOutput {
+export function failedOutput(
+  task: string,
+  snapshot: AgentSnapshot | undefined,
+  thrown: unknown = snapshot?.error,
+): AgentOutput {
   const { message, code } = describeThrown(thrown ?? new Error('the machine stopped without an output'));
   const step = snapshot?.context.stepsTaken ?? 0;
   const error = { code: code ?? 'internal', message, step };
@@ -53,10 +57,17 @@ export function failedOutput(snapshot: AgentSnapshot | undefined, thrown: unknow
       planIterations: 0,
       usage,
       errorHistory: [error],
-      states: [],
-      messages: [],
+      states: ['PLANNING', 'COMPLETION'] as const,
+      messages: [{ role: 'user', content: task }] as const,
     };
     return { result, success: false, status: 'failed', reason: 'thrown', error, ...nothing };
   }
-  return outputOf({ ...snapshot.context, ending: { reason: 'thrown', result, error } });
+  const { context } = snapshot;
+  return outputOf({
+    ...context,
+    ...booksClosed(context),
+    states: [...context.states, 'COMPLETION'],
+    errorHistory: [...context.errorHistory, error],
+    ending: { reason: 'thrown', result, error },
+  });
 }

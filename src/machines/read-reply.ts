@@ -20,6 +20,8 @@ export interface ReadReply {
   readonly plan: readonly PlanStep[] | null;
   readonly planError: string | null;
   readonly ambiguous: boolean;
+  /** The server could not read the model's tool call. */
+  readonly malformed: boolean;
   /** The calls as they stand in the assistant's message; empty where they were written as text. */
   readonly nativeCalls: readonly MessageToolCall[];
   /** The native call that brought the plan. */
@@ -37,7 +39,7 @@ interface ReadInput {
   /** The first number for our own call ids. */
   readonly firstCall: number;
   /** Ids that the conversation knows already; models repeat theirs. */
-  readonly knownIds: ReadonlySet<string>;
+  readonly isKnownId: (id: string) => boolean;
 }
 
 /** Reads a reply: native calls where there are any, else what its text holds. */
@@ -49,16 +51,18 @@ function readText({ reply, toolNames, firstCall }: ReadInput): ReadReply {
   const parsed = parseReply(reply.content, { tools: toolNames });
   const calls = parsed.calls.map((call, index) => fromText(call, `c${firstCall + index}`));
   const set = parsed.ambiguous === undefined;
+  const malformed = reply.finishReason === 'malformed-tool-call';
   const planCut = reply.finishReason === 'length' || !parsed.complete;
   return {
     thought: reply.reasoning ?? parsed.thought,
     goal: parsed.goal,
-    answer: calls.length > 0 || parsed.plan !== undefined || !set ? null : (parsed.answer ?? null),
+    answer: calls.length > 0 || parsed.plan !== undefined || !set || malformed ? null : (parsed.answer ?? null),
     cut: reply.finishReason === 'length' || (!parsed.complete && parsed.strategy !== 'text'),
     calls: set ? calls : [],
     plan: set && !planCut ? (parsed.plan ?? null) : null,
     planError: parsed.planError ?? (parsed.plan !== undefined && planCut ? 'it was cut off' : null),
     ambiguous: !set,
+    malformed,
     nativeCalls: [],
     planCallId: null,
     strategy: parsed.strategy,
@@ -80,10 +84,12 @@ function fromText(call: ToolCallRequest, callId: string): CallRequest {
   };
 }
 
-function readNative({ reply, firstCall, knownIds }: ReadInput): ReadReply {
-  const used = new Set(knownIds);
+function readNative({ reply, firstCall, isKnownId }: ReadInput): ReadReply {
+  const used = new Set<string>();
+  const isTaken = (id: string): boolean => used.has(id) || isKnownId(id);
   const read = (reply.toolCalls ?? []).map((call, index) => {
-    const id = freshId(call.id, `call_${firstCall + index}`, used);
+    const id = freshId(call.id, `call_${firstCall + index}`, isTaken);
+    used.add(id);
     const parsed = parseToolCallArguments(call.arguments);
     return { id, tool: call.name, parsed, raw: call.arguments, callId: `c${firstCall + index}` };
   });
@@ -101,6 +107,7 @@ function readNative({ reply, firstCall, knownIds }: ReadInput): ReadReply {
     plan: plan?.steps ?? null,
     planError: plan?.error ?? null,
     ambiguous: false,
+    malformed: false,
     nativeCalls: read.map(({ id, tool, parsed }) => ({
       id,
       name: tool,
@@ -138,15 +145,10 @@ function argumentsOf(parsed: ToolCallArguments, raw: unknown): Pick<CallRequest,
   return { args: parsed.value, unreadable: null };
 }
 
-function freshId(given: string | undefined, made: string, used: Set<string>): string {
-  const id = given === undefined || given === '' || used.has(given) ? unused(made, used) : given;
-  used.add(id);
-  return id;
-}
-
-function unused(made: string, used: ReadonlySet<string>): string {
+function freshId(given: string | undefined, made: string, isTaken: (id: string) => boolean): string {
+  if (given !== undefined && given !== '' && !isTaken(given)) return given;
   let id = made;
-  for (let count = 2; used.has(id); count++) id = `${made}_${count}`;
+  for (let count = 2; isTaken(id); count++) id = `${made}_${count}`;
   return id;
 }
 

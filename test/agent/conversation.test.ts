@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import type { Message } from '../../src/actors/model.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+
+const user = (content: string): Message => ({ role: 'user', content });
+const call = (id: string): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: [{ id, name: 'look', arguments: '{}' }],
+});
+const result = (toolCallId: string): Message => ({ role: 'tool', toolCallId, name: 'look', content: '{}' });
+const shape = (messages: readonly Message[]) =>
+  messages.map(({ role, content, toolCalls, toolCallId }) =>
+    role === 'tool' ? `= ${toolCallId}` : toolCalls === undefined ? `${role}: ${content}` : `call ${toolCalls.map(({ id }) => id)}`,
+  );
+
+function agentWith(replies: readonly ScriptedReply[], options: AgentOptions = {}) {
+  const model = scriptedModel(replies);
+  const tools = [fakeTool('look', [{ tea: 3 }]), fakeTool('broken', [new Error('offline')])];
+  return { model, agent: createAgent({ model, tools, silent: true, ...options }) };
+}
+
+/** Every call has exactly one result, after it and before the next turn; no result is without its call. */
+function expectPaired(messages: readonly Message[]): void {
+  let open: string[] = [];
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      expect(open).toContain(message.toolCallId);
+      open = open.filter((id) => id !== message.toolCallId);
+      continue;
+    }
+    expect(open).toEqual([]);
+    open = (message.toolCalls ?? []).map(({ id }) => id);
+  }
+  expect(open).toEqual([]);
+}
+
+describe('the conversation of an agent', () => {
+  test('goes on from run to run, without the system prompt; result.messages is what a run added', async () => {
+    const { agent, model } = agentWith(['Hi.', calls(['look', {}, 'a']), 'Tea.'], { instructions: 'Be kind.' });
+    const first = await agent.run('Hello');
+    const second = await agent.run('What is there?');
+    expect(first.messages).toEqual([user('Hello'), { role: 'assistant', content: 'Hi.' }]);
+    expect(shape(second.messages)).toEqual(['user: What is there?', 'call a', '= a', 'assistant: Tea.']);
+    expect(agent.history).toEqual([...first.messages, ...second.messages]);
+    expect(model.requests[1]?.messages.slice(1, 4)).toEqual([...first.messages, user('What is there?')]);
+    expect(model.requests.every(({ messages }) => messages.filter(({ role }) => role === 'system').length === 1)).toBe(true);
+  });
+
+  test('can be cleared', async () => {
+    const { agent, model } = agentWith(['Hi.', 'Hi again.']);
+    await agent.run('Hello');
+    agent.clearHistory();
+    expect(agent.history).toEqual([]);
+    await agent.run('Hello');
+    expect(model.requests[1]?.messages).toHaveLength(2);
+  });
+
+  test('can be taken from elsewhere when the agent is made', async () => {
+    const before: readonly Message[] = [{ role: 'system', content: 'old' }, user('a'), { role: 'assistant', content: 'b' }];
+    const { agent, model } = agentWith(['c'], { history: before });
+    expect(agent.history).toEqual(before.slice(1));
+    await agent.run('d');
+    expect(shape(model.requests[0]?.messages.slice(1) ?? [])).toEqual(['user: a', 'assistant: b', 'user: d']);
+  });
+
+  test.each([
+    ['a call without a result gets one', [user('x'), call('a'), user('y')], ['user: x', 'call a', '= a', 'user: y']],
+    ['at its end too', [user('x'), call('a')], ['user: x', 'call a', '= a']],
+    ['a result without its call goes', [user('x'), result('a'), user('y')], ['user: x', 'user: y']],
+    ['a result before its call goes', [result('a'), call('a')], ['call a', '= a']],
+    [
+      'an id that was used twice needs two results',
+      [user('x'), call('a'), result('a'), call('a'), user('y')],
+      ['user: x', 'call a', '= a', 'call a', '= a', 'user: y'],
+    ],
+    ['a second result for one call goes', [call('a'), result('a'), result('a')], ['call a', '= a']],
+  ])('setHistory mends pairs: %s', (_what, given, expected) => {
+    const { agent } = agentWith([]);
+    agent.setHistory(given);
+    expect(shape(agent.history)).toEqual(expected);
+    expectPaired(agent.history);
+  });
+
+  test('does not change with an array that was given', async () => {
+    const given = [user('a')];
+    const { agent } = agentWith([], { history: given });
+    given.push(user('b'));
+    expect(agent.history).toHaveLength(1);
+  });
+});
+
+describe('the history is pruned when a run ends', () => {
+  test('to maxHistoryMessages, at whole exchanges', async () => {
+    const replies = [1, 2, 3].flatMap((n) => [calls(['look', { n }]), `answer ${n}`]);
+    const { agent } = agentWith(replies, { maxHistoryMessages: 9 });
+    for (const n of [1, 2, 3]) await agent.run(`question ${n}`);
+    expect(agent.history).toHaveLength(8);
+    expect(agent.history[0]).toEqual(user('question 2'));
+    expectPaired(agent.history);
+  });
+
+  test('an exchange that holds corrections and errors is still one exchange', async () => {
+    const { agent } = agentWith([calls(['broken']), '', 'Sorry.', 'Fine.'], { maxHistoryMessages: 5 });
+    await agent.run('one');
+    await agent.run('two');
+    expect(shape(agent.history)).toEqual(['user: two', 'assistant: Fine.']);
+  });
+
+  test('also in json mode, where results and corrections are user messages', async () => {
+    const reply = (n: number) => JSON.stringify({ tool: 'look', tool_args: { n } });
+    const { agent } = agentWith([reply(1), '{"answer":"A"}', reply(2), '{"answer":"B"}'], {
+      toolCalling: 'json',
+      maxHistoryMessages: 7,
+    });
+    await agent.run('one');
+    await agent.run('two');
+    expect(agent.history).toHaveLength(4);
+    expect(agent.history[0]).toEqual(user('two'));
+  });
+
+  test('never within a run', async () => {
+    const { agent, model } = agentWith([...[1, 2, 3, 4].map((n) => calls(['look', { n }])), 'Done.'], { maxHistoryMessages: 2 });
+    await agent.run('Go');
+    expect(model.requests.at(-1)?.messages).toHaveLength(10);
+    expect(agent.history.length).toBeLessThanOrEqual(2);
+    expectPaired(agent.history);
+  });
+
+  test('0 means unlimited', async () => {
+    const { agent } = agentWith(Array.from({ length: 30 }, (_, n) => `answer ${n}`), { maxHistoryMessages: 0 });
+    for (let n = 0; n < 30; n++) await agent.run(`question ${n}`);
+    expect(agent.history).toHaveLength(60);
+  });
+
+  test('keeps 40 messages by default', async () => {
+    const { agent } = agentWith(Array.from({ length: 30 }, (_, n) => `answer ${n}`));
+    for (let n = 0; n < 30; n++) await agent.run(`question ${n}`);
+    expect(agent.history).toHaveLength(40);
+  });
+});
+
+describe('a run that does not end with an answer', () => {
+  test.each([
+    ['a failing model', [calls(['look', {}, 'a']), new Error('gone'), new Error('gone')], {}],
+    ['the step limit', [calls(['look', {}, 'a'])], { maxSteps: 1 }],
+    ['three unusable replies', [calls(['look', {}, 'a']), '', '', ''], {}],
+  ])('by %s keeps its messages', async (_what, replies, options) => {
+    const { agent } = agentWith(replies, { ...options, retry: { backoff: { kind: 'constant', ms: 0 } } });
+    const { messages, success } = await agent.run('Go');
+    expect(success).toBe(false);
+    expect(shape(messages).slice(0, 3)).toEqual(['user: Go', 'call a', '= a']);
+    expect(agent.history).toEqual(messages);
+    expectPaired(messages);
+  });
+
+  test('by a journal that fails keeps them as well, and its states begin with PLANNING and end with COMPLETION', async () => {
+    const journal = {
+      open: () => {
+        throw new Error('no disk');
+      },
+    };
+    const { agent } = agentWith([], { journal });
+    const ended = await agent.run('Go');
+    expect(ended).toMatchObject({ status: 'failed', success: false, states: ['PLANNING', 'COMPLETION'] });
+    expect(ended.result).toContain('no disk');
+    expect(agent.history).toEqual([user('Go')]);
+  });
+});
+
+describe('reasoning', () => {
+  test('of the server is the thought and is not sent back', async () => {
+    const { agent, model } = agentWith([{ ...calls(['look']), reasoning: 'I should look.' }, 'Tea.']);
+    const thoughts: string[] = [];
+    for await (const event of agent.run('Go')) if (event.type === 'thought') thoughts.push(event.text);
+    expect(thoughts[0]).toBe('I should look.');
+    expect(JSON.stringify(model.requests[1]?.messages)).not.toContain('I should look');
+  });
+
+  test('in <think> tags is neither answer nor sent back', async () => {
+    const { agent } = agentWith(['<think>They want tea.</think>Tea.']);
+    const { result: text, messages } = await agent.run('Go');
+    expect(text).toBe('Tea.');
+    expect(JSON.stringify(messages)).not.toContain('They want tea');
+  });
+});
