@@ -1,6 +1,7 @@
 import type { JsonObject } from '../parsing/json.ts';
 import { type ToolResult, toToolResult } from '../tools/result.ts';
 import type { Effects, ToolOrigin } from '../tools/spec.ts';
+import { type Deadline, deadline } from './deadline.ts';
 import { leaf } from './leaf.ts';
 import type { McpCalls } from './mcp-calls.ts';
 import { describeThrown, toJson } from './to-json.ts';
@@ -46,19 +47,16 @@ export const callTool = (ports: CallToolPorts) =>
       maxChars: (input) => input.maxResultBytes,
     },
     async (input, io) => {
-      const deadline = deadlineOf(input, io.signal);
+      const limit = deadlineOf(input, io.signal);
       try {
-        const signal = AbortSignal.any([io.signal, deadline.signal]);
-        const value = await Promise.race([
-          work(ports, input, { ...io, signal, callId: input.callId }),
-          deadline.passed,
-        ]);
+        const signal = AbortSignal.any([io.signal, limit.signal]);
+        const value = await Promise.race([work(ports, input, { ...io, signal, callId: input.callId }), limit.passed]);
         const json = toJson(value, { maxChars: input.maxResultBytes });
         if (!json.ok)
           throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
         return toToolResult(json.value);
       } finally {
-        deadline.clear();
+        limit.clear();
       }
     },
   );
@@ -82,22 +80,9 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Pro
   }
 }
 
-/** The tool's time limit. A call that nobody waits for any more has none: a timer would keep the process alive. */
-function deadlineOf({ tool, timeoutMs }: CallToolInput, stopped: AbortSignal) {
-  const controller = new AbortController();
-  const error = failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const passed = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => {
-        controller.abort(error);
-        reject(error);
-      },
-      Math.min(timeoutMs, 2 ** 31 - 1),
-    );
-  });
-  stopped.addEventListener('abort', () => clearTimeout(timer), { once: true });
-  return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };
+function deadlineOf({ tool, timeoutMs }: CallToolInput, stopped: AbortSignal): Deadline {
+  const late = failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`);
+  return deadline(timeoutMs, late, stopped);
 }
 
 /** An error whose own code, if it had one, is kept beside ours. */

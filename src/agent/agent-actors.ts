@@ -7,6 +7,7 @@ import { describeAgent } from '../actors/describe-agent.ts';
 import type { McpCalls } from '../actors/mcp-calls.ts';
 import { type Model, ModelError } from '../actors/model.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
+import { runFixer } from '../actors/run-fixer.ts';
 import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
 import { agentMachine } from '../machines/agent.ts';
 import { llmCallMachine } from '../machines/llm-call.ts';
@@ -44,6 +45,7 @@ export function agentActors(ports: AgentPorts) {
         callTool: callTool({ local: (name) => ports.registry.find(name)?.execute, mcp: ports.mcp }),
         checkArgs: checkArgs({ check: (name) => ports.registry.find(name)?.check }),
         askApproval: askApproval({ confirm: ports.confirm }),
+        runFixer: runFixer({ slot: (tool, slot) => ports.registry.slot(tool, slot) }),
         rememberPermission: rememberPermission({ add: ports.remember }),
       },
     }),

@@ -56,7 +56,10 @@ export function agentCore(given: AgentOptions): AgentCore {
     return store;
   };
   const registry: OwnRegistry = ownRegistry(
-    given.defaultPolicy === undefined ? {} : { defaultPolicy: given.defaultPolicy },
+    {
+      ...(given.defaultPolicy === undefined ? {} : { defaultPolicy: given.defaultPolicy }),
+      ...(given.onError === undefined ? {} : { onError: given.onError }),
+    },
     () => mcp,
     settingsOf(given),
     { confirm: () => confirmOf(options), permissions },
@@ -80,12 +83,11 @@ export function agentCore(given: AgentOptions): AgentCore {
     },
     toolset: (allowed) => {
       const key = JSON.stringify([[...allowed], mcp.notes()]);
-      if (composed?.key !== key)
-        composed = {
-          key,
-          toolset: deepFreeze({ tools: registry.specs((tool) => allowed.has(tool)), servers: mcp.notes() }),
-        };
-      return composed.toolset;
+      if (composed?.key === key) return composed.toolset;
+      const tools = registry.specs((tool) => allowed.has(tool));
+      const toolset: Toolset = deepFreeze({ tools, servers: mcp.notes(), recovery: registry.recovery() });
+      composed = { key, toolset };
+      return toolset;
     },
     prepare: async ({ maxSteps, signal }) => {
       const settings = settingsOf(options);
@@ -93,15 +95,15 @@ export function agentCore(given: AgentOptions): AgentCore {
       const allowed = await core.allowed();
       if (!signal.aborted) checked ??= checkModel(model, options.minContextSize ?? 32_768);
       const facts = signal.aborted ? [] : await untilAborted(checked ?? [], signal);
-      const { instructions = '' } = options;
+      const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
       return () => ({
         agent: name,
         instructions: typeof instructions === 'string' ? instructions : '',
         promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
         toolset: core.toolset(allowed),
         toolCalling: toolCallingOf(options, model),
-        settings: maxSteps === undefined ? settings : { ...settings, maxSteps },
-        seed: options.seed ?? Math.floor(Math.random() * 2 ** 31),
+        settings: { ...settings, maxSteps: maxSteps ?? settings.maxSteps, jitterSeed: seed },
+        seed,
         warnings: [...mcp.warnings(), ...facts],
       });
     },

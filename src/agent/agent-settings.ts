@@ -26,6 +26,8 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     maxResultBytes: limits.resultBytes ?? DEFAULT_SETTINGS.maxResultBytes,
     budget: { maxToolCalls: budget.maxToolCalls ?? null, maxTokens: budget.maxTokens ?? null },
     confirmWaits: options.confirm === 'wait',
+    fixMs: DEFAULT_SETTINGS.fixMs,
+    jitterSeed: 0,
   };
 }
 
@@ -37,10 +39,6 @@ export function toolCallingOf(options: AgentOptions, model: Model): ToolCalling 
 
 /** A history that a model can be given: no system prompts, no call without a result. */
 export function mendedHistory(messages: readonly Message[]): readonly Message[] {
-  const known = new Set(messages.flatMap((message) => (message.toolCalls ?? []).map((call) => call.id)));
-  const kept = messages.filter((message) => {
-    if (message.role === 'system') return false;
-    return message.role !== 'tool' || (message.toolCallId !== undefined && known.has(message.toolCallId));
-  });
+  const kept = messages.filter(({ role }) => role !== 'system');
   return closeOpenCalls(kept, 'cancelled: this call has no result').map((message) => Object.freeze({ ...message }));
 }

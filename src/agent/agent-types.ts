@@ -7,6 +7,7 @@ import type { AgentState, RunResult } from '../machines/run-result.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { JsonSchema } from '../parsing/json.ts';
+import type { Repairer } from '../recovery/steps.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './agent-actors.ts';
 import type { AgentOptions } from './options.ts';
@@ -54,7 +55,7 @@ export type ConfigurableOptions = Pick<
 >;
 
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
-export interface Agent extends Replayable<Run> {
+export interface Agent extends Replayable<Run>, Repairer {
   readonly name: string;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
   run(input: string, options?: RunOptions): Run;

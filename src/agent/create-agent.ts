@@ -18,6 +18,7 @@ import { AgentBusyError, AgentClosedError } from './errors.ts';
 import type { AgentOptions } from './options.ts';
 import { showsEvents } from './shows-events.ts';
 import { replayHead } from './replay-head.ts';
+import { repairBy } from './repair.ts';
 import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Run } from './run.ts';
@@ -39,12 +40,15 @@ export function createAgent(options: AgentOptions = {}): Agent {
   let history = mendedHistory(options.history ?? []);
   /** The runs that go on, with the tools that each knows of; null before it began. */
   const runs = new Map<StartedRun, Toolset | null>();
+  /** Messages that were added within an exchange, so that pruning never cuts there. */
+  const inside = new WeakSet<Message>();
   let live: StartedRun | null = null;
   let last: Run | null = null;
   let closed = false;
 
   const keepHistory = (before: readonly Message[], result: RunResult): void => {
-    history = pruneHistory([...before, ...result.messages], core.options().maxHistoryMessages ?? 40);
+    for (const message of result.messages.slice(1)) inside.add(message);
+    history = pruneHistory([...before, ...result.messages], core.options().maxHistoryMessages ?? 40, inside);
   };
 
   const begin = (
@@ -213,13 +217,14 @@ export function createAgent(options: AgentOptions = {}): Agent {
       if (live !== null) {
         const { run: current } = live;
         await Promise.race([
-          current.cancel('the agent was closed').then(() => current.finally()),
+          current.cancel('the agent was closed').then(() => current),
           new Promise((resolve) => setTimeout(resolve, graceMs).unref?.()),
         ]);
       }
       await core.mcp.close();
     },
     [Symbol.asyncDispose]: () => agent.close(),
+    repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: replayRun,
   };
   return agent;

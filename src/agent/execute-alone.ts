@@ -4,6 +4,7 @@ import { callTool } from '../actors/call-tool.ts';
 import { checkArgs } from '../actors/check-args.ts';
 import type { McpCalls } from '../actors/mcp-calls.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
+import { runFixer } from '../actors/run-fixer.ts';
 import { toJson } from '../actors/to-json.ts';
 import type { AgentSettings } from '../machines/agent-setup.ts';
 import type { CallOutcome } from '../machines/call-request.ts';
@@ -33,6 +34,7 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
       tools: registry.specs((tool) => allowed.has(tool)),
       verdict: 'clear',
       settings,
+      recovery: {},
     },
   });
   const outcome = await new Promise<CallOutcome | null>((resolve) => {
@@ -71,6 +73,7 @@ function machineFor({ registry, io, mcp, asking }: AloneCall) {
         },
       }),
       askApproval: askApproval({ confirm: () => confirmWith(asking, context) }),
+      runFixer: runFixer({ slot: (name, slot) => registry.slot(name, slot) }),
       rememberPermission: rememberPermission({ add: async (tool) => (await asking.permissions())?.add(tool) }),
     },
   });

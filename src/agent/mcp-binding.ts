@@ -3,6 +3,8 @@ import type { ServerNote } from '../machines/agent-setup.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpToolEntry } from '../mcp/hub.ts';
+import { checkOnError } from '../recovery/check-on-error.ts';
+import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { OwnRegistry } from './registry.ts';
 
@@ -28,6 +30,12 @@ export interface McpBinding extends McpCalls {
 interface BindingOptions {
   readonly servers: { readonly [name: string]: McpServerConfig | McpConnection };
   readonly registry: OwnRegistry;
+}
+
+function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined {
+  const given: unknown = onError ?? undefined;
+  checkOnError(`mcpServers.${server}.overrides.${tool.name}`, given);
+  return given;
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
@@ -75,6 +83,7 @@ export function mcpBinding({ servers, registry }: BindingOptions): McpBinding {
     enabled: true,
     timeoutMs: entry.timeoutMs,
     check: undefined,
+    onError: onErrorOf(entry),
     execute: (args, { signal }) => binding.callTool(entry.server, entry.tool.name, args, { signal }),
   });
 

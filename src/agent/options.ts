@@ -8,7 +8,10 @@ import type { PromptParts } from '../machines/system-prompt.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { OutputHandler } from '../output/output-handler.ts';
+import type { JsonObject } from '../parsing/json.ts';
 import type { Backoff } from '../recovery/backoff.ts';
+import { checkOnError } from '../recovery/check-on-error.ts';
+import type { OnError, RepairTask } from '../recovery/steps.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Permissions } from './registry.ts';
@@ -85,6 +88,12 @@ export interface AgentOptions {
   readonly confirm?: Confirm | 'wait';
   /** Where "always allow" is kept. Default: `~/.signalbox`, where `confirm` can say so. */
   readonly permissions?: Permissions;
+  /** What to do about tool errors before the model is told, for tools that leave a slot out. */
+  readonly onError?: OnError;
+  /**
+   * Makes this agent a deterministic one for `recover.fix(agent)`: it mends arguments by this function and asks no model.
+   */
+  readonly implementedBy?: (task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>;
   /** Bounds a run: past it, it ends with the reason `budget`. */
   readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
   readonly limits?: { readonly argumentBytes?: number; readonly resultBytes?: number };
@@ -175,6 +184,8 @@ const schema = z
     defaultPolicy: policy,
     confirm: z.union([fn, z.literal('wait')], "must be a function or 'wait'"),
     permissions: object('a permission store', 'isAlwaysAllowed'),
+    onError: object('an object of slots', 'valueOf'),
+    implementedBy: fn,
     budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
     limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
     journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
@@ -203,7 +214,7 @@ const schema = z
 /** Refuses wrong options with a `TypeError` that names each and says what it must be. */
 export function checkOptions(options: unknown): void {
   const checked = schema.safeParse(withoutUndefined(options));
-  if (checked.success) return;
+  if (checked.success) return checkOnError('createAgent', checked.data.onError);
   const problems = checked.error.issues.map((issue) => {
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => `there is no option '${[...issue.path, key].join('.')}'`).join('; ');

@@ -1,6 +1,14 @@
 import type { Confirm } from '../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../actors/mcp-calls.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
+import {
+  type RecoveryData,
+  type ResolvedOnError,
+  type ResolvedSlot,
+  recoveryData,
+  resolveOnError,
+} from '../recovery/plan-data.ts';
+import type { OnError, SlotName } from '../recovery/steps.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import { type Tool, tool } from '../tools/tool.ts';
@@ -62,6 +70,10 @@ export interface OwnRegistry extends ToolRegistry {
   ): void;
   isFromServer(name: string): boolean;
   setDefaultPolicy(policy: Policy): void;
+  /** What a tool does about one kind of error, inheritance resolved; a name that is no tool gets the agent's. */
+  slot(tool: string, slot: SlotName): ResolvedSlot | undefined;
+  /** What the agent does about calls of tools that it does not know. */
+  recovery(): RecoveryData;
   onChange(listener: () => void): void;
 }
 
@@ -95,16 +107,26 @@ export interface Asking {
 
 /** The registry of an agent, which also knows tools of MCP servers. */
 export function ownRegistry(
-  options: { readonly defaultPolicy?: Policy },
+  options: { readonly defaultPolicy?: Policy; readonly onError?: OnError },
   mcp: () => McpCalls,
   settings: AgentSettings & { readonly toolMs: number },
   asking: Asking,
 ): OwnRegistry {
   const entries = new Map<string, Entry>();
   const listeners: (() => void)[] = [];
+  const resolvedSlots = new WeakMap<Tool, ResolvedOnError>();
+  const { onError } = options;
   let defaultPolicy = options.defaultPolicy ?? 'allow';
   const changed = (): void => {
     for (const listener of listeners) listener();
+  };
+
+  const slotsOf = (made: Tool | undefined): ResolvedOnError => {
+    const known = made === undefined ? undefined : resolvedSlots.get(made);
+    if (known !== undefined) return known;
+    const resolved = resolveOnError([made?.onError, onError]);
+    if (made !== undefined) resolvedSlots.set(made, resolved);
+    return resolved;
   };
 
   const add = (made: Tool, origin: ToolOrigin): void => {
@@ -129,6 +151,7 @@ export function ownRegistry(
     origin,
     alwaysAllowed,
     checkedByCode: made.check !== undefined,
+    recovery: recoveryData(slotsOf(made)),
   });
 
   const registry: OwnRegistry = {
@@ -158,6 +181,8 @@ export function ownRegistry(
     },
     list: () => [...entries.values()].map((entry) => entry.tool),
     specs: (alwaysAllowed) => [...entries.values()].map((entry) => specOf(entry, alwaysAllowed(entry.tool.name))),
+    slot: (name, slot) => slotsOf(entries.get(name)?.tool)[slot],
+    recovery: () => recoveryData(slotsOf(undefined)),
     setDefaultPolicy: (policy) => {
       defaultPolicy = policy;
     },

@@ -1,7 +1,7 @@
 import type { SnapshotFrom } from 'xstate';
 import { describeThrown } from '../actors/to-json.ts';
 import type { agentMachine } from '../machines/agent.ts';
-import { conversationClosed, outputOf } from '../machines/endings.ts';
+import { booksClosed, outputOf } from '../machines/endings.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState } from '../machines/run-result.ts';
 import type { RunState } from './run.ts';
 
@@ -65,7 +65,7 @@ export function failedOutput(
   const { context } = snapshot;
   return outputOf({
     ...context,
-    ...conversationClosed(context),
+    ...booksClosed(context),
     states: [...context.states, 'COMPLETION'],
     errorHistory: [...context.errorHistory, error],
     ending: { reason: 'thrown', result, error },

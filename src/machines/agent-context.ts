@@ -40,6 +40,8 @@ export interface Trouble {
   readonly failed: readonly { readonly tool: string; readonly args: unknown; readonly error: string }[];
   readonly succeeded: readonly string[];
   readonly left: readonly string[];
+  /** Set when one of them was escalated as critical: nobody took it, so the run ends. */
+  readonly critical: { readonly tool: string; readonly reason: string } | null;
 }
 
 /** How the run ends. `error` null: the last unmended error, if there was one, is shown instead. */
@@ -88,7 +90,7 @@ export interface AgentContext {
   readonly ending: Ending | null;
 }
 
-const NOTHING: Toolset = { tools: [], servers: [] };
+const NOTHING: Toolset = { tools: [], servers: [], recovery: {} };
 
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {

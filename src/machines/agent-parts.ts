@@ -5,7 +5,7 @@ import { leafErrorOf } from '../actors/leaf.ts';
 import { type AgentContext, cancelledEnding, fromSetup, fromToolset } from './agent-context.ts';
 import type { AgentInput, AgentSetup, Toolset } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
-import { conversationClosed, endingFor } from './endings.ts';
+import { booksClosed, endingFor, escalatedEnding, thrownEnding } from './endings.ts';
 import {
   batchClosed,
   isSettled,
@@ -74,6 +74,8 @@ export const agentParts = setup({
     refusedAsLoop: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied' && outcome.denial.kind === 'loop',
     denied: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied',
     unmended: (_, outcome: CallOutcome) => 'error' in outcome,
+    thrown: (_, outcome: CallOutcome) => outcome.kind === 'tool.thrown',
+    escalatedCritically: ({ context }) => context.trouble?.critical != null,
     settled: ({ context }) => isSettled(context.batch),
     batchEndsInLoop: ({ context }) => context.batch?.endsRun === 'loop',
     batchEndsBudget: ({ context }) => context.batch?.endsRun === 'budget',
@@ -113,7 +115,13 @@ export const agentParts = setup({
         ? batch.runnable
         : Math.min(batch.runnable, batch.started + 1 - running);
       for (const { request, verdict } of batch.calls.slice(batch.started, upTo)) {
-        const input: ToolCallInput = { request, verdict, tools: context.toolset.tools, settings: context.settings };
+        const input: ToolCallInput = {
+          request,
+          verdict,
+          tools: context.toolset.tools,
+          settings: context.settings,
+          recovery: context.toolset.recovery,
+        };
         enqueue.spawnChild('toolCall', { id: request.callId, input });
       }
       enqueue.assign({ batch: { ...batch, started: Math.max(batch.started, upTo) } });
@@ -139,6 +147,8 @@ export const agentParts = setup({
       ending: ({ context, event }) =>
         cancelledEnding(event.type === 'run.cancelled' ? event.reason : '', context.stepsTaken),
     }),
-    closeConversation: assign(({ context }) => conversationClosed(context)),
+    endThrown: assign({ ending: ({ context }, outcome: CallOutcome) => thrownEnding(context, outcome) }),
+    endEscalated: assign({ ending: ({ context }) => escalatedEnding(context) }),
+    closeBooks: assign(({ context }) => booksClosed(context)),
   },
 });

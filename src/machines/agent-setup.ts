@@ -1,6 +1,7 @@
 import type { Message, ToolCalling } from '../actors/model.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { DEFAULT_BACKOFF } from '../recovery/backoff.ts';
+import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { ToolSpec } from '../tools/spec.ts';
 
 /** The limits and switches that the machines obey. Times in milliseconds; null means no limit. */
@@ -26,6 +27,10 @@ export interface AgentSettings {
   readonly budget: { readonly maxToolCalls: number | null; readonly maxTokens: number | null };
   /** True: a call that needs a person waits for one; otherwise the leaf that asks decides. */
   readonly confirmWaits: boolean;
+  /** How long one function of `onError` or one repair agent may take. */
+  readonly fixMs: number;
+  /** Fixes the jitter of waits between repeated calls. */
+  readonly jitterSeed: number;
 }
 
 /** An MCP server as the model is told of it. */
@@ -40,6 +45,8 @@ export interface ServerNote {
 export interface Toolset {
   readonly tools: readonly ToolSpec[];
   readonly servers: readonly ServerNote[];
+  /** What the agent does about calls of tools that it does not know. */
+  readonly recovery: RecoveryData;
 }
 
 /** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */
@@ -87,4 +94,6 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   maxResultBytes: 10_000_000,
   budget: { maxToolCalls: null, maxTokens: null },
   confirmWaits: false,
+  fixMs: 180_000,
+  jitterSeed: 0,
 };

@@ -128,6 +128,14 @@ export const agentMachine = agentParts.createMachine({
                 ],
               },
               {
+                guard: { type: 'thrown', params: ({ event }) => event.output },
+                target: '#agent.COMPLETION',
+                actions: [
+                  { type: 'takeStep', params: ({ event }) => event.output },
+                  { type: 'endThrown', params: ({ event }) => event.output },
+                ],
+              },
+              {
                 guard: { type: 'unmended', params: ({ event }) => event.output },
                 target: '#agent.ERROR_RECOVERY',
                 actions: [{ type: 'takeStep', params: ({ event }) => event.output }, 'dropPlan'],
@@ -152,13 +160,23 @@ export const agentMachine = agentParts.createMachine({
         RUNNING_CALLS: {
           entry: 'startCalls',
           on: {
-            'xstate.done.actor.*': {
-              actions: [
-                { type: 'stopCall', params: ({ event }) => event.actorId },
-                { type: 'takeOutcome', params: ({ event }) => event.output },
-                'startCalls',
-              ],
-            },
+            'xstate.done.actor.*': [
+              {
+                guard: { type: 'thrown', params: ({ event }) => event.output },
+                target: '#agent.COMPLETION',
+                actions: [
+                  { type: 'takeOutcome', params: ({ event }) => event.output },
+                  { type: 'endThrown', params: ({ event }) => event.output },
+                ],
+              },
+              {
+                actions: [
+                  { type: 'stopCall', params: ({ event }) => event.actorId },
+                  { type: 'takeOutcome', params: ({ event }) => event.output },
+                  'startCalls',
+                ],
+              },
+            ],
             'xstate.error.actor.*': { target: '#agent.COMPLETION', actions: 'endWithFailure' },
           },
           always: [
@@ -182,12 +200,17 @@ export const agentMachine = agentParts.createMachine({
       entry: { type: 'enter', params: 'ERROR_RECOVERY' },
       initial: 'ASSESSING',
       states: {
-        ASSESSING: { always: { target: '#agent.PLANNING', actions: 'tellTrouble' } },
+        ASSESSING: {
+          always: [
+            { guard: 'escalatedCritically', target: '#agent.COMPLETION', actions: 'endEscalated' },
+            { target: '#agent.PLANNING', actions: 'tellTrouble' },
+          ],
+        },
       },
     },
     COMPLETION: {
       type: 'final',
-      entry: [{ type: 'enter', params: 'COMPLETION' }, 'closeConversation'],
+      entry: [{ type: 'enter', params: 'COMPLETION' }, 'closeBooks'],
     },
   },
   output: ({ context }) => outputOf(context),

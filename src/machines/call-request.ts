@@ -33,6 +33,8 @@ interface CallEnd {
   readonly tool: string;
   readonly args: Json;
   readonly result: ToolResult;
+  /** The tool's function was called at least once. */
+  readonly ran: boolean;
 }
 
 /** The same for the same tool with the same arguments, whatever the order of their keys. */

@@ -1,7 +1,8 @@
 import type { AgentContext, Ending } from './agent-context.ts';
-import { accounted, outcomesInOrder, planMessages } from './execution.ts';
+import { batchClosed, planMessages } from './execution.ts';
+import type { CallOutcome } from './call-request.ts';
 import { closeOpenCalls } from './conversation.ts';
-import { toolMessage, withMessages } from './conversation-updates.ts';
+import { withMessages } from './conversation-updates.ts';
 import type { AgentOutput, RunReason, RunStatus } from './run-result.ts';
 
 const STATUS: { readonly [reason in RunReason]: RunStatus } = {
@@ -45,27 +46,35 @@ function endingText(
   }
 }
 
-/** The books, closed: results that came in are kept and counted, and every call that has none gets one. */
-export function conversationClosed(context: AgentContext): Partial<AgentContext> & Pick<AgentContext, 'messages'> {
-  const { batch, plan } = context;
-  const planned = plan === null ? [] : planMessages(context, plan, 'The run ended before the plan was done.');
-  const settled = outcomesInOrder(batch).flatMap((outcome) => {
-    const call = batch?.calls.find(({ request }) => request.callId === outcome.callId);
-    return call === undefined ? [] : [toolMessage(context, call.request, outcome.tool, outcome.result)];
-  });
-  const inFlight = batch !== null || context.step !== null;
-  const text = inFlight
-    ? 'cancelled: if this call had started, nobody knows whether it took effect'
-    : 'cancelled: the run ended before this call had a result';
+/** The ending of a run that a tool's recovery stopped hard. */
+export function thrownEnding(context: AgentContext, outcome: CallOutcome): Ending {
+  const reason = outcome.kind === 'tool.thrown' ? outcome.reason : 'a tool call ended the run';
+  const error = { code: 'thrown', message: reason, step: context.stepsTaken, tool: outcome.tool };
+  return { reason: 'thrown', result: `Stopped by '${outcome.tool}': ${reason}`, error };
+}
+
+/** The ending of a run in which a critical escalation was taken by nobody. */
+export function escalatedEnding({ trouble, stepsTaken }: AgentContext): Ending {
+  const { tool = '', reason = 'a critical escalation' } = trouble?.critical ?? {};
   return {
-    ...(batch === null
-      ? {}
-      : accounted(
-          context,
-          batch.calls.map(({ request }) => request),
-          outcomesInOrder(batch),
-        )),
-    messages: closeOpenCalls(withMessages(context.messages, ...planned, ...settled), text),
+    reason: 'tool-error',
+    result: `Unable to complete task due to tool error: ${reason}`,
+    error: { code: 'escalation', message: reason, step: stepsTaken, tool },
+  };
+}
+
+/** The books, closed: results that came in are kept, and every call that has none gets one. */
+export function booksClosed(context: AgentContext): Partial<AgentContext> {
+  const settled = context.batch === null ? {} : batchClosed(context);
+  const { messages } = { ...context, ...settled };
+  const { plan } = context;
+  const planned = plan === null ? [] : planMessages(context, plan, 'The run ended before the plan was done.');
+  return {
+    ...settled,
+    messages: closeOpenCalls(
+      withMessages(messages, ...planned),
+      'cancelled: the run ended before this call had a result',
+    ),
   };
 }
 

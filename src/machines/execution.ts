@@ -38,7 +38,9 @@ export function batchClosed(context: AgentContext): Update {
   const { batch } = context;
   if (batch === null) return {};
   const outcomes = outcomesInOrder(batch);
-  const messages = batch.calls.map(({ request }) => callMessage(context, request, batch.outcomes[request.callId]));
+  const messages = batch.calls.map(({ request }, index) =>
+    callMessage(context, { request, outcome: batch.outcomes[request.callId], started: index < batch.started }),
+  );
   return {
     batch: null,
     messages: withMessages(context.messages, ...messages),
@@ -51,10 +53,20 @@ export function batchClosed(context: AgentContext): Update {
   };
 }
 
-function callMessage(context: AgentContext, request: CallRequest, outcome: CallOutcome | undefined): Message {
+function callMessage(
+  context: AgentContext,
+  {
+    request,
+    outcome,
+    started,
+  }: { readonly request: CallRequest; readonly outcome: CallOutcome | undefined; readonly started: boolean },
+): Message {
   if (outcome !== undefined) return toolMessage(context, request, outcome.tool, outcome.result);
-  return resultMessage(request, request.tool, 'not run: the run ended before this call');
+  return resultMessage(request, request.tool, started ? STOPPED : NOT_RUN);
 }
+
+const STOPPED = 'cancelled while it ran: nobody knows whether it took effect';
+const NOT_RUN = 'not run: the run ended before this call';
 
 /** Prepares the plan's next step: placeholders are replaced and the loop detection is asked. */
 export function stepPrepared(context: AgentContext): Update {
@@ -110,14 +122,11 @@ export function planDropped(context: AgentContext): Update {
 export function planMessages(context: AgentContext, plan: PlanProgress, note: string): readonly Message[] {
   const { maxToolResultChars } = context.settings;
   if (plan.toolCallId !== null) {
-    return [
-      {
-        role: 'tool',
-        toolCallId: plan.toolCallId,
-        name: 'make_plan',
-        content: planReport(plan, note, maxToolResultChars),
-      },
-    ];
+    const report = planReport(plan, note, maxToolResultChars);
+    return (context.reply?.nativeCalls ?? []).map(({ id, name }): Message => {
+      const content = id === plan.toolCallId ? report : 'not run: a plan was given';
+      return { role: 'tool', toolCallId: id, name, content };
+    });
   }
   const results = plan.outcomes.map((outcome): Message => {
     return userMessage(resultText(outcome.tool, resultForModel(outcome.result, maxToolResultChars)));
@@ -141,11 +150,21 @@ function troubleOf(outcomes: readonly CallOutcome[], left: readonly string[]): T
     ),
     succeeded: outcomes.filter((outcome) => outcome.kind === 'tool.succeeded').map(shortOutcome),
     left,
+    critical: outcomes.flatMap(criticalEscalation)[0] ?? null,
   };
 }
 
+function criticalEscalation(outcome: CallOutcome): readonly { readonly tool: string; readonly reason: string }[] {
+  if (outcome.kind !== 'tool.escalated' || outcome.error.kind !== 'escalation') return [];
+  return outcome.error.severity === 'critical' ? [{ tool: outcome.tool, reason: outcome.error.reason }] : [];
+}
+
 /** What outcomes change in the run's books: tools used, errors, the loop detection. */
-export function accounted(context: AgentContext, requests: readonly CallRequest[], outcomes: readonly CallOutcome[]): Update {
+export function accounted(
+  context: AgentContext,
+  requests: readonly CallRequest[],
+  outcomes: readonly CallOutcome[],
+): Update {
   const entries = outcomes.flatMap((outcome) => errorEntry(context, outcome));
   const keys = new Map(requests.map((request) => [request.callId, callKey(context.toolset.tools, request)]));
   const results = outcomes.map((outcome) => ({
@@ -153,7 +172,7 @@ export function accounted(context: AgentContext, requests: readonly CallRequest[
     error: 'error' in outcome ? describeToolError(outcome.error) : null,
   }));
   const [loop] = transition(loopDetectionMachine, context.loop, { type: 'round.settled', results });
-  const ran = outcomes.filter(hasRun);
+  const ran = outcomes.filter((outcome) => outcome.ran);
   const used = new Set([...context.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
   const lastResult: ToolResult | null = outcomes.at(-1)?.result ?? context.lastResult;
   return {
@@ -166,11 +185,9 @@ export function accounted(context: AgentContext, requests: readonly CallRequest[
   };
 }
 
-function hasRun(outcome: CallOutcome): boolean {
-  return outcome.kind === 'tool.succeeded' || ('error' in outcome && outcome.error.kind === 'execution');
-}
-
 function errorEntry(context: AgentContext, outcome: CallOutcome): readonly ErrorEntry[] {
+  if (outcome.kind === 'tool.thrown')
+    return [{ code: 'thrown', message: outcome.reason, step: context.stepsTaken, tool: outcome.tool }];
   if (!('error' in outcome)) return [];
   const { error } = outcome;
   const code = error.kind === 'execution' && error.timedOut ? 'timeout' : error.kind;
@@ -181,5 +198,11 @@ function errorEntry(context: AgentContext, outcome: CallOutcome): readonly Error
 export function stepInput(context: AgentContext): ToolCallInput {
   const { step, toolset, settings } = context;
   const nothing: CallRequest = { callId: 'c0', tool: '', args: null, unreadable: null, toolCallId: null };
-  return { request: step?.request ?? nothing, verdict: step?.verdict ?? 'clear', tools: toolset.tools, settings };
+  return {
+    request: step?.request ?? nothing,
+    verdict: step?.verdict ?? 'clear',
+    tools: toolset.tools,
+    settings,
+    recovery: toolset.recovery,
+  };
 }

@@ -16,6 +16,15 @@ interface ReaderOptions {
   readonly emit: (event: RunEventBody) => void;
 }
 
+/** What the states of recovery are called in events. */
+const RECOVERY_STEPS: { readonly [state: string]: string } = {
+  FIXING: 'fix',
+  SANITIZING: 'sanitize',
+  ASKING_REPAIR_AGENT: 'fix-agent',
+  SUBSTITUTING: 'substitute',
+  RETRYING: 'retry',
+};
+
 /** Makes RunEvents of the moves of one run: the only place where they are made. */
 export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move) => void {
   const began = now();
@@ -70,6 +79,9 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
         reason: `The policy of '${call.tool}' is confirm.`,
       });
     }
+    const step = RECOVERY_STEPS[to.slice('RECOVERING.'.length)];
+    if (to.startsWith('RECOVERING.') && step !== undefined)
+      emit({ type: 'recovery.step', ...call, step, attempt: context.progress.taken });
     if (move.snapshot.status === 'done') {
       const started = running.get(move.path);
       running.delete(move.path);
@@ -79,6 +91,8 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
 
   const readOutcome = (outcome: CallOutcome, durationMs: number): void => {
     const { callId, tool, args, result } = outcome;
+    if (outcome.kind === 'tool.escalated' && outcome.error.kind === 'escalation')
+      emit({ type: 'escalation.raised', source: tool, reason: outcome.error.reason, severity: outcome.error.severity });
     if (outcome.kind === 'tool.denied') emit({ type: 'tool.denied', callId, tool, args, reason: result.error ?? '' });
     else
       emit({

@@ -1,12 +1,14 @@
 import type { CheckedArguments } from '../parsing/check-arguments.ts';
-import type { ToolError } from '../parsing/errors.ts';
+import type { Severity, ToolError } from '../parsing/errors.ts';
 import type { JsonObject } from '../parsing/json.ts';
+import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { ToolSpec } from '../tools/spec.ts';
 import type { AgentSettings } from './agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
 import type { LoopVerdict } from './loop-detection.ts';
+import type { RecoveryProgress } from './recovery-progress.ts';
 
 /** What a call is given. */
 export interface ToolCallInput {
@@ -14,6 +16,8 @@ export interface ToolCallInput {
   readonly tools: readonly ToolSpec[];
   readonly verdict: LoopVerdict;
   readonly settings: AgentSettings;
+  /** What the agent does about errors of tools that it does not know. */
+  readonly recovery: RecoveryData;
 }
 
 /** A person's answer to a call that waits, from outside. */
@@ -33,4 +37,12 @@ export interface ToolCallContext extends ToolCallInput {
   readonly error: ToolError | null;
   readonly denial: Denial | null;
   readonly result: ToolResult | null;
+  readonly ran: boolean;
+  readonly progress: RecoveryProgress;
+  /** Set when recovery gave up in a way of its own. */
+  readonly gaveUp: {
+    readonly kind: 'escalated' | 'thrown';
+    readonly reason: string;
+    readonly severity: Severity;
+  } | null;
 }

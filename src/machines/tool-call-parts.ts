@@ -5,9 +5,13 @@ import { type CheckArgsOutput, checkArgs } from '../actors/check-args.ts';
 import { leafErrorOf } from '../actors/leaf.ts';
 import { McpError } from '../actors/mcp-calls.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
+import { type RunFixerOutput, runFixer } from '../actors/run-fixer.ts';
+import type { StepData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import type { CallOutcome } from './call-request.ts';
+import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
+import { failureTakenUp, givenUp, givenUpAsTold, pauseOf, repaired } from './tool-recovery.ts';
 import { executionError, failedCheck, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
 import type { ApprovalEvent, ToolCallContext, ToolCallInput } from './tool-call-context.ts';
 
@@ -31,6 +35,7 @@ export const toolCallParts = setup({
     checkArgs: checkArgs({ check: missing }),
     askApproval: askApproval({ confirm: () => undefined }),
     rememberPermission: rememberPermission({ add: () => undefined }),
+    runFixer: runFixer({ slot: () => undefined }),
   },
   guards: {
     toolUnknown: ({ context }) => context.spec === null,
@@ -49,6 +54,14 @@ export const toolCallParts = setup({
     givenForGood: ({ event }) => event.type === 'approval.given' && event.always && event.args === null,
     givenWithEdits: ({ event }) => event.type === 'approval.given' && event.args !== null,
     toolReportsError: (_, result: ToolResult) => isErrorResult(result),
+    stepsToBeChosen: ({ context }) => isToBeChosen(context.progress),
+    stepIs: ({ context }, kind: StepData['kind']) => context.progress.step?.kind === kind,
+    retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && context.progress.step.backoff === null,
+    failedWhileRunning: ({ context }) => context.error?.kind === 'execution',
+    gaveArguments: (_, output: RunFixerOutput) => output.kind === 'arguments' && output.value !== null,
+    gaveResult: (_, output: RunFixerOutput) => output.kind === 'result' && output.result !== null,
+    escalated: (_, output: RunFixerOutput) => output.kind === 'escalate',
+    threw: (_, output: RunFixerOutput) => output.kind === 'throw',
   },
   actions: {
     checkShape: assign(({ context }) => shapeOf(context)),
@@ -82,5 +95,29 @@ export const toolCallParts = setup({
     }),
     stopDeadline: cancel('approvalDeadline'),
     takeResult: assign({ result: (_, result: ToolResult) => result }),
+    noteRun: assign({ ran: true }),
+    takeUpFailure: assign({ progress: ({ context }) => failureTakenUp(context) }),
+    takeSteps: assign({
+      progress: ({ context }, output: RunFixerOutput) =>
+        chosen(context.progress, output.kind === 'steps' ? output.steps : null),
+    }),
+    handleNothing: assign({ progress: ({ context }) => chosen(context.progress, null) }),
+    chooseStep: assign({
+      progress: ({ context }) =>
+        context.error === null
+          ? context.progress
+          : advanced(context.progress, context.error, context.spec?.effects ?? 'once'),
+    }),
+    takeRepair: assign(({ context }, output: RunFixerOutput) => repaired(context, output)),
+    takeSubstitute: assign({
+      result: ({ context }, output: RunFixerOutput) => (output.kind === 'result' ? output.result : context.result),
+      error: null,
+    }),
+    giveUp: assign({ gaveUp: ({ context }) => givenUp(context) }),
+    giveUpAsTold: assign({ gaveUp: ({ context }, output: RunFixerOutput) => givenUpAsTold(context, output) }),
+    forgetError: assign({ error: null, result: null }),
+  },
+  delays: {
+    pause: ({ context }) => pauseOf(context),
   },
 });

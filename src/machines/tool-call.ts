@@ -9,7 +9,9 @@
 import { leafErrorOf } from '../actors/leaf.ts';
 import { lookUp } from '../tools/lookup.ts';
 import { asArguments } from './call-request.ts';
+import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
+import { recovering } from './recovering.ts';
 import { outcomeOf } from './tool-outcome.ts';
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
@@ -27,6 +29,9 @@ export const toolCallMachine = toolCallParts.createMachine({
       error: null,
       denial: null,
       result: null,
+      ran: false,
+      progress: NO_PROGRESS,
+      gaveUp: null,
     };
   },
   initial: 'RESOLVING',
@@ -156,6 +161,7 @@ export const toolCallMachine = toolCallParts.createMachine({
       },
     },
     RUNNING: {
+      entry: 'noteRun',
       invoke: {
         id: 'callTool',
         src: 'callTool',
@@ -179,15 +185,12 @@ export const toolCallMachine = toolCallParts.createMachine({
         onError: { target: 'RECOVERING', actions: 'failAsExecution' },
       },
     },
-    RECOVERING: {
-      initial: 'CHOOSING_STEP',
-      states: {
-        CHOOSING_STEP: { always: '#toolCall.FED_BACK' },
-      },
-    },
+    RECOVERING: recovering,
     SUCCEEDED: { type: 'final' },
     DENIED: { type: 'final' },
     FED_BACK: { type: 'final' },
+    ESCALATED: { type: 'final' },
+    THROWN: { type: 'final' },
   },
   output: ({ context }) => outcomeOf(context),
 });

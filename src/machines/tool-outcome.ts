@@ -83,11 +83,13 @@ export function outcomeOf(context: ToolCallContext): CallOutcome {
     callId: context.request.callId,
     tool,
     args: context.check?.ok === true ? context.args : context.request.args,
+    ran: context.ran,
   };
   if (context.denial !== null) {
     const result: ToolResult = { status: 'error', error: describeDenial(tool, context.denial), denied: true };
     return { ...end, kind: 'tool.denied', denial: context.denial, result };
   }
+  if (context.gaveUp !== null) return gaveUpOutcome(context, end, context.gaveUp);
   if (context.error !== null) {
     const own = context.result !== null && isErrorResult(context.result) ? context.result : null;
     return {
@@ -98,6 +100,25 @@ export function outcomeOf(context: ToolCallContext): CallOutcome {
     };
   }
   return { ...end, kind: 'tool.succeeded', result: nudged(context.result ?? { status: 'success' }, context.verdict) };
+}
+
+function gaveUpOutcome(
+  { error, progress }: ToolCallContext,
+  end: Pick<CallOutcome, 'callId' | 'tool' | 'args' | 'ran'>,
+  { kind, reason, severity }: NonNullable<ToolCallContext['gaveUp']>,
+): CallOutcome {
+  const escalation: ToolError = {
+    kind: 'escalation',
+    source: end.tool,
+    reason,
+    severity,
+    ...(error === null ? {} : { originalError: error }),
+    attempts: progress.attempts.length,
+  };
+  const result = toErrorResult(escalation, null);
+  return kind === 'escalated'
+    ? { ...end, kind: 'tool.escalated', error: escalation, result }
+    : { ...end, kind: 'tool.thrown', reason, result };
 }
 
 function nudged(result: ToolResult, verdict: LoopVerdict): ToolResult {

@@ -14,9 +14,12 @@ import { LinkFault, type McpClock, type McpLink } from './link.ts';
 export interface Job<T> {
   /** For texts: `'read_file'`, `the list of resources`. */
   readonly what: string;
-  /** May it be sent again although its first request may have arrived? */
-  readonly mayRepeat: boolean;
-  readonly readOnly: boolean;
+  /**
+   * May it be sent again although its first request may have arrived? Asked when that has to be decided: a call may be
+   * made before it is known which tools there are.
+   */
+  readonly mayRepeat: () => boolean;
+  readonly isReadOnly: () => boolean;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly perform: (link: McpLink, signal: AbortSignal) => Promise<T>;
@@ -87,11 +90,11 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     if (job.signal?.aborted === true) return Promise.reject(cancelled(server, job.what));
     if (current === null && waiting.size >= MAX_WAITING) return Promise.reject(queueFull(server, job.what));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const told = { server, what: job.what, readOnly: job.readOnly };
     let attempts = 0;
     let delivered = false;
     let attempt = new AbortController();
 
+    const told = () => ({ server, what: job.what, readOnly: job.isReadOnly(), delivered });
     const leave = (): void => {
       if (sent.delete(call)) for (const look of quietly) look();
     };
@@ -111,12 +114,8 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     const isSettled = (): boolean => !waiting.has(call) && !sent.has(call);
     const lost = (fault: LinkFault): void => {
       delivered ||= fault.delivered;
-      if (attempts < 2 && (job.mayRepeat || !delivered)) return wait();
-      fail(
-        fault.kind === 'refused' && !delivered
-          ? refusedCall(server, job.what, fault)
-          : lostCall({ ...told, delivered }, fault),
-      );
+      if (attempts < 2 && (!delivered || job.mayRepeat())) return wait();
+      fail(fault.kind === 'refused' && !delivered ? refusedCall(server, job.what, fault) : lostCall(told(), fault));
     };
     const wait = (): void => {
       leave();
@@ -128,8 +127,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     const call: Call = {
       generation: null,
       patient: true,
-      refuse: (error) =>
-        fail(attempts === 0 || error.code === 'cancelled' ? error : lostCall({ ...told, delivered }, error)),
+      refuse: (error) => fail(attempts === 0 || error.code === 'cancelled' ? error : lostCall(told(), error)),
       lose: lost,
       send(open) {
         attempts += 1;
@@ -173,7 +171,8 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     const onAbort = (): void => fail(cancelled(server, job.what));
     const onTimeout = (): void => {
       const { generation } = call;
-      fail(generation === null ? waitedTooLong(server, job, idle) : timedOut(server, job));
+      if (generation === null) call.refuse(waitedTooLong(server, job, idle));
+      else fail(timedOut(server, job));
       if (generation !== null) listener.onDoubt(generation);
     };
     const timer = clock.setTimeout(onTimeout, job.timeoutMs);
@@ -274,8 +273,8 @@ function refusedCall(server: string, what: string, fault: LinkFault): McpError {
   );
 }
 
-function timedOut(server: string, { what, timeoutMs, readOnly }: Job<unknown>): McpError {
-  const doubt = readOnly ? '' : ' Whether it was or will be carried out is unknown.';
+function timedOut(server: string, { what, timeoutMs, isReadOnly }: Job<unknown>): McpError {
+  const doubt = isReadOnly() ? '' : ' Whether it was or will be carried out is unknown.';
   return new McpError(
     'timeout',
     server,

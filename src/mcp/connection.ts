@@ -12,7 +12,7 @@ import { isJsonObject } from '../parsing/json.ts';
 import { effectsOf, mayRepeat } from './after-loss.ts';
 import { createCallDesk } from './call-desk.ts';
 import { errorResult, toMcpError } from './call-errors.ts';
-import type { McpServerConfig } from './config.ts';
+import type { McpServerConfig, McpToolTraits } from './config.ts';
 import type { McpCallOptions, McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
 import { LinkFault, type Dial, type McpAnswers, type McpClock, type McpLink } from './link.ts';
 import { createLinks } from './links.ts';
@@ -169,17 +169,16 @@ export function createMcpConnection(
   const call = async (tool: string, args: Parameters<McpConnection['call']>[1], io: McpCallOptions = {}) => {
     const refused = refusal();
     if (refused !== null) throw refused;
-    const override = server.settings.overrides[tool];
-    const known = tools.find((listed) => listed.name === tool);
-    const traits = {
-      ...(known?.annotations === undefined ? {} : { annotations: known.annotations }),
-      ...(override === undefined ? {} : { override }),
+    const override = Object.hasOwn(server.settings.overrides, tool) ? server.settings.overrides[tool] : undefined;
+    const traits = (): McpToolTraits => {
+      const annotations = tools.find((listed) => listed.name === tool)?.annotations;
+      return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
     };
     const { onProgress } = io;
     const raw = await desk.submit({
       what: `'${tool}'`,
-      mayRepeat: mayRepeat(traits, server.settings),
-      readOnly: effectsOf(traits) === 'none',
+      mayRepeat: () => mayRepeat(traits(), server.settings),
+      isReadOnly: () => effectsOf(traits()) === 'none',
       timeoutMs: io.timeoutMs ?? override?.timeoutMs ?? server.settings.timeoutMs,
       signal: io.signal,
       perform: (link, signal) =>

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isGroupAlive } from './process-group.ts';
 
 /** A started program, and whether what it started itself is ended with it. */
 export interface Ending {
@@ -12,7 +13,7 @@ export interface Ending {
 const GENTLE_MS = 1500;
 const TERM_MS = 1500;
 const KILL_MS = 1000;
-const POLL_MS = 20;
+const POLL_MS = 25;
 
 /**
  * Ends a program within 5 s. Gently: its input is closed, then it is asked to end, then it is killed; each step gets a
@@ -34,7 +35,7 @@ export async function endProcess(ending: Ending, how: 'gently' | 'at-once'): Pro
 /** True while the program, or with `tree` anything of its process group, is alive. */
 export function isRunning({ child, pid, tree, platform }: Ending): boolean {
   if (platform === 'win32' || !tree) return isLeaderRunning(child);
-  return isLeaderRunning(child) || canSignal(-pid);
+  return isLeaderRunning(child) || isGroupAlive(pid, platform);
 }
 
 /** Sends a signal to the program and, with `tree`, to its group. What has ended already is no error. */
@@ -71,15 +72,6 @@ export function taskkillArgs(pid: number, tree: boolean): readonly [string, ...s
 
 function isLeaderRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
-}
-
-function canSignal(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
 }
 
 async function hasEnded(ending: Ending, ms: number, isAlive: () => boolean): Promise<boolean> {

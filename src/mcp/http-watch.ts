@@ -20,8 +20,11 @@ interface Watched {
 
 /** How long a ping may take. */
 const PING_MS = 2500;
-/** Silence after which a ping is sent, while a request waits for its answer. */
-const HEARTBEAT_MS = 2000;
+/**
+ * How often it is looked whether anything came in, while a request waits for its answer. A ping follows a second of
+ * silence, and its own answer counts as a sound: so there is one at most every two seconds.
+ */
+const HEARTBEAT_MS = 1000;
 /** What the last bytes of a stream take through the parser. */
 const SETTLE_MS = 20;
 /** How often the SDK tries to take up a stream again. */
@@ -31,9 +34,7 @@ const RESUME_TRIES = 2;
 export function createHttpWatch({ tickets, io, listening, ping }: Watched): HttpWatch {
   let timer: unknown = null;
   let heard = false;
-  let failedResumes = 0;
   let stopped = false;
-  const broken = new Set<Ticket>();
 
   const waiting = (): readonly Ticket[] => tickets.open().filter((ticket) => ticket.method !== 'ping');
   const schedule = (): void => {
@@ -58,7 +59,6 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
       });
   };
   const giveUp = (ticket: Ticket): void => {
-    broken.delete(ticket);
     ticket.lose(
       new LinkFault('unreachable', 'the stream that would have brought its answer has ended', { delivered: true }),
     );
@@ -67,30 +67,30 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
     setTimeout(() => {
       const ticket = tickets.find(requestId);
       if (ticket === null || stopped) return;
-      if (ticket.resumable) broken.add(ticket);
-      else giveUp(ticket);
+      if (ticket.resumeAt === null) giveUp(ticket);
       io.onDoubt('a stream broke before the answer came');
     }, SETTLE_MS).unref();
   };
-  const onListenEnd = (resuming: boolean): void => {
+  const onListenEnd = (): void => {
     if (stopped) return;
-    if (listening === 'vital') {
-      const fault = new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true });
-      for (const ticket of tickets.open()) ticket.lose(fault);
-      return io.onDown(fault);
+    if (listening === 'extra') return io.onDoubt('the stream of its messages ended');
+    const fault = new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true });
+    for (const ticket of tickets.open()) ticket.lose(fault);
+    io.onDown(fault);
+  };
+  const onResumeFailed = (resumeAt: string, final: boolean): void => {
+    const ticket = waiting().find((open) => open.resumeAt === resumeAt);
+    if (ticket !== undefined) {
+      ticket.failedResumes += 1;
+      if (final || ticket.failedResumes >= RESUME_TRIES) giveUp(ticket);
     }
-    if (resuming) failedResumes += 1;
-    if (failedResumes >= RESUME_TRIES) {
-      for (const ticket of broken) giveUp(ticket);
-      failedResumes = 0;
-    }
-    io.onDoubt('the stream of its messages ended');
+    if (!stopped) io.onDoubt('a stream could not be taken up again');
   };
   const onTraffic = (): void => {
     heard = true;
   };
   return {
-    fetch: observedFetch({ isOver: () => stopped, onTraffic, onStreamEnd, onListenEnd }),
+    fetch: observedFetch({ isOver: () => stopped, onTraffic, onStreamEnd, onListenEnd, onResumeFailed }),
     requestSent: schedule,
     stop() {
       stopped = true;

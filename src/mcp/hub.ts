@@ -183,7 +183,7 @@ function entriesOf(members: ReadonlyMap<string, Member>): readonly McpToolEntry[
 }
 
 function traitsOf(tool: McpTool, settings: McpResolvedSettings): Omit<McpToolEntry, 'name' | 'server' | 'tool'> {
-  const override = settings.overrides[tool.name];
+  const override = Object.hasOwn(settings.overrides, tool.name) ? settings.overrides[tool.name] : undefined;
   const fromServer = settings.policy === 'by-annotations' ? policyFromAnnotations(tool) : (settings.policy ?? null);
   return {
     policy: override?.policy ?? fromServer,
@@ -203,9 +203,11 @@ function isConnection(config: McpServerConfig | McpConnection): config is McpCon
 
 async function firstOf(work: Promise<unknown>, ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise: early, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal?.addEventListener('abort', () => resolve(), { once: true });
-  if (signal?.aborted === true) resolve();
+  const stop = (): void => resolve();
+  const timer = setTimeout(stop, ms);
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop();
   await Promise.race([work, early]);
   clearTimeout(timer);
+  signal?.removeEventListener('abort', stop);
 }

@@ -8,8 +8,10 @@ export interface TrafficListener {
   readonly onTraffic: () => void;
   /** The stream that carries the answer to a request has ended or broken. */
   readonly onStreamEnd: (requestId: unknown) => void;
-  /** A stream for messages that the server starts has ended, or could not be opened (again). */
-  readonly onListenEnd: (resuming: boolean) => void;
+  /** A stream for messages that the server starts has ended, or could not be opened. */
+  readonly onListenEnd: () => void;
+  /** A stream could not be taken up again where it broke. `final`: it will not be tried once more. */
+  readonly onResumeFailed: (resumeAt: string, final: boolean) => void;
 }
 
 /** Error codes of a connection that was never made: the request did not leave. */
@@ -31,20 +33,22 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     const method = init?.method ?? 'GET';
     // "No such stream" is the one answer after which the SDK does not try again.
     if (method === 'GET' && listener.isOver()) return new Response(null, { status: 405 });
+    const resumeAt = new Headers(init?.headers).get('last-event-id');
+    const onGetFailed = (final: boolean): void =>
+      resumeAt === null ? listener.onListenEnd() : listener.onResumeFailed(resumeAt, final);
     const response = await inner(url, init).catch((cause: unknown) => {
-      if (method === 'GET') listener.onListenEnd(new Headers(init?.headers).has('last-event-id'));
+      if (method === 'GET') onGetFailed(false);
       throw unreachable(url instanceof Request ? url.url : url, cause);
     });
     listener.onTraffic();
     if (method === 'POST' && response.status >= 400) throw await statusFault(response, init);
-    if (method === 'GET' && !response.ok && response.status !== 405) {
-      listener.onListenEnd(new Headers(init?.headers).has('last-event-id'));
-    }
+    const offersNoStream = response.status === 405;
+    if (method === 'GET' && !response.ok && !(offersNoStream && resumeAt === null)) onGetFailed(offersNoStream);
     if (!response.ok || response.body === null || !isEventStream(response)) return response;
     const requestId = method === 'POST' ? idOf(init?.body) : undefined;
     const body = watch(response.body, listener.onTraffic, () => {
       if (method === 'POST') listener.onStreamEnd(requestId);
-      else listener.onListenEnd(false);
+      else listener.onListenEnd();
     });
     return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
   };

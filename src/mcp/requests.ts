@@ -27,8 +27,8 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
     if (refused !== null) throw refused;
     return desk.submit({
       what,
-      mayRepeat: true,
-      readOnly: true,
+      mayRepeat: () => true,
+      isReadOnly: () => true,
       timeoutMs: io.timeoutMs ?? server.settings.timeoutMs,
       signal: io.signal,
       perform: async (link, signal) => {

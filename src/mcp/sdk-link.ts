@@ -17,15 +17,7 @@ import { z } from 'zod';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { McpTarget } from './config.ts';
 import { createHttpWatch } from './http-watch.ts';
-import {
-  type Dial,
-  LinkFault,
-  type LinkIo,
-  type McpLink,
-  type McpProgress,
-  type McpServerInfo,
-  type RequestIo,
-} from './link.ts';
+import { type Dial, LinkFault, type LinkIo, type McpLink, type McpServerInfo, type RequestIo } from './link.ts';
 import { listAllTools } from './list-all-tools.ts';
 import { faultOf, isRefusal, notOurProtocol, withEvidence } from './wire-fault.ts';
 import { openStdioWire } from './stdio-wire.ts';
@@ -69,8 +61,7 @@ async function dialHttp(
   const transport: Transport = {
     start: () => {
       inner.onmessage = (message) => {
-        tickets.received({ ...message });
-        transport.onmessage?.(message);
+        if (!tickets.received({ ...message })) transport.onmessage?.(message);
       };
       inner.onerror = (error) => transport.onerror?.(error);
       return inner.start();
@@ -193,14 +184,16 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
     const asked = client.request({ method, params }, ANSWER, {
       signal: own.signal,
       timeout: NO_TIMEOUT,
-      onresumptiontoken: () => {
-        if (ticket !== null) ticket.resumable = true;
+      onresumptiontoken: (token) => {
+        if (ticket !== null) ticket.resumeAt = token;
       },
-      ...(onProgress === undefined ? {} : { onprogress: (told) => onProgress(readProgress(told)) }),
+      // The token is the SDK's affair; what comes with it is delivered by the tickets.
+      ...(onProgress === undefined ? {} : { onprogress: () => undefined }),
     });
     asked.catch(() => undefined);
     const latest = wire.tickets.latest();
     const ticket = latest === before ? null : latest;
+    if (ticket !== null) ticket.onProgress = onProgress ?? null;
     try {
       return await (ticket === null ? asked : Promise.race([asked, ticket.lost]));
     } catch (error) {
@@ -213,15 +206,6 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
       }
     }
   };
-}
-
-function readProgress(told: {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-}): McpProgress {
-  const { progress, total, message } = told;
-  return { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
 }
 
 function capabilitiesOf({ answers }: LinkIo): ClientCapabilities {

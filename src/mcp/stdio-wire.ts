@@ -26,8 +26,7 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
           const read = readMessage(line.text);
           if (!read.ok)
             return void (line.text.trim() !== '' && io.onOddity({ kind: read.kind, message: excerpt(line.text) }));
-          tickets.received(read.message);
-          transport.onmessage?.(read.message);
+          if (!tickets.received(read.message)) transport.onmessage?.(read.message);
         },
       });
       server = await starting;

@@ -1,4 +1,5 @@
-import { LinkFault } from './link.ts';
+import { isJsonObject } from '../parsing/json.ts';
+import type { LinkFault, McpProgress } from './link.ts';
 import type { WireMessage } from './wire.ts';
 
 /** What is known of one request on the wire. */
@@ -8,9 +9,12 @@ export interface Ticket {
   readonly sentAs: WireMessage;
   /** False as long as the server cannot have begun with it. */
   delivered: boolean;
-  /** Its answer can still come on another stream. */
-  resumable: boolean;
+  /** Where its stream can be taken up again after it broke; null where it cannot. */
+  resumeAt: string | null;
+  /** How often that was tried in vain. */
+  failedResumes: number;
   answer: WireMessage | null;
+  onProgress: ((progress: McpProgress) => void) | null;
   /** Rejects when the link learns that no answer will come. */
   readonly lost: Promise<never>;
   readonly lose: (fault: LinkFault) => void;
@@ -20,8 +24,8 @@ export interface Ticket {
 export interface Tickets {
   /** To be called with each message that leaves; gives the ticket of a request. */
   sent(message: WireMessage): Ticket | null;
-  /** To be called with each message that arrives. */
-  received(message: WireMessage): void;
+  /** To be called with each message that arrives. True when that was all: nobody else needs it. */
+  received(message: WireMessage): boolean;
   /** The ticket that {@link sent} gave last: a request is written while it is made. */
   latest(): Ticket | null;
   find(id: unknown): Ticket | null;
@@ -46,8 +50,10 @@ export function createTickets(): Tickets {
         method: message.method,
         sentAs: message,
         delivered: true,
-        resumable: false,
+        resumeAt: null,
+        failedResumes: 0,
         answer: null,
+        onProgress: null,
         lost,
         lose,
       };
@@ -55,11 +61,14 @@ export function createTickets(): Tickets {
       return latest;
     },
     received(message) {
-      if (message.method !== undefined) return;
+      // The SDK delivers progress a moment late, after the answer that came right behind it; then it is lost.
+      if (message.method === 'notifications/progress') return tellProgress(open, message.params);
+      if (message.method !== undefined) return false;
       const ticket = open.get(message.id);
-      if (ticket === undefined) return;
+      if (ticket === undefined) return false;
       ticket.answer = message;
       open.delete(message.id);
+      return false;
     },
     latest: () => latest,
     find: (id) => open.get(id) ?? null,
@@ -68,4 +77,20 @@ export function createTickets(): Tickets {
     },
     open: () => [...open.values()],
   };
+}
+
+function tellProgress(open: ReadonlyMap<unknown, Ticket>, params: unknown): boolean {
+  if (!isJsonObject(params) || typeof params.progress !== 'number') return false;
+  const { progress, total, message } = params;
+  const told = {
+    progress,
+    ...(typeof total === 'number' ? { total } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
+  };
+  try {
+    open.get(params.progressToken)?.onProgress?.(told);
+  } catch {
+    // What a listener does wrong must not stop the reading of messages.
+  }
+  return true;
 }

@@ -5,6 +5,7 @@ import { createConnection, type Connection } from './connection.ts';
 import { recallEndpoint } from './endpoint-memory.ts';
 import { settleEndpoint, type ChatModelOptions, type Endpoint } from './endpoint.ts';
 import { processEnvironment, readVariable, type Environment } from './environment.ts';
+import { noteSecrets } from './model-secrets.ts';
 import { discoveredSource, settledSource, type EndpointSource } from './locate-endpoint.ts';
 
 /**
@@ -22,9 +23,9 @@ export function chatModel(options: ChatModelOptions = {}): Model {
 /** {@link chatModel} with a given environment, which is read now. Where neither says, the endpoint is discovered. */
 export function configuredModel(options: ChatModelOptions, env: Environment): Model {
   const endpoint = settleEndpoint(options, env);
-  if (endpoint !== undefined) return createChatModel(settledSource(endpoint), options, env);
-  const model = options.model ?? readVariable(env, 'SIGNALBOX_MODEL');
   const search = options.fetch === undefined ? { env } : { env, fetch: options.fetch };
+  if (endpoint !== undefined) return createChatModel(settledSource(endpoint, search), options, env);
+  const model = options.model ?? readVariable(env, 'SIGNALBOX_MODEL');
   return createChatModel(discoveredSource(search, model), options, env);
 }
 
@@ -46,14 +47,15 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
   const settle = async (signal: AbortSignal) => {
     const { endpoint, warning: found } = await source.locate(signal);
     if (found !== undefined) unsaid.add(found);
-    opened ??= createConnection(endpoint, options, env);
-    const { name, warning: chosen } = await opened.model(signal);
+    const connection = opened?.endpoint === endpoint ? opened : createConnection(endpoint, options, env);
+    opened = connection;
+    const { name, warning: chosen } = await connection.model(signal);
     if (chosen !== undefined) unsaid.add(chosen);
     model = name;
-    return { connection: opened, name };
+    return { connection, name };
   };
 
-  return {
+  const chat: Model = {
     keepsTime: true,
     get id() {
       return idOf(source.known(), model);
@@ -93,6 +95,8 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       }
     },
   };
+  noteSecrets(chat, () => source.known(), options);
+  return chat;
 }
 
 function idOf(endpoint: Endpoint | undefined, model: string | undefined): string {

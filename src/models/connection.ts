@@ -2,8 +2,8 @@ import { ModelError } from '../actors/model.ts';
 import type { ChatModelOptions, Endpoint } from './endpoint.ts';
 import type { Environment } from './environment.ts';
 import { chooseModel } from './choose-model.ts';
-import { connectFailed, howToSetKey, placeOf } from './failure.ts';
-import { askModels, readModels, type AskOptions } from './list-models.ts';
+import { connectFailed, failureOf, howToSetKey, placeOf } from './failure.ts';
+import { askModels, readModels, type Asked, type AskOptions } from './list-models.ts';
 import { loadFetch } from './load-fetch.ts';
 import type { ChatClient } from './openai-client.ts';
 
@@ -39,7 +39,7 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
     endpoint,
     asking,
     client(connectMs) {
-      refuseWithoutKey(endpoint);
+      refuseWithoutKey(endpoint, options);
       const known = clients.get(connectMs);
       if (known !== undefined) return known;
       const made = openLazily(endpoint, options, () => loadFetch(connectMs, env));
@@ -48,14 +48,16 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
     },
     async model(signal) {
       if (chosen !== undefined) return { name: chosen };
-      refuseWithoutKey(endpoint);
+      refuseWithoutKey(endpoint, options);
       const ask = await asking(signal, LIST_TIMEOUT_MS);
       const asked = await askModels(endpoint, ask);
       if (signal.aborted) throw new ModelError('aborted', `The request to ${placeOf(endpoint)} was aborted.`);
       if (asked.kind === 'unreachable') throw connectFailed(endpoint, asked.cause);
+      if (asked.status === 401 || asked.status === 403) throw keyRefused(endpoint, asked);
       const name = await chooseModel(endpoint, readModels(asked) ?? [], ask);
-      chosen = name ?? 'default';
-      return { name: chosen, warning: choiceWarning(endpoint, name) };
+      // A server that fails now may list its models later.
+      if (name !== undefined || asked.status < 500) chosen = name ?? 'default';
+      return { name: name ?? 'default', warning: choiceWarning(endpoint, name) };
     },
     async offered(signal) {
       const models = readModels(await askModels(endpoint, await asking(signal, LIST_TIMEOUT_MS)));
@@ -74,10 +76,16 @@ async function openLazily(
 }
 
 /** A hosted server without a key is no use asking. */
-function refuseWithoutKey(endpoint: Endpoint): void {
+function refuseWithoutKey(endpoint: Endpoint, { headers }: ChatModelOptions): void {
   const { preset, baseURL, apiKey } = endpoint;
   if (preset === undefined || preset.local || preset.baseURL !== baseURL || apiKey !== undefined) return;
+  if (Object.keys(headers ?? {}).some((name) => /authorization|key/i.test(name))) return;
   throw new ModelError('auth', `No API key for ${preset.title}: ${howToSetKey(endpoint)}.`);
+}
+
+function keyRefused(endpoint: Endpoint, { status, value }: Extract<Asked, { readonly kind: 'answered' }>): ModelError {
+  const refusal = { kind: 'refused', status, headers: undefined, body: value } as const;
+  return failureOf(refusal, { endpoint, model: '', offered: [] });
 }
 
 function choiceWarning(endpoint: Endpoint, name: string | undefined): string {

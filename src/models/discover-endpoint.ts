@@ -56,7 +56,7 @@ export async function discoverEndpoint(options: DiscoverOptions): Promise<Discov
 }
 
 function candidate(preset: Preset, baseURL: string): Endpoint {
-  return { preset, baseURL, apiKey: undefined, keyVariable: preset.keyVariable, model: undefined };
+  return { preset, baseURL, apiKey: undefined, keyVariable: preset.keyVariable, model: undefined, alternatives: [] };
 }
 
 interface Probe {

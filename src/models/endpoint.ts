@@ -36,6 +36,8 @@ export interface Endpoint {
   readonly keyVariable: string | undefined;
   /** The configured model; undefined: the server is asked. */
   readonly model: string | undefined;
+  /** Where else a preset's server may listen, tried when nobody has said where it does. */
+  readonly alternatives: readonly string[];
 }
 
 /**
@@ -79,6 +81,7 @@ function presetEndpoint(preset: Preset, options: ChatModelOptions, env: Environm
     apiKey: options.apiKey ?? readVariable(env, preset.keyVariable),
     keyVariable: preset.keyVariable,
     model: options.model ?? model,
+    alternatives: given === undefined ? preset.alsoAt : [],
   };
 }
 
@@ -101,6 +104,7 @@ function plainEndpoint(
     apiKey: options.apiKey ?? readVariable(env, keyVariable),
     keyVariable,
     model: options.model ?? model,
+    alternatives: [],
   };
 }
 

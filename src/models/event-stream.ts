@@ -16,15 +16,28 @@ export interface EventReader {
  * blank lines are understood too; a payload spread over several lines is put together.
  */
 export function createEventReader(onEvent: (event: StreamEvent) => void): EventReader {
-  let rest = '';
-  let searchFrom = 0;
-  let pending = '';
+  let unended: string[] = [];
+  let pending: string[] = [];
   let isError = false;
 
   const settlePending = () => {
-    if (pending !== '') onEvent({ kind: 'garbage', text: pending });
-    pending = '';
+    const text = pending.join('\n');
+    pending = [];
+    if (text !== '') {
+      const value = parsed(text);
+      onEvent(value === undefined ? { kind: 'garbage', text } : { kind: 'json', value, isError });
+    }
     isError = false;
+  };
+  const readData = (data: string) => {
+    if (data === '[DONE]') {
+      settlePending();
+      onEvent({ kind: 'done' });
+      return;
+    }
+    const value = pending.length > 0 ? undefined : parsed(data);
+    if (value === undefined) pending.push(data);
+    else onEvent({ kind: 'json', value, isError });
   };
   const readLine = (line: string) => {
     if (line === '') settlePending();
@@ -36,36 +49,20 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
       readData(line.slice(6).trim());
     }
   };
-  const readData = (data: string) => {
-    if (data === '[DONE]') {
-      settlePending();
-      onEvent({ kind: 'done' });
-      return;
-    }
-    const text = pending === '' ? data : `${pending}\n${data}`;
-    const value = parsed(text);
-    if (value === undefined) {
-      pending = text;
-      return;
-    }
-    pending = '';
-    onEvent({ kind: 'json', value, isError });
-  };
 
   return {
     feed(text) {
-      rest += text;
-      let start = 0;
-      for (let at = rest.indexOf('\n', searchFrom); at !== -1; at = rest.indexOf('\n', start)) {
-        readLine(rest.slice(start, rest[at - 1] === '\r' ? at - 1 : at));
-        start = at + 1;
-      }
-      rest = rest.slice(start);
-      searchFrom = rest.length;
+      unended.push(text);
+      // A line of any length is put together once, when its end has come.
+      if (!text.includes('\n')) return;
+      const lines = unended.join('').split('\n');
+      unended = [lines.pop() ?? ''];
+      for (const line of lines) readLine(line.endsWith('\r') ? line.slice(0, -1) : line);
     },
     end() {
-      if (rest !== '') readLine(rest.trimEnd());
-      rest = '';
+      const rest = unended.join('').trimEnd();
+      unended = [];
+      if (rest !== '') readLine(rest);
       settlePending();
     },
   };

@@ -20,18 +20,30 @@ const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error
 const NOT_FOUND_CODES = ['model_not_found', 'not_found_error'];
 const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error', 'insufficient_quota'];
 
+/** Node's names for a connection that was there and went away. */
+const HUNG_UP = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+
+/** Node's names for certificates that nobody vouches for. */
+const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_/;
+
 /** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a text that says what to do. */
 export function failureOf(refusal: Refusal, context: RequestContext): ModelError {
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
   const code = codeOf(status, error);
   const text = describe(code, error, context);
+  const location = status >= 300 && status < 400 ? (refusal.headers?.get('location') ?? '') : '';
+  const elsewhere = location === '' ? '' : ` It points to ${location}: if that is right, make it the base URL.`;
   const said = error.message === '' ? '' : ` The server said: ${withoutKey(error.message, context.endpoint)}`;
-  return new ModelError(code, `${text} (HTTP ${String(status)} from ${placeOf(context.endpoint)}).${said}`, {
-    status,
-    retryAfterMs: readRetryAfter(refusal.headers, Date.now()),
-    ...(code === 'malformed-tool-call' ? { data: { text: error.failedGeneration ?? error.message } } : {}),
-  });
+  return new ModelError(
+    code,
+    `${text} (HTTP ${String(status)} from ${placeOf(context.endpoint)}).${elsewhere}${said}`,
+    {
+      status,
+      retryAfterMs: readRetryAfter(refusal.headers, Date.now()),
+      ...(code === 'malformed-tool-call' ? { data: { text: malformedText(error), message: error.message } } : {}),
+    },
+  );
 }
 
 /** The status that counts: an error that came with HTTP 200 may carry its own. */
@@ -58,6 +70,12 @@ export function codeOf(status: number, error: ServerError): ModelErrorCode {
  */
 function couldNotParseToolCall(status: number, { message, code }: ServerError): boolean {
   return status === 500 && code === undefined && /pars(?:e|ing) (?:the )?tool call|parse input at pos/i.test(message);
+}
+
+/** What the model wrote, where the server quotes it; never the server's own words, which would pass for a reply. */
+function malformedText({ failedGeneration, message }: ServerError): string {
+  const quoted = /raw='(.*)', err=/s.exec(message) ?? /parse input at pos \d+: (.*)$/s.exec(message);
+  return failedGeneration ?? quoted?.[1] ?? '';
 }
 
 function describe(code: ModelErrorCode, error: ServerError, context: RequestContext): string {
@@ -99,6 +117,14 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
     return new ModelError('timeout', text, { cause, data: { phase: 'connect' } });
   }
   const reason = code === undefined ? '' : ` (${code})`;
+  if (code !== undefined && HUNG_UP.includes(code)) {
+    const text = `${placeOf(endpoint)} hung up before it answered${reason}: see its log.`;
+    return new ModelError('connect-failed', text, { cause, data: { cause: code } });
+  }
+  if (code !== undefined && UNTRUSTED.test(code)) {
+    const text = `The certificate of ${placeOf(endpoint)} is not trusted${reason}: name its authority in NODE_EXTRA_CA_CERTS.`;
+    return new ModelError('connect-failed', text, { cause, data: { cause: code } });
+  }
   const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;
   const text = `Cannot reach ${placeOf(endpoint)}${reason}: ${start}, or set another baseURL.`;
   return new ModelError('connect-failed', text, { cause, ...(code === undefined ? {} : { data: { cause: code } }) });

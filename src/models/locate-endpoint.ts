@@ -12,9 +12,25 @@ export interface EndpointSource {
   locate(signal: AbortSignal): Promise<{ readonly endpoint: Endpoint; readonly warning?: string }>;
 }
 
-/** An endpoint that options or environment have settled. */
-export function settledSource(endpoint: Endpoint): EndpointSource {
-  return { known: () => endpoint, locate: () => Promise.resolve({ endpoint }) };
+/**
+ * An endpoint that options or environment have settled. Where its server may listen at one of several places, it is the
+ * first where it does, else the usual one.
+ */
+export function settledSource(endpoint: Endpoint, options: DiscoverOptions): EndpointSource {
+  const { preset, alternatives } = endpoint;
+  let known = endpoint;
+  let isFound = preset === undefined || alternatives.length === 0;
+  return {
+    known: () => known,
+    async locate(signal) {
+      if (isFound || preset === undefined) return { endpoint: known };
+      const presets = [{ ...preset, baseURL: endpoint.baseURL, alsoAt: alternatives }];
+      const discovery = await discoverEndpoint({ ...options, presets, signal });
+      isFound = discovery.kind === 'found';
+      if (discovery.kind === 'found') known = { ...endpoint, baseURL: discovery.endpoint.baseURL };
+      return { endpoint: known };
+    },
+  };
 }
 
 /** An endpoint that is looked for on this machine when first needed, and again until there is one. */

@@ -1,4 +1,5 @@
 import type { Fetch } from './endpoint.ts';
+import { processEnvironment, readVariable } from './environment.ts';
 
 /** What the client needs to know of an endpoint. */
 export interface ClientSettings {
@@ -39,6 +40,7 @@ export async function openClient(settings: ClientSettings): Promise<ChatClient> 
     adminAPIKey: null,
     ...(isOpenAI ? {} : { organization: null, project: null }),
     defaultHeaders: {
+      ...(isOpenAI ? {} : withoutForeignHeaders()),
       ...(settings.apiKey === undefined ? { authorization: null } : {}),
       'x-stainless-timeout': null,
       ...settings.headers,
@@ -66,6 +68,13 @@ export async function openClient(settings: ClientSettings): Promise<ChatClient> 
       }
     },
   };
+}
+
+/** The package adds the headers of `OPENAI_CUSTOM_HEADERS` to every client; they are meant for OpenAI's own servers. */
+function withoutForeignHeaders(): Record<string, null> {
+  const lines = readVariable(processEnvironment(), 'OPENAI_CUSTOM_HEADERS')?.split('\n') ?? [];
+  const names = lines.filter((line) => line.includes(':')).map((line) => line.slice(0, line.indexOf(':')).trim());
+  return Object.fromEntries(names.map((name) => [name, null]));
 }
 
 async function loadPackage() {

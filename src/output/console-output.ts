@@ -45,7 +45,7 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
   const terminal = openTerminal(options.stream ?? process?.stderr, options.color, process?.env ?? {});
   const paint = painter(terminal.color);
   const screen = openScreen(terminal, paint);
-  const live = liveText(screen, { live: terminal.live, wanted: options.answer !== false });
+  const live = liveText(screen, { live: terminal.live, wanted: options.answer !== false, columns: terminal.columns });
   let plan: readonly PlanStep[] | null = null;
 
   const show = (entry: Entry): void => {

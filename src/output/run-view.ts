@@ -34,7 +34,10 @@ export function advanceView(view: RunView, event: RunEvent): RunView {
     case 'model.replied':
       return { ...view, model: null, streaming: false };
     case 'state.changed':
-      return event.to === 'PLANNING' ? { ...view, plan: null } : view;
+      // Nothing more of a reply comes once the agent has moved on, answered or cancelled.
+      return event.to === 'PLANNING'
+        ? { ...view, streaming: false, plan: null }
+        : { ...view, streaming: false, model: null };
     case 'approval.requested':
       return { ...view, asking: new Set(view.asking).add(event.callId) };
     case 'tool.started':

@@ -6,6 +6,7 @@ import { quotedKeyWithColon } from './tolerant/look-ahead.ts';
 import { Cursor } from './tolerant/cursor.ts';
 import { isSpace } from './tolerant/characters.ts';
 import { parseTolerant } from './tolerant/parse-tolerant.ts';
+import { isEscapedOnce, unescapeOnce, type Unescaped } from './unescape-once.ts';
 
 /** One value found in a text: where it stands and how it was read. */
 export interface Candidate {
@@ -35,7 +36,7 @@ export interface Scan {
 
 /** How many times the length of the text a scan may look at before it stops trying inside what it rejected. */
 const EFFORT = 6;
-const MOST_CANDIDATES = 1_000;
+const MOST_CANDIDATES = 50_000;
 
 /** Finds every object and list in a text, left to right. Fences only mark what stands inside them. */
 export function findCandidates(text: string, span: Span): Scan {
@@ -52,6 +53,7 @@ export function findCandidates(text: string, span: Span): Scan {
       i += 3;
       continue;
     }
+    if (code === 60 && candidates.length > 0 && endsTurn(text, i)) break;
     if (code !== 123 && code !== 91) {
       i += 1;
       continue;
@@ -80,9 +82,29 @@ function withStrayClosers(text: string, found: Candidate, span: Span): Candidate
   return { ...found, repairs: [...found.repairs, repair], cost: found.cost + 1 };
 }
 
+const TURN_ENDS = [
+  '<|im_start|>',
+  '<|im_end|>',
+  '<|eot_id|>',
+  '<|eom_id|>',
+  '<|end|>',
+  '<|endoftext|>',
+  '<|end_of_text|>',
+  '<|start_header_id|>',
+  '<end_of_turn>',
+  '<start_of_turn>',
+  '</s>',
+];
+
+/** What stands behind the token that ends a turn is not this turn's message. */
+function endsTurn(text: string, index: number): boolean {
+  return TURN_ENDS.some((token) => text.startsWith(token, index));
+}
+
 interface Read {
   readonly candidate: Candidate | undefined;
   readonly pairs: number;
+  readonly quoted: number;
   readonly bareWords: number;
   readonly steps: number;
   readonly end: number;
@@ -90,6 +112,7 @@ interface Read {
 
 /** Reads the value that begins at `from`: strictly when it is JSON, with mending otherwise. */
 export function readAt(text: string, from: number, span: Span & { readonly fenced: boolean }): Read {
+  if (isEscapedOnce(text, from, span.to)) return readEscaped(text, from, span);
   const strict = parsePrefix(text, from, span);
   const steps = strict.end - from;
   if (strict.kind !== 'invalid' && !(strict.kind === 'whole' && goesOn(text, strict.end, span))) {
@@ -98,15 +121,33 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
     return {
       candidate: { value, from, to, fenced: span.fenced, strict: true, complete, repairs: [], cost: 0 },
       pairs: 1,
+      quoted: 1,
       bareWords: 0,
       steps,
       end: to,
     };
   }
   const read = parseTolerant(text, { from, to: span.to, maxDepth: span.maxDepth });
-  const { value, end, complete, repairs, cost, pairs, bareWords, refused } = read;
+  const { value, end, complete, repairs, cost, pairs, quoted, bareWords, refused } = read;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
-  return { candidate: refused ? undefined : candidate, pairs, bareWords, steps: steps + read.steps, end };
+  return { candidate: refused ? undefined : candidate, pairs, quoted, bareWords, steps: steps + read.steps, end };
+}
+
+/** The value is escaped once too often: it is read from the text without that, and its place mapped back. */
+function readEscaped(text: string, from: number, span: Span & { readonly fenced: boolean }): Read {
+  const plain = unescapeOnce(text, from, span.to);
+  const read = readAt(plain.text, 0, { ...span, from: 0, to: plain.text.length });
+  const steps = read.steps + (span.to - from);
+  if (read.candidate === undefined) return { ...read, steps, end: plain.origin(read.end) };
+  const repair: Repair = { kind: 'escaped', message: 'one level of escaping was removed', at: from, cost: 1 };
+  const repairs = [repair, ...read.candidate.repairs.map((other) => movedBack(other, plain))];
+  const to = plain.origin(read.candidate.to);
+  const candidate: Candidate = { ...read.candidate, from, to, strict: false, repairs, cost: read.candidate.cost + 1 };
+  return { ...read, candidate, steps, end: to };
+}
+
+function movedBack(repair: Repair, plain: Unescaped): Repair {
+  return repair.at === undefined ? repair : { ...repair, at: plain.origin(repair.at) };
 }
 
 /** `{…}, "key": …`: the value goes on after its closing brace, so it is not whole yet. */
@@ -122,22 +163,27 @@ function isPlausible(text: string, found: Candidate, read: Read, span: Span): bo
   const { value } = found;
   if (isList(value)) {
     if (value.some((item) => isJsonObject(item) && Object.keys(item).length > 0)) return true;
-    return (
-      (startsMessage(text, found.from, span) || endsMessage(text, found.to, span)) &&
-      (found.strict || read.bareWords < 2)
-    );
+    const starts = startsMessage(text, found.from, span);
+    const ends = endsMessage(text, found.to, span);
+    if (starts && ends) return found.strict || value.length > 1 || read.bareWords === 0;
+    const texts = found.strict ? value.some((item) => typeof item === 'string' || isList(item)) : read.quoted > 0;
+    return (starts || ends) && texts && read.bareWords === 0;
   }
-  return found.strict || read.pairs > 0;
+  if (found.strict) return true;
+  if (read.pairs === 0) return false;
+  if (read.quoted > 0 || read.bareWords === 0) return true;
+  const atEdge = startsMessage(text, found.from, span) || endsMessage(text, found.to, span);
+  return atEdge && found.repairs.every(({ kind }) => kind !== 'semicolon' && kind !== 'missing-colon');
 }
 
 function startsMessage(text: string, from: number, span: Span): boolean {
   let i = from - 1;
   while (i >= span.from && isSpace(text.charCodeAt(i))) i -= 1;
-  return i < span.from;
+  return i < span.from || /(?:^|\n)[ \t]*```\w*$/.test(text.slice(Math.max(0, i - 40), i + 1));
 }
 
 function endsMessage(text: string, to: number, span: Span): boolean {
   let i = to;
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
-  return i >= span.to;
+  return i >= span.to || text.startsWith('```', i);
 }

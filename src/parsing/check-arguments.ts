@@ -16,12 +16,12 @@ export type CheckedArguments =
  */
 export function checkArguments(value: Json, schema: JsonSchema): CheckedArguments {
   if (!isJsonObject(value)) return { ok: false, error: notAnObject(value, schema) };
-  const context = new FitContext(schema, true);
+  const context = new FitContext(schema, { coerce: true });
   const fitted = fit(value, schema, context);
   if (context.issues.length === 0 && isJsonObject(fitted)) return { ok: true, value: fitted, repairs: context.repairs };
   const unwrapped = unwrapArguments(value, schema);
   if (unwrapped !== undefined) {
-    const retry = new FitContext(schema, true);
+    const retry = new FitContext(schema, { coerce: true });
     retry.repair('unwrapped', `the arguments were wrapped in "${unwrapped.key}"`, 2);
     const inner = fit(unwrapped.value, schema, retry);
     if (retry.issues.length === 0 && isJsonObject(inner)) return { ok: true, value: inner, repairs: retry.repairs };

@@ -1,8 +1,9 @@
+import { argumentKey, callsOf, makeCall } from './calls-of.ts';
 import { isList } from './depth.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
-import type { PlanStep, ToolCallRequest } from './reply.ts';
+import { hoistName } from './hoist-name.ts';
+import type { PlanStep, Repair, ToolCallRequest } from './reply.ts';
 import { readPlan } from './plan.ts';
-import { parseToolCallArguments } from './tool-call-arguments.ts';
 import { isRegistered, type ToolNames } from './tool-names.ts';
 
 /** What a JSON value says as a reply: the envelope's fields, or the tool calls that it spells. */
@@ -15,28 +16,23 @@ export interface Envelope {
   readonly calls: readonly ToolCallRequest[];
   readonly plan?: readonly PlanStep[];
   readonly planError?: string;
+  /** What had to be moved to read it. */
+  readonly repairs?: readonly Repair[];
 }
 
-/** Where the arguments of a call may stand, in order of preference. */
-const ARGUMENT_KEYS = [
-  'tool_args',
-  'arguments',
-  'args',
-  'parameters',
-  'action_input',
-  'tool_input',
-  'input',
-  'tool_parameters',
-];
 const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
 
 /** Reads a value as a reply; undefined when it is neither the envelope nor calls of registered tools. */
 export function readEnvelope(value: Json, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
   if (isList(value)) return readList(value, tools, complete);
   if (!isJsonObject(value)) return undefined;
+  const hoisted = typeof value['tool'] === 'string' ? undefined : hoistName(value);
+  if (hoisted !== undefined) {
+    const read = readEnvelope(hoisted.value, tools, complete);
+    if (read !== undefined && read.calls.length > 0) return { ...read, repairs: [hoisted.repair] };
+  }
   const calls = readCalls(value, tools, complete);
-  const isEnvelope =
-    typeof value['thought'] === 'string' || hasText(value['tool']) || 'answer' in value || 'plan' in value;
+  const isEnvelope = hasEnvelopeKey(value);
   if (!isEnvelope && calls.length === 0) return undefined;
   const answer = readAnswer(value['answer']);
   const { plan, planError } = readPlan(value['plan'], complete);
@@ -49,6 +45,13 @@ export function readEnvelope(value: Json, tools: ToolNames | undefined, complete
     ...(plan === undefined ? {} : { plan }),
     ...(planError === undefined ? {} : { planError }),
   };
+}
+
+/** `plan` is a common word: in an object of other keys it counts only when it looks like one. */
+function hasEnvelopeKey(value: JsonObject): boolean {
+  if (typeof value['thought'] === 'string' || hasText(value['tool']) || 'answer' in value) return true;
+  if (!('plan' in value)) return false;
+  return 'goal' in value || typeof value['plan'] === 'object' || Object.keys(value).length === 1;
 }
 
 /** A list is a reply when every item of it is one and none is an answer or a plan. */
@@ -76,54 +79,20 @@ function readCalls(value: JsonObject, tools: ToolNames | undefined, complete: bo
     return list.flatMap((item, i) => readForeignCall(item, tools, complete || i < list.length - 1));
   }
   const tool = value['tool'];
-  if (typeof tool === 'string' && tool.trim() !== '') return [makeCall(tool.trim(), value, complete)];
-  if (isJsonObject(tool)) return readForeignCall(tool, tools, complete);
-  return readForeignCall(value, tools, complete);
+  if (typeof tool === 'string' && tool.trim() !== '') return callOf(tool.trim(), value, complete);
+  return readForeignCall(isJsonObject(tool) ? tool : value, tools, complete);
 }
 
-/** `{name, arguments}`, `{function: {name, arguments}}`, `{tool_name, parameters}` and their like, registered names only. */
+function callOf(name: string, holder: JsonObject, complete: boolean): readonly ToolCallRequest[] {
+  const key = argumentKey(holder);
+  return [makeCall(name, key === undefined ? {} : (holder[key] ?? {}), complete)];
+}
+
+/** `{name, arguments}` and its like count for registered names only; a `tool` names a call in any case. */
 function readForeignCall(value: Json, tools: ToolNames | undefined, complete: boolean): readonly ToolCallRequest[] {
   if (!isJsonObject(value)) return [];
-  if (typeof value['tool'] === 'string') return [makeCall(value['tool'], value, complete)];
-  const inner = value['function'];
-  const holder = isJsonObject(inner) ? inner : value;
-  const name = firstText([holder['name'], holder['tool_name'], holder['function'], holder['action']]);
-  if (name === undefined || !isRegistered(name, tools)) return [];
-  if (argumentKey(holder) === undefined && Object.keys(holder).some((key) => !CALL_KEYS.has(key))) return [];
-  const id = firstText([value['id'], value['tool_call_id']]);
-  const call = makeCall(name, holder, complete);
-  return [id === undefined ? call : { id, ...call }];
-}
-
-/** What may stand beside the name in a call without arguments. */
-const CALL_KEYS = new Set([
-  'name',
-  'tool_name',
-  'function',
-  'action',
-  'id',
-  'type',
-  'index',
-  'tool_call_id',
-  'description',
-]);
-
-function makeCall(name: string, holder: JsonObject, complete: boolean): ToolCallRequest {
-  const key = argumentKey(holder);
-  const raw = key === undefined ? {} : (holder[key] ?? {});
-  if (typeof raw !== 'string') return { name, args: raw, complete };
-  const read = parseToolCallArguments(raw);
-  if (!read.ok) return { name, args: raw, complete, issues: [{ path: '', message: `arguments: ${read.reason}` }] };
-  return { name, args: read.value, complete: complete && read.complete };
-}
-
-function argumentKey(holder: JsonObject): string | undefined {
-  return ARGUMENT_KEYS.find((key) => Object.hasOwn(holder, key));
-}
-
-function firstText(values: readonly (Json | undefined)[]): string | undefined {
-  for (const value of values) if (typeof value === 'string' && value.trim() !== '') return value.trim();
-  return undefined;
+  if (typeof value['tool'] === 'string') return callOf(value['tool'], value, complete);
+  return callsOf(value, complete).filter(({ name }) => isRegistered(name, tools));
 }
 
 function hasText(value: Json | undefined): boolean {

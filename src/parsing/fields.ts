@@ -10,6 +10,7 @@ export interface Fields {
   readonly value: Json;
   readonly complete: boolean;
   readonly repairs: readonly Repair[];
+  readonly steps: number;
 }
 
 const FIELD = /["'“‘](?:thought|goal|tool|tool_args|answer|plan)["'”’]\s*[:=]/;
@@ -22,5 +23,5 @@ export function readFields(text: string, span: Span): Fields | undefined {
   c.frames.push('object');
   c.repair('missing-brace', 'the braces around the fields are missing', 3);
   const value = parseMembers(c, parseValue);
-  return c.refused ? undefined : { value, complete: c.complete || c.pos >= span.to, repairs: c.repairs };
+  return c.refused ? undefined : { value, complete: !c.cutInside, repairs: c.repairs, steps: c.steps };
 }

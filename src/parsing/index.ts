@@ -1,6 +1,9 @@
 /** Reading what models write: replies, JSON and tool-call arguments, however broken. No Node imports. */
-export { parseReply, type ParseReplyOptions } from './parse-reply.ts';
-export { recoverJson, type RecoveredJson, type RecoverJsonOptions } from './recover-json.ts';
+export { parseReply } from './parse-reply.ts';
+export type { ParseReplyOptions } from './reply-source.ts';
+export { recoverJson, type RecoverJsonOptions } from './recover-json.ts';
+export type { RecoveredJson } from './recovered-json.ts';
+export { createReplyStream, type PartialReply, type ReplyStream } from './reply-stream.ts';
 export { recoverArguments } from './recover-arguments.ts';
 export { checkArguments, type CheckedArguments } from './check-arguments.ts';
 export { parseToolCallArguments, type ToolCallArguments } from './tool-call-arguments.ts';

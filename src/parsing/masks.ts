@@ -18,9 +18,16 @@ const TAIL = 400;
 export function maskReply(text: string): Masked {
   const quoted = unquoteLines(text);
   const { text: masked, thinking, open } = maskThinking(quoted);
-  const tail = Math.max(0, masked.length - TAIL);
-  const trailing = TRAILING.exec(masked.slice(tail));
-  return { text: masked, thinking, openThinking: open, end: trailing === null ? masked.length : tail + trailing.index };
+  return { text: masked, thinking, openThinking: open, end: messageEnd(masked) };
+}
+
+/** Special tokens at the very end are no part of the message; white space before them may be part of a cut string. */
+function messageEnd(text: string): number {
+  const tail = Math.max(0, text.length - TAIL);
+  const trailing = TRAILING.exec(text.slice(tail));
+  if (trailing === null) return text.length;
+  const token = trailing[0].search(/\S/);
+  return token < 0 ? text.length : tail + trailing.index + token;
 }
 
 /** `> {` on every line: the whole message is quoted, so the marks become white space. */

@@ -23,7 +23,7 @@ export function chooseCandidate(candidates: readonly Candidate[], tools: ToolNam
     const envelope = readEnvelope(candidate.value, tools, candidate.complete);
     return { candidate, envelope, rank: rankOf(candidate, envelope) };
   });
-  const top = Math.max(0, ...ranked.map(({ rank }) => rank));
+  const top = ranked.reduce((highest, { rank }) => Math.max(highest, rank), 0);
   const best = ranked.filter(({ rank }) => rank === top);
   const [chosen] = best;
   if (chosen === undefined || top === 0) return { kind: 'none' };

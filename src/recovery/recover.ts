@@ -1,7 +1,55 @@
+import type { Severity } from '../parsing/errors.ts';
 import type { Backoff } from './backoff.ts';
+import { normalizePathSeparators, repairJson, trailingCommas, trimFences } from './cleaners.ts';
+import type { FixFunction, RecoveryStep, Repairer, SanitizeFunction, SubstituteFunction } from './steps.ts';
 
-/** Ready-made waits between attempts, as data. Times in milliseconds. */
+const SEVERITIES: readonly Severity[] = ['low', 'medium', 'high', 'critical'];
+
+/**
+ * The steps of recovery, for `onError` of a tool or an agent. A slot takes one step, a list tried in order, or a function
+ * of the error.
+ *
+ * @example
+ * onError: {
+ *   invalidArgs: [recover.fix(recover.json), recover.feedback()],
+ *   executionError: [recover.retry({ maxAttempts: 3, backoff: recover.exponential() }), recover.escalate()],
+ * }
+ */
 export const recover = {
+  /** Mends the argument text by a function or by a repair agent, which may try `retries` times in all (1). */
+  fix: (by: FixFunction | Repairer, options: { readonly retries?: number } = {}): RecoveryStep =>
+    typeof by === 'function'
+      ? { kind: 'fix', fix: by }
+      : { kind: 'fix-agent', agent: by, retries: whole('fix', 'retries', options.retries ?? 1) },
+  /** Cleans the decoded arguments. */
+  sanitize: (sanitize: SanitizeFunction): RecoveryStep => ({ kind: 'sanitize', sanitize }),
+  /**
+   * Calls the tool again with the same arguments: `maxAttempts` in all (3), the first included, after `backoff` (none). A
+   * call whose outcome is unknown and that is not idempotent is repeated only with `whenUnknown`.
+   */
+  retry: (
+    options: { readonly maxAttempts?: number; readonly backoff?: Backoff; readonly whenUnknown?: boolean } = {},
+  ): RecoveryStep => ({
+    kind: 'retry',
+    maxAttempts: whole('retry', 'maxAttempts', options.maxAttempts ?? 3),
+    backoff: options.backoff ?? null,
+    whenUnknown: options.whenUnknown ?? false,
+  }),
+  /** Gives a result in place of the call's own. */
+  substitute: (by: SubstituteFunction): RecoveryStep => ({ kind: 'substitute', substitute: by }),
+  /** Hands the error to the model; the built-in end of every list. */
+  feedback: (): RecoveryStep => ({ kind: 'feedback' }),
+  /** Says that this is not ours to mend. Severity ignores case; `high` unless given. */
+  escalate: (reason?: string, severity: string = 'high'): RecoveryStep => ({
+    kind: 'escalate',
+    reason: reason ?? null,
+    severity: severityOf(severity),
+  }),
+  /** Ends the run as failed, at once. */
+  throwException: (reason?: string): RecoveryStep => ({ kind: 'throw', reason: reason ?? null }),
+  /** Stands in a list for the steps that would have been inherited. */
+  inherit: (): RecoveryStep => ({ kind: 'inherit' }),
+
   /** Doubles (`factor`) from `baseMs` up to `maxMs`, each shortened at random by up to the share `jitter`. */
   exponential: ({
     baseMs = 250,
@@ -15,6 +63,24 @@ export const recover = {
     maxMs,
     jitter,
   }),
-  /** The same wait each time. */
+  /** The same wait each time, in milliseconds. */
   constant: (ms: number): Backoff => ({ kind: 'constant', ms }),
+
+  trimFences,
+  trailingCommas,
+  json: repairJson,
+  normalizePathSeparators,
 };
+
+function whole(step: string, option: string, value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value;
+  throw new TypeError(`recover.${step}: ${option} must be a whole number from 1 on, and is ${String(value)}.`);
+}
+
+function severityOf(severity: string): Severity {
+  const found = SEVERITIES.find((known) => known === severity.toLowerCase());
+  if (found !== undefined) return found;
+  throw new TypeError(
+    `recover.escalate: severity must be ${SEVERITIES.join(', ')}, and is ${JSON.stringify(severity)}.`,
+  );
+}

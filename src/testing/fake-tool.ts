@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../parsing/json.ts';
+import type { OnError } from '../recovery/steps.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 
 /** A tool that does nothing but remember its calls and give what it was told to give. */
@@ -17,6 +18,7 @@ export function fakeTool(
   results: readonly (Json | Error | ((args: JsonObject) => unknown))[] = [null],
   definition: Partial<Pick<Tool, 'description' | 'policy' | 'effects' | 'polling' | 'timeoutMs'>> & {
     readonly inputSchema?: JsonObject;
+    readonly onError?: OnError;
   } = {},
 ): FakeTool {
   const calls: JsonObject[] = [];
@@ -28,6 +30,7 @@ export function fakeTool(
     ...(definition.effects === undefined ? {} : { effects: definition.effects }),
     ...(definition.polling === undefined ? {} : { polling: definition.polling }),
     ...(definition.timeoutMs === undefined ? {} : { timeoutMs: definition.timeoutMs }),
+    ...(definition.onError === undefined ? {} : { onError: definition.onError }),
     execute: (args: JsonObject) => {
       calls.push(args);
       const result = results[Math.min(calls.length, results.length) - 1];

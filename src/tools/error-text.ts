@@ -61,11 +61,17 @@ export function toErrorResult(error: ToolError, own: ToolResult | null): ToolRes
 }
 
 /** The issues as one line. */
-export function issueText(issues: readonly Issue[]): string {
+function issueText(issues: readonly Issue[]): string {
   const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
   return short(
     [...lines, ...(issues.length > MAX_ISSUES ? [`and ${issues.length - MAX_ISSUES} more`] : [])].join('; '),
   );
+}
+
+/** Everything that is wrong, one line each. */
+export function issueLines(error: ToolError): readonly string[] {
+  if (error.kind !== 'deserialization') return [describeToolError(error)];
+  return error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
 }
 
 function schemaMember(schema: JsonSchema | undefined): { readonly schema?: Json } {

@@ -10,7 +10,10 @@ export class PermissionStoreError extends Error {
   /** The permission file. */
   readonly path: string;
 
-  constructor(code: PermissionProblem, about: { readonly path: string; readonly message: string; readonly cause?: unknown }) {
+  constructor(
+    code: PermissionProblem,
+    about: { readonly path: string; readonly message: string; readonly cause?: unknown },
+  ) {
     super(about.message, about.cause === undefined ? undefined : { cause: about.cause });
     this.code = code;
     this.path = about.path;

@@ -32,7 +32,11 @@ export function readPermissions(path: string, onWarning: OnWarning): Permissions
  * Changes the permission file: reads it anew under a lock, so that nothing of another process gets lost, and replaces it in
  * one step. Nothing is written when nothing changes. Throws a {@link PermissionStoreError} when it cannot be done.
  */
-export function changePermissions(path: string, onWarning: OnWarning, change: (permissions: Permissions) => Permissions): void {
+export function changePermissions(
+  path: string,
+  onWarning: OnWarning,
+  change: (permissions: Permissions) => Permissions,
+): void {
   const before = readOrNull(path);
   if (before !== null && isSame(change(before), before)) return;
   update({ path, onWarning, change });

@@ -102,12 +102,14 @@ export function permissionStore(options: PermissionStoreOptions = {}): Permissio
 export function defaultPermissionPath(): string {
   const home = homeFolder();
   if (home !== null) return resolve(home, '.signalbox', 'security', 'allowed-tools.json');
-  const message = 'There is no home folder to keep permissions in. Set HOME, or choose a path with permissionStore({ path }).';
+  const message =
+    'There is no home folder to keep permissions in. Set HOME, or choose a path with permissionStore({ path }).';
   throw new PermissionStoreError('permissions-unreadable', { path: '', message });
 }
 
 function checkText(name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`permissionStore: '${name}' must be a text that is not empty.`);
+  if (typeof value !== 'string' || value === '')
+    throw new TypeError(`permissionStore: '${name}' must be a text that is not empty.`);
 }
 
 function asStoreError(error: unknown, path: string | undefined): PermissionStoreError {

@@ -53,7 +53,7 @@ export function readToolSchema(name: string, schema: unknown, jsonSchema: unknow
       `Tool '${name}': inputSchema must describe an object (type "object"), and its type is ${JSON.stringify(json.type)}.`,
     );
   const { $schema: _dialect, '~standard': _standard, ...rest } = json;
-  return { json: { type: 'object', ...rest }, standard };
+  return { json: { type: 'object', ...structuredClone(rest) }, standard };
 }
 
 function isStandard(schema: unknown): schema is StandardSchema {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../parsing/json.ts';
+import type { RecoveryData } from '../recovery/plan-data.ts';
 
 /** Whether a call may run: at once, after somebody agreed, or never. */
 export type Policy = 'allow' | 'confirm' | 'deny';
@@ -30,4 +31,6 @@ export interface ToolSpec {
   readonly alwaysAllowed: boolean;
   /** The arguments are also checked by code (a Standard Schema, `validateArgs`), so a leaf is needed. */
   readonly checkedByCode: boolean;
+  /** What is done about its errors before the model is told. */
+  readonly recovery: RecoveryData;
 }

@@ -1,5 +1,7 @@
 import type { Issue } from '../parsing/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
+import { checkOnError } from '../recovery/check-on-error.ts';
+import type { OnError } from '../recovery/steps.ts';
 import { type InputOf, type InputSchema, type StandardSchema, readToolSchema } from './schema.ts';
 import type { Effects, Policy } from './spec.ts';
 
@@ -50,6 +52,8 @@ export interface ToolDefinition<TSchema extends InputSchema> {
    * reject them.
    */
   readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext) => unknown;
+  /** What to do about each kind of error before the model is told. Slots that are left out are the agent's. */
+  readonly onError?: OnError;
   /** Does the work. What it returns becomes the result (a bare value its `data`); what it throws an error. */
   readonly execute: (args: InputOf<TSchema>, context: ExecuteContext) => unknown;
 }
@@ -72,6 +76,7 @@ export interface Tool {
   readonly timeoutMs: number | undefined;
   /** The check by code (the Standard Schema's own, then `validateArgs`); undefined where there is none. */
   readonly check: ((args: JsonObject, context: ValidateContext) => Promise<ToolCheck>) | undefined;
+  readonly onError: OnError | undefined;
   readonly execute: (args: JsonObject, context: ExecuteContext) => unknown;
 }
 
@@ -107,6 +112,7 @@ export function tool<const TSchema extends InputSchema = JsonObject>(definition:
     enabled: definition.enabled ?? true,
     timeoutMs: definition.timeoutMs,
     check: schema.standard === null && own === undefined ? undefined : checkBy(schema.standard, own),
+    onError: definition.onError,
     execute: execute as Tool['execute'],
   });
 }
@@ -132,6 +138,7 @@ function checkDefinition(definition: unknown): void {
     wrong('validateArgs', 'a function');
   if (!POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
   if (!EFFECTS.includes(get('effects'))) wrong('effects', "'none', 'idempotent' or 'once'");
+  checkOnError(`Tool '${name}'`, get('onError'));
   const timeoutMs = get('timeoutMs');
   if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0))
     wrong('timeoutMs', 'a number of milliseconds above 0');

@@ -109,7 +109,11 @@ function walk(world: PathWorld, room: Room, path: string): string {
   return place;
 }
 
-function takeApart(world: PathWorld, room: Room, path: string): { readonly root: string | null; readonly names: readonly string[] } {
+function takeApart(
+  world: PathWorld,
+  room: Room,
+  path: string,
+): { readonly root: string | null; readonly names: readonly string[] } {
   const { root } = world.path.parse(path);
   if (root !== '' && !isKnownRoot(world, room, root)) throw new Error('This is another drive or another machine.');
   const names = path.slice(root.length).split(separators(world));

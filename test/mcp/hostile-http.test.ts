@@ -14,7 +14,8 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
 
   test('that is killed in the middle of a call is noticed at once, and the call says so within 5 s', async () => {
     const server = await startHostileHttp({ answer });
-    const { connection, states } = watched({ url: server.url });
+    const patience = answer === 'sse' ? {} : { patienceMs: 1000 };
+    const { connection, states } = watched({ url: server.url }, patience);
     await connection.connect();
     const call = connection.callTool('hang');
     await expect.poll(() => server.calls).toEqual(['hang']);
@@ -95,6 +96,61 @@ test('a server that is idle when it is killed is missed before the next call', a
   await expect.poll(() => states().includes('BACKING_OFF')).toBe(true);
   await server.revive();
   expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+});
+
+test('a server that dies behind a gateway, which holds the streams open, is found by a ping within 5 s', async () => {
+  const server = await startHostileHttp();
+  const { connection, states } = watched({ url: server.url });
+  await connection.connect();
+  const call = connection.callTool('hang_pay');
+  await expect.poll(() => server.calls).toEqual(['hang_pay']);
+  const gone = performance.now();
+  server.refuse(502);
+  expect(await call).toMatchObject({ code: 'unknown-outcome' });
+  expect(performance.now() - gone).toBeLessThan(5000);
+  expect(states().slice(3, 5)).toEqual(['SUSPECT', 'BACKING_OFF']);
+});
+
+test('a slow server that answers pings is left in peace', async () => {
+  const server = await startHostileHttp();
+  const { connection, states } = watched({ url: server.url });
+  await connection.connect();
+  expect(await connection.callTool('hang', {}, { timeoutMs: 4500 })).toMatchObject({ code: 'timeout' });
+  expect(server.counts.get('ping')).toBeGreaterThanOrEqual(2);
+  expect(states()).not.toContain('BACKING_OFF');
+});
+
+describe('a stream that breaks before the answer came', () => {
+  test('is taken up again where the server allows it', async () => {
+    const server = await startHostileHttp();
+    const { connection } = watched({ url: server.url });
+    await connection.connect();
+    expect(await connection.callTool('resumable')).toEqual({ status: 'success', data: 'resumed' });
+  });
+
+  test.each(['unresumable', 'cut'])('for good (%s) loses only its call, and at once', async (tool) => {
+    const server = await startHostileHttp();
+    const { connection, states } = watched({ url: server.url, retryAfterLoss: 'safe' });
+    await connection.connect();
+    const other = connection.callTool('hang', {}, { timeoutMs: 1000 });
+    const since = performance.now();
+    expect(await connection.callTool(tool)).toMatchObject({ code: 'unknown-outcome' });
+    expect(performance.now() - since).toBeLessThan(900);
+    expect(await other).toMatchObject({ code: 'timeout' });
+    expect(states()).not.toContain('BACKING_OFF');
+  });
+});
+
+test('a refusal of one request (HTTP 400) that is not about the session costs only that call', async () => {
+  const server = await startHostileHttp();
+  const { connection, states } = watched({ url: server.url });
+  await connection.connect();
+  expect(await connection.callTool('refused')).toMatchObject({
+    code: 'protocol-error',
+    error: expect.stringContaining('HTTP 400'),
+  });
+  expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+  expect(states()).not.toContain('BACKING_OFF');
 });
 
 test('a server that offers no stream of its own is no worse for it', async () => {

@@ -220,13 +220,24 @@ describe('the list of tools', () => {
   });
 });
 
-test('progress reaches the caller', async () => {
+test('progress reaches the caller, up to the answer and not beyond', async () => {
   const { connection } = watched(hostile());
   const heard: unknown[] = [];
   expect(await connection.callTool('progress', {}, { onProgress: (told) => heard.push(told) })).toMatchObject({
     data: 'whole',
   });
-  expect(heard).toEqual([{ progress: 1, total: 2, message: 'half' }]);
+  expect(heard).toEqual([
+    { progress: 1, total: 2, message: 'on it' },
+    { progress: 2, total: 2, message: 'on it' },
+  ]);
+});
+
+test('a caller whose progress listener throws gets its answer all the same', async () => {
+  const { connection } = watched(hostile());
+  const onProgress = (): never => {
+    throw new Error('my own fault');
+  };
+  expect(await connection.callTool('progress', {}, { onProgress })).toMatchObject({ data: 'whole' });
 });
 
 test('a cancelled call ends at once, and the server is told', async () => {

@@ -7,7 +7,7 @@ import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 
 async function pidsOf(connection: ReturnType<typeof watched>['connection']): Promise<readonly number[]> {
   const { data } = await connection.callTool('pids');
-  const pids: unknown = JSON.parse(String(data));
+  const pids: unknown = JSON.parse(typeof data === 'string' ? data : '');
   if (!Array.isArray(pids)) throw new Error('the server told no process ids');
   onTestFinished(() => end(pids.map(Number)));
   return pids.map(Number);

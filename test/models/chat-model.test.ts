@@ -191,6 +191,13 @@ test('without a name the model that the server lists first is used, embeddings a
   expect(model.id).toBe(`127.0.0.1:${String(server.port)}:qwen2.5:7b`);
 });
 
+test('without a name the one that the list itself marks as loaded goes first', async () => {
+  const data = [{ id: 'cold' }, { id: 'warm', status: { value: 'loaded' } }];
+  const { server } = await serve(['ok'], { pages: { '/v1/models': { data } } });
+  await ask(chatModel({ preset: 'llamacpp', baseURL: server.baseURL }));
+  expect(server.requests[0]?.body.model).toBe('warm');
+});
+
 test('without a name the one that is loaded goes first, as each server tells it', async () => {
   const models = ['first', 'second:latest', 'third'];
   const cases = [

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { createChatModel } from '../../src/models/chat-model.ts';
 import { discoverEndpoint } from '../../src/models/discover-endpoint.ts';
-import { discoveredSource } from '../../src/models/locate-endpoint.ts';
+import { discoveredSource, settledSource } from '../../src/models/locate-endpoint.ts';
 import { PRESETS, type Preset, type PresetName } from '../../src/models/presets.ts';
 import { startModelServer, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain } from './ask.ts';
@@ -84,6 +84,17 @@ test('silent servers cost no more than one probe, however many there are', async
   });
   expect(found.kind).toBe('nothing');
   expect(performance.now() - begun).toBeLessThan(600);
+});
+
+test('a preset whose newer versions listen elsewhere is found there, unless its address was given', async () => {
+  const server = await serve(['qwen3'], 'from the newer port', 'again');
+  const endpoint = { preset: PRESETS.lemonade, apiKey: undefined, keyVariable: undefined, model: undefined };
+  const source = settledSource({ ...endpoint, baseURL: nobody, alternatives: [server.baseURL] }, { env: {} });
+  const model = createChatModel(source, {}, {});
+  expect((await ask(model)).content).toBe('from the newer port');
+  expect((await ask(model)).content).toBe('again');
+  const fixed = createChatModel(settledSource({ ...endpoint, baseURL: nobody, alternatives: [] }, { env: {} }), {}, {});
+  expect((await askInVain(fixed)).code).toBe('connect-failed');
 });
 
 test('a discovered model says in its first reply where it comes from', async () => {

@@ -26,6 +26,12 @@ test.each([
   expect(at({ preset })).toMatchObject({ preset, baseURL });
 });
 
+test('another place to look is tried only where nobody gave an address', () => {
+  expect(settleEndpoint({ preset: 'lemonade' }, {})?.alternatives).toEqual(['http://localhost:13305/api/v1']);
+  expect(settleEndpoint({}, { LEMONADE_BASE_URL: 'http://localhost:8000/api/v1' })?.alternatives).toEqual([]);
+  expect(settleEndpoint({ preset: 'ollama' }, {})?.alternatives).toEqual([]);
+});
+
 test('an option beats the environment, and nothing at all leaves it to discovery', () => {
   const env = {
     LEMONADE_BASE_URL: 'http://box:8000/api/v1',

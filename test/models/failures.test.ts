@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain, weather } from './ask.ts';
@@ -64,12 +65,23 @@ test('an unknown model is answered with the models that the server has', async (
   expect((await askInVain(model)).message).toMatch(/no model 'm'; it offers qwen3, llama3/);
 });
 
+test('a key that is refused when the models are listed is told as such', async () => {
+  const { server } = await serve([], { pages: { '/v1/models': 401 } });
+  expect((await askInVain(chatModel({ baseURL: server.baseURL }))).code).toBe('auth');
+});
+
 test('a key that is not accepted is never printed, even when the server prints it', async () => {
   const server = await startModelServer([refusing(401, { message: 'bad key sk-very-secret' })]);
   onTestFinished(() => server.close());
   const failure = await askInVain(chatModel({ baseURL: server.baseURL, model: 'm', apiKey: 'sk-very-secret' }));
   expect(failure.message).toContain('set the option apiKey');
   expect(failure.message).not.toContain('sk-very-secret');
+});
+
+test('a redirect is told, not followed', async () => {
+  const headers = { location: 'https://elsewhere.test/v1/chat/completions' };
+  const { model } = await serve([refusing(308, { message: 'moved' }, headers)]);
+  expect((await askInVain(model)).message).toContain('points to https://elsewhere.test/v1');
 });
 
 test('an address with a password in it is shown without', async () => {
@@ -105,17 +117,19 @@ test('a server that is not there is named, with what to do', async () => {
 
 test('a server that hangs up without a word is a failed connection', async () => {
   const { model } = await serve([{ closeSocket: true }]);
-  expect((await askInVain(model)).code).toBe('connect-failed');
+  const failure = await askInVain(model);
+  expect(failure.code).toBe('connect-failed');
+  expect(failure.message).toContain('hung up before it answered');
 });
 
 test.each([
-  'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101]',
-  'Failed to parse input at pos 12: <tool_call>{"name"',
-  'error parsing tool call: raw=\'{"city": "Aus\', err=unexpected end of JSON input',
-])('a server that could not read the model’s tool call tells a malformed call: %s', async (message) => {
+  ['Failed to parse tool call arguments as JSON: [json.exception.parse_error.101]', ''],
+  ['Failed to parse input at pos 12: <tool_call>{"name"', '<tool_call>{"name"'],
+  [`error parsing tool call: raw='{"city": "Aus', err=unexpected end of JSON input`, '{"city": "Aus'],
+])('a server that could not read the model’s tool call tells a malformed call: %s', async (message, text) => {
   const { model } = await serve([refusing(500, { code: 500, message, type: 'server_error' })]);
   const failure = await askInVain(model, { tools: [weather] });
-  expect(failure).toMatchObject({ code: 'malformed-tool-call', status: 500, data: { text: message } });
+  expect(failure).toMatchObject({ code: 'malformed-tool-call', status: 500, data: { text, message } });
 });
 
 test('the text that Groq could not read is kept', async () => {
@@ -203,4 +217,26 @@ test.each([
   const failing = askInVain(model, { io: { signal: controller.signal } });
   controller.abort();
   expect((await failing).code).toBe('aborted');
+});
+
+test('the first reply of a local preset may take ten minutes, while its model is loaded; later ones two', async () => {
+  const answers = [Response.json({ choices: [{ message: { content: 'awake' } }] })];
+  const fetch = () => {
+    const answer = answers.pop();
+    return answer === undefined ? new Promise<Response>(() => undefined) : Promise.resolve(answer);
+  };
+  const awake = chatModel({ preset: 'ollama', model: 'm', fetch });
+  await ask(awake);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const patience = async (model: Model) => {
+    const begun = performance.now();
+    const failing = askInVain(model).then(() => Math.round((performance.now() - begun) / 1000));
+    await vi.advanceTimersByTimeAsync(700_000);
+    return failing;
+  };
+  expect(await patience(chatModel({ preset: 'ollama', model: 'm', fetch }))).toBe(600);
+  expect(await patience(awake)).toBe(120);
+  expect(await patience(chatModel({ preset: 'ollama', model: 'm', fetch, responseMs: 5000 }))).toBe(5);
+  expect(await patience(chatModel({ baseURL: 'http://model.test/v1', model: 'm', fetch }))).toBe(120);
 });

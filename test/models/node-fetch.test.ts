@@ -38,8 +38,8 @@ const complete: RequestListener = (request, response) => {
   request.resume().on('end', () => response.setHeader('content-type', 'application/json').end(completion));
 };
 
-/** Answers the first request of every connection and hangs up on the second, as a server does whose patience is over. */
-function impatientServer(): { readonly server: Server; readonly requests: () => number } {
+/** Answers the first request of every connection and, at the second, says no more than this and hangs up. */
+function impatientServer(lastWords = ''): { readonly server: Server; readonly requests: () => number } {
   let requests = 0;
   const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${String(completion.length)}\r\n\r\n`;
   const server = createTcpServer((socket) => {
@@ -50,7 +50,7 @@ function impatientServer(): { readonly server: Server; readonly requests: () => 
       requests += 1;
       served += 1;
       if (served === 1) socket.write(head + completion);
-      else socket.destroy();
+      else socket.write(lastWords, () => socket.destroy());
     });
   });
   return { server, requests: () => requests };
@@ -62,6 +62,14 @@ test('a kept connection that dies unused is replaced, once', async () => {
   const model = chatModel({ baseURL, model: 'm' });
   for (const at of [1, 2, 3]) expect((await ask(model)).content, String(at)).toBe('ok');
   expect(requests()).toBe(4);
+});
+
+test('a kept connection that dies after it has begun to answer is not replaced', async () => {
+  const { server, requests } = impatientServer('HTTP/1.1 200 OK\r\ncontent-ty');
+  const model = chatModel({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' });
+  await ask(model);
+  expect((await askInVain(model)).code).toBe('connect-failed');
+  expect(requests()).toBe(2);
 });
 
 test('a new connection that dies is not tried again', async () => {
@@ -132,6 +140,13 @@ test('TLS goes through a tunnel of the proxy, trusting the certificates of NODE_
   const { stdout } = await run(process.execPath, [child, 'https://model.test/v1'], { env, timeout: 10_000 });
   expect(stdout).toBe('ok\n');
   expect(tunnels).toEqual(['model.test:443']);
+});
+
+test('a certificate that nobody vouches for is told with the remedy', async () => {
+  const port = await listen(createTlsServer({ cert: certificate, key }, complete));
+  const failure = await askInVain(chatModel({ baseURL: `https://localhost:${String(port)}/v1`, model: 'm' }));
+  expect(failure.code).toBe('connect-failed');
+  expect(failure.message).toMatch(/not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/);
 });
 
 test('a proxy that refuses the tunnel is a failed connection', async () => {

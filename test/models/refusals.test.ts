@@ -105,6 +105,14 @@ test('a refusal without a reason that holds without tools too is not blamed on t
   expect(model.toolCalling).toBe('native');
 });
 
+test('a refusal that turns out to be about something else is not held against the tools', async () => {
+  const { model } = await serve((request) => (has(request, 'stream_options') ? refusal({ message: 'no' }) : 'ok'));
+  expect((await askInVain(model, { tools: [weather], stream: true })).code).toBe('no-native-tools');
+  expect((await ask(model, { toolCalling: 'json', stream: true })).warnings).toHaveLength(1);
+  expect(model.toolCalling).toBe('native');
+  expect((await ask(model, { tools: [weather], stream: true })).content).toBe('ok');
+});
+
 test('once tools have worked, a refusal is not blamed on them', async () => {
   const answers: Scripted[] = ['ok', refusal({ message: 'no' })];
   const { model } = await serve(() => answers.shift() ?? 'ok');

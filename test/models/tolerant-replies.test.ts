@@ -57,6 +57,35 @@ function chopped(bytes: Uint8Array, size: number): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 }
 
+test('two calls that are numbered alike are told apart by their ids, even when the first has no arguments', async () => {
+  const pieces = [
+    calls({ index: 0, id: 'a', function: { name: 'f' } }),
+    calls({ index: 0, id: 'b', function: { name: 'g', arguments: '{}' } }),
+  ];
+  const model = await serve(events(...pieces, end, '[DONE]'));
+  expect((await ask(model, streamed)).toolCalls).toEqual([
+    { id: 'a', name: 'f', arguments: '' },
+    { id: 'b', name: 'g', arguments: '{}' },
+  ]);
+});
+
+test('a payload over several data lines is put together', async () => {
+  const lines = JSON.stringify(delta({ content: 'spread out' }, 'stop'), null, 1).split('\n');
+  const body = lines.map((line) => `data: ${line}\n`).join('');
+  const model = await serve({ status: 200, body: `${body}\ndata: [DONE]\n\n` });
+  expect((await ask(model, streamed)).content).toBe('spread out');
+});
+
+test('megabytes without an end of line, or of lines without sense, cost no noticeable time', async () => {
+  const unended = `data: {"choices":[{"delta":{"content":"${'x'.repeat(4_000_000)}"},"finish_reason":"stop"}]}\n\n`;
+  const senseless = 'data: {\n'.repeat(300_000);
+  const model = await serve({ status: 200, body: unended }, { status: 200, body: senseless });
+  const begun = performance.now();
+  expect((await ask(model, streamed)).content).toHaveLength(4_000_000);
+  expect((await askInVain(model, streamed)).code).toBe('bad-response');
+  expect(performance.now() - begun).toBeLessThan(2000);
+});
+
 test.each([
   [
     'without index',
@@ -208,6 +237,13 @@ test.each([
   const error = await askInVain(model, request);
   expect(error.code).toBe('bad-response');
   expect(error.message).toContain('http://127.0.0.1');
+});
+
+test('a server that does not hang up after the end of its reply holds nobody up, and is hung up on', async () => {
+  const server = await startModelServer([{ content: 'ok', neverEnds: true }]);
+  onTestFinished(() => server.close());
+  expect((await ask(chatModel({ baseURL: server.baseURL, model: 'm' }), streamed)).content).toBe('ok');
+  await server.abandoned();
 });
 
 test('what breaks after the end of the reply is no loss', async () => {

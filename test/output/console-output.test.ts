@@ -161,7 +161,7 @@ test('prose appears in a terminal while it arrives, and is not repeated as the a
     { type: 'answer', text: '21 degrees.' },
   ]);
   for (const event of events.slice(0, 1)) listen(event);
-  expect(stream.text()).toBe('21 deg');
+  expect(stream.text()).toBe('21 ');
   for (const event of events.slice(1)) listen(event);
   expect(stream.text().trim()).toBe('21 degrees.');
 });

@@ -220,3 +220,16 @@ test('a handler may be an object with a single method, which is called as a meth
   for (const event of weatherRun()) listen(event);
   expect(log.lines).toEqual(['21 degrees.']);
 });
+
+test('a reply that is cut off by a cancel is ended before anything else is shown', () => {
+  const shown = shownOf([
+    { type: 'step.started', step: 1, limit: 20, kind: 'model' },
+    { type: 'model.token', attempt: 1, index: 0, kind: 'text', text: '21 ' },
+    { type: 'state.changed', from: 'PLANNING', to: 'COMPLETION', event: 'run.cancelled' },
+  ]);
+  expect(shown.slice(-3)).toEqual([
+    'streamToken ["21 "]',
+    'streamEnd',
+    'stateInfo ["run.cancelled: PLANNING → COMPLETION"]',
+  ]);
+});

@@ -82,7 +82,9 @@ function textFor({ name, question, values }: Place): string | undefined {
 
 function mentionedMember(members: readonly Json[], question: string): Json | undefined {
   const said = new Set(splitWords(question).map(stem));
-  return members.find((member) => splitWords(String(member)).every((word) => said.has(stem(word))));
+  return members.find(
+    (member) => typeof member === 'string' && splitWords(member).every((word) => said.has(stem(word))),
+  );
 }
 
 function isMentioned({ name, question }: Place): boolean {

@@ -56,14 +56,25 @@ export function makeMistakes(reply: RenderedReply, scene: Scene): RenderedReply 
 
 /** What goes wrong with HTTP before there is a reply. */
 export type Outage =
-  | { readonly kind: 'error'; readonly status: number; readonly message: string; readonly retryAfterMs?: number }
+  | {
+      readonly kind: 'error';
+      readonly status: number;
+      readonly message: string;
+      readonly param?: string;
+      readonly retryAfterMs?: number;
+    }
   | { readonly kind: 'hang-up' };
 
 /** Outages end with the second try; refusals of tools stay. */
 export function outageFor(scene: Scene, isFirstTry: boolean): Outage | undefined {
   const asks = (name: string) => scene.mistakes.includes(name);
   if (asks('no-tools') && scene.native) {
-    return { kind: 'error', status: 400, message: 'signalbox-practice does not support tools (practice:no-tools)' };
+    return {
+      kind: 'error',
+      status: 400,
+      message: 'signalbox-practice takes no tools here (practice:no-tools)',
+      param: 'tools',
+    };
   }
   if (!isFirstTry) return undefined;
   if (asks('error-500')) return { kind: 'error', status: 500, message: 'something broke (practice:error-500)' };

@@ -22,7 +22,9 @@ const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 /** Reads a listing as the file server writes it: `[FILE] name  4.88 KB` and `[DIR] name`, a line each. */
 export function readListing(path: string, text: string): FolderListing {
   const lines = text.split('\n');
-  const files = lines.flatMap((line) => readFile(FILE.exec(line)));
+  const all = lines.flatMap((line) => readFile(FILE.exec(line)));
+  // Where a listing tells sizes, a line without one is a piece of a line that was cut.
+  const files = all.some((file) => file.size !== undefined) ? all.filter((file) => file.size !== undefined) : all;
   const folders = lines.flatMap((line) => FOLDER.exec(line)?.[1] ?? []);
   const total = TOTAL.exec(text);
   return {

@@ -4,15 +4,28 @@ import type { ToolOutcome } from './scene.ts';
 /** Reads what a tool message says: a tool result in JSON, with MCP's content inside or not, or plain text. */
 export function readResult(content: string): ToolOutcome {
   const value = parsed(content);
-  if (!isJsonObject(value)) return { ok: true, text: content, data: value };
+  if (!isJsonObject(value)) return cutResult(content) ?? { ok: true, text: content, data: value, isWhole: true };
   const { status, error } = value;
   if (status === 'error' || value['isError'] === true || (typeof error === 'string' && status !== 'success')) {
     return { ok: false, text: textOf(error ?? value['message'] ?? value['content'] ?? value) };
   }
   const data = 'data' in value ? value['data'] : 'status' in value ? value['message'] : value;
   const text = textOf(data);
-  return { ok: true, text, data: isJsonObject(data) && isMcpContent(data) ? parsed(text) : data };
+  return { ok: true, text, data: isJsonObject(data) && isMcpContent(data) ? parsed(text) : data, isWhole: true };
 }
+
+/** A long result has its middle cut out, so it is no JSON any more: its longest text is read as far as it goes. */
+function cutResult(content: string): ToolOutcome | undefined {
+  const [head, status] = /^\{"status":"(\w+)".*?"(?:data|content|message|error)":\s*"/s.exec(content) ?? [];
+  if (head === undefined) return undefined;
+  const text = content
+    .slice(head.length)
+    .replace(/"[\]}]*$/, '')
+    .replaceAll(/\\(["\\/nrt])/g, (_all, char: string) => ESCAPES[char] ?? char);
+  return status === 'error' ? { ok: false, text } : { ok: true, text, data: text, isWhole: false };
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;

@@ -16,7 +16,8 @@ export interface Finished {
 
 /** A tool's result as far as the rules need it: its text, and its data where it is JSON. */
 export type ToolOutcome =
-  | { readonly ok: true; readonly text: string; readonly data: unknown }
+  /** `isWhole` is false where the middle was cut out on the way to the model. */
+  | { readonly ok: true; readonly text: string; readonly data: unknown; readonly isWhole: boolean }
   | { readonly ok: false; readonly text: string };
 
 /** All that the practice model goes by: the question of this exchange, the tools, and what has been done so far. */
@@ -36,6 +37,11 @@ export interface Scene {
 export interface PracticeCall {
   readonly tool: string;
   readonly args: JsonObject;
+}
+
+/** The path that a call was made with. */
+export function pathOf({ args }: Finished): string {
+  return typeof args['path'] === 'string' ? args['path'] : '';
 }
 
 /** What the practice model says next. */

@@ -89,10 +89,10 @@ function modelList() {
 
 function sendError(
   response: ServerResponse,
-  { status, message, retryAfterMs }: Extract<Outage, { readonly kind: 'error' }>,
+  { status, message, param, retryAfterMs }: Extract<Outage, { readonly kind: 'error' }>,
 ): void {
   if (retryAfterMs !== undefined) response.setHeader('retry-after-ms', String(retryAfterMs));
-  sendJson(response, status, { error: { message, type: 'practice', param: null, code: null } });
+  sendJson(response, status, { error: { message, type: 'practice', param: param ?? null, code: null } });
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

@@ -1,14 +1,21 @@
 import { isJsonObject, type JsonObject } from '../../parsing/json.ts';
 import type { PracticeTool } from './scene.ts';
+import { toolsInList } from './tools-in-list.ts';
 
 const HEADING =
   /^[\s>#*-]*(?:\d+[.)]\s*)?(?:tool:?\s*)?[`*"]*([A-Za-z_][\w.-]{0,63})[`*"]*\s*(?:\([^)]*\))?\s*(?:[:—–-]\s*(.*))?$/i;
 
-/**
- * Finds the tools in a system prompt, for json mode, where they are told in words: a line that begins with a name, and
- * below it or on it a JSON Schema of the arguments. A list of JSON objects with name and schema is understood too.
- */
+/** Finds the tools in a system prompt, for json mode, where they are told in words. */
 export function toolsInPrompt(prompt: string): readonly PracticeTool[] {
+  const listed = toolsInList(prompt);
+  return listed.length > 0 ? listed : toolsWithSchemas(prompt);
+}
+
+/**
+ * Tools in a prompt of somebody's own: a line that begins with a name, and below it or on it a JSON Schema of the
+ * arguments. A list of JSON objects with name and schema is understood too.
+ */
+function toolsWithSchemas(prompt: string): readonly PracticeTool[] {
   const tools: PracticeTool[] = [];
   let last: { readonly name: string; readonly description: string } | undefined;
   for (let at = 0; at < prompt.length;) {

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../parsing/json.ts';
 
 /**
  * Data as people read it, at most about so many characters of it: text as it is, anything else as JSON on one line. A
- * result that holds nothing but its data is shown as the data.
+ * result that holds nothing but its data is shown as the data, and data that is nothing but a text as the text.
  */
 export function dataText(data: unknown, limit: number): string {
   const shown = bareData(data);
@@ -17,7 +17,13 @@ function bareData(data: unknown): unknown {
   const rest = Object.entries(data).filter(([key, value]) => key !== 'status' && value !== undefined);
   const [only] = rest;
   if (only === undefined) return 'done';
-  return rest.length === 1 && (only[0] === 'data' || only[0] === 'message') ? only[1] : Object.fromEntries(rest);
+  if (rest.length > 1) return Object.fromEntries(rest);
+  return only[0] === 'data' || only[0] === 'message' ? bareContent(only[1]) : Object.fromEntries(rest);
+}
+
+/** Servers of the Model Context Protocol like to put a lone text into an object. */
+function bareContent(data: unknown): unknown {
+  return isJsonObject(data) && typeof data.content === 'string' && Object.keys(data).length === 1 ? data.content : data;
 }
 
 const MAX_DEPTH = 20;

@@ -2,6 +2,7 @@ import type { CheckedArguments } from '../check-arguments.ts';
 import { isList } from '../depth.ts';
 import type { Issue } from '../errors.ts';
 import type { Json, JsonSchema } from '../json.ts';
+import type { Repair } from '../reply.ts';
 import { pointer } from './fit-context.ts';
 
 type Fitting = Extract<CheckedArguments, { readonly ok: true }>;
@@ -12,25 +13,28 @@ export function applyValidator(
   schema: JsonSchema,
   validate: ((value: unknown) => unknown) | undefined,
 ): CheckedArguments {
-  if (validate === undefined) return checked;
-  const verdict = run(validate, checked.value);
-  if (verdict === 'later') {
-    const unchecked = {
-      kind: 'unchecked',
-      message: 'the check of the schema is asynchronous and did not run',
-      path: '',
-      cost: 0,
-    };
-    return { ...checked, repairs: [...checked.repairs, unchecked] };
+  const { issues, repairs } = validationIssues(validate, checked.value);
+  if (issues.length > 0) {
+    return { ok: false, error: { kind: 'deserialization', rawValue: checked.value, issues, expectedSchema: schema } };
   }
-  if (verdict.issues.length > 0) {
-    return {
-      ok: false,
-      error: { kind: 'deserialization', rawValue: checked.value, issues: verdict.issues, expectedSchema: schema },
-    };
-  }
-  return checked;
+  return repairs.length === 0 ? checked : { ...checked, repairs: [...checked.repairs, ...repairs] };
 }
+
+/** What a schema's own check says of a value; a repair `unchecked` when the check is asynchronous. */
+export function validationIssues(
+  validate: ((value: unknown) => unknown) | undefined,
+  value: Json,
+): { readonly issues: readonly Issue[]; readonly repairs: readonly Repair[] } {
+  const verdict = validate === undefined ? { issues: [] } : run(validate, value);
+  return verdict === 'later' ? { issues: [], repairs: [UNCHECKED] } : { issues: verdict.issues, repairs: [] };
+}
+
+const UNCHECKED: Repair = {
+  kind: 'unchecked',
+  message: 'the check of the schema is asynchronous and did not run',
+  path: '',
+  cost: 0,
+};
 
 type Verdict = { readonly issues: readonly Issue[] } | 'later';
 

@@ -1,5 +1,7 @@
+import { readAt } from '../candidates.ts';
 import { isList } from '../depth.ts';
 import { isJsonObject, type Json } from '../json.ts';
+import { DEFAULT_LIMITS } from '../limits.ts';
 import { parseStrict } from '../strict-json.ts';
 import type { FitContext } from './fit-context.ts';
 import { readNumber } from './read-number.ts';
@@ -100,6 +102,19 @@ function toObject(value: Json, context: FitContext): Json | undefined {
   return only;
 }
 
+/** JSON inside a text, also when it is broken; never when it is cut off. */
 function decode(value: Json): Json | undefined {
-  return typeof value === 'string' ? parseStrict(value, 256)?.value : undefined;
+  if (typeof value !== 'string') return undefined;
+  const strict = parseStrict(value, DEFAULT_LIMITS.maxDepth);
+  if (strict !== undefined) return strict.value;
+  const text = value.trim();
+  if (!/^[{[]/.test(text)) return undefined;
+  const { candidate, pairs } = readAt(text, 0, {
+    from: 0,
+    to: text.length,
+    maxDepth: DEFAULT_LIMITS.maxDepth,
+    fenced: false,
+  });
+  const usable = candidate !== undefined && candidate.complete && candidate.to === text.length;
+  return usable && (pairs > 0 || isList(candidate.value)) ? candidate.value : undefined;
 }

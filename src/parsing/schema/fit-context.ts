@@ -17,6 +17,8 @@ const MOST_STEPS = 200_000;
 export class FitContext {
   readonly root: JsonSchema;
   readonly coerce: boolean;
+  /** True for a value that was cut off: what is missing is no issue. */
+  readonly partial: boolean;
   readonly issues: Issue[] = [];
   readonly repairs: Repair[] = [];
   readonly path: (string | number)[] = [];
@@ -24,15 +26,17 @@ export class FitContext {
   depth = 0;
   private readonly work: { steps: number };
 
-  constructor(root: JsonSchema, coerce: boolean, work: { steps: number } = { steps: 0 }) {
+  constructor(root: JsonSchema, how: { readonly coerce: boolean; readonly partial?: boolean }, work = { steps: 0 }) {
     this.root = root;
-    this.coerce = coerce;
+    this.coerce = how.coerce;
+    this.partial = how.partial === true;
     this.work = work;
   }
 
   /** A context for trying one branch of a union: same root, path and effort, issues and repairs of its own. */
   branch(coerce: boolean): FitContext {
-    const branch = new FitContext(this.root, coerce && this.coerce, this.work);
+    const how = { coerce: coerce && this.coerce, partial: this.partial };
+    const branch = new FitContext(this.root, how, this.work);
     branch.path.push(...this.path);
     branch.depth = this.depth;
     return branch;

@@ -148,6 +148,7 @@ function fitEach(
 }
 
 function checkRequired(object: JsonObject, schema: JsonObject, context: FitContext): void {
+  if (context.partial) return;
   for (const key of requiredKeys(schema)) {
     if (typeof key === 'string' && !Object.hasOwn(object, key)) context.issue('is required', key);
   }

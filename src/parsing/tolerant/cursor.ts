@@ -22,10 +22,14 @@ export class Cursor {
   cost = 0;
   /** False once the text ended where more had to come. */
   complete = true;
+  /** True when the text ended inside a value, and not merely before the outermost closing brace. */
+  cutInside = false;
   /** True once the text is nested too deep to be read. */
   refused = false;
   /** Members that were written as one: a key, a separator and a value. */
   pairs = 0;
+  /** Strings and keys in quotes. */
+  quoted = 0;
   /** Unquoted words taken as text. */
   bareWords = 0;
   /** How often a string may still be ended where its quote is missing, at the price of reading on from there again. */
@@ -66,6 +70,7 @@ export class Cursor {
   /** Marks the value as cut off: the text ended inside it. */
   cut(): void {
     this.complete = false;
+    this.cutInside = true;
   }
 
   /** The first index from `index` on that is neither white space nor inside a comment. */
@@ -86,17 +91,22 @@ export class Cursor {
     return this.newlines.next(from) < to;
   }
 
-  /** Moves over white space and comments, listing the comments. */
+  /** Moves over white space and comments, listing the comments and what JSON does not take for white space. */
   skip(): void {
     const next = this.skipSpace(this.pos);
-    if (next === this.pos) return;
-    if (this.holdsComment(this.pos, next)) this.repair('comment', 'a comment was left out', 0);
+    let foreign = false;
+    for (let i = this.pos; i < next; i += 1) {
+      const code = this.text.charCodeAt(i);
+      if (code === CODE.space || code === CODE.newline || code === CODE.tab || code === CODE.return) continue;
+      if (!isSpace(code)) {
+        this.repair('comment', 'a comment was left out', 0);
+        foreign = false;
+        break;
+      }
+      foreign = true;
+    }
+    if (foreign) this.repair('white-space', 'a space that JSON does not know was read as one', 0);
     this.pos = next;
-  }
-
-  private holdsComment(from: number, to: number): boolean {
-    for (let i = from; i < to; i += 1) if (!isSpace(this.text.charCodeAt(i))) return true;
-    return false;
   }
 
   private commentEnd(index: number): number {

@@ -5,7 +5,8 @@ import type { Cursor } from './cursor.ts';
 export function decodeString(c: Cursor, from: number, to: number): string {
   const raw = c.text.slice(from, to);
   c.steps += to - from;
-  if (raw.includes('\n')) c.repair('raw-newline', 'a line break inside a string was kept', 0, from);
+  if (CONTROL.test(raw))
+    c.repair('control-character', 'a line break or tab inside a string was kept as it stands', 0, from);
   const first = raw.indexOf('\\');
   if (first < 0) return raw;
   const pathEnd = drivePathEnd(raw);
@@ -23,6 +24,9 @@ export function decodeString(c: Cursor, from: number, to: number): string {
   return out;
 }
 
+// oxlint-disable-next-line no-control-regex -- control characters are what this looks for
+const CONTROL = /[\u0000-\u001f]/;
+
 interface Decoded {
   readonly text: string;
   readonly length: number;
@@ -33,12 +37,15 @@ function literalBackslash(raw: string, at: number): Decoded {
   return { text: '\\', length: raw.charCodeAt(at + 1) === CODE.backslash ? 2 : 1 };
 }
 
-const DRIVE_PATH = /^[A-Za-z]:\\(?!\\)/;
+const DRIVE_PATH = /^[A-Za-z]:\\(?![\\"'`])/;
+/** A backslash that begins no escape of JSON. Without one, the text is taken as JSON writes it. */
+const NO_ESCAPE = /\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/;
 
 function drivePathEnd(raw: string): number {
   if (!DRIVE_PATH.test(raw)) return 0;
   const stop = raw.search(/[\n"<>|*?,;]/);
-  return stop < 0 ? raw.length : stop;
+  const end = stop < 0 ? raw.length : stop;
+  return NO_ESCAPE.test(raw.slice(0, end)) ? end : 0;
 }
 
 function escapeAt(c: Cursor, raw: string, at: number, from: number): Decoded {

@@ -22,6 +22,7 @@ function quotedKeyBegins(c: Cursor, index: number, open: number, whole: boolean)
   const closers = quoteClosers(open);
   const limit = Math.min(c.end, index + 1 + LONGEST_KEY);
   let plain = true;
+  let structured = false;
   let i = index + 1;
   for (; i < limit; i += 1) {
     const code = c.at(i);
@@ -31,17 +32,32 @@ function quotedKeyBegins(c: Cursor, index: number, open: number, whole: boolean)
       continue;
     }
     if (closers.includes(c.text.charAt(i))) break;
+    if (plain && i > index + 1) {
+      if (isQuote(code) && isColon(c.at(c.skipSpace(i + 1)))) return !whole;
+      if (isColon(code) && !whole && unquotedValueBegins(c, c.skipSpace(i + 1))) return true;
+    }
     if (!isWordCode(code) && code !== CODE.minus && code !== CODE.dot) plain = false;
+    if (isComma(code) || code === CODE.closeBrace || code === CODE.closeBracket) structured = true;
   }
-  if (i >= c.end) return !whole;
+  if (i >= c.end) return !whole && !structured;
   if (i >= limit) return false;
   const after = c.skipSpace(i + 1);
   const next = c.at(after);
   if (isColon(next) || (next === CODE.equals && !whole)) return true;
   if (whole) return false;
   if (next === -1) return true;
-  if (plain && i > index + 1) return isQuote(next) || next === CODE.openBrace || next === CODE.openBracket;
+  if (plain && i > index + 1) return isQuote(next) || unquotedValueBegins(c, after);
   return endsInColon(c, index + 1, i);
+}
+
+const SCALAR = /^(?:-?\d[\d.eE+-]*|true|false|null|True|False|None)\s*(?:[,}\]\n]|$)/;
+
+/** A list, an object, or a number or literal with a separator behind it. */
+export function unquotedValueBegins(c: Cursor, index: number): boolean {
+  const code = c.at(index);
+  if (code === CODE.openBrace || code === CODE.openBracket) return true;
+  c.steps += 30;
+  return SCALAR.test(c.text.slice(index, Math.min(c.end, index + 30)));
 }
 
 /** `"key: "value"`: the text up to the next quote is a name and a colon, so the key's own quote is missing. */
@@ -56,13 +72,19 @@ export function endsInColon(c: Cursor, from: number, to: number): boolean {
 function bareKeyBegins(c: Cursor, index: number): boolean {
   const limit = Math.min(c.end, index + LONGEST_KEY);
   let i = index;
-  while (i < limit && (isWordCode(c.at(i)) || c.at(i) === CODE.minus)) i += 1;
+  while (i < limit && (isWordCode(c.at(i)) || c.at(i) === CODE.minus || isEscapedUnderscore(c, i))) i += 1;
   if (i === index) return false;
   if (c.at(i) === CODE.doubleQuote) i += 1;
   const after = c.skipSpace(i);
   const next = c.at(after);
   if (next === CODE.equals) return true;
-  return isColon(next) && c.at(after + 1) !== CODE.slash;
+  if (isColon(next)) return c.at(after + 1) !== CODE.slash;
+  return after > i && quotedKeyWithColon(c, after);
+}
+
+/** Markdown writes `a_b` as `a\\_b`. */
+function isEscapedUnderscore(c: Cursor, index: number): boolean {
+  return c.at(index) === CODE.backslash && c.at(index + 1) === CODE.underscore;
 }
 
 /** True where a value of a list plausibly begins at `index`. */
@@ -79,6 +101,7 @@ export function itemBegins(c: Cursor, index: number): boolean {
     return true;
   }
   if (code === CODE.dot) return c.at(index + 1) === CODE.dot || isDigit(c.at(index + 1));
+  if (isWordCode(code) && isQuote(c.at(index + 1))) return true;
   return bareItemBegins(c, index);
 }
 
@@ -110,9 +133,10 @@ export function closersFit(c: Cursor, index: number): boolean {
   const next = c.at(i);
   if (next === -1) return true;
   const frame = c.frames[depth - 1];
-  if (isComma(next)) return followsComma(c, i + 1, frame === 'object' || frame === 'call');
+  if (isComma(next) || next === CODE.semicolon) return followsComma(c, i + 1, frame === 'object' || frame === 'call');
   if (isQuote(next)) return frame === 'object' ? keyBegins(c, i) : true;
   if (next === CODE.openBrace || next === CODE.openBracket) return frame === 'list';
+  if (frame === 'list' && c.hasNewline(index, i) && itemBegins(c, i)) return true;
   return isMarkup(c, i) || (frame === 'object' && keyBegins(c, i));
 }
 

@@ -35,10 +35,17 @@ function bareEnd(c: Cursor, role: Role, nested: boolean): number {
     else if (depth > 0) continue;
     else if (closes(code) || code === CODE.newline || isMarkup(c, i)) return i;
     else if (isComma(code) && commaEnds(c, i, keyed)) return i;
-    else if (code === CODE.slash && i > c.pos && isSpace(c.at(i - 1)) && c.skipSpace(i) > i) return i;
+    else if (code === CODE.semicolon && semicolonEnds(c, i)) return i;
+    else if (code === CODE.slash && i > c.pos && startsComment(c, i)) return i;
     else if (isQuote(code) && quoteEnds(c, i, code)) return i;
   }
   return depth > 0 && c.secondLooks > 0 ? -1 : i;
+}
+
+/** `/*` always begins a comment; `//` only after white space, because addresses hold it too. */
+function startsComment(c: Cursor, index: number): boolean {
+  const next = c.at(index + 1);
+  return next === CODE.star || (next === CODE.slash && isSpace(c.at(index - 1)));
 }
 
 function opens(code: number): boolean {
@@ -52,7 +59,17 @@ function closes(code: number): boolean {
 /** In an object a comma that no key follows belongs to the words, unless what came before is a whole literal. */
 function commaEnds(c: Cursor, index: number, keyed: boolean): boolean {
   if (!keyed || followsComma(c, index + 1, true)) return true;
-  return !isDigit(c.at(index + 1)) && WHOLE_LITERAL.test(c.text.slice(c.pos, Math.min(index, c.pos + 24)).trim());
+  return !isDigit(c.at(index + 1)) && isWholeLiteral(c, index);
+}
+
+/** `1;` and `words;` at the end of their line are separated by it. */
+function semicolonEnds(c: Cursor, index: number): boolean {
+  const next = c.skipSpace(index + 1);
+  return c.hasNewline(index, next) || closes(c.at(next)) || isWholeLiteral(c, index);
+}
+
+function isWholeLiteral(c: Cursor, end: number): boolean {
+  return WHOLE_LITERAL.test(c.text.slice(c.pos, Math.min(end, c.pos + 24)).trim());
 }
 
 const WHOLE_LITERAL = /^(?:-?\d+(?:\.\d+)?|true|false|null|none|undefined|nan)$/i;
@@ -68,6 +85,7 @@ function quoteEnds(c: Cursor, index: number, code: number): boolean {
 }
 
 function readBare(c: Cursor, text: string, at: number): Json {
+  if (c.pos >= c.end) c.cutInside = true;
   if (JSON_NUMBER.test(text)) return Number(text);
   const literal = LITERALS.get(text);
   if (literal !== undefined) {
@@ -88,7 +106,7 @@ function readBare(c: Cursor, text: string, at: number): Json {
 }
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const LOOSE_NUMBER = /^[+-]?(?:(?:0|[1-9]\d*)\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const LOOSE_NUMBER = /^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const CUT_NUMBER = /^(-?(?:0|[1-9]\d*)(?:\.\d+)?)(?:\.|\.?\d*[eE][+-]?)$/;
 const JSON_LITERALS = new Set(['true', 'false', 'null']);
 const LITERALS = new Map<string, Json>(

@@ -20,7 +20,9 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
     c.skip();
     const code = c.at(c.pos);
     if (code === -1) {
+      const inside = c.cutInside || c.frames.length > 1;
       c.cut();
+      c.cutInside = inside;
       break;
     }
     if (code === CODE.closeBrace) {
@@ -33,7 +35,8 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
       break;
     }
     if (isComma(code) || code === CODE.semicolon) {
-      if (separated || nextIsBrace(c)) c.repair('extra-comma', 'a comma too many was left out', 0);
+      if (code === CODE.semicolon) c.repair('semicolon', 'a semicolon was read as a comma', 0);
+      else if (separated || nextIsBrace(c)) c.repair('extra-comma', 'a comma too many was left out', 0);
       separated = true;
       c.pos += 1;
       continue;
@@ -59,7 +62,8 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
       c.repair('missing-comma', 'a comma is missing between two members', 1);
     }
     separated = false;
-    if (!parseSeparator(c)) {
+    const separator = parseSeparator(c);
+    if (!separator) {
       if (c.at(c.pos) === -1 && !key.quoted) {
         c.cut();
         break;
@@ -72,7 +76,7 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
       }
       c.repair('missing-colon', 'a colon is missing after a key', 1);
     }
-    c.pairs += 1;
+    if (separator || key.quoted || isQuote(c.at(c.pos))) c.pairs += 1;
     members += 1;
     setOwn(out, key.text, parseValue(c, 'member'));
     if (c.refused) break;

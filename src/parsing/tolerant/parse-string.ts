@@ -1,4 +1,4 @@
-import { CODE, isQuote } from './characters.ts';
+import { CODE, isWordCode } from './characters.ts';
 import type { Cursor } from './cursor.ts';
 import { decodeString } from './decode-string.ts';
 import { findStringEnd } from './string-end.ts';
@@ -6,6 +6,7 @@ import type { Role } from './string-end.ts';
 
 /** Reads the string at the cursor, whichever quotes it uses, and leaves the cursor behind it. */
 export function parseString(c: Cursor, role: Role): string {
+  c.quoted += 1;
   const triple = tripleQuote(c);
   if (triple !== undefined) return triple;
   const at = c.pos;
@@ -31,7 +32,7 @@ export function parseString(c: Cursor, role: Role): string {
 /** `""value"`: an empty string would be followed by a separator, not by text. */
 function opensTwice(c: Cursor, index: number): boolean {
   const code = c.at(index);
-  return code > 32 && !isQuote(code) && (code >= 128 || /[\w$([]/.test(String.fromCharCode(code)));
+  return isWordCode(code) || code === CODE.openParen || code === CODE.openBracket;
 }
 
 /** A text cut between the two halves of a character loses the first half too. */

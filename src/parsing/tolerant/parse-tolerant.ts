@@ -11,6 +11,7 @@ export interface Tolerant {
   readonly repairs: readonly Repair[];
   readonly cost: number;
   readonly pairs: number;
+  readonly quoted: number;
   readonly bareWords: number;
   readonly refused: boolean;
   readonly steps: number;
@@ -23,6 +24,6 @@ export function parseTolerant(
 ): Tolerant {
   const c = new Cursor(text, span);
   const value = parseValue(c, 'root');
-  const { complete, repairs, cost, pairs, bareWords, refused, steps } = c;
-  return { value, end: c.pos, complete, repairs, cost, pairs, bareWords, refused, steps };
+  const { complete, repairs, cost, pairs, quoted, bareWords, refused, steps } = c;
+  return { value, end: c.pos, complete, repairs, cost, pairs, quoted, bareWords, refused, steps };
 }

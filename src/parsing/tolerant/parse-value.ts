@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import { CODE, isColon, isComma, isDigit, isQuote, isWordCode } from './characters.ts';
 import type { Cursor, Frame } from './cursor.ts';
-import { isMarkup, quotedKeyWithColon } from './look-ahead.ts';
+import { closersFit, isMarkup, quotedKeyWithColon } from './look-ahead.ts';
 import { parseBare } from './parse-bare.ts';
 import { parseMembers } from './parse-members.ts';
 import { parseString } from './parse-string.ts';
@@ -13,7 +13,7 @@ export function parseValue(c: Cursor, role: Role): Json {
   const code = c.at(c.pos);
   if (code === CODE.openBrace) return parseObject(c);
   if (code === CODE.openBracket) return parseList(c, 'list');
-  if (code === CODE.openParen) return parseList(c, 'tuple');
+  if (code === CODE.openParen && holdsItems(c, c.pos)) return parseList(c, 'tuple');
   if (isQuote(code)) return parseConcatenation(c, role);
   if (code === -1) {
     c.cut();
@@ -23,7 +23,7 @@ export function parseValue(c: Cursor, role: Role): Json {
     c.repair('missing-value', 'a value is missing; null stands in its place', 2);
     return null;
   }
-  if (isQuote(c.at(c.pos + 1)) && PREFIXES.test(c.text.charAt(c.pos))) {
+  if (isQuote(c.at(c.pos + 1)) && PREFIXES.test(c.text.charAt(c.pos)) && !endsThere(c, c.pos + 2)) {
     c.repair('string-prefix', 'the prefix of a string was left out', 0);
     c.pos += 1;
     return parseConcatenation(c, role);
@@ -31,8 +31,37 @@ export function parseValue(c: Cursor, role: Role): Json {
   return parseWrapped(c, role) ?? parseBare(c, role);
 }
 
+/** `b"]`: the quote is a stray one that closes, not one that opens. */
+function endsThere(c: Cursor, index: number): boolean {
+  const code = c.at(index);
+  if (quoteOnLine(c, index, c.text.charAt(index - 1))) return false;
+  if (code === CODE.closeBracket) return c.frames.includes('list') && closersFit(c, index);
+  if (code === CODE.closeBrace) return c.frames.includes('object') && closersFit(c, index);
+  return false;
+}
+
+function quoteOnLine(c: Cursor, index: number, quote: string): boolean {
+  const line = c.text.slice(index, Math.min(c.end, index + 200));
+  c.steps += line.length;
+  const newline = line.indexOf('\n');
+  return (newline < 0 ? line : line.slice(0, newline)).includes(quote);
+}
+
 /** Python's marks before a string: `f'…'`, `r"…"`. */
 const PREFIXES = /[bfruBFRU]/;
+
+/** `(1, 2)` is a list, `(a + b) / 2` is text: the first item must be followed by a comma or the closing bracket. */
+function holdsItems(c: Cursor, index: number): boolean {
+  let i = index;
+  while (c.at(i) === CODE.openParen && i - index < c.maxDepth) i = c.skipSpace(i + 1);
+  const code = c.at(i);
+  if (!isWordCode(code) && code !== CODE.minus && code !== CODE.plus) return true;
+  const limit = i + 64;
+  while (i < limit && (isWordCode(c.at(i)) || c.at(i) === CODE.dot || c.at(i) === CODE.minus || c.at(i) === CODE.plus))
+    i += 1;
+  const next = c.at(c.skipSpace(i));
+  return next === -1 || isComma(next) || next === CODE.closeParen;
+}
 
 function isCloser(code: number): boolean {
   return code === CODE.closeBrace || code === CODE.closeBracket || code === CODE.closeParen;
@@ -108,7 +137,8 @@ function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
       break;
     }
     if (isComma(code) || code === CODE.semicolon) {
-      if (separated && !nextCloses(c, close)) c.repair('extra-comma', 'a comma too many was left out', 0);
+      if (code === CODE.semicolon) c.repair('semicolon', 'a semicolon was read as a comma', 0);
+      else if (separated && !nextCloses(c, close)) c.repair('extra-comma', 'a comma too many was left out', 0);
       separated = true;
       commas += 1;
       c.pos += 1;

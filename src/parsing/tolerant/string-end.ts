@@ -1,6 +1,14 @@
-import { CODE, isColon, isComma, isDigit, isQuote, isSpace, quoteClosers } from './characters.ts';
+import { CODE, isColon, isComma, isDigit, isQuote, isSpace, isWordCode, quoteClosers } from './characters.ts';
 import type { Cursor } from './cursor.ts';
-import { closersFit, endsInColon, followsComma, isMarkup, itemBegins, keyBegins } from './look-ahead.ts';
+import {
+  closersFit,
+  endsInColon,
+  followsComma,
+  isMarkup,
+  itemBegins,
+  keyBegins,
+  unquotedValueBegins,
+} from './look-ahead.ts';
 
 /** What a string is there for: what may follow it depends on that. */
 export type Role = 'key' | 'member' | 'item' | 'argument' | 'root';
@@ -31,12 +39,21 @@ export function findStringEnd(c: Cursor, start: number, open: number, role: Role
       }
       continue;
     }
-    if (!isCloser(closers, code)) continue;
-    const verdict = judge(c, i + 1, role, start);
-    if (verdict === 'colon' && lastQuote >= 0 && separates(c, lastQuote, start) && c.secondLooks > 0) {
+    if (!isCloser(closers, code)) {
+      if (role === 'key' && isColon(code) && losesItsQuote(c, start, i)) {
+        return { contentEnd: i, next: i, closed: 'missing', inner };
+      }
+      if (role === 'key' && isQuote(code) && closesAnotherWay(c, start, i)) {
+        c.repair('quotes', 'a key was closed by another quote than the one that opened it', 1, i);
+        return { contentEnd: i, next: i + 1, closed: 'quote', inner };
+      }
+      continue;
+    }
+    const judged = judge(c, i + 1, role, start);
+    if (judged === 'colon' && lastQuote >= 0 && separates(c, lastQuote, start) && c.secondLooks > 0) {
       return endBefore(c, start, lastQuote, inner);
     }
-    if (verdict !== 'inner' && !(verdict === 'colon' && inner > 0)) {
+    if (judged !== 'inner' && !(judged === 'colon' && inner > 0)) {
       if (inner % 2 === 1 && commaQuote >= 0 && c.secondLooks > 0) return endBefore(c, start, commaQuote, inner);
       return { contentEnd: i, next: i + 1, closed: 'quote', inner };
     }
@@ -45,6 +62,20 @@ export function findStringEnd(c: Cursor, start: number, open: number, role: Role
     if (role !== 'key' && i > start && isComma(c.at(i - 1))) commaQuote = i;
   }
   return withoutQuote(c, start, inner);
+}
+
+/** `"name: {` and `"name: 5,`: a word, a colon and a value that is no text, before any closing quote. */
+function losesItsQuote(c: Cursor, start: number, colon: number): boolean {
+  if (colon === start || colon - start > 80 || !unquotedValueBegins(c, c.skipSpace(colon + 1))) return false;
+  for (let i = start; i < colon; i += 1) if (!isWordCode(c.at(i))) return false;
+  return true;
+}
+
+/** `"name':`: a key that is one word may be closed by another quote than the one that opened it. */
+function closesAnotherWay(c: Cursor, start: number, quote: number): boolean {
+  if (quote === start || !isColon(c.at(c.skipSpace(quote + 1))) || quote - start > 80) return false;
+  for (let i = start; i < quote; i += 1) if (!isWordCode(c.at(i))) return false;
+  return true;
 }
 
 function isCloser(closers: string, code: number): boolean {
@@ -77,8 +108,9 @@ function judgeKey(c: Cursor, i: number, code: number, start: number, quote: numb
 }
 
 function judgeMember(c: Cursor, i: number, code: number, after: number): Verdict {
-  if (isComma(code)) return verdict(followsComma(c, i + 1, true));
-  if (code === CODE.closeBrace || code === CODE.closeParen) return verdict(closersFit(c, i));
+  if (isComma(code) || code === CODE.semicolon) return verdict(followsComma(c, i + 1, true));
+  if (code === CODE.closeBrace) return verdict(closersFit(c, i));
+  if (code === CODE.closeParen) return verdict(inRoundBrackets(c) && closersFit(c, i));
   if (code === CODE.closeBracket) return verdict(c.frames.includes('list') && closersFit(c, i));
   if (isColon(code)) return 'colon';
   if (code === CODE.plus) return verdict(isQuote(c.at(c.skipSpace(i + 1))));
@@ -87,7 +119,9 @@ function judgeMember(c: Cursor, i: number, code: number, after: number): Verdict
 }
 
 function judgeItem(c: Cursor, i: number, code: number, after: number): Verdict {
-  if (isComma(code)) return verdict(followsComma(c, i + 1, false) || followsComma(c, i + 1, true));
+  if (isComma(code) || code === CODE.semicolon) {
+    return verdict(followsComma(c, i + 1, false) || followsComma(c, i + 1, true));
+  }
   if (code === CODE.closeBracket || code === CODE.closeParen) return verdict(closersFit(c, i));
   if (code === CODE.closeBrace) return verdict(c.frames.includes('object') && closersFit(c, i));
   if (isColon(code)) return 'colon';
@@ -101,8 +135,10 @@ function judgeItem(c: Cursor, i: number, code: number, after: number): Verdict {
 function shortItem(c: Cursor, index: number, open: number): boolean {
   const closers = quoteClosers(open);
   const limit = Math.min(c.end, index + 200);
+  if (isComma(c.at(index + 1)) || c.at(index + 1) === CODE.closeBracket) return false;
   for (let i = index + 1; i < limit; i += 1) {
     const code = c.at(i);
+    if (code === CODE.newline) return false;
     if (code === CODE.backslash) i += 1;
     else if (isCloser(closers, code)) {
       const next = c.at(c.skipSpace(i + 1));
@@ -112,6 +148,10 @@ function shortItem(c: Cursor, index: number, open: number): boolean {
     }
   }
   return false;
+}
+
+function inRoundBrackets(c: Cursor): boolean {
+  return c.frames.includes('call') || c.frames.includes('tuple');
 }
 
 function verdict(ends: boolean): Verdict {
@@ -147,7 +187,11 @@ function withoutQuote(c: Cursor, start: number, inner: number): StringEnd {
     else if (!isSpace(code)) break;
     i -= 1;
   }
-  if (depth === 0 && c.frames.length > 0) return { contentEnd: i, next: i, closed: 'missing', inner };
+  if (depth === 0 && c.frames.length > 0) {
+    while (i > start && isSpace(c.at(i - 1))) i -= 1;
+    c.cut();
+    return { contentEnd: i, next: i, closed: 'missing', inner };
+  }
   return { contentEnd: c.end, next: c.end, closed: 'cut', inner };
 }
 

@@ -14,8 +14,7 @@ const asyncBoom = () => Promise.reject(new Error('boom'));
 const agentWith = (options: AgentOptions) => createAgent({ model: scriptedModel(['Hi.']), silent: true, ...options });
 const stuck = fakeTool('stuck', [forever]);
 const started = async (type: string, run: ReturnType<ReturnType<typeof agentWith>['run']>) => {
-  for await (const event of run) if (event.type === type) break;
-  return run;
+  for await (const event of run) if (event.type === type) return;
 };
 const store = (next: () => Promise<never>) => ({
   open: () => ({ open: () => undefined, close: () => undefined, next, end: () => undefined, send: asyncBoom }),
@@ -23,15 +22,17 @@ const store = (next: () => Promise<never>) => ({
 
 const ways: Readonly<Record<string, () => unknown>> = {
   'listener throws': () => agentWith({ onEvent: boom }).run('Hello'),
-  'listener rejects': () => agentWith({ onEvent: () => void 0, ...{ onEvent: asyncBoom } }).run('Hello'),
-  'output throws': () => agentWith({ output: { processingStart: boom, finalAnswer: boom, completion: boom } }).run('Hello'),
-  'output rejects': () => agentWith({ output: { processingStart: () => void 0, ...{ finalAnswer: asyncBoom } } }).run('Hello'),
+  'listener rejects': () => agentWith({ onEvent: asyncBoom }).run('Hello'),
+  'output throws': () =>
+    agentWith({ output: { processingStart: boom, finalAnswer: boom, completion: boom } }).run('Hello'),
+  'output rejects': () => agentWith({ output: { processingStart: asyncBoom, finalAnswer: asyncBoom } }).run('Hello'),
   'nobody awaits a failure': () => void agentWith({ model: scriptedModel([]), retry: { maxAttempts: 1 } }).run('Hello'),
   'nobody awaits orThrow of a good run': () => agentWith({}).run('Hello').orThrow(),
   'tool rejects after it was cancelled': async () => {
     const late = fakeTool('late', [() => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 50))]);
     const run = agentWith({ model: scriptedModel([calls(['late'])]), tools: [late] }).run('Hello');
-    await (await started('tool.started', run)).cancel();
+    await started('tool.started', run);
+    await run.cancel();
   },
   'tool rejects after its time': () => {
     const late = fakeTool('late', [() => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 60))], {
@@ -41,19 +42,24 @@ const ways: Readonly<Record<string, () => unknown>> = {
   },
   'cancelled while a tool is stuck': async () => {
     const run = agentWith({ model: scriptedModel([calls(['stuck'])]), tools: [stuck] }).run('Hello');
-    await (await started('tool.started', run)).cancel();
+    await started('tool.started', run);
+    await run.cancel();
   },
   'cancelled while a model is stuck': async () => {
     const run = agentWith({ model: { complete: forever } }).run('Hello');
-    await (await started('step.started', run)).cancel();
+    await started('step.started', run);
+    await run.cancel();
   },
   'total time runs out while a tool is stuck': () =>
     agentWith({ model: scriptedModel([calls(['stuck'])]), tools: [stuck], timeouts: { totalMs: 30 } }).run('Hello'),
   'answered long before its total time': () => agentWith({ timeouts: { totalMs: 600_000 } }).run('Hello'),
   'model rejects after it was cancelled': async () => {
-    const model = { complete: () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('late')), 50)) };
+    const model = {
+      complete: () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('late')), 50)),
+    };
     const run = agentWith({ model }).run('Hello');
-    await (await started('step.started', run)).cancel();
+    await started('step.started', run);
+    await run.cancel();
   },
   'journal cannot be opened': () => agentWith({ journal: { open: boom } }).run('Hello'),
   'journal fails': () => agentWith({ journal: store(asyncBoom) }).run('Hello'),

@@ -22,7 +22,9 @@ export async function openFileTools(folder: string): Promise<Workshop & { close(
     async run(name, args) {
       const result = await client.callTool({ name: name.slice('files_'.length), arguments: { ...args } });
       const parts: readonly unknown[] = Array.isArray(result.content) ? result.content : [];
-      const text = parts.map((part) => (isJsonObject(part) ? String(part['text']) : '')).join('\n');
+      const text = parts
+        .map((part) => (isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+        .join('\n');
       if (result.isError === true) throw new Error(text);
       return text;
     },

@@ -35,6 +35,18 @@ test.each([
   expect(reply.finishReason).toBe(mistake === 'truncated' ? 'length' : 'tool_calls');
 });
 
+test('an answer that was cut is given whole after the complaint', async () => {
+  const greeting = { role: 'user', content: 'Hello! practice:truncated' } as const;
+  const cut = await ask(practice.model, { messages: [greeting] });
+  const complaint = { role: 'user', content: 'Your answer was cut off.' } as const;
+  const whole = await ask(practice.model, {
+    messages: [greeting, { role: 'assistant', content: cut.content }, complaint],
+  });
+  expect(cut.finishReason).toBe('length');
+  expect(whole.content.startsWith(cut.content)).toBe(true);
+  expect(whole.content.length).toBeGreaterThan(cut.content.length);
+});
+
 test('practice:wrong-tool calls a tool that there is not', async () => {
   expect((await ask(practice.model, messages('wrong-tool'))).toolCalls?.[0]?.name).toBe('look_around');
 });
@@ -80,7 +92,7 @@ test.each([
   expect((await ask(practice.model, { ...messages(mistake), stream: true })).toolCalls).toHaveLength(1);
 });
 
-test('practice:no-tools refuses tools as Ollama does; in json mode the work goes on', async () => {
+test('practice:no-tools refuses tools; in json mode the work goes on', async () => {
   const stubborn = await startPracticeModel();
   expect((await askInVain(stubborn.model, messages('no-tools'))).code).toBe('no-native-tools');
   const { answer } = await workThrough(stubborn.model, question('no-tools'), shop, { mode: 'json' });

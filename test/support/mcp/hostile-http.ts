@@ -102,6 +102,17 @@ export async function startHostileHttp({
         JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }),
       );
     }
+    const resumeAt = request.headers['last-event-id'];
+    if (request.method === 'GET' && typeof resumeAt === 'string') {
+      if (!resumeAt.startsWith('resumable-')) return void response.writeHead(405).end();
+      stream(response);
+      const answered = {
+        jsonrpc: '2.0',
+        id: Number(resumeAt.split('-')[1]),
+        result: { content: [{ type: 'text', text: 'resumed' }] },
+      };
+      return void response.end(`id: end\ndata: ${JSON.stringify(answered)}\n\n`);
+    }
     if (request.method === 'GET') return listens ? stream(response) : void response.writeHead(405).end();
     if (rpc === null) return void response.writeHead(200).end();
     if (rpc.method === 'initialize') {
@@ -110,6 +121,7 @@ export async function startHostileHttp({
       response.setHeader('mcp-session-id', `session-${issued}`);
     }
     if (rpc.id === undefined) return void response.writeHead(202).end();
+    if (rpc.params?.name === 'refused') return void response.writeHead(400).end();
     const message = reply(rpc);
     if (answer === 'json') {
       if (message !== null)
@@ -117,6 +129,11 @@ export async function startHostileHttp({
       return;
     }
     stream(response);
+    const name = rpc.params?.name ?? '';
+    // The stream breaks off and says where it may be taken up again, truthfully or not.
+    if (name === 'resumable' || name === 'unresumable')
+      return void response.end(`retry: 10\nid: ${name}-${rpc.id}\ndata:\n\n`);
+    if (name === 'cut') return void response.end();
     if (message !== null) response.end(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
   };
   const server = createServer((request, response) => {

@@ -27,6 +27,7 @@ const names = [
   'grow',
   'progress',
   'pids',
+  'pid',
 ];
 const extra: string[] = [];
 let cancelled = 0;
@@ -97,6 +98,8 @@ function call(id: number, name: string, args: Record<string, unknown>, token: un
       const child = spawn('sleep', ['60'], { stdio: 'ignore' });
       return answer(JSON.stringify([process.pid, child.pid]));
     }
+    case 'pid':
+      return answer(String(process.pid));
     case 'hang':
       return;
     case 'freeze':
@@ -124,12 +127,18 @@ function call(id: number, name: string, args: Record<string, unknown>, token: un
       extra.push(`grown_${extra.length}`);
       write({ method: 'notifications/tools/list_changed' });
       return answer('grown');
-    case 'progress':
-      write({
-        method: 'notifications/progress',
-        params: { progressToken: token, progress: 1, total: 2, message: 'half' },
-      });
-      return answer('whole');
+    case 'progress': {
+      // All in one piece, so that the answer arrives together with the last step.
+      const step = (progress: number): string =>
+        JSON.stringify({
+          jsonrpc: '2.0',
+          method: 'notifications/progress',
+          params: { progressToken: token, progress, total: 2, message: 'on it' },
+        });
+      const end = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'whole' }] } });
+      process.stdout.write([step(1), step(2), end, step(3), ''].join('\n'));
+      return;
+    }
     case 'cancelled':
       return answer(String(cancelled));
     default:

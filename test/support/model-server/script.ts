@@ -20,6 +20,8 @@ export interface ScriptedReply {
   readonly noStream?: true;
   /** Close the socket after this many events of the stream, or halfway through a plain reply. */
   readonly breakOffAfter?: number;
+  /** Leave the connection open after the end of the stream. */
+  readonly neverEnds?: true;
   /** Go silent after this many events of the stream, the socket staying open. */
   readonly stallAfter?: number;
 }

@@ -33,6 +33,7 @@ function writeStream(response: ServerResponse, request: RequestBody, reply: Scri
   const text = shown.map((event) => `data: ${event}\n\n`);
   if (breakOffAfter !== undefined) response.write(text.join(''), () => response.destroy());
   else if (stallAfter !== undefined) response.write(text.join(''));
+  else if (reply.neverEnds === true) response.write([...text, 'data: [DONE]\n\n'].join(''));
   else writePieces(response, [...text, 'data: [DONE]\n\n']);
 }
 

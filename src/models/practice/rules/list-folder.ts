@@ -4,6 +4,7 @@ import { readListing, type FolderListing } from '../read-listing.ts';
 import {
   findTool,
   finishedCalls,
+  pathOf,
   wasCalled,
   type Decision,
   type Finished,
@@ -74,7 +75,7 @@ function continueWith(scene: Scene, done: readonly Finished[]): Decision {
   const failed = done.filter((call) => !call.result.ok);
   if (failed.length === done.length) return { kind: 'answer', text: failed.map(phraseResult).join('\n') };
   const good = done.filter((call) => call.result.ok);
-  const folders = good.map((call) => readListing(String(call.args['path']), call.result.text));
+  const folders = good.map((call) => readListing(pathOf(call), call.result.text));
   const sizes = /largest|biggest|smallest|size/i.test(scene.question) ? sizesToAsk(scene, folders) : undefined;
   if (sizes !== undefined) return sizes;
   const known = folders.map((folder) => withSizes(scene, folder));
@@ -100,7 +101,7 @@ function sizesToAsk(scene: Scene, folders: readonly FolderListing[]): Decision |
 function withSizes(scene: Scene, folder: FolderListing): FolderListing {
   const infos = finishedCalls(scene, findTool(scene, 'get_file_info'));
   const files = folder.files.map((file) => {
-    const info = infos.find((call) => call.args['path'] === below(folder.path, file.name));
+    const info = infos.find((call) => pathOf(call) === below(folder.path, file.name));
     const bytes = info?.result.ok === true ? /^size: (\d+)/m.exec(info.result.text)?.[1] : undefined;
     return bytes === undefined ? file : { ...file, size: `${bytes} bytes`, bytes: Number(bytes) };
   });

@@ -3,6 +3,7 @@ import { counted, phraseResult } from '../phrase.ts';
 import {
   findTool,
   finishedCalls,
+  pathOf,
   type Decision,
   type Finished,
   type PracticeTool,
@@ -15,9 +16,6 @@ const ABOUT_READING =
   /\b(?:read|open|show|print|lines?|long|length|says?|contents? of|what(?:'s| is) in|summari[sz]e|begins?)\b/i;
 const FIRST_LINES = /\bfirst\s+(?:(\d+)\s+)?lines?\b/i;
 const USUAL_LINES = 5;
-
-/** Longer results may have been cut on their way to the model, so nothing is said of their length. */
-const LONGEST_SEEN = 3500;
 
 /** Reads the file that the question names and tells how long it is and how it begins. */
 export const readFile: Rule = (scene) => {
@@ -68,15 +66,17 @@ function searchFor(
   return found === undefined || file.tried.length > 1 ? giveUp : readAt(tool, found.trim());
 }
 
-function tell(name: string, { result, args }: Finished, question: string): string {
-  const path = String(args['path']);
+function tell(name: string, read: Finished, question: string): string {
+  const { result } = read;
+  const isWhole = result.ok && result.isWhole;
+  const path = pathOf(read);
   const lines = result.text.replace(/\n$/, '').split('\n');
   if (result.text === '') return `${name} (${path}) is empty.`;
   const asked = FIRST_LINES.exec(question);
   const count = Math.min(asked === null ? USUAL_LINES : Number(asked[1] ?? USUAL_LINES), lines.length);
   const frank = /summari[sz]e/i.test(question) ? ' I am no LLM, so I cannot sum it up.' : '';
   const whole = `has ${counted(lines.length, 'line')} and ${counted(result.text.length, 'character')}`;
-  const length = `${path} ${result.text.length < LONGEST_SEEN ? whole : 'is longer than I get to see at once'}.${frank}`;
+  const length = `${path} ${isWhole ? whole : 'is longer than I get to see at once'}.${frank}`;
   const begin = count === 1 ? 'Its first line is' : `Its first ${String(count)} lines are`;
   return `${length} ${begin}:\n${lines.slice(0, count).join('\n')}`;
 }

@@ -1,0 +1,102 @@
+import type { ToolError } from '../parsing/errors.ts';
+import type { Json, JsonObject } from '../parsing/json.ts';
+import { type ResolvedSlot, type StepData, stepData, stepsOf } from '../recovery/plan-data.ts';
+import type { RecoveryStep, Repaired, RepairTask, SlotName } from '../recovery/steps.ts';
+import { type ToolResult, toToolResult } from '../tools/result.ts';
+import { deadline } from './deadline.ts';
+import { leaf } from './leaf.ts';
+import { toJson } from './to-json.ts';
+
+/** One question to the code behind an `onError` slot. */
+export interface RunFixerInput {
+  readonly ask: 'steps' | 'fix' | 'sanitize' | 'substitute' | 'fix-agent';
+  readonly tool: string;
+  readonly slot: SlotName;
+  readonly index: number;
+  readonly error: ToolError;
+  readonly text: string;
+  readonly value: Json;
+  readonly task: RepairTask;
+  readonly timeoutMs: number;
+}
+
+/** What it says. `arguments` null: it cannot mend them. `steps` null: the slot's function does not handle this error. */
+export type RunFixerOutput =
+  | Repaired
+  | { readonly kind: 'steps'; readonly steps: readonly StepData[] | null }
+  | { readonly kind: 'result'; readonly result: ToolResult | null };
+
+/** Where the functions of `onError` are found. */
+export interface RunFixerPorts {
+  readonly slot: (tool: string, slot: SlotName) => ResolvedSlot | undefined;
+}
+
+/** Runs one function of `onError`, or asks a repair agent. Whatever it throws counts as "cannot". */
+export const runFixer = (ports: RunFixerPorts) =>
+  leaf<RunFixerInput, RunFixerOutput>(
+    'runFixer',
+    {
+      effects: 'none',
+      request: ({ ask, tool, slot, index, error, text }) => ({ ask, tool, slot, index, error, text }),
+    },
+    async (input, { signal }) => {
+      const limit = deadline(
+        input.timeoutMs,
+        new Error(`The recovery of '${input.tool}' did not finish within ${input.timeoutMs} ms`),
+        signal,
+      );
+      try {
+        return await Promise.race([answer(ports, input, AbortSignal.any([signal, limit.signal])), limit.passed]);
+      } finally {
+        limit.clear();
+      }
+    },
+  );
+
+async function answer(ports: RunFixerPorts, input: RunFixerInput, signal: AbortSignal): Promise<RunFixerOutput> {
+  const slot = ports.slot(input.tool, input.slot);
+  const chosen = typeof slot === 'function' ? await chosenSteps(slot, input.error) : (slot ?? null);
+  if (input.ask === 'steps') return { kind: 'steps', steps: chosen === null ? null : stepData(chosen) };
+  const step = chosen?.filter(({ kind }) => kind !== 'inherit')[input.index];
+  if (step === undefined) return { kind: 'arguments', value: null };
+  return carriedOut(step, input, signal);
+}
+
+async function chosenSteps(
+  choose: Extract<ResolvedSlot, (...args: never) => unknown>,
+  error: ToolError,
+): Promise<readonly RecoveryStep[] | null> {
+  const chosen = await choose(error);
+  return chosen === null || chosen === undefined ? null : stepsOf(chosen);
+}
+
+async function carriedOut(step: RecoveryStep, input: RunFixerInput, signal: AbortSignal): Promise<RunFixerOutput> {
+  switch (step.kind) {
+    case 'fix':
+      return { kind: 'arguments', value: argumentsOf(await step.fix(input.text, input.error)) };
+    case 'sanitize':
+      return { kind: 'arguments', value: argumentsOf(await step.sanitize(structuredClone(input.value), input.error)) };
+    case 'substitute':
+      return { kind: 'result', result: resultOf(await step.substitute(input.error)) };
+    case 'fix-agent':
+      return step.agent.repair(input.task, { signal });
+    default:
+      return { kind: 'arguments', value: null };
+  }
+}
+
+function argumentsOf(value: unknown): string | JsonObject | null {
+  if (typeof value === 'string') return value;
+  const json = toJson(value);
+  return json.ok && isObject(json.value) ? json.value : null;
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function resultOf(value: unknown): ToolResult | null {
+  if (value === null || value === undefined) return null;
+  const json = toJson(value);
+  return json.ok ? toToolResult(json.value) : null;
+}

@@ -1,0 +1,54 @@
+import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from './agent-options.ts';
+import { chatLoop } from './chat-loop.ts';
+import type { Command } from './command.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { type CliAgent, makeAgent } from './make-agent.ts';
+import { answerOnConsole, recordingText, reportResult } from './report-result.ts';
+import { runOnce } from './run-once.ts';
+import { packageVersion } from './version.ts';
+
+const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
+
+/** `signalbox chat`: answers a first question about the current folder, then whatever it is asked. */
+export const chatCommand: Command = {
+  name: 'chat',
+  summary: 'Ask an agent about the current folder, question after question.',
+  synopsis: '["<first question>"] [options]',
+  about: [
+    'Starts an agent with file tools on the current folder and asks it a first question. In a terminal it then takes',
+    'further ones; elsewhere it prints the answer and the path of the recording, and exits. Tools that may change',
+    'something ask first.',
+    '',
+    `The first question, unless you give another: ${FIRST_QUESTION}`,
+  ].join('\n'),
+  options: AGENT_OPTIONS,
+  async run(args) {
+    const choices = readAgentChoices(args, process.env);
+    const question = args.positionals.join(' ').trim();
+    const stop = new AbortController();
+    const cli = await makeAgent(choices, { answerOnConsole: answerOnConsole() }, stop.signal);
+    try {
+      if (!choices.silent) greet(cli, choices);
+      const result = await runOnce(cli, question === '' ? FIRST_QUESTION : question, stop);
+      reportResult(cli, result);
+      const inTerminal = process.stdin.isTTY && process.stderr.isTTY;
+      const recording = choices.silent ? null : recordingText(cli, result);
+      if (recording !== null) (inTerminal ? console.error : console.log)(recording);
+      if (inTerminal) return await chatLoop(cli, stop.signal);
+      return EXIT_CODE[result.status];
+    } finally {
+      await cli.close();
+    }
+  },
+};
+
+function greet({ model }: CliAgent, { mcpFile }: AgentChoices): void {
+  const tools = mcpFile === undefined ? `the files below ${process.cwd()}` : `the MCP servers of ${mcpFile}`;
+  const lines = [
+    `signalbox ${packageVersion()}`,
+    ...(model.said === '' ? [] : [model.said]),
+    `Tools: ${tools}. What may change something asks first.`,
+    '',
+  ];
+  console.error(lines.join('\n'));
+}

@@ -1,0 +1,13 @@
+import type { Command } from './command.ts';
+
+/** A command that is loaded when it is used. */
+interface Listed {
+  readonly name: string;
+  readonly load: () => Promise<Command>;
+}
+
+/** All commands, in the order in which the help lists them. The first is the one that runs when none is named. */
+export const COMMANDS: readonly [Listed, ...Listed[]] = [
+  { name: 'chat', load: async () => (await import('./chat-command.ts')).chatCommand },
+  { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
+];

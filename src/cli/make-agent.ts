@@ -1,0 +1,64 @@
+import { createAgent } from '../agent/create-agent.ts';
+import type { Agent } from '../agent/agent-types.ts';
+import { type ConsoleOutput, consoleOutput } from '../output/console-output.ts';
+import { silentOutput } from '../output/silent-output.ts';
+import type { AgentChoices } from './agent-options.ts';
+import { type ChosenJournal, chooseJournal } from './choose-journal.ts';
+import { type ChosenModel, chooseModel } from './choose-model.ts';
+import { chooseServers } from './choose-servers.ts';
+
+/** How a command shows its runs. */
+export interface Showing {
+  /** The answer appears on the console, since it and the program's output are one screen. */
+  readonly answerOnConsole: boolean;
+}
+
+/** An agent for a command, and what was chosen for it. */
+export interface CliAgent {
+  readonly agent: Agent;
+  /** Null when nothing is to be shown. */
+  readonly console: ConsoleOutput | null;
+  readonly model: ChosenModel;
+  readonly journal: ChosenJournal;
+  /** Ends everything that was started: servers, and the practice model. */
+  close(): Promise<void>;
+}
+
+/** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
+export async function makeAgent(
+  choices: AgentChoices,
+  { answerOnConsole }: Showing,
+  signal: AbortSignal,
+): Promise<CliAgent> {
+  const folder = process.cwd();
+  const journal = chooseJournal(choices.recordFile);
+  const mcpServers = await chooseServers(choices.mcpFile, folder);
+  const model = await chooseModel(choices, process.env, signal);
+  const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
+  const agent = createAgent({
+    name: 'signalbox',
+    instructions: instructionsFor(folder),
+    model: model.model,
+    mcpServers,
+    journal: journal.journal,
+    output: console ?? silentOutput(),
+    silent: choices.silent,
+    showPrompts: choices.showPrompts,
+    showStats: choices.showStats,
+    // A reply that grows before one's eyes is worth its events only where somebody is looking.
+    streaming: console !== null && process.stderr.isTTY,
+    ...(choices.maxSteps === undefined ? {} : { maxSteps: choices.maxSteps }),
+  });
+  const close = async (): Promise<void> => {
+    await agent.close();
+    await model.close();
+  };
+  return { agent, console, model, journal, close };
+}
+
+function instructionsFor(folder: string): string {
+  return (
+    'You are a helpful assistant. You work with the tools that you are given, and say frankly when they do not suffice. ' +
+    `The current folder is ${folder}.`
+  );
+}

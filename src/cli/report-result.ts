@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs';
+import type { RunResult } from '../machines/run-result.ts';
+import type { CliAgent } from './make-agent.ts';
+
+/** True when standard output and standard error are one screen: then the console shows the answer, as it arrives. */
+export function answerOnConsole(): boolean {
+  return process.stdout.isTTY && process.stderr.isTTY;
+}
+
+/** Prints what a run came to, where the console has not shown it already. */
+export function reportResult({ console: shown }: CliAgent, result: RunResult): void {
+  if (result.success && (shown === null || !answerOnConsole())) console.log(result.result);
+  // Whatever happened is said at least once, even by a silent command.
+  if (!result.success && shown === null) console.error(result.result);
+}
+
+/** Says where the recording of a run is; null for a run that failed before there was one. */
+export function recordingText({ journal }: CliAgent, { runId }: RunResult): string | null {
+  const file = journal.fileOf(runId);
+  if (file === null) return 'Not recorded: this folder cannot be written to.';
+  return existsSync(file) ? `Recorded in ${file}` : null;
+}

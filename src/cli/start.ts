@@ -1,0 +1,68 @@
+import { type Command, UsageError } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { didYouMean } from './nearest-name.ts';
+import { endProcess } from './process-end.ts';
+import { readArguments } from './read-arguments.ts';
+import { commandUsage, programUsage, synopsisLine } from './usage.ts';
+import { packageVersion } from './version.ts';
+
+/** Runs the command line and ends the process with its exit code, once everything that was printed has gone out. */
+export async function start(argv: readonly string[]): Promise<void> {
+  // A reader that has gone, as in `signalbox run … | head -1`, is no reason to die noisily.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  await endProcess(await exitCodeOf(argv));
+}
+
+async function exitCodeOf(argv: readonly string[]): Promise<number> {
+  try {
+    return await dispatch(argv);
+  } catch (error) {
+    console.error(`signalbox: ${error instanceof Error ? error.message : String(error)}`);
+    if (process.env['SIGNALBOX_DEBUG'] !== undefined) console.error(error);
+    return EXIT_CODE.failed;
+  }
+}
+
+async function dispatch(argv: readonly string[]): Promise<number> {
+  const [first] = argv;
+  if (first === '--help' || first === '-h' || first === 'help') return help(argv[1]);
+  if (first === '--version' || first === '-v') return print(packageVersion());
+  const named = first !== undefined && !first.startsWith('-');
+  const listed = named ? COMMANDS.find(({ name }) => name === first) : COMMANDS[0];
+  if (listed === undefined) return unknownCommand(first ?? '');
+  return runCommand(await listed.load(), named ? argv.slice(1) : argv);
+}
+
+async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
+  try {
+    const args = readArguments(argv, command.options);
+    return args.flags.has('help') ? print(commandUsage(command)) : await command.run(args);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`signalbox ${command.name}: ${error.message}`);
+    console.error(synopsisLine(command.name, command.synopsis));
+    console.error(`'signalbox ${command.name} --help' shows the options.`);
+    return EXIT_CODE.usage;
+  }
+}
+
+async function help(name: string | undefined): Promise<number> {
+  const listed = COMMANDS.find((command) => command.name === name);
+  if (listed !== undefined) return print(commandUsage(await listed.load()));
+  if (name !== undefined && !name.startsWith('-')) return unknownCommand(name);
+  return print(programUsage(await Promise.all(COMMANDS.map(({ load }) => load()))));
+}
+
+async function unknownCommand(name: string): Promise<number> {
+  const names = COMMANDS.map((command) => command.name);
+  console.error(`signalbox: there is no command '${name}'.${didYouMean(name, names)}`);
+  console.error('');
+  console.error(programUsage(await Promise.all(COMMANDS.map(({ load }) => load()))));
+  return EXIT_CODE.usage;
+}
+
+function print(text: string): number {
+  console.log(text);
+  return EXIT_CODE.answered;
+}

@@ -1,0 +1,122 @@
+import { toolCallParts } from './tool-call-parts.ts';
+import { fixerInput } from './tool-recovery.ts';
+
+/**
+ * The part of the toolCall machine that mends: it takes the steps of the error's `onError` slot one after the other, each
+ * a state, and leaves for VALIDATING or RUNNING with something new to try, or for one of the ends.
+ */
+export const recovering = toolCallParts.createStateConfig({
+  entry: 'takeUpFailure',
+  initial: 'CHOOSING_STEP',
+  states: {
+    CHOOSING_STEP: {
+      always: [
+        { guard: 'stepsToBeChosen', target: 'ASKING_SLOT' },
+        { target: 'NEXT_STEP', actions: 'chooseStep' },
+      ],
+    },
+    ASKING_SLOT: {
+      invoke: {
+        id: 'chooseSteps',
+        src: 'runFixer',
+        input: ({ context }) => fixerInput(context, 'steps'),
+        onDone: { target: 'CHOOSING_STEP', actions: { type: 'takeSteps', params: ({ event }) => event.output } },
+        onError: { target: 'CHOOSING_STEP', actions: 'handleNothing' },
+      },
+    },
+    NEXT_STEP: {
+      always: [
+        { guard: { type: 'stepIs', params: 'fix' }, target: 'FIXING' },
+        { guard: { type: 'stepIs', params: 'sanitize' }, target: 'SANITIZING' },
+        { guard: { type: 'stepIs', params: 'fix-agent' }, target: 'ASKING_REPAIR_AGENT' },
+        { guard: { type: 'stepIs', params: 'substitute' }, target: 'SUBSTITUTING' },
+        { guard: 'retriesAtOnce', target: 'RETRYING' },
+        { guard: { type: 'stepIs', params: 'retry' }, target: 'BACKING_OFF' },
+        { guard: { type: 'stepIs', params: 'escalate' }, target: '#toolCall.ESCALATED', actions: 'giveUp' },
+        { guard: { type: 'stepIs', params: 'throw' }, target: '#toolCall.THROWN', actions: 'giveUp' },
+        { target: '#toolCall.FED_BACK' },
+      ],
+    },
+    FIXING: {
+      invoke: {
+        id: 'fix',
+        src: 'runFixer',
+        input: ({ context }) => fixerInput(context, 'fix'),
+        onDone: [
+          {
+            guard: { type: 'gaveArguments', params: ({ event }) => event.output },
+            target: '#toolCall.VALIDATING',
+            actions: { type: 'takeRepair', params: ({ event }) => event.output },
+          },
+          { target: 'CHOOSING_STEP' },
+        ],
+        onError: 'CHOOSING_STEP',
+      },
+    },
+    SANITIZING: {
+      invoke: {
+        id: 'sanitize',
+        src: 'runFixer',
+        input: ({ context }) => fixerInput(context, 'sanitize'),
+        onDone: [
+          {
+            guard: { type: 'gaveArguments', params: ({ event }) => event.output },
+            target: '#toolCall.VALIDATING',
+            actions: { type: 'takeRepair', params: ({ event }) => event.output },
+          },
+          { target: 'CHOOSING_STEP' },
+        ],
+        onError: 'CHOOSING_STEP',
+      },
+    },
+    ASKING_REPAIR_AGENT: {
+      invoke: {
+        id: 'repairAgent',
+        src: 'runFixer',
+        input: ({ context }) => fixerInput(context, 'fix-agent'),
+        onDone: [
+          {
+            guard: { type: 'escalated', params: ({ event }) => event.output },
+            target: '#toolCall.ESCALATED',
+            actions: { type: 'giveUpAsTold', params: ({ event }) => event.output },
+          },
+          {
+            guard: { type: 'threw', params: ({ event }) => event.output },
+            target: '#toolCall.THROWN',
+            actions: { type: 'giveUpAsTold', params: ({ event }) => event.output },
+          },
+          {
+            guard: { type: 'gaveArguments', params: ({ event }) => event.output },
+            target: '#toolCall.VALIDATING',
+            actions: { type: 'takeRepair', params: ({ event }) => event.output },
+          },
+          { target: 'CHOOSING_STEP' },
+        ],
+        onError: 'CHOOSING_STEP',
+      },
+    },
+    SUBSTITUTING: {
+      invoke: {
+        id: 'substitute',
+        src: 'runFixer',
+        input: ({ context }) => fixerInput(context, 'substitute'),
+        onDone: [
+          {
+            guard: { type: 'gaveResult', params: ({ event }) => event.output },
+            target: '#toolCall.SUCCEEDED',
+            actions: { type: 'takeSubstitute', params: ({ event }) => event.output },
+          },
+          { target: 'CHOOSING_STEP' },
+        ],
+        onError: 'CHOOSING_STEP',
+      },
+    },
+    BACKING_OFF: { after: { pause: 'RETRYING' } },
+    RETRYING: {
+      always: [
+        { guard: 'failedWhileRunning', target: '#toolCall.RUNNING', actions: 'forgetError' },
+        { target: '#toolCall.VALIDATING', actions: 'forgetError' },
+      ],
+    },
+  },
+});

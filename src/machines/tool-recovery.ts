@@ -1,0 +1,84 @@
+import type { RunFixerInput, RunFixerOutput } from '../actors/run-fixer.ts';
+import { isJsonObject } from '../parsing/json.ts';
+import { parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
+import { backoffMs } from '../recovery/backoff.ts';
+import { describeToolError, issueLines } from '../tools/error-text.ts';
+import type { CallRequest } from './call-request.ts';
+import { type RecoveryProgress, failed, stepIndex, timesTaken } from './recovery-progress.ts';
+import type { ToolCallContext } from './tool-call-context.ts';
+
+/** Takes up the failure that a call has come to. */
+export function failureTakenUp({ progress, error, spec, recovery, request }: ToolCallContext): RecoveryProgress {
+  if (error === null) return progress;
+  return failed(progress, spec?.recovery ?? recovery, error, {
+    arguments: rawText(request),
+    error: describeToolError(error),
+  });
+}
+
+/** The question to the code behind the current step; `steps` asks a slot's function what to do at all. */
+export function fixerInput(context: ToolCallContext, ask: RunFixerInput['ask']): RunFixerInput {
+  const { progress, spec, request, error, settings } = context;
+  const known = error ?? { kind: 'unknown-tool', name: request.tool, suggestions: [] };
+  return {
+    ask,
+    tool: spec?.name ?? request.tool,
+    slot: progress.slot ?? 'executionError',
+    index: stepIndex(progress),
+    error: known,
+    text: rawText(request),
+    value: request.args,
+    task: {
+      tool: spec?.name ?? request.tool,
+      description: spec?.description ?? '',
+      schema: spec?.inputSchema ?? true,
+      raw: rawText(request),
+      issues: issueLines(known),
+      attempts: progress.attempts,
+    },
+    timeoutMs: settings.fixMs,
+  };
+}
+
+/** Puts mended arguments in the place of the old ones. They are validated again, and nobody has approved them yet. */
+export function repaired(context: ToolCallContext, output: RunFixerOutput): Partial<ToolCallContext> {
+  if (output.kind !== 'arguments' || output.value === null) return {};
+  return { request: withArguments(context.request, output.value), approved: false, error: null, result: null };
+}
+
+function withArguments(request: CallRequest, value: string | object): CallRequest {
+  if (typeof value !== 'string') return isJsonObject(value) ? { ...request, args: value, unreadable: null } : request;
+  const read = parseToolCallArguments(value);
+  if (!read.ok) return { ...request, args: null, unreadable: { raw: value, reason: read.reason, truncated: false } };
+  const unreadable = read.complete ? null : { raw: value, reason: 'they were cut off', truncated: true };
+  return { ...request, args: read.value, unreadable };
+}
+
+/** Gives up as the current step says: it escalates, or ends the run. */
+export function givenUp({ progress: { step }, error }: ToolCallContext): ToolCallContext['gaveUp'] {
+  const text = error === null ? 'the call failed' : describeToolError(error);
+  if (step?.kind === 'escalate') return { kind: 'escalated', reason: step.reason ?? text, severity: step.severity };
+  return { kind: 'thrown', reason: step?.kind === 'throw' ? (step.reason ?? text) : text, severity: 'critical' };
+}
+
+/** Gives up as a repair agent said. */
+export function givenUpAsTold({ gaveUp }: ToolCallContext, output: RunFixerOutput): ToolCallContext['gaveUp'] {
+  if (output.kind === 'escalate') return { kind: 'escalated', reason: output.reason, severity: output.severity };
+  return output.kind === 'throw' ? { kind: 'thrown', reason: output.reason, severity: 'critical' } : gaveUp;
+}
+
+/** The wait before the call is repeated: the step's backoff, the same for the same seed. */
+export function pauseOf({ progress, settings, request }: ToolCallContext): number {
+  const { step } = progress;
+  if (step?.kind !== 'retry' || step.backoff === null) return 0;
+  return backoffMs(step.backoff, timesTaken(progress), settings.jitterSeed + numberOf(request.callId));
+}
+
+function numberOf(callId: string): number {
+  return Number(/\d+$/.exec(callId)?.[0] ?? 0);
+}
+
+/** The arguments as text: as the model wrote them where they could not be read. */
+function rawText({ unreadable, args }: CallRequest): string {
+  return unreadable === null ? JSON.stringify(args) : unreadable.raw;
+}

@@ -1,0 +1,54 @@
+import { isList } from './depth.ts';
+import { isJsonObject, type Json, type JsonObject } from './json.ts';
+import type { ToolCallRequest } from './reply.ts';
+import { parseToolCallArguments } from './tool-call-arguments.ts';
+
+/** Where the name of a tool may stand in the formats of the field. */
+const NAME_KEYS = ['name', 'tool_name', 'function', 'tool', 'action', 'function_name', 'recipient_name'];
+/** Where its arguments may stand, in order of preference. */
+const ARGUMENT_KEYS = [
+  'tool_args',
+  'arguments',
+  'args',
+  'parameters',
+  'action_input',
+  'tool_input',
+  'tool_parameters',
+  'params',
+  'input',
+];
+/** What may stand beside the name of a call without arguments. */
+const BESIDE = new Set([...NAME_KEYS, 'id', 'type', 'index', 'tool_call_id', 'description', 'thought', 'goal']);
+
+/** The calls that a value spells: `{name, arguments}`, `{function: {name, arguments}}`, or a list of these. */
+export function callsOf(value: Json, complete: boolean): readonly ToolCallRequest[] {
+  if (isList(value)) return value.flatMap((item, i) => callsOf(item, complete || i < value.length - 1));
+  if (!isJsonObject(value)) return [];
+  const holder = isJsonObject(value['function']) ? value['function'] : value;
+  const name = NAME_KEYS.map((key) => holder[key]).find((found) => typeof found === 'string' && found.trim() !== '');
+  if (typeof name !== 'string') return [];
+  const key = argumentKey(holder);
+  if (key === undefined && Object.keys(holder).some((other) => !BESIDE.has(other))) return [];
+  const call = makeCall(name.trim(), key === undefined ? {} : (holder[key] ?? {}), complete);
+  const id = value['id'] ?? value['tool_call_id'];
+  return [typeof id === 'string' ? { id, ...call } : call];
+}
+
+/** The key under which an object holds a call's arguments. */
+export function argumentKey(holder: JsonObject): string | undefined {
+  return ARGUMENT_KEYS.find((key) => Object.hasOwn(holder, key));
+}
+
+/** A call with its arguments decoded where they are text; text that cannot be read stays, with an issue. */
+export function makeCall(name: string, raw: Json, complete: boolean): ToolCallRequest {
+  if (typeof raw !== 'string') return { name, args: raw, complete };
+  const read = parseToolCallArguments(raw);
+  if (!read.ok)
+    return {
+      name,
+      args: raw,
+      complete,
+      issues: [{ path: '', message: `the arguments cannot be read: ${read.reason}` }],
+    };
+  return { name, args: read.value, complete: complete && read.complete };
+}

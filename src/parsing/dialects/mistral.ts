@@ -1,0 +1,39 @@
+import { callsOf, makeCall } from '../calls-of.ts';
+import type { Repair, ToolCallRequest } from '../reply.ts';
+import type { Dialect } from './dialect.ts';
+
+const MARK = '[TOOL_CALLS]';
+/** `name`, `name[ARGS]` or `name[CALL_ID]id[ARGS]` in front of the arguments. */
+const HEAD = /^\s*([\p{L}_][\p{L}\p{N}_.-]*)\s*(?:\[CALL_ID\]([^[\]\s{]*))?\s*(?:\[ARGS\])?\s*(?=\{)/u;
+const LONGEST_HEAD = 300;
+
+/** Mistral, old: `[TOOL_CALLS] [{…}]`, and new: `[TOOL_CALLS]name{…}`, also with `[ARGS]`. */
+export const mistral: Dialect = {
+  name: 'mistral',
+  markers: [MARK],
+  read: (source) => {
+    const calls: ToolCallRequest[] = [];
+    const repairs: Repair[] = [];
+    let complete = true;
+    let at = source.next(0, MARK);
+    while (at < source.end) {
+      let from = at + MARK.length;
+      const bound = source.next(from, MARK);
+      for (;;) {
+        const head = HEAD.exec(source.text.slice(from, Math.min(from + LONGEST_HEAD, bound)));
+        const found = source.value(from + (head?.[0].length ?? 0), bound);
+        if (found === undefined) break;
+        const [, name, id] = head ?? [];
+        const read =
+          name === undefined ? callsOf(found.value, found.complete) : [makeCall(name, found.value, found.complete)];
+        calls.push(...read.map((call) => (id === undefined || id === '' ? call : { id, ...call })));
+        repairs.push(...found.repairs);
+        complete = complete && found.complete;
+        from = found.end;
+        if (name === undefined) break;
+      }
+      at = source.next(Math.max(from, at + 1), MARK);
+    }
+    return calls.length === 0 ? undefined : { calls, complete, repairs };
+  },
+};

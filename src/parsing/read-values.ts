@@ -1,0 +1,69 @@
+import { type Candidate, findCandidates } from './candidates.ts';
+import { hoistName } from './hoist-name.ts';
+import type { Limits } from './limits.ts';
+import { type Masked, maskReply } from './masks.ts';
+import { parsePrefix } from './prefix.ts';
+import type { Repair } from './reply.ts';
+import { parseStrict } from './strict-json.ts';
+
+/** Every value that a text holds, and the text as the readings saw it. */
+export interface Values {
+  readonly candidates: readonly Candidate[];
+  /** The single value that the whole message is, valid or cut off; its candidate stands alone. */
+  readonly whole: boolean;
+  readonly masked: Masked;
+}
+
+/** Reads the values of a text: the whole as JSON or as its beginning, else every object and list in it. */
+export function readValues(text: string, limits: Limits): Values {
+  const { maxDepth } = limits;
+  const masked = maskReply(text);
+  const from = firstVisible(masked.text);
+  const prefix = parsePrefix(masked.text, from, { to: masked.end, maxDepth });
+  const isObject = prefix.kind !== 'invalid' && typeof prefix.value === 'object' && prefix.value !== null;
+  if (prefix.kind === 'cut' && isObject) {
+    return { candidates: [mended(plainCandidate(prefix, from, false))], whole: true, masked };
+  }
+  const whole = prefix.kind === 'whole' && masked.text.slice(prefix.end, masked.end).trim() === '';
+  if (prefix.kind === 'whole' && whole) {
+    const inner = typeof prefix.value === 'string' ? parseStrict(prefix.value, maxDepth)?.value : undefined;
+    if (isObject) return { candidates: [plainCandidate(prefix, from, true)], whole: true, masked };
+    if (typeof inner === 'object' && inner !== null) {
+      const candidate = plainCandidate({ value: inner, end: prefix.end }, from, true);
+      return { candidates: [{ ...candidate, repairs: [DECODED], cost: 1, strict: false }], whole: true, masked };
+    }
+  }
+  const { candidates } = findCandidates(masked.text, { from: 0, to: masked.end, maxDepth });
+  return { candidates: candidates.map(mended), whole: false, masked };
+}
+
+const DECODED: Repair = { kind: 'double-encoded', message: 'JSON written as a string was decoded', at: 0, cost: 1 };
+
+/** The first character that is neither white space nor an invisible mark. */
+export function firstVisible(text: string): number {
+  const found = text.search(/[^\s\u200b\u2060\ufeff]/);
+  return found < 0 ? text.length : found;
+}
+
+function plainCandidate(
+  read: { readonly value: Candidate['value']; readonly end: number },
+  from: number,
+  complete: boolean,
+): Candidate {
+  return { value: read.value, from, to: read.end, fenced: false, strict: true, complete, repairs: [], cost: 0 };
+}
+
+/** A value that was not closed may have lost the brace before its name. */
+function mended(candidate: Candidate): Candidate {
+  if (candidate.complete) return candidate;
+  const hoisted = hoistName(candidate.value);
+  if (hoisted === undefined) return candidate;
+  const { value, repair } = hoisted;
+  return {
+    ...candidate,
+    value,
+    strict: false,
+    repairs: [...candidate.repairs, repair],
+    cost: candidate.cost + repair.cost,
+  };
+}

@@ -1,0 +1,99 @@
+import type { Severity, ToolError } from '../parsing/errors.ts';
+import type { Json, JsonSchema } from '../parsing/json.ts';
+import type { Backoff } from './backoff.ts';
+
+/** What a repair agent is told about a call that failed. */
+export interface RepairTask {
+  readonly tool: string;
+  readonly description: string;
+  readonly schema: JsonSchema;
+  /** The arguments as the model wrote them. */
+  readonly raw: string;
+  readonly issues: readonly string[];
+  /** What was tried before, oldest first. */
+  readonly attempts: readonly { readonly arguments: string; readonly error: string }[];
+}
+
+/** What a repair agent comes back with. `null`: it does not know. */
+export type Repaired =
+  | { readonly kind: 'arguments'; readonly value: string | { readonly [key: string]: Json } | null }
+  | { readonly kind: 'escalate'; readonly reason: string; readonly severity: Severity }
+  | { readonly kind: 'throw'; readonly reason: string };
+
+/** Whoever can mend arguments: an agent, model-driven or deterministic. */
+export interface Repairer {
+  readonly name: string;
+  repair(task: RepairTask, io: { readonly signal: AbortSignal }): Promise<Repaired>;
+}
+
+type Maybe<T> = T | null | undefined | Promise<T | null | undefined>;
+
+/** Mends argument text: gives new text or an object, or null when it cannot. */
+export type FixFunction = (text: string, error: ToolError) => Maybe<string | { readonly [key: string]: Json }>;
+
+/** Cleans decoded arguments: gives them back cleaned, or null when there is nothing to clean. */
+export type SanitizeFunction = (value: Json, error: ToolError) => Maybe<Json>;
+
+/** Gives a result in place of the call's own, or null when it has none. */
+export type SubstituteFunction = (error: ToolError) => Maybe<unknown>;
+
+/** One step of recovery, as `recover.…` makes it. */
+export type RecoveryStep =
+  | { readonly kind: 'fix'; readonly fix: FixFunction }
+  | { readonly kind: 'fix-agent'; readonly agent: Repairer; readonly retries: number }
+  | { readonly kind: 'sanitize'; readonly sanitize: SanitizeFunction }
+  | { readonly kind: 'substitute'; readonly substitute: SubstituteFunction }
+  | RetryStep
+  | { readonly kind: 'inherit' }
+  | TerminalStep;
+
+/** Calls the tool again with the same arguments. `maxAttempts` counts the first; `backoff` null means at once. */
+export interface RetryStep {
+  readonly kind: 'retry';
+  readonly maxAttempts: number;
+  readonly backoff: Backoff | null;
+  /** Also when nobody knows whether the failed call took effect. */
+  readonly whenUnknown: boolean;
+}
+
+/** A step after which nothing else is tried. `reason` null: the error's own text. */
+export type TerminalStep =
+  | { readonly kind: 'feedback' }
+  | { readonly kind: 'escalate'; readonly reason: string | null; readonly severity: Severity }
+  | { readonly kind: 'throw'; readonly reason: string | null };
+
+/** A step, a list of steps tried in order, or a function that chooses by the error (null: not handled). */
+export type Slot =
+  | RecoveryStep
+  | readonly RecoveryStep[]
+  | ((error: ToolError) => Maybe<RecoveryStep | readonly RecoveryStep[]>);
+
+/** What to do about each kind of tool error. A slot that is left out is inherited. */
+export interface OnError {
+  readonly invalidArgs?: Slot;
+  readonly deserializationError?: Slot;
+  readonly executionError?: Slot;
+  readonly unknownTool?: Slot;
+}
+
+/** The names of the slots. */
+export const SLOTS = ['invalidArgs', 'deserializationError', 'executionError', 'unknownTool'] as const;
+
+/** A slot's name. */
+export type SlotName = (typeof SLOTS)[number];
+
+/** The slot that an error belongs to; null for an escalation, which nobody below mends. */
+export function slotOf(error: ToolError): SlotName | null {
+  switch (error.kind) {
+    case 'invalid-args':
+      return 'invalidArgs';
+    case 'deserialization':
+      return 'deserializationError';
+    case 'execution':
+      return 'executionError';
+    case 'unknown-tool':
+      return 'unknownTool';
+    case 'escalation':
+      return null;
+  }
+}

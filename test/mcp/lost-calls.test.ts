@@ -1,0 +1,124 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { SimulatedClock } from 'xstate';
+import { expect, test } from 'vitest';
+import { createMcpConnection } from '../../src/mcp/index.ts';
+import { LinkFault } from '../../src/mcp/link.ts';
+import { scriptedWorld } from '../support/mcp/scripted-dial.ts';
+
+function scripted(patienceMs = 4000) {
+  const clock = new SimulatedClock();
+  const world = scriptedWorld();
+  const connection = createMcpConnection('s', { command: 'x' }, { dial: world.dial, clock, seed: 3, patienceMs });
+  const pass = async (ms = 0): Promise<void> => {
+    clock.increment(ms);
+    for (let at = 0; at < 8; at += 1) await nextTick();
+  };
+  return { world, connection, pass };
+}
+
+const lost = (delivered: boolean) => new LinkFault('unreachable', 'cut', { delivered });
+
+test('what an older link still says of a call that was sent again changes nothing', async () => {
+  const { world, connection, pass } = scripted();
+  const call = connection.callTool('read', { call: 1 });
+  await pass();
+  world.open()[0]?.onDown(new LinkFault('exited', 'died', { delivered: true }));
+  await pass(1000);
+  expect(world.arrived.map(({ generation }) => generation)).toEqual([1, 2]);
+  world.arrived[0]?.fail(lost(true));
+  await pass();
+  world.arrived[1]?.answer();
+  expect(await call).toEqual({ status: 'success', data: 'read' });
+});
+
+test('a call that may have arrived once is of unknown outcome, even when it surely did not arrive the second time', async () => {
+  const { world, connection, pass } = scripted();
+  const call = connection.callTool('act', { call: 1 });
+  await pass();
+  world.arrived[0]?.fail(lost(true));
+  await pass(1000);
+  world.arrived[1]?.fail(lost(false));
+  expect(await call).toMatchObject({ code: 'unknown-outcome' });
+});
+
+test('a call that surely did not arrive either time was not carried out', async () => {
+  const { world, connection, pass } = scripted();
+  const call = connection.callTool('pay', { call: 1 });
+  await pass();
+  world.arrived[0]?.fail(lost(false));
+  await pass(1000);
+  world.arrived[1]?.fail(lost(false));
+  expect(await call).toMatchObject({
+    code: 'lost-before-send',
+    error: expect.stringContaining('It was not carried out'),
+  });
+});
+
+test('a destructive call that was made before the tools were known is not sent twice either', async () => {
+  const { world, connection, pass } = scripted();
+  const call = connection.callTool('pay', { call: 1 });
+  await pass();
+  world.arrived[0]?.fail(lost(true));
+  expect(await call).toMatchObject({ code: 'unknown-outcome' });
+  await pass(60_000);
+  expect(world.arrived).toHaveLength(1);
+});
+
+test('a call whose time is up while it waits to be sent again is of unknown outcome', async () => {
+  const { world, connection, pass } = scripted();
+  await connection.connect();
+  world.refuse('unreachable');
+  const call = connection.callTool('act', { call: 1 }, { timeoutMs: 2000 });
+  await pass();
+  world.open()[0]?.onDown(new LinkFault('exited', 'died', { delivered: true }));
+  await pass(2000);
+  expect(await call).toMatchObject({ code: 'unknown-outcome' });
+});
+
+test('a new link is made only after the old one has ended, even when it is asked for at once', async () => {
+  const { world, connection, pass } = scripted();
+  await connection.connect();
+  world.open()[0]?.onDown(new LinkFault('exited', 'died', { delivered: true }));
+  const again = connection.connect();
+  await pass();
+  expect(await again).toBe(true);
+  expect(world.mostOpen()).toBe(1);
+});
+
+test('calls wait for a server that is down as long as their patience lasts, and are told why it is', async () => {
+  const { world, connection, pass } = scripted(1500);
+  world.refuse('unreachable');
+  const call = connection.callTool('read');
+  const outcomes: string[] = [];
+  void call.then(({ code }) => outcomes.push(JSON.stringify(code)));
+  await pass(1400);
+  expect(outcomes).toEqual([]);
+  await pass(200);
+  expect(await call).toMatchObject({ code: 'not-connected', error: expect.stringContaining('refused by the test') });
+});
+
+test('no more than a thousand calls wait', async () => {
+  const { connection } = scripted();
+  const calls = Array.from({ length: 1001 }, (_, at) => connection.callTool('read', { call: at }));
+  expect(await calls[1000]).toMatchObject({ code: 'queue-full' });
+  await connection.disconnect();
+  expect((await Promise.all(calls.slice(0, 1000))).every(({ code }) => code === 'cancelled')).toBe(true);
+});
+
+test('a server that answers no ping is left in peace while another call explains it, and replaced when none does', async () => {
+  const { world, connection, pass } = scripted();
+  const long = connection.callTool('read', { call: 1 }, { timeoutMs: 20_000 });
+  const short = connection.callTool('read', { call: 2 }, { timeoutMs: 1000 });
+  await pass();
+  world.silence();
+  await pass(1000);
+  expect(await short).toMatchObject({ code: 'timeout' });
+  expect(connection.state).toBe('SUSPECT');
+  await pass(2500);
+  expect(connection.state).toBe('READY');
+  await pass(20_000);
+  expect(await long).toMatchObject({ code: 'timeout' });
+  await pass(2500);
+  expect(connection.state).toBe('BACKING_OFF');
+  expect(connection.error).toMatchObject({ code: 'timeout', message: expect.stringContaining('not even a ping') });
+});

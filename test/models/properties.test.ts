@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ModelError } from '../../src/actors/model.ts';
+import { chatModel } from '../../src/models/index.ts';
+import { ask } from './ask.ts';
+
+const RUNS = { numRuns: 150 };
+
+/** A body that arrives in pieces of the given sizes. */
+function inPieces(text: string, sizes: readonly number[]): Response {
+  const bytes = new TextEncoder().encode(text);
+  let at = 0;
+  let turn = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at >= bytes.length) controller.close();
+      else controller.enqueue(bytes.slice(at, (at += sizes[turn++ % sizes.length] ?? 1)));
+    },
+  });
+  return new Response(body);
+}
+
+const modelFor = (text: string, sizes: readonly number[]) =>
+  chatModel({ baseURL: 'http://model.test/v1', model: 'm', fetch: () => Promise.resolve(inPieces(text, sizes)) });
+
+const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 });
+const args = fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
+const call = fc.record({ id: fc.uuid(), name: fc.stringMatching(/^[a-z]\w{0,10}$/), args });
+
+const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
+const delta = (value: unknown, finish_reason: string | null = null) =>
+  event({ choices: [{ delta: value, finish_reason }] });
+
+/** Cuts a text at the given places, none of them within a character. */
+function cut(text: string, every: number): readonly string[] {
+  const characters = Array.from(text);
+  return Array.from({ length: Math.ceil(characters.length / every) }, (_, at) =>
+    characters.slice(at * every, (at + 1) * every).join(''),
+  );
+}
+
+test('whatever text and calls a stream carries, and however it is cut, they come back as they were', async () => {
+  const reply = fc.record({
+    content: fc.string({ unit: 'binary' }),
+    reasoning: fc.string(),
+    calls: fc.array(call, { maxLength: 3 }),
+    every: fc.integer({ min: 1, max: 9 }),
+    sizes,
+  });
+  await fc.assert(
+    fc.asyncProperty(reply, async ({ content, reasoning, calls, every, sizes: pieces }) => {
+      const text = [
+        ...cut(reasoning, every).map((part) => delta({ reasoning_content: part })),
+        ...cut(content, every).map((part) => delta({ content: part })),
+        ...calls.flatMap(({ id, name, args: value }, index) => [
+          delta({ tool_calls: [{ index, id, function: { name, arguments: '' } }] }),
+          ...cut(JSON.stringify(value), every).map((part) =>
+            delta({ tool_calls: [{ index, function: { arguments: part } }] }),
+          ),
+        ]),
+        delta({}, 'stop'),
+        'data: [DONE]\n\n',
+      ].join('');
+      const read = await ask(modelFor(text, pieces), { stream: true });
+      expect(read.content).toBe(content);
+      expect(read.reasoning ?? '').toBe(reasoning);
+      expect(
+        (read.toolCalls ?? []).map(({ id, name, arguments: raw }) => ({
+          id,
+          name,
+          args: typeof raw === 'string' ? JSON.parse(raw) : raw,
+        })),
+      ).toEqual(calls.map(({ id, name, args: value }) => ({ id, name, args: JSON.parse(JSON.stringify(value)) })));
+    }),
+    RUNS,
+  );
+});
+
+test('a stream that is cut anywhere before its end is an error, or the whole reply, never a short one', async () => {
+  const text = [
+    delta({ content: 'The answer ' }),
+    delta({ content: 'is 42.' }),
+    delta({}, 'stop'),
+    'data: [DONE]\n\n',
+  ].join('');
+  for (let end = 0; end < text.length; end += 1) {
+    const outcome = await ask(modelFor(text.slice(0, end), [1000]), { stream: true }).catch((error: unknown) => error);
+    if (outcome instanceof ModelError) expect(outcome.code).toBe('bad-response');
+    else expect(outcome).toMatchObject({ content: 'The answer is 42.' });
+  }
+});
+
+test('whatever a server sends, the outcome is a reply or a ModelError', async () => {
+  const junk = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+    fc.array(fc.json(), { maxLength: 4 }).map((values) => values.map((value) => `data: ${value}\n\n`).join('')),
+    fc
+      .record({ delta: fc.jsonValue(), message: fc.jsonValue(), finish_reason: fc.jsonValue() })
+      .map((choice) => event({ choices: [choice], usage: choice.delta, error: choice.message })),
+    fc
+      .jsonValue()
+      .map((value) => delta({ content: value, tool_calls: [value, { function: value }], reasoning: value }, 'stop')),
+  );
+  await fc.assert(
+    fc.asyncProperty(junk, sizes, fc.boolean(), async (text, pieces, stream) => {
+      const outcome = await ask(modelFor(text, pieces), { stream }).catch((error: unknown) => error);
+      if (outcome instanceof Error) expect(outcome).toBeInstanceOf(ModelError);
+      else expect(outcome).toMatchObject({ content: expect.any(String) });
+    }),
+    RUNS,
+  );
+});
+
+test('whatever an error body holds, the outcome is a ModelError', async () => {
+  const error = fc.oneof(
+    fc.jsonValue(),
+    fc.record({
+      error: fc.record({ message: fc.jsonValue(), code: fc.jsonValue(), param: fc.jsonValue(), type: fc.jsonValue() }),
+    }),
+    fc.record({ detail: fc.jsonValue() }),
+  );
+  await fc.assert(
+    fc.asyncProperty(error, fc.integer({ min: 300, max: 599 }), async (body, status) => {
+      const fetch = () =>
+        Promise.resolve(status === 304 ? new Response(null, { status }) : Response.json(body, { status }));
+      const model = chatModel({ baseURL: 'http://model.test/v1', model: 'm', fetch });
+      const outcome = await ask(model, { temperature: 0 }).catch((failure: unknown) => failure);
+      expect(outcome).toBeInstanceOf(ModelError);
+    }),
+    RUNS,
+  );
+});

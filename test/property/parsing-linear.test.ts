@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { readReply } from '../../src/parsing/read-reply.ts';
+import { ADVERSARIAL_FAMILIES } from '../parsing/adversarial-families.ts';
+
+const NIGHTLY = process.env['SIGNALBOX_NIGHTLY'] !== undefined;
+const SIZE = NIGHTLY ? 64_000 : 4_000;
+/** Looking at every character this often is still linear; the growth below is what proves it. */
+const MOST_PER_CHARACTER = 150;
+
+function steps(text: string): number {
+  const meter = { steps: 0 };
+  readReply(text, { tools: ['add'] }, meter);
+  return meter.steps;
+}
+
+test.each(ADVERSARIAL_FAMILIES)('$name: twice the text is twice the work', ({ make }) => {
+  const [one, two, four] = [SIZE, 2 * SIZE, 4 * SIZE].map((n) => steps(make(n)));
+  expect(four).toBeLessThan(MOST_PER_CHARACTER * 4 * SIZE);
+  expect((two ?? 0) / (one ?? 1)).toBeLessThan(2.4);
+  expect((four ?? 0) / (two ?? 1)).toBeLessThan(2.4);
+});
