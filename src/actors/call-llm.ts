@@ -29,56 +29,63 @@ export const callLlm = (ports: CallLlmPorts) =>
     async (input, { signal, note }) => {
       try {
         const model = ports.model(input.model ?? '');
-        return await withSilenceLimit(model, input, signal, note);
+        return model.keepsTime === true
+          ? await complete(model, input, signal, note)
+          : await withSilenceLimit(model, input, signal, note);
       } catch (error) {
         throw forMachine(error, ports.retryable);
       }
     },
   );
 
-async function withSilenceLimit(
+function complete(
   model: Model,
   input: CallLlmInput,
   signal: AbortSignal,
   note: (note: JsonObject) => void,
 ): Promise<ModelReply> {
+  let index = 0;
+  return model.complete(input.request, {
+    signal,
+    connectMs: input.connectMs,
+    ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
+    onToken: ({ kind, text, callIndex }) =>
+      note({ note: 'token', kind, text, index: index++, ...(callIndex === undefined ? {} : { callIndex }) }),
+  });
+}
+
+/** For models that leave the time to us: a silence that is too long aborts the signal and ends the wait. */
+async function withSilenceLimit(
+  model: Model,
+  input: CallLlmInput,
+  owner: AbortSignal,
+  note: (note: JsonObject) => void,
+): Promise<ModelReply> {
   const responseMs = input.responseMs ?? DEFAULT_RESPONSE_MS;
   const silence = new AbortController();
-  const late = (): void =>
-    silence.abort(
-      new ModelError(
-        'timeout',
-        `The model sent nothing for ${responseMs} ms. Raise timeouts.responseMs, or look at the server.`,
-      ),
-    );
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const heard = (): void => {
+  const follow = (): void => {
+    // A model that ignores its signal must not keep the process alive.
     clearTimeout(timer);
-    if (!model.keepsTime && !signal.aborted) timer = setTimeout(late, Math.min(responseMs, LONGEST_TIMEOUT));
+    silence.abort(owner.reason);
   };
-  let index = 0;
-  heard();
-  // A model that ignores its signal must not keep the process alive.
-  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  const late = (): void => {
+    const text = `The model sent nothing for ${responseMs} ms. Raise timeouts.responseMs, or look at the server.`;
+    silence.abort(new ModelError('timeout', text));
+  };
+  const limitMs = Math.min(responseMs, LONGEST_TIMEOUT);
+  let timer = setTimeout(late, limitMs);
+  if (owner.aborted) follow();
+  else owner.addEventListener('abort', follow, { once: true });
+  const heard = (token: JsonObject): void => {
+    clearTimeout(timer);
+    if (!owner.aborted) timer = setTimeout(late, limitMs);
+    note(token);
+  };
   try {
-    const reply = model.complete(input.request, {
-      signal: AbortSignal.any([signal, silence.signal]),
-      connectMs: input.connectMs,
-      ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
-      onToken: (token) => {
-        heard();
-        note({
-          note: 'token',
-          kind: token.kind,
-          text: token.text,
-          index: index++,
-          ...(token.callIndex === undefined ? {} : { callIndex: token.callIndex }),
-        });
-      },
-    });
-    return await Promise.race([reply, rejected(silence.signal)]);
+    return await Promise.race([complete(model, input, silence.signal, heard), rejected(silence.signal)]);
   } finally {
     clearTimeout(timer);
+    owner.removeEventListener('abort', follow);
   }
 }
 

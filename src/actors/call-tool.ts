@@ -49,8 +49,10 @@ export const callTool = (ports: CallToolPorts) =>
     async (input, io) => {
       const limit = deadlineOf(input, io.signal);
       try {
-        const signal = AbortSignal.any([io.signal, limit.signal]);
-        const value = await Promise.race([work(ports, input, { ...io, signal, callId: input.callId }), limit.passed]);
+        const value = await Promise.race([
+          work(ports, input, { ...io, signal: limit.signal, callId: input.callId }),
+          limit.passed,
+        ]);
         const json = toJson(value, { maxChars: input.maxResultBytes });
         if (!json.ok)
           throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
@@ -80,9 +82,10 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Pro
   }
 }
 
-function deadlineOf({ tool, timeoutMs }: CallToolInput, stopped: AbortSignal): Deadline {
-  const late = failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`);
-  return deadline(timeoutMs, late, stopped);
+function deadlineOf({ tool, timeoutMs }: CallToolInput, owner: AbortSignal): Deadline {
+  return deadline(timeoutMs, owner, () =>
+    failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`),
+  );
 }
 
 /** An error whose own code, if it had one, is kept beside ours. */

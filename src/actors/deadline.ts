@@ -1,6 +1,7 @@
-/** A time limit on some work: a signal that aborts when it is over, and a promise that rejects then. */
+/** A time limit on some work: a signal that aborts when it is over or its owner's aborts, and a promise that rejects then. */
 export interface Deadline {
   readonly signal: AbortSignal;
+  /** Rejects when the time is over; never when the owner's signal aborts. */
   readonly passed: Promise<never>;
   clear(): void;
 }
@@ -8,19 +9,30 @@ export interface Deadline {
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /**
- * Starts the clock. `error` is what `passed` rejects with; call `clear` when the work is done. When `stopped` aborts,
- * nobody waits for the work any more and the clock stops: a timer that is left keeps the process alive.
+ * Starts the clock. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (The owner's
+ * signal is followed by hand: `AbortSignal.any` would cost a tenth of a tool call.)
  */
-export function deadline(ms: number, error: Error, stopped: AbortSignal): Deadline {
+export function deadline(ms: number, owner: AbortSignal, late: () => Error): Deadline {
   const controller = new AbortController();
+  const follow = (): void => {
+    // Work that nobody waits for any more has no limit: a timer would keep the process alive.
+    clearTimeout(timer);
+    controller.abort(owner.reason);
+  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const passed = new Promise<never>((_resolve, reject) => {
-    const late = (): void => {
+    const end = (): void => {
+      const error = late();
       controller.abort(error);
       reject(error);
     };
-    timer = setTimeout(late, Math.min(ms, LONGEST_TIMEOUT));
+    timer = setTimeout(end, Math.min(ms, LONGEST_TIMEOUT));
   });
-  stopped.addEventListener('abort', () => clearTimeout(timer), { once: true });
-  return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };
+  if (owner.aborted) follow();
+  else owner.addEventListener('abort', follow, { once: true });
+  const clear = (): void => {
+    clearTimeout(timer);
+    owner.removeEventListener('abort', follow);
+  };
+  return { signal: controller.signal, passed, clear };
 }

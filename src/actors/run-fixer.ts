@@ -40,13 +40,10 @@ export const runFixer = (ports: RunFixerPorts) =>
       request: ({ ask, tool, slot, index, error, text }) => ({ ask, tool, slot, index, error, text }),
     },
     async (input, { signal }) => {
-      const limit = deadline(
-        input.timeoutMs,
-        new Error(`The recovery of '${input.tool}' did not finish within ${input.timeoutMs} ms`),
-        signal,
-      );
+      const late = () => new Error(`The recovery of '${input.tool}' did not finish within ${input.timeoutMs} ms`);
+      const limit = deadline(input.timeoutMs, signal, late);
       try {
-        return await Promise.race([answer(ports, input, AbortSignal.any([signal, limit.signal])), limit.passed]);
+        return await Promise.race([answer(ports, input, limit.signal), limit.passed]);
       } finally {
         limit.clear();
       }

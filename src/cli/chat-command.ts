@@ -15,9 +15,9 @@ export const chatCommand: Command = {
   summary: 'Ask an agent about the current folder, question after question.',
   synopsis: '["<first question>"] [options]',
   about: [
-    'Starts an agent with file tools on the current folder and asks it a first question. In a terminal it then takes',
-    'further ones; elsewhere it prints the answer and the path of the recording, and exits. Tools that may change',
-    'something ask first.',
+    'Starts an agent with file tools on the current folder and asks it a first question. In a',
+    'terminal it then takes further ones; elsewhere it prints the answer and the path of the',
+    'recording, and exits. Tools that may change something ask first.',
     '',
     `The first question, unless you give another: ${FIRST_QUESTION}`,
   ].join('\n'),
@@ -25,16 +25,15 @@ export const chatCommand: Command = {
   async run(args) {
     const choices = readAgentChoices(args, process.env);
     const question = args.positionals.join(' ').trim();
-    const stop = new AbortController();
-    const cli = await makeAgent(choices, { answerOnConsole: answerOnConsole() }, stop.signal);
+    const cli = await makeAgent(choices, { answerOnConsole: answerOnConsole() });
     try {
       if (!choices.silent) greet(cli, choices);
-      const result = await runOnce(cli, question === '' ? FIRST_QUESTION : question, stop);
+      const { result, stoppedBy } = await runOnce(cli, question === '' ? FIRST_QUESTION : question);
       reportResult(cli, result);
-      const inTerminal = process.stdin.isTTY && process.stderr.isTTY;
+      const inTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true;
       const recording = choices.silent ? null : recordingText(cli, result);
       if (recording !== null) (inTerminal ? console.error : console.log)(recording);
-      if (inTerminal) return await chatLoop(cli, stop.signal);
+      if (inTerminal) return await chatLoop(cli, stoppedBy);
       return EXIT_CODE[result.status];
     } finally {
       await cli.close();

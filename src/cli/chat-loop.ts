@@ -1,4 +1,5 @@
 import { EXIT_CODE } from './exit-code.ts';
+import type { StopSignal } from './interrupts.ts';
 import type { CliAgent } from './make-agent.ts';
 import { questionReader } from './read-question.ts';
 import { recordingText, reportResult } from './report-result.ts';
@@ -6,26 +7,24 @@ import { runOnce } from './run-once.ts';
 import { slashCommand } from './slash-commands.ts';
 
 /**
- * Takes questions at a prompt until the user leaves. `last` is the signal that the run before could be stopped by: after a
- * Ctrl-C that cancelled it, one more leaves. Gives the exit code.
+ * Takes questions at a prompt until the user leaves, and gives the exit code. `stoppedBy` is what stopped the run before:
+ * after a Ctrl-C that cancelled it one more leaves, and the other signals want the process to end.
  */
-export async function chatLoop(cli: CliAgent, last: AbortSignal): Promise<number> {
-  const readQuestion = questionReader();
-  let before = last;
+export async function chatLoop(cli: CliAgent, stoppedBy: StopSignal | null): Promise<number> {
+  const readQuestion = questionReader(cli.interrupts);
+  let before = stoppedBy;
   showNoQuestions(cli);
   console.error('Ask on, or type /help. Ctrl-D leaves.');
   for (;;) {
-    if (isEnding(before)) return EXIT_CODE.cancelled;
+    if (before !== null && before !== 'SIGINT') return EXIT_CODE.cancelled;
     // oxlint-disable-next-line no-await-in-loop -- a conversation is one thing after the other
-    const typed = await readQuestion({ interrupted: before.aborted });
+    const typed = await readQuestion({ interrupted: before === 'SIGINT' });
     if (typed.kind === 'stopped') return EXIT_CODE.cancelled;
     if (typed.kind === 'left') return EXIT_CODE.answered;
-    const stop = new AbortController();
-    before = stop.signal;
     const command = slashCommand(typed.text);
     if (command?.(cli) === 'leave') return EXIT_CODE.answered;
     // oxlint-disable-next-line no-await-in-loop -- as above
-    if (command === null) await answer(cli, typed.text, stop);
+    before = command === null ? await answer(cli, typed.text) : null;
   }
 }
 
@@ -36,14 +35,10 @@ function showNoQuestions({ agent, console: shown }: CliAgent): void {
   agent.configure({ output: rest });
 }
 
-async function answer(cli: CliAgent, question: string, stop: AbortController): Promise<void> {
-  const result = await runOnce(cli, question, stop);
+async function answer(cli: CliAgent, question: string): Promise<StopSignal | null> {
+  const { result, stoppedBy } = await runOnce(cli, question);
   reportResult(cli, result);
   const recording = recordingText(cli, result);
   if (cli.console !== null && recording !== null) console.error(recording);
-}
-
-/** Ctrl-C ends a run; the other signals want the process to end. */
-function isEnding({ aborted, reason }: AbortSignal): boolean {
-  return aborted && !(reason instanceof Error && reason.message === 'SIGINT');
+  return stoppedBy;
 }

@@ -21,7 +21,7 @@ export interface ChosenModel {
  * ANTHROPIC_API_KEY), else a server on this machine, else the practice model. Throws a {@link UsageError} for options
  * that name no server.
  */
-export async function chooseModel(choices: AgentChoices, env: Environment, signal: AbortSignal): Promise<ChosenModel> {
+export async function chooseModel(choices: AgentChoices, env: Environment): Promise<ChosenModel> {
   if (choices.model === PRACTICE && choices.baseURL === undefined) return practiceModel('As asked for, ');
   const options = optionsOf(choices, env);
   const endpoint = settle(options, env);
@@ -30,7 +30,6 @@ export async function chooseModel(choices: AgentChoices, env: Environment, signa
   const { model } = choices;
   const discovery = await discoverEndpoint({
     env: model === undefined ? env : { ...env, SIGNALBOX_MODEL: model },
-    signal,
   });
   if (discovery.kind === 'found') return discovered(discovery, options, env);
   // A model that was named is not replaced by a stand-in: its run says what is missing.

@@ -2,10 +2,12 @@ import { createAgent } from '../agent/create-agent.ts';
 import type { Agent } from '../agent/agent-types.ts';
 import { type ConsoleOutput, consoleOutput } from '../output/console-output.ts';
 import { silentOutput } from '../output/silent-output.ts';
+import { showingPrompts } from '../output/showing-prompts.ts';
 import type { AgentChoices } from './agent-options.ts';
 import { type ChosenJournal, chooseJournal } from './choose-journal.ts';
 import { type ChosenModel, chooseModel } from './choose-model.ts';
 import { chooseServers } from './choose-servers.ts';
+import { type Interrupts, takeInterrupts } from './interrupts.ts';
 
 /** How a command shows its runs. */
 export interface Showing {
@@ -20,40 +22,39 @@ export interface CliAgent {
   readonly console: ConsoleOutput | null;
   readonly model: ChosenModel;
   readonly journal: ChosenJournal;
+  /** Taken over for as long as there is something to end. */
+  readonly interrupts: Interrupts;
   /** Ends everything that was started: servers, and the practice model. */
   close(): Promise<void>;
 }
 
 /** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
-export async function makeAgent(
-  choices: AgentChoices,
-  { answerOnConsole }: Showing,
-  signal: AbortSignal,
-): Promise<CliAgent> {
+export async function makeAgent(choices: AgentChoices, { answerOnConsole }: Showing): Promise<CliAgent> {
   const folder = process.cwd();
   const journal = chooseJournal(choices.recordFile);
   const mcpServers = await chooseServers(choices.mcpFile, folder);
-  const model = await chooseModel(choices, process.env, signal);
+  const model = await chooseModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
   const agent = createAgent({
     name: 'signalbox',
     instructions: instructionsFor(folder),
-    model: model.model,
+    model: console !== null && choices.showPrompts ? showingPrompts(model.model, console) : model.model,
     mcpServers,
     journal: journal.journal,
     output: console ?? silentOutput(),
     silent: choices.silent,
-    showPrompts: choices.showPrompts,
     showStats: choices.showStats,
     // A reply that grows before one's eyes is worth its events only where somebody is looking.
-    streaming: console !== null && process.stderr.isTTY,
+    streaming: console !== null && process.stderr.isTTY === true,
     ...(choices.maxSteps === undefined ? {} : { maxSteps: choices.maxSteps }),
   });
+  const interrupts = takeInterrupts();
   const close = async (): Promise<void> => {
+    interrupts.release();
     await agent.close();
     await model.close();
   };
-  return { agent, console, model, journal, close };
+  return { agent, console, model, journal, interrupts, close };
 }
 
 function instructionsFor(folder: string): string {

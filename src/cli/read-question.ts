@@ -1,5 +1,5 @@
 import { createInterface, type Interface } from 'node:readline';
-import { onInterrupt } from './interrupts.ts';
+import type { Interrupts } from './interrupts.ts';
 
 /** What came from the prompt: a question, the wish to leave, or a signal that ends the process. */
 export type Typed =
@@ -16,7 +16,7 @@ const PROMPT = '› ';
  * between questions it belongs to others. Pasted lines are one question. Ctrl-D on an empty line leaves, and so does
  * Ctrl-C twice, the one that interrupted a run included.
  */
-export function questionReader(): (options: { readonly interrupted: boolean }) => Promise<Typed> {
+export function questionReader(interrupts: Interrupts): (options: { readonly interrupted: boolean }) => Promise<Typed> {
   let history: string[] = [];
   return ({ interrupted }) =>
     new Promise((resolve) => {
@@ -30,7 +30,6 @@ export function questionReader(): (options: { readonly interrupted: boolean }) =
         typed = result;
         reader.close();
       };
-      const stopListening = onInterrupt(() => finish({ kind: 'stopped' }));
       const submit = (): void => {
         // The last line of what was pasted may lack its line break: the user presses Enter.
         if (reader.line !== '') return;
@@ -48,7 +47,14 @@ export function questionReader(): (options: { readonly interrupted: boolean }) =
       reader.on('history', (known: string[]) => {
         history = [...known];
       });
-      reader.on('SIGINT', () => {
+      reader.on('close', () => {
+        clearTimeout(quiet);
+        unhandle();
+        if (typed.kind !== 'question') process.stderr.write('\n');
+        resolve(typed);
+      });
+      reader.prompt();
+      const interrupt = (): void => {
         const discards = reader.line !== '' || lines.length > 0;
         lines.length = 0;
         if (discards) clearLine(reader);
@@ -56,14 +62,13 @@ export function questionReader(): (options: { readonly interrupted: boolean }) =
         else process.stderr.write('\nCtrl-C once more, or Ctrl-D, leaves.\n');
         armed = !discards;
         reader.prompt();
+      };
+      // The terminal gives Ctrl-C to the prompt; as a signal it comes from elsewhere, or from just before.
+      reader.on('SIGINT', interrupt);
+      const unhandle = interrupts.handle((signal) => {
+        if (signal === 'SIGINT') interrupt();
+        else finish({ kind: 'stopped' });
       });
-      reader.on('close', () => {
-        clearTimeout(quiet);
-        stopListening();
-        if (typed.kind !== 'question') process.stderr.write('\n');
-        resolve(typed);
-      });
-      reader.prompt();
     });
 }
 

@@ -4,7 +4,8 @@ import type { CliAgent } from './make-agent.ts';
 
 /** True when standard output and standard error are one screen: then the console shows the answer, as it arrives. */
 export function answerOnConsole(): boolean {
-  return process.stdout.isTTY && process.stderr.isTTY;
+  // What is no terminal has no `isTTY` at all, whatever its type says.
+  return process.stdout.isTTY === true && process.stderr.isTTY === true;
 }
 
 /** Prints what a run came to, where the console has not shown it already. */

@@ -11,8 +11,8 @@ export const runCommand: Command = {
   summary: 'Answer one question and exit.',
   synopsis: '"<question>" [options]',
   about: [
-    'Answers one question and exits. The answer goes to standard output, everything else to standard error.',
-    'Without --mcp the agent has file tools on the current folder.',
+    'Answers one question and exits. The answer goes to standard output, everything else to',
+    'standard error. Without --mcp the agent has file tools on the current folder.',
     '',
     'Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 stopped by a limit, 130 cancelled.',
   ].join('\n'),
@@ -25,11 +25,10 @@ export const runCommand: Command = {
     if (question.trim() === '') throw new UsageError('there is no question. Put it in quotation marks.');
     const choices = readAgentChoices(args, process.env);
     const json = args.flags.has('json');
-    const stop = new AbortController();
-    const cli = await makeAgent(choices, { answerOnConsole: !json && answerOnConsole() }, stop.signal);
+    const cli = await makeAgent(choices, { answerOnConsole: !json && answerOnConsole() });
     try {
       if (cli.model.said !== '' && !choices.silent) console.error(`${cli.model.said}\n`);
-      const result = await runOnce(cli, question, stop);
+      const { result } = await runOnce(cli, question);
       if (json) console.log(JSON.stringify(result));
       else reportResult(cli, result);
       const recording = recordingText(cli, result);

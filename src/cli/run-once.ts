@@ -1,22 +1,31 @@
 import type { RunResult } from '../machines/run-result.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { onInterrupt } from './interrupts.ts';
+import type { StopSignal } from './interrupts.ts';
 import type { CliAgent } from './make-agent.ts';
 
+/** A run that has ended, and the signal that cancelled it, if one did. */
+export interface Ran {
+  readonly result: RunResult;
+  readonly stoppedBy: StopSignal | null;
+}
+
 /**
- * Runs one question to its end. The first interrupt cancels the run, which then ends as it should; a second one ends the
- * process.
+ * Runs one question to its end. The first signal to stop cancels the run, which then ends as it should; a second one ends
+ * the process.
  */
-export async function runOnce(cli: CliAgent, question: string, stop: AbortController): Promise<RunResult> {
-  const stopListening = onInterrupt((signal) => {
-    if (stop.signal.aborted) process.exit(EXIT_CODE.cancelled);
+export async function runOnce({ agent, console: shown, interrupts }: CliAgent, question: string): Promise<Ran> {
+  const stop = new AbortController();
+  let stoppedBy: StopSignal | null = null;
+  const unhandle = interrupts.handle((signal) => {
+    if (stoppedBy !== null) process.exit(EXIT_CODE.cancelled);
+    stoppedBy = signal;
     stop.abort(new Error(signal));
   });
-  cli.console?.startProgress('Starting the tools');
+  shown?.startProgress('Starting');
   try {
-    return await cli.agent.run(question, { signal: stop.signal });
+    return { result: await agent.run(question, { signal: stop.signal }), stoppedBy };
   } finally {
-    cli.console?.stopProgress();
-    stopListening();
+    shown?.stopProgress();
+    unhandle();
   }
 }

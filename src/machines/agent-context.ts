@@ -1,10 +1,9 @@
-import { type SnapshotFrom, getInitialSnapshot } from 'xstate';
 import type { Message, ModelTool, ToolCalling, Usage } from '../actors/model.ts';
 import type { PlanStep } from '../parsing/reply.ts';
 import type { ToolResult } from '../tools/result.ts';
 import { type AgentInput, type AgentSettings, type AgentSetup, DEFAULT_SETTINGS, type Toolset } from './agent-setup.ts';
 import type { CallOutcome, CallRequest } from './call-request.ts';
-import { type LoopVerdict, loopDetectionMachine } from './loop-detection.ts';
+import { type LoopSnapshot, type LoopVerdict, loopBegun } from './loop-detection.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { AgentState, ErrorEntry, RunReason } from './run-result.ts';
 import { type Prompts, composePrompts, modelTools } from './system-prompt.ts';
@@ -74,7 +73,7 @@ export interface AgentContext {
   readonly step: PlannedCall | null;
   readonly batch: Batch | null;
   readonly trouble: Trouble | null;
-  readonly loop: SnapshotFrom<typeof loopDetectionMachine>;
+  readonly loop: LoopSnapshot;
   readonly stepsTaken: number;
   readonly planIterations: number;
   readonly plansRefused: number;
@@ -107,7 +106,7 @@ export function initialContext(input: AgentInput): AgentContext {
     step: null,
     batch: null,
     trouble: null,
-    loop: getInitialSnapshot(loopDetectionMachine, { limit: settings.maxConsecutiveRepeats }),
+    loop: loopBegun(settings.maxConsecutiveRepeats),
     stepsTaken: 0,
     planIterations: 0,
     plansRefused: 0,

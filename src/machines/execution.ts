@@ -1,4 +1,3 @@
-import { transition } from 'xstate';
 import type { Message } from '../actors/model.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
@@ -7,7 +6,7 @@ import { describeToolError } from '../tools/error-text.ts';
 import { type CallOutcome, type CallRequest, callKey } from './call-request.ts';
 import { resultText } from './conversation.ts';
 import { resultMessage, toolMessage, userMessage, withMessages } from './conversation-updates.ts';
-import { loopDetectionMachine } from './loop-detection.ts';
+import { loopStepped } from './loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
 import { judged } from './planning.ts';
 import type { ErrorEntry } from './run-result.ts';
@@ -171,7 +170,7 @@ export function accounted(
     key: keys.get(outcome.callId) ?? '',
     error: 'error' in outcome ? describeToolError(outcome.error) : null,
   }));
-  const [loop] = transition(loopDetectionMachine, context.loop, { type: 'round.settled', results });
+  const loop = loopStepped(context.loop, { type: 'round.settled', results });
   const ran = outcomes.filter((outcome) => outcome.ran);
   const used = new Set([...context.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
   const lastResult: ToolResult | null = outcomes.at(-1)?.result ?? context.lastResult;

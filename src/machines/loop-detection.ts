@@ -6,7 +6,7 @@
  * I2 The first call of the round before that carries a nudge; a loop is nudged once.
  * I3 Tools that poll are invisible to it.
  */
-import { assign, setup } from 'xstate';
+import { type SnapshotFrom, assign, createActor, setup } from 'xstate';
 
 /** What is decided about a call before it starts. */
 export type LoopVerdict = 'clear' | 'nudge' | 'refuse';
@@ -85,6 +85,35 @@ export const loopDetectionMachine = setup({
     LOOPING: {},
   },
 });
+
+/** Where the detection stands: a value, kept by whoever steps it. */
+export type LoopSnapshot = SnapshotFrom<typeof loopDetectionMachine>;
+
+/** The detection before the first call. */
+export function loopBegun(limit: number): LoopSnapshot {
+  return loopDetectionMachine.getInitialSnapshot(scope, { limit });
+}
+
+/** One step, pure. XState's own `transition` does the same, but makes an actor for every step, which costs more. */
+export function loopStepped(loop: LoopSnapshot, event: CallProposed | RoundSettled): LoopSnapshot {
+  return loopDetectionMachine.transition(loop, event, scope);
+}
+
+const never = createActor(loopDetectionMachine, { input: { limit: 2 } });
+const nothing = (): void => undefined;
+
+/** The machine asks nothing of the actor that steps it, so one that never starts serves all. */
+const scope = {
+  self: never,
+  id: never.id,
+  sessionId: never.sessionId,
+  system: never.system,
+  logger: nothing,
+  defer: nothing,
+  emit: nothing,
+  stopChild: nothing,
+  actionExecutor: nothing,
+};
 
 /** The round that this call begins or belongs to: 1 for a call that repeats nothing. */
 function roundOf(context: LoopContext, call: CallProposed): number {

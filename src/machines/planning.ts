@@ -1,4 +1,3 @@
-import { transition } from 'xstate';
 import type { LeafError } from '../actors/journal.ts';
 import type { Usage } from '../actors/model.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
@@ -7,7 +6,7 @@ import { type CallRequest, callKey, isPolling } from './call-request.ts';
 import { shortenOlderResults, toJsonMode } from './conversation.ts';
 import { assistantMessage, refuseCalls, userMessage, withMessages } from './conversation-updates.ts';
 import type { LlmCallOutput } from './llm-call.ts';
-import { type LoopVerdict, loopDetectionMachine } from './loop-detection.ts';
+import { type LoopVerdict, loopStepped } from './loop-detection.ts';
 import { type ReadReply, readReply } from './read-reply.ts';
 
 type Update = Partial<AgentContext>;
@@ -21,7 +20,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     reply: output.reply,
     toolNames: context.toolset.tools.map((tool) => tool.name),
     firstCall: context.callsMade + 1,
-    knownIds: new Set(messages.flatMap((message) => (message.toolCalls ?? []).map((call) => call.id))),
+    isKnownId: (id) => messages.some((message) => message.toolCalls?.some((call) => call.id === id) === true),
   });
   return {
     reply,
@@ -90,10 +89,7 @@ export function judged(context: AgentContext, requests: readonly CallRequest[]) 
   let over = false;
   const calls: PlannedCall[] = requests.map((request) => {
     if (over || isPolling(context.toolset.tools, request)) return { request, verdict: 'clear' };
-    [loop] = transition(loopDetectionMachine, loop, {
-      type: 'call.proposed',
-      key: callKey(context.toolset.tools, request),
-    });
+    loop = loopStepped(loop, { type: 'call.proposed', key: callKey(context.toolset.tools, request) });
     const verdict: LoopVerdict = loop.context.verdict;
     over = verdict === 'refuse';
     return { request, verdict };

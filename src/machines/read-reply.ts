@@ -37,7 +37,7 @@ interface ReadInput {
   /** The first number for our own call ids. */
   readonly firstCall: number;
   /** Ids that the conversation knows already; models repeat theirs. */
-  readonly knownIds: ReadonlySet<string>;
+  readonly isKnownId: (id: string) => boolean;
 }
 
 /** Reads a reply: native calls where there are any, else what its text holds. */
@@ -80,10 +80,12 @@ function fromText(call: ToolCallRequest, callId: string): CallRequest {
   };
 }
 
-function readNative({ reply, firstCall, knownIds }: ReadInput): ReadReply {
-  const used = new Set(knownIds);
+function readNative({ reply, firstCall, isKnownId }: ReadInput): ReadReply {
+  const used = new Set<string>();
+  const isTaken = (id: string): boolean => used.has(id) || isKnownId(id);
   const read = (reply.toolCalls ?? []).map((call, index) => {
-    const id = freshId(call.id, `call_${firstCall + index}`, used);
+    const id = freshId(call.id, `call_${firstCall + index}`, isTaken);
+    used.add(id);
     const parsed = parseToolCallArguments(call.arguments);
     return { id, tool: call.name, parsed, raw: call.arguments, callId: `c${firstCall + index}` };
   });
@@ -138,15 +140,10 @@ function argumentsOf(parsed: ToolCallArguments, raw: unknown): Pick<CallRequest,
   return { args: parsed.value, unreadable: null };
 }
 
-function freshId(given: string | undefined, made: string, used: Set<string>): string {
-  const id = given === undefined || given === '' || used.has(given) ? unused(made, used) : given;
-  used.add(id);
-  return id;
-}
-
-function unused(made: string, used: ReadonlySet<string>): string {
+function freshId(given: string | undefined, made: string, isTaken: (id: string) => boolean): string {
+  if (given !== undefined && given !== '' && !isTaken(given)) return given;
   let id = made;
-  for (let count = 2; used.has(id); count++) id = `${made}_${count}`;
+  for (let count = 2; isTaken(id); count++) id = `${made}_${count}`;
   return id;
 }
 

@@ -61,13 +61,19 @@ export async function openClient(settings: ClientSettings): Promise<ChatClient> 
         return { kind: 'replied', response };
       } catch (error) {
         if (error instanceof APIError && typeof error.status === 'number') {
-          const said: unknown = error.error ?? error.message;
+          const said: unknown = error.error ?? plainText(error.status, error.message);
           return { kind: 'refused', status: error.status, headers: error.headers, body: said };
         }
         return { kind: 'unreachable', cause: error instanceof APIError ? (error.cause ?? error) : error };
       }
     },
   };
+}
+
+/** A body that is no JSON reaches us inside of the package's message, behind the status. */
+function plainText(status: number, message: string): string {
+  const text = message.slice(`${String(status)} `.length);
+  return text === 'status code (no body)' ? '' : text;
 }
 
 /** The package adds the headers of `OPENAI_CUSTOM_HEADERS` to every client; they are meant for OpenAI's own servers. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { systemCode } from './system-code.ts';
 
 /** A lock that is held. */
 export interface FileLock {
-  /** False when another process took the lock away, because this one seemed dead. Ask before anything that counts. */
+  /** False when another process took the lock away, because this one seemed dead. */
   isHeld(): boolean;
   release(): void;
 }
@@ -22,7 +22,8 @@ const PAUSE_MS = 2;
 
 /**
  * Takes the lock file at `path`, waiting while another process has it; `null` when the wait is over. A lock whose process
- * has died, or that is too old, is taken away. It blocks the thread: hold it for as long as it takes to write a small file.
+ * has died, or that is too old, is taken away. Two that do so at once may take away each other's new lock: whoever has one
+ * asks `isHeld` before anything that counts. It blocks the thread: hold it for as long as it takes to write a small file.
  */
 export function takeLock(path: string, { waitMs = 3000, staleMs = 2000 }: LockOptions = {}): FileLock | null {
   const mine = `${String(process.pid)} ${hostname()} ${randomUUID()}`;
@@ -30,7 +31,7 @@ export function takeLock(path: string, { waitMs = 3000, staleMs = 2000 }: LockOp
   for (;;) {
     if (create(path, mine)) return heldLock(path, mine);
     const other = readLock(path);
-    if (other !== null && isStale(path, other, staleMs)) takeAway(path, other);
+    if (other !== null && isStale(path, other, staleMs)) rmSync(path, { force: true });
     else if (performance.now() >= deadline) return null;
     else pause();
   }
@@ -82,22 +83,6 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return systemCode(error) !== 'ESRCH';
-  }
-}
-
-/**
- * Moves a stale lock out of the way. Between our look and the move somebody else may have done the same and locked anew:
- * then that lock is put back, and if even that comes too late, its holder sees in `isHeld` that it has to start over.
- */
-function takeAway(path: string, stale: string): void {
-  const moved = `${path}.${randomUUID()}`;
-  try {
-    renameSync(path, moved);
-    if (readLock(moved) !== stale) linkSync(moved, path);
-  } catch (error) {
-    if (!['ENOENT', 'EEXIST'].includes(systemCode(error))) throw error;
-  } finally {
-    rmSync(moved, { force: true });
   }
 }
 

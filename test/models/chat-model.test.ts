@@ -222,6 +222,21 @@ test('without a name the one that is loaded goes first, as each server tells it'
   }
 });
 
+test('a server that could not list its models at first is asked again', async () => {
+  const lists = [new Response('', { status: 503 }), Response.json({ data: [{ id: 'qwen3' }] })];
+  const asked: unknown[] = [];
+  const fetch = (url: unknown, init?: RequestInit) => {
+    if (String(url).endsWith('/models')) return Promise.resolve(lists.shift() ?? new Response('', { status: 404 }));
+    asked.push(JSON.parse(typeof init?.body === 'string' ? init.body : '{}').model);
+    return Promise.resolve(Response.json({ choices: [{ message: { content: 'ok' } }] }));
+  };
+  const model = chatModel({ baseURL: 'http://model.test/v1', fetch });
+  expect((await ask(model)).warnings).toEqual([expect.stringContaining("'default'")]);
+  await ask(model);
+  await ask(model);
+  expect(asked).toEqual(['default', 'qwen3', 'qwen3']);
+});
+
 test('a platform fetch can take the place of the HTTP client', async () => {
   const { server } = await serve(['one', { content: 'two', toolCalls: [{ name: 'get_weather' }] }]);
   const model = chatModel({ baseURL: server.baseURL, model: 'm', fetch: globalThis.fetch });

@@ -56,9 +56,11 @@ test('a server that is not there, or silent, neither throws nor holds up the run
   const signal = new AbortController().signal;
   const gone = chatModel({ preset: 'llamacpp', baseURL: 'http://127.0.0.1:1/v1' });
   expect(await gone.check?.({ minContextSize: 1, signal })).toEqual([]);
-  const hanging = () => new Promise<Response>(() => undefined);
-  const silent = chatModel({ preset: 'llamacpp', model: 'm', fetch: hanging });
   const begun = performance.now();
-  expect(await silent.check?.({ minContextSize: 1, signal })).toEqual([]);
-  expect(performance.now() - begun).toBeLessThan(1500);
+  for (const named of [{ model: 'm' }, {}]) {
+    const silent = chatModel({ preset: 'llamacpp', fetch: () => new Promise<Response>(() => undefined), ...named });
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect(await silent.check?.({ minContextSize: 1, signal })).toEqual([]);
+  }
+  expect(performance.now() - begun).toBeLessThan(6000);
 });

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Model } from '../../src/actors/model.ts';
+import { configuredModel } from '../../src/models/chat-model.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain, weather } from './ask.ts';
@@ -102,6 +103,29 @@ test('a hosted server without a key is not even asked, and the text names the va
   );
   expect(failure.code).toBe('auth');
   expect(failure.message).toContain('OPENAI_API_KEY');
+});
+
+test('a key in a header of the caller’s own will do', async () => {
+  const fetch = () => Promise.resolve(Response.json({ choices: [{ message: { content: 'ok' } }] }));
+  const model = configuredModel({ preset: 'openai', model: 'gpt', headers: { Authorization: 'Bearer x' }, fetch }, {});
+  expect((await ask(model)).content).toBe('ok');
+});
+
+test('an error page meant for browsers is not shown', async () => {
+  const { model } = await serve([{ status: 502, body: '<html><h1>Bad gateway</h1></html>' }]);
+  const failure = await askInVain(model);
+  expect(failure.code).toBe('server-error');
+  expect(failure.message).not.toContain('<html>');
+});
+
+test('an error in plain text is told as it is, and none as none', async () => {
+  const { server, model } = await serve([
+    { status: 500, body: 'out of memory' },
+    { status: 500, body: '' },
+  ]);
+  const place = `(HTTP 500 from ${server.baseURL}).`;
+  expect((await askInVain(model)).message).toContain(`${place} The server said: out of memory`);
+  expect((await askInVain(model)).message.endsWith(place)).toBe(true);
 });
 
 test('a server that is not there is named, with what to do', async () => {

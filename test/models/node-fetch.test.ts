@@ -151,11 +151,16 @@ test('a certificate that nobody vouches for is told with the remedy', async () =
 
 test('a proxy that refuses the tunnel is a failed connection', async () => {
   const proxy = createHttpServer();
-  proxy.on('connect', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
-  const env = { HTTPS_PROXY: `http://127.0.0.1:${String(await listen(proxy))}` };
+  const passwords: unknown[] = [];
+  proxy.on('connect', ({ headers }, socket) => {
+    passwords.push(headers['proxy-authorization']);
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  });
+  const env = { HTTPS_PROXY: `http://ann:pass@127.0.0.1:${String(await listen(proxy))}` };
   const failure = await askInVain(configuredModel({ baseURL: 'https://model.test/v1', model: 'm' }, env));
   expect(failure.code).toBe('connect-failed');
   expect(String(failure.cause)).toContain('refused a tunnel to model.test:443 (HTTP 403)');
+  expect(passwords).toEqual([`Basic ${Buffer.from('ann:pass').toString('base64')}`]);
 });
 
 test('what it returns is a response like the platform’s', async () => {

@@ -70,10 +70,15 @@ test('two calls that are numbered alike are told apart by their ids, even when t
 });
 
 test('a payload over several data lines is put together', async () => {
-  const lines = JSON.stringify(delta({ content: 'spread out' }, 'stop'), null, 1).split('\n');
-  const body = lines.map((line) => `data: ${line}\n`).join('');
-  const model = await serve({ status: 200, body: `${body}\ndata: [DONE]\n\n` });
-  expect((await ask(model, streamed)).content).toBe('spread out');
+  const lines = JSON.stringify(delta({ content: 'spread out' }), null, 1).split('\n');
+  for (const eol of ['\n', '\r\n']) {
+    const payload = lines.map((line) => `data: ${line}${eol}`).join('') + eol;
+    const model = await serve({
+      status: 200,
+      body: `${payload}data: ${JSON.stringify(delta({ content: '!' }, 'stop'))}${eol}${eol}`,
+    });
+    expect((await ask(model, streamed)).content).toBe('spread out!');
+  }
 });
 
 test('megabytes without an end of line, or of lines without sense, cost no noticeable time', async () => {
@@ -83,7 +88,8 @@ test('megabytes without an end of line, or of lines without sense, cost no notic
   const begun = performance.now();
   expect((await ask(model, streamed)).content).toHaveLength(4_000_000);
   expect((await askInVain(model, streamed)).code).toBe('bad-response');
-  expect(performance.now() - begun).toBeLessThan(2000);
+  // Read again with every piece they would take minutes.
+  expect(performance.now() - begun).toBeLessThan(10_000);
 });
 
 test.each([

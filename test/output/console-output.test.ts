@@ -83,6 +83,12 @@ test('long text is broken between words and stands below its own beginning', () 
   );
 });
 
+test('a terminal that does not know its width is taken for one of 80 columns', () => {
+  const events = eventsOf([{ type: 'goal', text: 'word '.repeat(30) }]);
+  expect(showOn(0, events)).toBe(showOn(80, events));
+  expect(showOn(0, events)).not.toBe(showOn(40, events));
+});
+
 test('wide characters count twice, a combined emoji once', () => {
   const lines = screenText(
     showOn(

@@ -6,8 +6,14 @@ import { expect, test } from 'vitest';
 import { validatePath } from '../../src/tools/security.ts';
 
 const NAMES = ['a', 'b', 'data', 'data2', 'A', '.x', 'b.', 'e\u0301'];
-const part = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...NAMES) }, { weight: 2, arbitrary: fc.constantFrom('..', '.', '') });
-const relative = fc.array(part, { minLength: 1, maxLength: 7 }).map((parts) => parts.join('/'));
+const part = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...NAMES) },
+  { weight: 2, arbitrary: fc.constantFrom('..', '.', '') },
+);
+const relative = fc
+  .array(part, { minLength: 1, maxLength: 7 })
+  .map((parts) => parts.join('/'))
+  .filter((path) => path !== '' && !path.startsWith('/'));
 
 /** What stands in the world: folders, files, and links to anywhere, themselves and nothing included. */
 const entry = fc.record({
@@ -21,7 +27,7 @@ const entry = fc.record({
 type Entry = typeof entry extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** So deep below the folder that is cleared away that no `..` of a failing check leaves it. */
-const DEPTH = '1/2/3/4/5/6/7/8/9/10/11/12';
+const DEPTH = '1/2/3/4/5/6/7/8';
 
 /** Builds the world in a new folder, hands it over, and clears it away. The base is `world/data`. */
 function inWorld<Result>(entries: readonly Entry[], use: (world: string, base: string) => Result): Result {
@@ -40,7 +46,7 @@ function make(world: string, { at, is }: Entry): void {
   const path = join(world, at);
   if (is.kind === 'folder') mkdirSync(path, { recursive: true });
   if (is.kind === 'file') writeFileSync(path, '', { flag: 'wx' });
-  if (is.kind === 'link') symlinkSync(is.absolute ? join(world, is.target) : is.target || '.', path);
+  if (is.kind === 'link') symlinkSync(is.absolute ? join(world, is.target) : is.target, path);
 }
 
 function attempt<Result>(act: () => Result): Result | null {
@@ -53,62 +59,69 @@ function attempt<Result>(act: () => Result): Result | null {
 
 const isWithin = (base: string, path: string) => path === base || path.startsWith(base + sep);
 
-/** Where something written to this path really ends up; `null` when nothing can be written there. */
+/**
+ * Where something written to this path really ends up; `null` when nothing can be written there. Only the native `realpath`
+ * reads a path as the system does; the other one shortens it first.
+ */
 function landing(path: string): string | null {
-  if (attempt(() => lstatSync(path).isDirectory()) === true) return realpathSync(path);
+  if (attempt(() => lstatSync(path).isDirectory()) === true) return realpathSync.native(path);
   return attempt(() => {
     writeFileSync(path, 'marker', { flag: 'a' });
-    return realpathSync(path);
+    return realpathSync.native(path);
   });
 }
 
 const worlds = fc.array(entry, { maxLength: 10 });
+const paths = fc.array(relative, { minLength: 1, maxLength: 12 });
 
 test('whatever is written to an allowed path ends up inside, however the path is opened', () => {
   fc.assert(
-    fc.property(worlds, relative, fc.boolean(), (entries, requested, absolute) =>
+    fc.property(worlds, paths, fc.boolean(), (entries, requests, absolute) =>
       inWorld(entries, (world, base) => {
-        const path = absolute ? `${world}/${requested}` : requested;
-        if (!validatePath(base, path)) return;
-        const asWritten = absolute ? path : `${base}/${path}`;
-        for (const spelling of [asWritten, resolve(base, path)]) {
-          const landed = landing(spelling);
-          if (landed !== null && !isWithin(base, landed)) expect.fail(`${path} landed at ${landed}`);
+        for (const request of requests) {
+          const path = absolute ? `${world}/${request}` : request;
+          const spellings = [absolute ? path : `${base}/${path}`, resolve(base, path)];
+          const landed = validatePath(base, path) ? spellings.map(landing) : [];
+          expect(landed.filter((place) => place !== null && !isWithin(base, place))).toEqual([]);
         }
       }),
     ),
-    { numRuns: 400 },
+    { numRuns: 100 },
   );
 });
 
 test('a path that exists and is inside both as written and shortened is never refused', () => {
   fc.assert(
-    fc.property(worlds, relative, (entries, requested) =>
+    fc.property(worlds, paths, (entries, requests) =>
       inWorld(entries, (_, base) => {
-        const spellings = [`${base}/${requested}`, resolve(base, requested)];
-        const real = spellings.map((path) => attempt(() => realpathSync(path)));
-        if (requested === '' || requested.startsWith('/')) return;
-        if (real.every((path) => path !== null && isWithin(base, path))) expect(validatePath(base, requested)).toBe(true);
+        const isThere = (path: string) => isWithin(base, attempt(() => realpathSync.native(path)) ?? '');
+        const inside = requests.filter((path) => isThere(`${base}/${path}`) && isThere(resolve(base, path)));
+        expect(inside.filter((path) => !validatePath(base, path))).toEqual([]);
       }),
     ),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 
 test('without links, inside is what the shortened path says', () => {
   const plain = worlds.map((entries) => entries.filter(({ is }) => is.kind === 'folder'));
   fc.assert(
-    fc.property(plain, relative, (entries, requested) =>
+    fc.property(plain, paths, (entries, requests) =>
       inWorld(entries, (_, base) => {
-        const expected = requested !== '' && isWithin(base, resolve(base, requested));
-        expect(validatePath(base, requested)).toBe(expected);
+        const inside = requests.filter((path) => isWithin(base, resolve(base, path)));
+        expect(requests.filter((path) => validatePath(base, path))).toEqual(inside);
       }),
     ),
-    { numRuns: 200 },
+    { numRuns: 30 },
   );
 });
 
-test('any two values give a boolean, quickly', () => {
+test('any two values give a boolean', () => {
   const anything = fc.oneof(fc.anything(), fc.string({ unit: 'binary' }), relative);
-  fc.assert(fc.property(anything, anything, (base, requested) => typeof validatePath(base, requested) === 'boolean'), { numRuns: 500 });
+  fc.assert(
+    fc.property(anything, anything, (base, requested) => {
+      expect(typeof validatePath(base, requested)).toBe('boolean');
+    }),
+    { numRuns: 300 },
+  );
 });

@@ -30,7 +30,7 @@ export function openTerminal(stream: OutputStream | undefined, color: boolean | 
   return {
     live,
     color: color ?? wantsColor(env, live),
-    columns: () => (tty ? Math.min(Math.max(stream.columns ?? 80, 20), MAX_COLUMNS) : Number.POSITIVE_INFINITY),
+    columns: () => (tty ? readColumns(stream.columns) : Number.POSITIVE_INFINITY),
     write(text) {
       if (gone) return;
       stream?.write(text, (error) => {
@@ -40,6 +40,12 @@ export function openTerminal(stream: OutputStream | undefined, color: boolean | 
       });
     },
   };
+}
+
+/** A terminal that does not know its width says 0. */
+function readColumns(columns: number | undefined): number {
+  if (columns === undefined || columns === 0) return 80;
+  return Math.min(Math.max(columns, 20), MAX_COLUMNS);
 }
 
 /** FORCE_COLOR beats NO_COLOR, and both beat what the terminal can do; as in Node itself. */

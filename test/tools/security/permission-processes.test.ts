@@ -1,18 +1,24 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
+import { changePermissions } from '../../../src/tools/permissions-file.ts';
 import { takeLock } from '../../../src/tools/permissions-lock.ts';
 import { ownFolder, permissionFolder } from './permission-folder.ts';
 
 const SCRIPT = join(import.meta.dirname, 'children', 'add-permissions.ts');
 
-async function startAdding(path: string, job: { readonly agent: string; readonly prefix: string; readonly count: number }) {
+async function startAdding(
+  path: string,
+  job: { readonly agent: string; readonly prefix: string; readonly count: number },
+) {
   const args = [SCRIPT, path, job.agent, job.prefix, String(job.count)];
-  const child: ChildProcessByStdio<Writable, Readable, null> = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child: ChildProcessByStdio<Writable, Readable, null> = spawn(process.execPath, args, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child.stdout, 'data');
   return child;
@@ -86,4 +92,23 @@ test('a lock that never becomes free is an error with a stable code, and the fil
   utimesSync(`${path}.lock`, future, future);
   expect(() => open({ agent: 'a' }).add('x')).toThrow(expect.objectContaining({ code: 'permissions-locked' }));
   expect(content()).toEqual({ version: 1, agents: { a: ['t'] } });
+});
+
+test('a change whose lock was taken away is made again on what the other one wrote', () => {
+  const { path, open, content } = permissionFolder();
+  open({ agent: 'a' }).add('mine');
+  let calls = 0;
+  changePermissions(
+    path,
+    () => undefined,
+    (all) => {
+      calls += 1;
+      if (calls === 2) {
+        writeFileSync(path, JSON.stringify({ version: 1, agents: { other: ['theirs'] } }));
+        writeFileSync(`${path}.lock`, `${String(spawnSync(process.execPath, ['--version']).pid)} ${hostname()} thief`);
+      }
+      return new Map(all).set('a', new Set(['new']));
+    },
+  );
+  expect(content()).toEqual({ version: 1, agents: { a: ['new'], other: ['theirs'] } });
 });

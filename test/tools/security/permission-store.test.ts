@@ -42,16 +42,19 @@ test('the file has version 1 and sorted names, and the same decisions give the s
   expect(readFileSync(first.path, 'utf8')).toBe(readFileSync(second.path, 'utf8'));
 });
 
-test.skipIf(process.platform === 'win32')('only the owner may read file and folder, whatever was there and whatever the umask', () => {
-  const { path, open } = permissionFolder();
-  const umask = process.umask(0);
-  onTestFinished(() => void process.umask(umask));
-  open().add('a');
-  expect([statSync(path).mode & 0o777, statSync(dirname(path)).mode & 0o777]).toEqual([0o600, 0o700]);
-  chmodSync(path, 0o644);
-  open().add('b');
-  expect(statSync(path).mode & 0o777).toBe(0o600);
-});
+test.skipIf(process.platform === 'win32')(
+  'only the owner may read file and folder, whatever was there and whatever the umask',
+  () => {
+    const { path, open } = permissionFolder();
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+    open().add('a');
+    expect([statSync(path).mode & 0o777, statSync(dirname(path)).mode & 0o777]).toEqual([0o600, 0o700]);
+    chmodSync(path, 0o644);
+    open().add('b');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  },
+);
 
 test('nothing but the permission file stays behind', () => {
   const { path, open } = permissionFolder();
@@ -88,6 +91,16 @@ test('a tool, an agent or a path without a name is refused by name', () => {
   expect(() => permissionStore({ agent: '' })).toThrow(/'agent'/);
   expect(() => permissionStore({ path: '' })).toThrow(/'path'/);
   expect(() => open().forAgent('')).toThrow(/'name'/);
+});
+
+test('a relative path means the folder that was current when the store was made', () => {
+  const [folder, before] = [ownFolder(), process.cwd()];
+  onTestFinished(() => process.chdir(before));
+  process.chdir(folder);
+  const store = permissionStore({ path: 'allowed.json' });
+  process.chdir(before);
+  store.add('t');
+  expect(readdirSync(folder)).toEqual(['allowed.json']);
 });
 
 test('the default place is in the home folder', () => {
@@ -146,6 +159,21 @@ describe('agents', () => {
     expect(content()).toMatchObject({ agents: { nightly: ['keep'] } });
   });
 
+  test('what was added before is kept with the first thing that the agent learns', () => {
+    const { open, content } = permissionFolder();
+    const store = open();
+    store.add('before');
+    store.forAgent('nightly').add('later');
+    expect(content()).toMatchObject({ agents: { nightly: ['before', 'later'] } });
+  });
+
+  test('what was taken back before the store was given away stays taken back', () => {
+    const store = permissionFolder().open();
+    store.add('t');
+    store.clear();
+    expect(store.forAgent('nightly').list()).toEqual([]);
+  });
+
   test('giving a store to an agent touches no disk', () => {
     const { folder, open } = permissionFolder();
     open().forAgent('a');
@@ -172,7 +200,9 @@ describe('a file that is not as it should be', () => {
     const aside = readdirSync(dirname(path));
     expect(aside).toEqual([expect.stringMatching(/^allowed-tools\.json\.corrupt-/)]);
     expect(aside.map((name) => readFileSync(join(dirname(path), name), 'utf8'))).toEqual([text]);
-    expect(warnings).toEqual([{ code: 'permissions-corrupt', path, message: expect.stringContaining(String(aside[0])) }]);
+    expect(warnings).toEqual([
+      { code: 'permissions-corrupt', path, message: expect.stringContaining(String(aside[0])) },
+    ]);
   });
 
   test('a new decision starts a new file beside the one that was set aside', () => {
@@ -190,16 +220,23 @@ describe('a file that is not as it should be', () => {
     onTestFinished(() => emitted.mockRestore());
     write('garbage');
     permissionStore({ path }).list();
-    expect(emitted).toHaveBeenCalledWith(expect.stringContaining(path), { type: 'PermissionWarning', code: 'permissions-corrupt' });
+    expect(emitted).toHaveBeenCalledWith(expect.stringContaining(path), {
+      type: 'PermissionWarning',
+      code: 'permissions-corrupt',
+    });
   });
 
   test('an agent that is given the store gets the report, unless the store has a listener of its own', () => {
     const { path, warnings, open, write } = permissionFolder();
     const heard: string[] = [];
     write('garbage');
-    permissionStore({ path }).forAgent('a', ({ code }) => heard.push(code)).list();
+    permissionStore({ path })
+      .forAgent('a', ({ code }) => heard.push(code))
+      .list();
     write('garbage');
-    open().forAgent('a', ({ code }) => heard.push(code)).list();
+    open()
+      .forAgent('a', ({ code }) => heard.push(code))
+      .list();
     expect([heard, warnings.length]).toEqual([['permissions-corrupt'], 1]);
   });
 
@@ -208,8 +245,12 @@ describe('a file that is not as it should be', () => {
     const text = '{"version":2,"agents":{"a":["t"]},"more":true}';
     write(text);
     const store = open({ agent: 'a' });
-    const refusal = expect.objectContaining({ code: 'permissions-newer-version', message: expect.stringMatching(/version 2.*Update Signalbox/) });
-    for (const act of [() => store.add('x'), () => store.remove('t'), () => store.clear(), () => store.list()]) expect(act).toThrow(refusal);
+    const refusal = expect.objectContaining({
+      code: 'permissions-newer-version',
+      message: expect.stringMatching(/version 2.*Update Signalbox/),
+    });
+    for (const act of [() => store.add('x'), () => store.remove('t'), () => store.clear(), () => store.list()])
+      expect(act).toThrow(refusal);
     expect([store.isAlwaysAllowed('t'), store.isAlwaysAllowed('t')]).toEqual([false, false]);
     expect(warnings.map(({ code }) => code)).toEqual(['permissions-newer-version']);
     expect(readFileSync(path, 'utf8')).toBe(text);
@@ -228,7 +269,9 @@ describe('a file that is not as it should be', () => {
     const file = join(ownFolder(), 'a-file');
     writeFileSync(file, '');
     const store = permissionStore({ path: join(file, 'security', 'allowed-tools.json'), agent: 'a' });
-    expect(() => store.add('t')).toThrow(expect.objectContaining({ name: 'PermissionStoreError', code: 'permissions-unwritable' }));
+    expect(() => store.add('t')).toThrow(
+      expect.objectContaining({ name: 'PermissionStoreError', code: 'permissions-unwritable' }),
+    );
     expect(() => store.add('t')).toThrow(/Make its folder writable, or choose another path/);
     expect([store.isAlwaysAllowed('t'), store.list()]).toEqual([false, []]);
   });

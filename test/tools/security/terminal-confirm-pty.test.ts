@@ -8,7 +8,9 @@ const hasPty = process.platform === 'linux' && spawnSync('script', ['--version']
 
 /** A program in a real terminal: `type` presses keys, `until` waits for a text on the screen. */
 function openTerminal() {
-  const program = spawn('script', ['-qec', `'${process.execPath}' '${CHILD}'`, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const program = spawn('script', ['-qec', `'${process.execPath}' '${CHILD}'`, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void program.kill('SIGKILL'));
   let screen = '';
   program.stdout.on('data', (chunk) => (screen += String(chunk)));
@@ -20,16 +22,19 @@ function openTerminal() {
   };
 }
 
-test.skipIf(!hasPty)('in a real terminal keys typed too early decide nothing, Ctrl-C denies, and the program ends by itself', async () => {
-  const terminal = openTerminal();
-  await terminal.until(/pid=\d+;/);
-  terminal.type('y\ry\r');
-  await terminal.until(/y\r\ny\r\n/);
-  process.kill(terminal.pid(), 'SIGUSR2');
-  await terminal.until(/tool first[^]*Allow\? /);
-  terminal.type('a\r');
-  await terminal.until(/Always allowed\.[^]*tool second[^]*Allow\? /);
-  terminal.type('\u0003');
-  await terminal.until(/decisions=always-allow,deny raw=false;/);
-  expect((await terminal.ended)[0]).toBe(0);
-});
+test.skipIf(!hasPty)(
+  'in a real terminal keys typed too early decide nothing, Ctrl-C denies, and the program ends by itself',
+  async () => {
+    const terminal = openTerminal();
+    await terminal.until(/pid=\d+;/);
+    terminal.type('y\ry\r');
+    await terminal.until(/y\r\ny\r\n/);
+    process.kill(terminal.pid(), 'SIGUSR2');
+    await terminal.until(/tool first[^]*Allow\? /);
+    terminal.type('a\r');
+    await terminal.until(/Always allowed\.[^]*tool second[^]*Allow\? /);
+    terminal.type('\u0003');
+    await terminal.until(/decisions=always-allow,deny raw=false;/);
+    expect((await terminal.ended)[0]).toBe(0);
+  },
+);

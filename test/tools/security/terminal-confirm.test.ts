@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +9,15 @@ import { fakeTerminal, question } from './terminal.ts';
 test('a person sees tool, arguments and reason, and how to answer', async () => {
   const { confirm, type, screen } = fakeTerminal();
   const decision = confirm(question());
-  for (const text of ['write_file', '"path": "notes.txt"', '"text": "hello"', 'is confirm.', 'y = allow this once', 'a = always allow', 'n = deny']) {
+  for (const text of [
+    'write_file',
+    '"path": "notes.txt"',
+    '"text": "hello"',
+    'is confirm.',
+    'y = allow this once',
+    'a = always allow',
+    'n = deny',
+  ]) {
     expect(screen()).toContain(text);
   }
   type('y\r');
@@ -16,17 +25,47 @@ test('a person sees tool, arguments and reason, and how to answer', async () => 
 });
 
 test.each([
-  ['y\r', 'allow-once'], ['y\n', 'allow-once'], ['Y\r\n', 'allow-once'], ['yes\r', 'allow-once'], [' y \r', 'allow-once'],
-  ['a\r', 'always-allow'], ['A\n', 'always-allow'], ['always\r', 'always-allow'],
-  ['n\r', 'deny'], ['N\r', 'deny'], ['no\r', 'deny'], ['\r', 'deny'], ['\n', 'deny'], ['  \r', 'deny'],
-  ['ya\r', 'deny'], ['ye\r', 'deny'], ['yy\r', 'deny'], ['allow\r', 'deny'], ['ok\r', 'deny'], ['constructor\r', 'deny'],
-  ['\u0003', 'deny'], ['y\u0003', 'deny'], ['\u0004', 'deny'],
-  ['a\u007fy\r', 'allow-once'], ['y\u007f\r', 'deny'], ['\u007f\u007fy\r', 'allow-once'], ['\u001b[Ay\r', 'allow-once'], ['\ty\r', 'allow-once'],
+  ['y\r', 'allow-once'],
+  ['y\n', 'allow-once'],
+  ['Y\r\n', 'allow-once'],
+  ['yes\r', 'allow-once'],
+  [' y \r', 'allow-once'],
+  ['a\r', 'always-allow'],
+  ['A\n', 'always-allow'],
+  ['always\r', 'always-allow'],
+  ['n\r', 'deny'],
+  ['N\r', 'deny'],
+  ['no\r', 'deny'],
+  ['\r', 'deny'],
+  ['\n', 'deny'],
+  ['  \r', 'deny'],
+  ['ya\r', 'deny'],
+  ['ye\r', 'deny'],
+  ['yy\r', 'deny'],
+  ['allow\r', 'deny'],
+  ['ok\r', 'deny'],
+  ['constructor\r', 'deny'],
+  ['\u0003', 'deny'],
+  ['y\u0003', 'deny'],
+  ['\u0004', 'deny'],
+  ['a\u007fy\r', 'allow-once'],
+  ['y\u007f\r', 'deny'],
+  ['\u007f\u007fy\r', 'allow-once'],
+  ['\u001b[Ay\r', 'allow-once'],
+  ['\ty\r', 'allow-once'],
 ])('%j means %s', async (keys, expected) => {
   const { confirm, type } = fakeTerminal();
   const decision = confirm(question());
   type(keys);
   expect(await decision).toBe(expected);
+});
+
+test('backspace takes back what was typed, and not the question', async () => {
+  const { confirm, type, screen } = fakeTerminal();
+  const decision = confirm(question());
+  type('\u007f\u007fyes\u007f\u007f\r');
+  expect(await decision).toBe('allow-once');
+  expect(screen().split('\b \b')).toHaveLength(3);
 });
 
 test('what was decided is shown, and so are the keys', async () => {
@@ -40,7 +79,14 @@ test('what was decided is shown, and so are the keys', async () => {
 test('it can be the confirm of an agent', async () => {
   const { confirm, type } = fakeTerminal();
   const asAgentOption: Confirm = confirm;
-  const decision = asAgentOption({ callId: '1', tool: 't', args: {}, reason: 'because', context: { user: 7 }, signal: new AbortController().signal });
+  const decision = asAgentOption({
+    callId: '1',
+    tool: 't',
+    args: {},
+    reason: 'because',
+    context: { user: 7 },
+    signal: new AbortController().signal,
+  });
   type('a\r');
   expect(await decision).toBe('always-allow');
 });
@@ -80,12 +126,25 @@ describe('nobody can answer, so it is denied', () => {
     expect(await Promise.all(decisions)).toEqual(['deny', 'deny']);
   });
 
+  test.each([
+    ['ended', (input: PassThrough) => input.resume().end()],
+    ['destroyed', (input: PassThrough) => input.destroy()],
+  ])('when the input was %s before', async (_, finish) => {
+    const input = Object.assign(new PassThrough({ autoDestroy: false }), { isTTY: true });
+    finish(input);
+    await nextTick();
+    expect(await terminalConfirm({ input, output: new PassThrough() })(question())).toBe('deny');
+  });
+
   test('when the arguments cannot be shown', async () => {
     const { confirm, type } = fakeTerminal();
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     type('y\n');
-    expect([await confirm(question({ args: circle })), await confirm(question({ args: { big: 1n } }))]).toEqual(['deny', 'deny']);
+    expect([await confirm(question({ args: circle })), await confirm(question({ args: { big: 1n } }))]).toEqual([
+      'deny',
+      'deny',
+    ]);
   });
 });
 
@@ -104,7 +163,10 @@ describe('several questions', () => {
 
   test('of two prompts on one terminal are one queue', async () => {
     const { input, output, confirm, type, screen } = fakeTerminal();
-    const decisions = [confirm(question({ tool: 'one' })), terminalConfirm({ input, output })(question({ tool: 'two' }))];
+    const decisions = [
+      confirm(question({ tool: 'one' })),
+      terminalConfirm({ input, output })(question({ tool: 'two' })),
+    ];
     expect(screen()).not.toContain('two');
     type('y\n');
     type('n\n');
@@ -156,17 +218,20 @@ describe('a call that is not wanted any more', () => {
 });
 
 describe('the terminal', () => {
-  test('is left as it was found, whatever the end', async () => {
-    const endings = ['y\r', '\u0003', '\r'];
-    for (const keys of endings) {
-      const { confirm, type, input, modes } = fakeTerminal();
-      const decision = confirm(question());
-      expect([modes, input.isPaused()]).toEqual([[true], false]);
-      type(keys);
-      await decision;
-      const listeners = ['keypress', 'end', 'close', 'error'].map((name) => input.listenerCount(name));
-      expect([modes, input.isPaused(), listeners]).toEqual([[true, false], true, fakeListeners()]);
-    }
+  test.each(['y\r', '\u0003', '\r'])('is left as it was found after %j', async (keys) => {
+    const { confirm, type, input, output, modes } = fakeTerminal();
+    const { signal } = new AbortController();
+    const listeners = () =>
+      ['keypress', 'end', 'close', 'error', 'finish'].map((name) =>
+        [input, output].map((stream) => stream.listenerCount(name)),
+      );
+    const before = listeners();
+    const decision = confirm(question({ signal }));
+    expect([modes, input.isPaused()]).toEqual([[true], false]);
+    type(keys);
+    await decision;
+    expect([modes, input.isPaused(), listeners()]).toEqual([[true, false], true, before]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('that was raw and flowing stays so', async () => {
@@ -178,64 +243,5 @@ describe('the terminal', () => {
     type('y\r');
     await decision;
     expect([modes, input.isPaused()]).toEqual([[true, true], false]);
-  });
-});
-
-/** What a stream has without us. */
-function fakeListeners(): readonly number[] {
-  const { input } = fakeTerminal();
-  return ['keypress', 'end', 'close', 'error'].map((name) => input.listenerCount(name));
-}
-
-describe('what a model wrote', () => {
-  async function show(more: Parameters<typeof question>[0]): Promise<string> {
-    const { confirm, type, screen } = fakeTerminal();
-    const decision = confirm(question(more));
-    const shown = screen();
-    type('n\r');
-    await decision;
-    return shown;
-  }
-
-  test('cannot steer the terminal, turn text around or hide it', async () => {
-    const nasty = '\u001b[2J\u001b]0;title\u0007\u009b31m\r\b\u202e\u2066\u200b\ufeff\u2028\u00ad\ud800\u{e0041}x';
-    const shown = await show({ tool: nasty, reason: nasty, args: { [nasty]: nasty, list: [nasty] } });
-    expect(shown.match(/[^\n\P{C}]|[\p{Zl}\p{Zp}]/gu)).toBeNull();
-    for (const text of ['\\u001b[2J', '\\u009b31m', '\\u202e', '\\u200b', '\\u2028', '\\u{e0041}']) expect(shown).toContain(text);
-  });
-
-  test('cannot pass for the question or its frame', async () => {
-    const fake = 'x\n\nAllow? [y/a/N] y\nAllowed once.';
-    const shown = await show({ tool: fake, reason: fake, args: { text: fake } });
-    expect(shown.split('\n').filter((line) => line.startsWith('Allow'))).toEqual(['Allow? [y/a/N] ']);
-  });
-
-  test('is shown as it is when it is harmless, in any script', async () => {
-    const shown = await show({ args: { path: 'für/文件/📁.txt', count: 3, on: true, none: null } });
-    expect(shown).toContain('für/文件/📁.txt');
-    expect(shown).toContain('"count": 3');
-  });
-
-  test('is shortened when it is long, with its end, and the person is told', async () => {
-    const shown = await show({ args: { script: `begin ${'x'.repeat(100_000)} rm -rf .` } });
-    expect(shown.length).toBeLessThan(2000);
-    expect(shown).toMatch(/begin x+ … \d+ characters not shown … x+ rm -rf \./);
-    expect(shown).toContain('Not everything is shown');
-  });
-
-  test('is shortened when it has many lines, with the last ones, and the count is right', async () => {
-    const shown = await show({ args: { list: Array.from({ length: 500 }, (_, n) => n) } });
-    const lines = shown.split('\n').filter((line) => line.startsWith('  | '));
-    const hidden = Number(/… (\d+) lines not shown/.exec(shown)?.[1]);
-    expect([lines.length, hidden + lines.length]).toEqual([39, 504]);
-    expect(shown).toMatch(/\| {5}499\n/);
-    expect(shown).toContain('Not everything is shown');
-  });
-
-  test('is never called incomplete when all of it is there', async () => {
-    const shown = await show({ args: { list: Array.from({ length: 36 }, (_, n) => n) } });
-    expect(shown).not.toContain('not shown');
-    expect(await show({ args: {} })).toContain('  | {}');
-    expect(await show({ args: undefined })).toContain('  | none');
   });
 });

@@ -17,7 +17,14 @@ export function fakeTerminal(more: { readonly isTTY?: boolean } = {}) {
 }
 
 /** A question as an agent asks it. */
-export const question = (more: { readonly tool?: string; readonly args?: unknown; readonly reason?: string; readonly signal?: AbortSignal } = {}) => ({
+export const question = (
+  more: {
+    readonly tool?: string;
+    readonly args?: unknown;
+    readonly reason?: string;
+    readonly signal?: AbortSignal;
+  } = {},
+) => ({
   callId: 'call-1',
   tool: 'write_file',
   args: { path: 'notes.txt', text: 'hello' },

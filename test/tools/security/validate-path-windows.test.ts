@@ -29,25 +29,118 @@ function windows(entries: readonly string[], links: Readonly<Record<string, stri
   return { touched, inside: (requested: string, base = 'C:\\Data') => leadsInside(world, base, requested) };
 }
 
-const DISK = ['C:\\', 'C:\\Data', 'C:\\Data\\Sub', 'C:\\Data\\file.txt', 'C:\\Data2', 'C:\\work', 'C:\\Users\\me', 'D:\\', 'D:\\Data', '\\\\nas\\share\\', '\\\\nas\\share\\Data'];
-const LINKS = { 'C:\\Data\\junction': 'C:\\Data2', 'C:\\Data\\inner': 'Sub', 'C:\\Data\\drive': 'D:\\Data', 'C:\\Data\\far': '\\\\evil\\share\\x', 'C:\\Data\\raw': '\\\\?\\C:\\Data2' };
+const DISK = [
+  'C:\\',
+  'C:\\Data',
+  'C:\\Data\\Sub',
+  'C:\\Data\\file.txt',
+  'C:\\Data2',
+  'C:\\work',
+  'C:\\Users\\me',
+  'D:\\',
+  'D:\\Data',
+  '\\\\nas\\share\\',
+  '\\\\nas\\share\\Data',
+];
+const LINKS = {
+  'C:\\Data\\junction': 'C:\\Data2',
+  'C:\\Data\\inner': 'Sub',
+  'C:\\Data\\drive': 'D:\\Data',
+  'C:\\Data\\far': '\\\\evil\\share\\x',
+  'C:\\Data\\raw': '\\\\?\\C:\\Data2',
+};
 
 describe('on Windows', () => {
   test.each([
-    'file.txt', 'FILE.TXT', 'sub\\new.txt', 'SUB/new.txt', '.', 'Sub\\..\\file.txt', 'inner\\x', 'new\\er\\x', '..\\data\\x', 'a b\\c',
-    'C:\\Data\\x', 'c:\\data\\x', 'c:/DATA/sub/x', 'C:\\Data2\\..\\Data\\x', 'console.txt', 'com10', 'nul-file', 'a.con',
+    'file.txt',
+    'FILE.TXT',
+    'sub\\new.txt',
+    'SUB/new.txt',
+    '.',
+    'Sub\\..\\file.txt',
+    'inner\\x',
+    'new\\er\\x',
+    '..\\data\\x',
+    'a b\\c',
+    'C:\\Data\\x',
+    'c:\\data\\x',
+    'c:/DATA/sub/x',
+    'C:\\Data2\\..\\Data\\x',
+    'console.txt',
+    'com10',
+    'nul-file',
+    'a.con',
   ])('inside: %j', (requested) => {
     expect(windows(DISK, LINKS).inside(requested)).toBe(true);
   });
 
   test.each([
-    '..', '..\\Data2', '../data2/x', 'Sub\\..\\..\\Data2', 'C:\\Data2', 'c:\\data2\\x', 'C:\\Data\\..\\x', 'C:\\', 'D:\\Data\\x', 'D:\\',
-    'junction', 'junction\\x', 'JUNCTION/x', 'drive\\x', 'far', 'raw\\x',
-    'C:', 'C:x', 'c:..\\Data', 'D:x', '\\Data\\x', '/Data/x', '\\', '~', '~\\x', '~other\\x',
-    '\\\\nas\\share\\Data', '//nas/share/Data', '\\\\?\\C:\\Data\\x', '//?/C:/Data/x', '\\\\.\\C:\\Data\\x', '\\\\.\\pipe\\x', '\\\\?\\UNC\\nas\\share', '\\\\nas', '\\\\',
-    'file.txt:hidden', 'file.txt::$DATA', 'Sub:x\\y', ':x', 'C:\\Data\\file.txt:x',
-    'con', 'NUL', 'nul.txt', 'Sub\\aux', 'COM1', 'com¹.log', 'lpt9.tar.gz', 'PRN .txt', 'conin$', 'CLOCK$', 'NUL\\x',
-    'file.txt.', 'file.txt ', 'file.txt. .', 'Sub \\x', '.. \\Data2', '...\\x', '. .', 'a?', 'a*', 'a|b', '<a', 'a"b', 'a\tb', 'a\u0085b', 'a\0b',
+    '..',
+    '..\\Data2',
+    '../data2/x',
+    'Sub\\..\\..\\Data2',
+    'C:\\Data2',
+    'c:\\data2\\x',
+    'C:\\Data\\..\\x',
+    'C:\\',
+    'D:\\Data\\x',
+    'D:\\',
+    'junction',
+    'junction\\x',
+    'JUNCTION/x',
+    'drive\\x',
+    'far',
+    'raw\\x',
+    'C:',
+    'C:x',
+    'c:..\\Data',
+    'D:x',
+    '\\Data\\x',
+    '/Data/x',
+    '\\',
+    '~',
+    '~\\x',
+    '~other\\x',
+    '\\\\nas\\share\\Data',
+    '//nas/share/Data',
+    '\\\\?\\C:\\Data\\x',
+    '//?/C:/Data/x',
+    '\\\\.\\C:\\Data\\x',
+    '\\\\.\\pipe\\x',
+    '\\\\?\\UNC\\nas\\share',
+    '\\\\nas',
+    '\\\\',
+    'file.txt:hidden',
+    'file.txt::$DATA',
+    'Sub:x\\y',
+    ':x',
+    'C:\\Data\\file.txt:x',
+    'con',
+    'NUL',
+    'nul.txt',
+    'Sub\\aux',
+    'COM1',
+    'com¹.log',
+    'lpt9.tar.gz',
+    'PRN .txt',
+    'conin$',
+    'CLOCK$',
+    'NUL\\x',
+    'file.txt.',
+    'file.txt ',
+    'file.txt. .',
+    'Sub \\x',
+    '.. \\Data2',
+    '...\\x',
+    '. .',
+    'a?',
+    'a*',
+    'a|b',
+    '<a',
+    'a"b',
+    'a\tb',
+    'a\u0085b',
+    'a\0b',
   ])('outside: %j', (requested) => {
     expect(windows(DISK, LINKS).inside(requested)).toBe(false);
   });
@@ -62,12 +155,23 @@ describe('on Windows', () => {
   test('the base may be on a share, and then paths on that share count', () => {
     const { inside } = windows(DISK, LINKS);
     const base = '\\\\nas\\share\\Data';
-    expect(['x', '\\\\NAS\\share\\data\\x', '//nas/share/Data/x'].map((path) => inside(path, base))).toEqual([true, true, true]);
-    expect(['..\\x', '\\\\nas\\share\\x', '\\\\nas\\other\\Data\\x', 'C:\\Data\\x'].map((path) => inside(path, base))).toEqual([false, false, false, false]);
+    expect(['x', '\\\\NAS\\share\\data\\x', '//nas/share/Data/x'].map((path) => inside(path, base))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(
+      ['..\\x', '\\\\nas\\share\\x', '\\\\nas\\other\\Data\\x', 'C:\\Data\\x'].map((path) => inside(path, base)),
+    ).toEqual([false, false, false, false]);
   });
 
   test('a base is found whatever its case, and refused when it is not there', () => {
     const { inside } = windows(DISK, LINKS);
-    expect([inside('x', 'c:\\data'), inside('x', 'c:/DATA/'), inside('x', '..\\Data'), inside('x', 'C:\\Nowhere')]).toEqual([true, true, true, false]);
+    expect([
+      inside('x', 'c:\\data'),
+      inside('x', 'c:/DATA/'),
+      inside('x', '..\\Data'),
+      inside('x', 'C:\\Nowhere'),
+    ]).toEqual([true, true, true, false]);
   });
 });

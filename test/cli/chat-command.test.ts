@@ -1,0 +1,134 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import { processesNaming } from './processes.ts';
+import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
+
+const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
+const CTRL_C = '\u0003';
+const CTRL_D = '\u0004';
+
+/** What a terminal sends for Enter. */
+const ENTER = '\r';
+
+test('without a terminal: one run with real tools, the answer, the path of the recording, exit code 0', async () => {
+  await using folder = await temporaryFolder();
+  const ended = await runCli(['--model', 'practice'], { cwd: folder.path });
+  expect(ended.code).toBe(0);
+  expect(ended.stdout).toContain('The largest file is large.log');
+  const recording = /^Recorded in (\S+\.jsonl)$/m.exec(ended.stdout)?.[1] ?? '';
+  expect(recording).toContain(join('.signalbox', 'runs'));
+  expect(readFileSync(join(folder.path, recording), 'utf8')).toContain('"t":"end"');
+  expect(ended.stderr).toContain('What is in this folder, and which file is the largest?');
+  expect(ended.stderr).toContain('files_list_directory_with_sizes');
+  expect(ended.stderr).toContain('It is no LLM');
+  if (process.platform === 'linux') expect(processesNaming(folder.path)).toEqual([]);
+});
+
+test('the first question may be another one', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Hello yourself.']);
+  const ended = await runCli(['chat', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 0 });
+  expect(ended.stdout).toContain('Hello yourself.\n');
+  expect(server.requests[0]?.body.messages.at(-1)).toMatchObject({ role: 'user', content: 'Hello?' });
+});
+
+test('a first run that fails without a terminal ends with exit code 1', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(() => ({ status: 400, body: { error: { message: 'no' } } }));
+  const ended = await runCli(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(ended.code).toBe(1);
+});
+
+test.skipIf(!hasTerminal)('in a terminal it takes further questions, of one conversation, until Ctrl-D', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Two files.', 'As I said, two.']);
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  await cli.until('Ctrl-D leaves.');
+  const answered = cli.until('As I said, two.');
+  const asked = cli.until('Recorded in');
+  cli.child.stdin.write(`And how many?${ENTER}`);
+  await answered;
+  await asked;
+  const roles = server.requests[1]?.body.messages.map(({ role }) => role);
+  expect(roles).toEqual(['system', 'user', 'assistant', 'user']);
+  cli.child.stdin.write(CTRL_D);
+  expect((await cli.ended).code).toBe(0);
+  expect(processesNaming(folder.path)).toEqual([]);
+});
+
+test.skipIf(!hasTerminal)('the answer appears once in a terminal', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Two files.']);
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  await cli.until('Ctrl-D leaves.');
+  cli.child.stdin.write(CTRL_D);
+  await cli.ended;
+  expect(cli.printed().split('Two files.')).toHaveLength(2);
+});
+
+test.skipIf(!hasTerminal)('Ctrl-C cancels the answer that is being worked on, and the next one leaves', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Two files.', { hang: true }]);
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  await cli.until('Ctrl-D leaves.');
+  const cancelled = cli.until('[Cancelled after 1 step(s)]');
+  const recorded = cli.until('Recorded in');
+  cli.child.stdin.write(`Go on${ENTER}`);
+  await server.received(2);
+  cli.child.stdin.write(CTRL_C);
+  await cancelled;
+  await recorded;
+  cli.child.stdin.write(CTRL_C);
+  expect((await cli.ended).code).toBe(0);
+  expect(processesNaming(folder.path)).toEqual([]);
+});
+
+test.skipIf(!hasTerminal)('Ctrl-C at the prompt asks once more before it leaves', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Two files.']);
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  await cli.until('Ctrl-D leaves.\r\n› ');
+  const hint = cli.until('Ctrl-C once more');
+  cli.child.stdin.write(CTRL_C);
+  await hint;
+  cli.child.stdin.write(CTRL_C);
+  expect((await cli.ended).code).toBe(0);
+});
+
+test.skipIf(!hasTerminal)('pasted lines are one question', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Two files.', 'I see three lines.']);
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  await cli.until('Ctrl-D leaves.\r\n› ');
+  const answered = cli.until('I see three lines.');
+  cli.child.stdin.write(`first${ENTER}second${ENTER}third${ENTER}`);
+  await answered;
+  expect(server.requests[1]?.body.messages.at(-1)?.content).toBe('first\nsecond\nthird');
+  cli.child.stdin.write(CTRL_D);
+  await cli.ended;
+});
+
+test.skipIf(!hasTerminal)('slash commands list tools and conversation, forget it, and leave', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Two files.', 'Who are you?']);
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  await cli.until('Ctrl-D leaves.\r\n› ');
+  const type = async (line: string, reply: string): Promise<void> => {
+    const replied = cli.until(reply);
+    cli.child.stdin.write(line + ENTER);
+    await replied;
+  };
+  await type('/help', 'Forget the conversation.');
+  await type('/tools', 'files_list_allowed_directories');
+  await type('/hsitory', "Did you mean '/history'?");
+  await type('/history', 'agent  Two files.');
+  await type('/clear', 'The conversation is forgotten.');
+  await type('/etc/hosts is a path', 'Who are you?');
+  expect(server.requests[1]?.body.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+  cli.child.stdin.write(`/exit${ENTER}`);
+  expect((await cli.ended).code).toBe(0);
+  expect(cli.printed()).toMatch(/files_write_file +asks first/);
+});

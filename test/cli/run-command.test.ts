@@ -1,0 +1,177 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import { processesNaming } from './processes.ts';
+import { runCli, startCli, temporaryFolder } from './spawn-cli.ts';
+
+const LIST = { name: 'files_list_directory', arguments: { path: '.' } };
+const onLinux = process.platform === 'linux';
+
+test('an answered question: the answer on standard output, the rest on standard error, exit code 0', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer([{ toolCalls: [LIST] }, 'large.log is the largest.']);
+  const ended = await runCli(['run', 'Which file is the largest?', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 0, stdout: 'large.log is the largest.\n' });
+  expect(ended.stderr).toContain('[FILE] large.log');
+  expect(ended.stderr).not.toContain('is the largest.');
+  const recording = /Recorded in (\S+\.jsonl)/.exec(ended.stderr)?.[1] ?? '';
+  expect(await readFile(join(folder.path, recording), 'utf8')).toContain('"t":"end"');
+});
+
+test('--json prints the whole result as one object and nothing else', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer([{ toolCalls: [LIST] }, 'Two files.']);
+  const ended = await runCli(['run', 'How many files?', '--json', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    success: true,
+    status: 'answered',
+    reason: 'answer',
+    result: 'Two files.',
+    toolsUsed: ['files_list_directory'],
+    stepsTaken: 2,
+  });
+  expect(ended.stdout.trim().split('\n')).toHaveLength(1);
+});
+
+test('a model that fails: the reason on standard error, exit code 1', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(() => ({ status: 401, body: { error: { message: 'wrong key' } } }));
+  const ended = await runCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 1, stdout: '' });
+  expect(ended.stderr).toContain('Unable to complete task due to LLM error:');
+  expect(ended.stderr).toContain('wrong key');
+});
+
+test('an endpoint that nobody listens at is named, exit code 1, and --json still prints a result', async () => {
+  await using folder = await temporaryFolder();
+  const gone = await startModelServer([]);
+  await gone.close();
+  const ended = await runCli(['run', 'Hello?', '--json', '--base-url', gone.baseURL], { cwd: folder.path });
+  expect(ended.code).toBe(1);
+  expect(JSON.parse(ended.stdout)).toMatchObject({ success: false, status: 'failed', reason: 'llm-error' });
+  expect(ended.stderr).toContain(`Cannot reach ${gone.baseURL}`);
+});
+
+test('a run that reaches --max-steps is stopped with exit code 3', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(({ body }) => ({
+    toolCalls: [{ name: 'files_get_file_info', arguments: { path: `${body.messages.length}.txt` } }],
+  }));
+  const ended = await runCli(['run', 'Go on', '--max-steps', '2', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 3, stdout: '' });
+  expect(ended.stderr).toContain('Reached maximum steps limit (2 steps).');
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s in the middle of a run cancels it: a result that says so, exit code 130, no process left',
+  async (signal) => {
+    await using folder = await temporaryFolder();
+    await using server = await startModelServer(() => ({ hang: true }));
+    const cli = startCli(['run', 'Hello?', '--json', '--base-url', server.baseURL], { cwd: folder.path });
+    await server.received(1);
+    if (onLinux) expect(processesNaming(folder.path)).toHaveLength(1);
+    cli.child.kill(signal);
+    const ended = await cli.ended;
+    expect(ended.code).toBe(130);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ status: 'cancelled', result: '[Cancelled after 1 step(s)]' });
+    await server.abandoned();
+    if (onLinux) expect(processesNaming(folder.path)).toEqual([]);
+  },
+);
+
+test('a cancelled run without --json says so on standard error', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(() => ({ hang: true }));
+  const cli = startCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  await server.received(1);
+  cli.child.kill('SIGINT');
+  const ended = await cli.ended;
+  expect(ended).toMatchObject({ code: 130, stdout: '' });
+  expect(ended.stderr).toContain('[Cancelled after 1 step(s)]');
+});
+
+test('--silent prints the answer and nothing else', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer([{ toolCalls: [LIST] }, 'Done.']);
+  const ended = await runCli(['run', 'Hello?', '--silent', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(ended).toEqual({ code: 0, stdout: 'Done.\n', stderr: '' });
+});
+
+test('--silent still says in one line why there is no answer', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer([{ toolCalls: [LIST] }]);
+  const ended = await runCli(['run', 'Hello?', '--silent', '--max-steps', '1', '--base-url', server.baseURL], {
+    cwd: folder.path,
+  });
+  expect(ended).toEqual({ code: 3, stdout: '', stderr: 'Reached maximum steps limit (1 steps).\n' });
+});
+
+test('--record names the file of the recording', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Hello.']);
+  const ended = await runCli(['run', 'Hello?', '--record', 'run.jsonl', '--base-url', server.baseURL], {
+    cwd: folder.path,
+  });
+  expect(ended.stderr).toContain('Recorded in run.jsonl');
+  const lines = (await readFile(join(folder.path, 'run.jsonl'), 'utf8')).trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line).t)).toEqual(expect.arrayContaining(['run', 'start', 'outcome', 'end']));
+  expect(existsSync(join(folder.path, '.signalbox'))).toBe(false);
+});
+
+test('--model and --api-key-env reach the server', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Hello.']);
+  const args = ['run', 'Hello?', '--base-url', server.baseURL, '-m', 'qwen3', '--api-key-env', 'MY_KEY'];
+  await runCli(args, { cwd: folder.path, env: { MY_KEY: 'sesame' } });
+  expect(server.requests[0]?.body.model).toBe('qwen3');
+  expect(server.requests[0]?.headers.authorization).toBe('Bearer sesame');
+});
+
+test.each(['OPENAI_BASE_URL', 'LEMONADE_BASE_URL'])('%s is used and named', async (variable) => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Hello.']);
+  const ended = await runCli(['run', 'Hello?'], { cwd: folder.path, env: { [variable]: server.baseURL } });
+  expect(ended).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+  expect(ended.stderr).toContain(`${server.baseURL} (${variable}).`);
+});
+
+test('--show-prompts and --show-stats show the prompt and the figures', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Hello.']);
+  const args = ['run', 'Hello?', '--base-url', server.baseURL, '--show-prompts', '--show-stats'];
+  const { stderr } = await runCli(args, { cwd: folder.path });
+  expect(stderr).toContain('You are a helpful assistant.');
+  expect(stderr).toContain('12 tokens in, 7 out');
+});
+
+test('the tools of --mcp replace the file tools, and those that change something are denied where nobody can be asked', async () => {
+  await using folder = await temporaryFolder();
+  const entry = join(import.meta.dirname, '../../node_modules/@modelcontextprotocol/server-memory/dist/index.js');
+  const memory = {
+    command: process.execPath,
+    args: [entry],
+    env: { MEMORY_FILE_PATH: join(folder.path, 'memory.jsonl') },
+  };
+  await writeFile(join(folder.path, 'mcp.json'), JSON.stringify({ mcpServers: { memory } }));
+  const create = { name: 'memory_create_entities', arguments: { entities: [] } };
+  await using server = await startModelServer([{ toolCalls: [create] }, 'It was denied.']);
+  const ended = await runCli(['run', 'Remember me', '--mcp', 'mcp.json', '--base-url', server.baseURL], {
+    cwd: folder.path,
+  });
+  expect(ended.code).toBe(0);
+  const names = server.requests[0]?.body.tools?.map((tool) => tool.function.name) ?? [];
+  expect(names).toContain('memory_read_graph');
+  expect(names.filter((name) => name.startsWith('files_'))).toEqual([]);
+  expect(ended.stderr).toContain('memory_create_entities was not run:');
+});
+
+test('a reader that has gone does not make the command fail noisily', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer([{ toolCalls: [LIST] }, 'Hello.']);
+  const cli = startCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  cli.child.stderr.destroy();
+  cli.child.stdout.destroy();
+  expect((await cli.ended).code).toBe(0);
+});

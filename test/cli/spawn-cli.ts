@@ -1,0 +1,98 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+
+export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+
+/** A folder of its own for a test, with two files of different size; removed when the test ends. */
+export async function temporaryFolder(): Promise<{ readonly path: string } & AsyncDisposable> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'signalbox-cli-')));
+  await writeFile(join(path, 'small.txt'), 'small');
+  await writeFile(join(path, 'large.log'), 'x'.repeat(2_000));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** How a command line is started. */
+export interface CliOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** How a command line ended. */
+export interface CliEnd {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command line that runs. */
+export interface RunningCli {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Everything that was printed so far, without styles. */
+  readonly printed: () => string;
+  /** Resolves once this has been printed, after whatever was printed when it was asked for. */
+  until(text: string): Promise<void>;
+  readonly ended: Promise<CliEnd>;
+}
+
+/** Starts the command in a child process, with an environment that names no model. */
+export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions): RunningCli {
+  return watch(spawn(process.execPath, [MAIN, ...args], { cwd, env: cleanEnvironment(cwd, env) }));
+}
+
+/** Runs the command to its end, with no input. */
+export async function runCli(args: readonly string[], options: CliOptions): Promise<CliEnd> {
+  const cli = startCli(args, options);
+  cli.child.stdin.end();
+  return cli.ended;
+}
+
+/** Starts the command in a terminal of its own. What is written to the child's input is typed there. */
+export function startInTerminal(args: readonly string[], { cwd, env = {} }: CliOptions): RunningCli {
+  // Without exec the shell would get the Ctrl-C as well, and end by it.
+  const line = `exec ${[process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')}`;
+  const terminal = { TERM: 'xterm-256color', COLUMNS: '90', ...env };
+  return watch(spawn('script', ['-qfec', line, '/dev/null'], { cwd, env: cleanEnvironment(cwd, terminal) }));
+}
+
+/** A home of its own, so that nothing of the user's is read or written. */
+function cleanEnvironment(home: string, env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], HOME: home, SHELL: '/bin/sh', ...env };
+}
+
+function watch(child: ChildProcessWithoutNullStreams): RunningCli {
+  const output = { stdout: '', stderr: '' };
+  const news = new EventTarget();
+  // Stripped as a whole: an escape sequence may come in two pieces.
+  let raw = '';
+  const all = (): string => stripVTControlCharacters(raw);
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+      raw += text;
+      news.dispatchEvent(new Event('text'));
+    });
+  }
+  // A child that has ended takes no more input; that is no failure of the test.
+  child.stdin.on('error', () => undefined);
+  const ended = once(child, 'close').then(([code]: readonly unknown[]) => {
+    news.dispatchEvent(new Event('text'));
+    return { code: typeof code === 'number' ? code : null, ...output };
+  });
+  return {
+    child,
+    printed: all,
+    ended,
+    async until(text) {
+      const from = all().length;
+      while (!all().slice(from).includes(text)) {
+        if (child.exitCode !== null) throw new Error(`it ended before it printed '${text}':\n${all()}`);
+        // oxlint-disable-next-line no-await-in-loop -- waits for news until the text is there
+        await once(news, 'text');
+      }
+    },
+  };
+}

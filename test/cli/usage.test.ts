@@ -1,0 +1,74 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { expect, test } from 'vitest';
+import { runCli, temporaryFolder } from './spawn-cli.ts';
+
+test.each([
+  ['an unknown command', ['rnu', 'Hello?'], "there is no command 'rnu'. Did you mean 'run'?"],
+  ['an unknown option', ['run', 'Hello?', '--jsno'], "There is no option '--jsno'. Did you mean '--json'?"],
+  ['an unknown letter', ['run', 'Hello?', '-z'], "There is no option '-z'."],
+  ['no question', ['run'], 'there is no question.'],
+  ['a blank question', ['run', '  '], 'there is no question.'],
+  ['an option without its value', ['run', 'Hello?', '--model'], '--model needs a value: --model <name>.'],
+  ['an option in the place of a value', ['run', 'Hello?', '--model', '--json'], "'--json' looks like an option"],
+  ['a value for a flag', ['run', 'Hello?', '--json=yes'], '--json takes no value.'],
+  [
+    'no number of steps',
+    ['run', 'Hello?', '--max-steps', 'many'],
+    "--max-steps must be a whole number from 1 on, and is 'many'.",
+  ],
+  ['too few steps', ['run', 'Hello?', '--max-steps', '0'], '--max-steps must be'],
+  ['a fraction of a step', ['run', 'Hello?', '--max-steps', '1.5'], '--max-steps must be'],
+  ['no address', ['run', 'Hello?', '--base-url', 'localhost'], "baseURL: 'localhost' is no address of a server."],
+  [
+    'a key that is not there',
+    ['run', 'Hello?', '--api-key-env', 'NO_KEY'],
+    'the environment variable NO_KEY is not set',
+  ],
+  ['a configuration that is not there', ['run', 'Hello?', '--mcp', 'none.json'], '--mcp: none.json:'],
+  ['a configuration that is no JSON', ['run', 'Hello?', '--mcp', 'broken.json'], 'broken.json:1:'],
+  [
+    'a configuration without servers',
+    ['run', 'Hello?', '--mcp', 'empty.json'],
+    "there is no 'mcpServers' object in it",
+  ],
+  ['a server without a command', ['run', 'Hello?', '--mcp', 'server.json'], "MCP server 'files' needs 'command'"],
+  [
+    'a recording in no folder',
+    ['run', 'Hello?', '--record', 'no/run.jsonl'],
+    "--record: 'no/run.jsonl' cannot be written",
+  ],
+  ['a folder as recording', ['run', 'Hello?', '--record', 'folder'], "--record: 'folder' is a folder"],
+])('%s is wrong usage: said on standard error with a hint, exit code 2', async (_title, args, said) => {
+  await using folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'folder'));
+  await writeFile(join(folder.path, 'broken.json'), '{ "mcpServers": ');
+  await writeFile(join(folder.path, 'empty.json'), '{}');
+  await writeFile(join(folder.path, 'server.json'), '{ "mcpServers": { "files": {} } }');
+  const ended = await runCli(args, { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(ended.stderr).toContain(said);
+  expect(ended.stderr).toContain('Usage: signalbox');
+  expect(ended.stderr).not.toMatch(/^\s+at /m);
+});
+
+test.each([
+  ['the program', ['--help'], ['Usage: signalbox [command]', '  chat ', '  run ']],
+  ['the program, in short', ['-h'], ['Usage: signalbox [command]']],
+  ['run', ['run', '--help'], ['Usage: signalbox run', '--max-steps <n>', '--json', 'Exit codes:']],
+  ['chat', ['chat', '-h'], ['Usage: signalbox chat', '--model <name>']],
+  ['chat, asked for by name', ['help', 'chat'], ['Usage: signalbox chat']],
+])('the help of %s goes to standard output, exit code 0', async (_title, args, parts) => {
+  await using folder = await temporaryFolder();
+  const ended = await runCli(args, { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  for (const part of parts) expect(ended.stdout).toContain(part);
+  for (const line of ended.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+});
+
+test('--version prints the version of the package', async () => {
+  await using folder = await temporaryFolder();
+  const { version } = createRequire(import.meta.url)('../../package.json');
+  expect(await runCli(['--version'], { cwd: folder.path })).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});

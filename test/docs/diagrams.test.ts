@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { createMachine, not, setup } from 'xstate';
+import { MACHINES } from '../../scripts/diagrams/machines.ts';
+import { mermaid } from '../../scripts/diagrams/mermaid.ts';
+import { withDiagrams } from '../../scripts/diagrams/with-diagrams.ts';
+import { AGENT_STATES } from '../../src/machines/run-result.ts';
+import { document } from './documents.ts';
+
+test.each(['README.md', 'docs/machines.md'])('the diagrams of %s are those of the machines (npm run diagrams)', (path) => {
+  const { text } = document(path);
+  expect(text).toContain('<!-- diagram: ');
+  expect(text).toBe(withDiagrams(text));
+});
+
+test('every machine is drawn somewhere', () => {
+  const text = document('README.md').text + document('docs/machines.md').text;
+  for (const name of MACHINES.keys()) expect(text).toContain(`<!-- diagram: ${name} -->`);
+});
+
+test('the diagram of the agent has its five states', () => {
+  const { text } = document('README.md');
+  for (const state of AGENT_STATES) expect(text).toMatch(new RegExp(`^  (state ${state} \\{|.* --> ${state} :.*)$`, 'm'));
+});
+
+test('a stale diagram is replaced, and what stands around it stays', () => {
+  const stale = 'before\n<!-- diagram: llmCall -->\nold\n<!-- /diagram -->\nafter';
+  const fresh = withDiagrams(stale);
+  expect(fresh).toMatch(/^before\n<!-- diagram: llmCall -->\n\n```mermaid\nstateDiagram-v2\n[\s\S]*<!-- \/diagram -->\nafter$/);
+  expect(withDiagrams(fresh)).toBe(fresh);
+});
+
+test('a marker of a machine that is not there is an error', () => {
+  expect(() => withDiagrams('<!-- diagram: dragon --><!-- /diagram -->')).toThrow(/no machine 'dragon'/);
+});
+
+test('arrows are named by guard, event, delay and actor; those of an inside start at its border', () => {
+  const machine = setup({
+    actors: { fetchIt: createMachine({}) },
+    guards: { isLate: () => true },
+    delays: { shortPause: 1 },
+  }).createMachine({
+    initial: 'A',
+    on: { 'run.cancelled': '.C' },
+    states: {
+      A: {
+        initial: 'X',
+        states: {
+          X: { invoke: { src: 'fetchIt', onDone: 'Y', onError: '#c' } },
+          Y: { always: [{ guard: not('isLate'), target: 'X' }, { target: '#b' }] },
+        },
+      },
+      B: { id: 'b', after: { shortPause: 'C' }, on: { 'pause.skipped': 'C' } },
+      C: { id: 'c', type: 'final' },
+    },
+  });
+  expect(mermaid(machine).split('\n')).toEqual([
+    'stateDiagram-v2',
+    '  [*] --> A',
+    '  state A {',
+    '    [*] --> X',
+    '    X --> Y : fetch it done',
+    '    Y --> X : not is late',
+    '  }',
+    '  A --> C : fetch it failed',
+    '  A --> B : otherwise',
+    '  B --> C : pause.skipped<br/>after short pause',
+    '  C --> [*]',
+    '  note right of C : from any other state:<br/>run.cancelled',
+  ]);
+});

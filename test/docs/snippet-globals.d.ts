@@ -1,0 +1,7 @@
+// What the code blocks of the documents may use without saying where it comes from.
+declare const agent: import('signalbox').Agent;
+declare const run: import('signalbox').Run;
+declare const result: import('signalbox').RunResult;
+declare const model: import('signalbox').Model;
+declare const weather: import('signalbox').Tool;
+declare const recording: string;

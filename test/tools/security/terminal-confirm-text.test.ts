@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { fakeTerminal, question } from './terminal.ts';
+
+describe('what a model wrote', () => {
+  async function show(more: Parameters<typeof question>[0]): Promise<string> {
+    const { confirm, type, screen } = fakeTerminal();
+    const decision = confirm(question(more));
+    const shown = screen();
+    type('n\r');
+    await decision;
+    return shown;
+  }
+
+  test('cannot steer the terminal, turn text around or hide it', async () => {
+    const nasty = '\u001b[2J\u001b]0;title\u0007\u009b31m\r\b\u202e\u2066\u200b\ufeff\u2028\u00ad\ud800\u{e0041}x';
+    const shown = await show({ tool: nasty, reason: nasty, args: { [nasty]: nasty, list: [nasty] } });
+    expect(shown.match(/[^\n\P{C}]|[\p{Zl}\p{Zp}]/gu)).toBeNull();
+    for (const text of ['\\u001b[2J', '\\u009b31m', '\\u202e', '\\u200b', '\\u2028', '\\u{e0041}'])
+      expect(shown).toContain(text);
+  });
+
+  test('cannot pass for the question or its frame', async () => {
+    const fake = 'x\n\nAllow? [y/a/N] y\nAllowed once.';
+    const shown = await show({ tool: fake, reason: fake, args: { text: fake } });
+    expect(shown.split('\n').filter((line) => line.startsWith('Allow'))).toEqual(['Allow? [y/a/N] ']);
+  });
+
+  test('is shown as it is when it is harmless, in any script', async () => {
+    const shown = await show({ args: { path: 'für/文件/📁.txt', count: 3, on: true, none: null } });
+    expect(shown).toContain('für/文件/📁.txt');
+    expect(shown).toContain('"count": 3');
+  });
+
+  test('is shortened when it is long, with its end, and the person is told', async () => {
+    const shown = await show({ args: { script: `begin ${'x'.repeat(100_000)} rm -rf .` } });
+    expect(shown.length).toBeLessThan(2000);
+    expect(shown).toMatch(/begin x+ … \d+ characters not shown … x+ rm -rf \./);
+    expect(shown).toContain('Not everything is shown');
+  });
+
+  test('is shortened when it has many lines, with the last ones, and the count is right', async () => {
+    const shown = await show({ args: { list: Array.from({ length: 500 }, (_, n) => n) } });
+    const lines = shown.split('\n').filter((line) => line.startsWith('  | '));
+    const hidden = Number(/… (\d+) lines not shown/.exec(shown)?.[1]);
+    expect([lines.length, hidden + lines.length]).toEqual([39, 504]);
+    expect(shown).toMatch(/\| {5}499\n/);
+    expect(shown).toContain('Not everything is shown');
+  });
+
+  test('is never called incomplete when all of it is there', async () => {
+    const shown = await show({ args: { list: Array.from({ length: 36 }, (_, n) => n) } });
+    expect(shown).not.toContain('not shown');
+    expect(await show({ args: {} })).toContain('  | {}');
+    expect(await show({ args: undefined })).toContain('  | none');
+  });
+});
