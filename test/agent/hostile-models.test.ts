@@ -10,7 +10,9 @@ const fast: AgentOptions = { silent: true, retry: { backoff: { kind: 'constant',
 /** A model that gives these values as they are, whatever they are. */
 const giving = (...replies: readonly unknown[]): Model => {
   let asked = 0;
-  return { complete: () => Reflect.apply(Promise.resolve, Promise, [replies[Math.min(asked++, replies.length - 1)]]) };
+  const model: Model = { complete: () => Promise.reject(new Error('not set')) };
+  Reflect.set(model, 'complete', () => Promise.resolve(replies[Math.min(asked++, replies.length - 1)]));
+  return model;
 };
 
 describe('a model that replies with nonsense ends the run as llm-error, never as a crash', () => {
