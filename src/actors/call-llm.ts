@@ -1,4 +1,5 @@
 import type { JsonObject } from '../parsing/json.ts';
+import { checkReply } from './check-reply.ts';
 import { leaf } from './leaf.ts';
 import { type Model, type ModelReply, type ModelRequest, ModelError } from './model.ts';
 
@@ -29,9 +30,11 @@ export const callLlm = (ports: CallLlmPorts) =>
     async (input, { signal, note }) => {
       try {
         const model = ports.model(input.model ?? '');
-        return model.keepsTime === true
-          ? await complete(model, input, signal, note)
-          : await withSilenceLimit(model, input, signal, note);
+        return checkReply(
+          model.keepsTime === true
+            ? await complete(model, input, signal, note)
+            : await withSilenceLimit(model, input, signal, note),
+        );
       } catch (error) {
         throw forMachine(error, ports.retryable);
       }

@@ -39,11 +39,7 @@ export function toolCallingOf(options: AgentOptions, model: Model): ToolCalling 
 
 /** A history that a model can be given: no system prompts, no call without a result. */
 export function mendedHistory(messages: readonly Message[]): readonly Message[] {
-  const known = new Set(messages.flatMap((message) => (message.toolCalls ?? []).map((call) => call.id)));
-  const kept = messages.filter((message) => {
-    if (message.role === 'system') return false;
-    return message.role !== 'tool' || (message.toolCallId !== undefined && known.has(message.toolCallId));
-  });
+  const kept = messages.filter(({ role }) => role !== 'system');
   return closeOpenCalls(kept, 'cancelled: this call has no result').map((message) => Object.freeze({ ...message }));
 }
 

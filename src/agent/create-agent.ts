@@ -40,12 +40,15 @@ export function createAgent(options: AgentOptions = {}): Agent {
   let history = mendedHistory(options.history ?? []);
   /** The runs that go on, with the tools that each knows of; null before it began. */
   const runs = new Map<StartedRun, Toolset | null>();
+  /** Messages that were added within an exchange, so that pruning never cuts there. */
+  const inside = new WeakSet<Message>();
   let live: StartedRun | null = null;
   let last: Run | null = null;
   let closed = false;
 
   const keepHistory = (before: readonly Message[], result: RunResult): void => {
-    history = pruneHistory([...before, ...result.messages], core.options().maxHistoryMessages ?? 40);
+    for (const message of result.messages.slice(1)) inside.add(message);
+    history = pruneHistory([...before, ...result.messages], core.options().maxHistoryMessages ?? 40, inside);
   };
 
   const begin = (
@@ -231,7 +234,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       if (live !== null) {
         const { run: current } = live;
         await Promise.race([
-          current.cancel('the agent was closed').then(() => current.finally()),
+          current.cancel('the agent was closed').then(() => current),
           new Promise((resolve) => setTimeout(resolve, graceMs).unref?.()),
         ]);
       }

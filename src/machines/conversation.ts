@@ -38,6 +38,10 @@ export function shortenOlderResults(messages: readonly Message[]): readonly Mess
   return messages.map((message, index) => (index < lastTurn && isResult(message) ? shortened(message) : message));
 }
 
+function isStart(message: Message): boolean {
+  return message.role === 'user' && !isResult(message);
+}
+
 function isResult(message: Message): boolean {
   return message.role === 'tool' || (message.role === 'user' && textOf(message).startsWith(RESULT_PREFIX));
 }
@@ -51,42 +55,44 @@ function shortened(message: Message): Message {
   };
 }
 
-/** Gives every call that was left without a result one, so that the conversation can go on later. */
+/**
+ * Gives every call that was left without a result one, and drops results that belong to no call of the turn before them,
+ * so that the conversation can go on later. Ids count within their turn only: models repeat theirs.
+ */
 export function closeOpenCalls(messages: readonly Message[], text: string): readonly Message[] {
-  const answered = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
-  const missing = (message: Message): readonly Message[] =>
-    (message.toolCalls ?? [])
-      .filter((call) => !answered.has(call.id))
-      .map((call) => ({ role: 'tool', toolCallId: call.id, name: call.name, content: text }));
-  if (!messages.some((message) => missing(message).length > 0)) return messages;
-  return insertAfterResults(messages, missing);
-}
-
-function insertAfterResults(
-  messages: readonly Message[],
-  missing: (message: Message) => readonly Message[],
-): readonly Message[] {
   const mended: Message[] = [];
-  let owed: readonly Message[] = [];
+  let open: readonly MessageToolCall[] = [];
+  const close = (): void => {
+    for (const { id, name } of open) mended.push({ role: 'tool', toolCallId: id, name, content: text });
+    open = [];
+  };
   for (const message of messages) {
-    if (message.role !== 'tool') {
-      mended.push(...owed);
-      owed = [];
+    if (message.role === 'tool') {
+      const left = open.filter(({ id }) => id !== message.toolCallId);
+      if (left.length < open.length) mended.push(message);
+      open = left;
+      continue;
     }
+    close();
     mended.push(message);
-    if (message.toolCalls !== undefined) owed = missing(message);
+    open = message.toolCalls ?? [];
   }
-  return [...mended, ...owed];
+  close();
+  return mended;
 }
 
 /**
  * The newest messages, at most `limit` (0: all), cut only where an exchange begins: at a message of the user that is no
- * tool result. A call is never separated from its result. Of one exchange that is longer than the limit only its latest
+ * tool result and not `inside` an exchange, as our own corrections are. A call is never separated from its result. Of one exchange that is longer than the limit only its latest
  * turns are kept, whole turns at a time.
  */
-export function pruneHistory(messages: readonly Message[], limit: number): readonly Message[] {
+export function pruneHistory(
+  messages: readonly Message[],
+  limit: number,
+  inside: { has(message: Message): boolean } = new Set<Message>(),
+): readonly Message[] {
   if (limit === 0 || messages.length <= limit) return messages;
-  const starts = messages.flatMap((message, index) => (message.role === 'user' && !isResult(message) ? [index] : []));
+  const starts = messages.flatMap((message, index) => (isStart(message) && !inside.has(message) ? [index] : []));
   const start = starts.find((index) => messages.length - index <= limit);
   if (start !== undefined) return messages.slice(start);
   const turn = messages.findIndex(

@@ -121,14 +121,11 @@ export function planDropped(context: AgentContext): Update {
 export function planMessages(context: AgentContext, plan: PlanProgress, note: string): readonly Message[] {
   const { maxToolResultChars } = context.settings;
   if (plan.toolCallId !== null) {
-    return [
-      {
-        role: 'tool',
-        toolCallId: plan.toolCallId,
-        name: 'make_plan',
-        content: planReport(plan, note, maxToolResultChars),
-      },
-    ];
+    const report = planReport(plan, note, maxToolResultChars);
+    return (context.reply?.nativeCalls ?? []).map(({ id, name }): Message => {
+      const content = id === plan.toolCallId ? report : 'not run: a plan was given';
+      return { role: 'tool', toolCallId: id, name, content };
+    });
   }
   const results = plan.outcomes.map((outcome): Message => {
     return userMessage(resultText(outcome.tool, resultForModel(outcome.result, maxToolResultChars)));

@@ -60,15 +60,12 @@ export function planRefused(context: AgentContext): Update {
   };
 }
 
-/** Sets out on the plan of the reply. Calls beside it are answered as not run. */
+/** Sets out on the plan of the reply. Calls beside it are answered as not run, once the plan is over. */
 export function planTaken(context: AgentContext): Update {
   const { reply } = context;
   if (reply === null || reply.plan === null) return {};
   const plan: PlanProgress = { steps: reply.plan, index: 0, outcomes: [], toolCallId: reply.planCallId };
-  const beside = refuseCalls(reply, 'not run: a plan was given').filter(
-    (message) => message.toolCallId !== reply.planCallId,
-  );
-  return { plan, planIterations: context.planIterations + 1, messages: withMessages(context.messages, ...beside) };
+  return { plan, planIterations: context.planIterations + 1 };
 }
 
 /** Prepares the calls of the reply: each gets its loop verdict, in order, before any of them starts. */

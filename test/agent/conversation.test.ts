@@ -15,7 +15,11 @@ const call = (id: string): Message => ({
 const result = (toolCallId: string): Message => ({ role: 'tool', toolCallId, name: 'look', content: '{}' });
 const shape = (messages: readonly Message[]) =>
   messages.map(({ role, content, toolCalls, toolCallId }) =>
-    role === 'tool' ? `= ${toolCallId}` : toolCalls === undefined ? `${role}: ${content}` : `call ${toolCalls.map(({ id }) => id)}`,
+    role === 'tool'
+      ? `= ${toolCallId}`
+      : toolCalls === undefined
+        ? `${role}: ${String(content)}`
+        : `call ${toolCalls.map(({ id }) => id).join(' ')}`,
   );
 
 function agentWith(replies: readonly ScriptedReply[], options: AgentOptions = {}) {
@@ -48,7 +52,9 @@ describe('the conversation of an agent', () => {
     expect(shape(second.messages)).toEqual(['user: What is there?', 'call a', '= a', 'assistant: Tea.']);
     expect(agent.history).toEqual([...first.messages, ...second.messages]);
     expect(model.requests[1]?.messages.slice(1, 4)).toEqual([...first.messages, user('What is there?')]);
-    expect(model.requests.every(({ messages }) => messages.filter(({ role }) => role === 'system').length === 1)).toBe(true);
+    expect(model.requests.every(({ messages }) => messages.filter(({ role }) => role === 'system').length === 1)).toBe(
+      true,
+    );
   });
 
   test('can be cleared', async () => {
@@ -61,7 +67,11 @@ describe('the conversation of an agent', () => {
   });
 
   test('can be taken from elsewhere when the agent is made', async () => {
-    const before: readonly Message[] = [{ role: 'system', content: 'old' }, user('a'), { role: 'assistant', content: 'b' }];
+    const before: readonly Message[] = [
+      { role: 'system', content: 'old' },
+      user('a'),
+      { role: 'assistant', content: 'b' },
+    ];
     const { agent, model } = agentWith(['c'], { history: before });
     expect(agent.history).toEqual(before.slice(1));
     await agent.run('d');
@@ -124,7 +134,9 @@ describe('the history is pruned when a run ends', () => {
   });
 
   test('never within a run', async () => {
-    const { agent, model } = agentWith([...[1, 2, 3, 4].map((n) => calls(['look', { n }])), 'Done.'], { maxHistoryMessages: 2 });
+    const { agent, model } = agentWith([...[1, 2, 3, 4].map((n) => calls(['look', { n }])), 'Done.'], {
+      maxHistoryMessages: 2,
+    });
     await agent.run('Go');
     expect(model.requests.at(-1)?.messages).toHaveLength(10);
     expect(agent.history.length).toBeLessThanOrEqual(2);
@@ -132,7 +144,10 @@ describe('the history is pruned when a run ends', () => {
   });
 
   test('0 means unlimited', async () => {
-    const { agent } = agentWith(Array.from({ length: 30 }, (_, n) => `answer ${n}`), { maxHistoryMessages: 0 });
+    const { agent } = agentWith(
+      Array.from({ length: 30 }, (_, n) => `answer ${n}`),
+      { maxHistoryMessages: 0 },
+    );
     for (let n = 0; n < 30; n++) await agent.run(`question ${n}`);
     expect(agent.history).toHaveLength(60);
   });
@@ -169,6 +184,21 @@ describe('a run that does not end with an answer', () => {
     expect(ended).toMatchObject({ status: 'failed', success: false, states: ['PLANNING', 'COMPLETION'] });
     expect(ended.result).toContain('no disk');
     expect(agent.history).toEqual([user('Go')]);
+  });
+});
+
+describe('a plan by native call', () => {
+  test('is answered with the results of its steps, calls beside it as not run, in call order', async () => {
+    const steps = { plan: [{ tool: 'look', tool_args: { n: 1 } }] };
+    const reply = calls(['make_plan', steps, 'p'], ['look', { n: 2 }, 'q'], ['look', { n: 3 }, 'r']);
+    const { agent, model } = agentWith([reply, 'Tea.', 'Fine.']);
+    await agent.run('Go');
+    const sent = model.requests[1]?.messages ?? [];
+    expect(shape(sent.slice(2))).toEqual(['call p q r', '= p', '= q', '= r']);
+    expect(String(sent[3]?.content)).toContain('"tea":3');
+    expect(sent.slice(4).map(({ content }) => content)).toEqual(Array(2).fill('not run: a plan was given'));
+    await agent.run('Again');
+    expectPaired(agent.history);
   });
 });
 

@@ -228,11 +228,18 @@ describe('over real HTTP, streaming', () => {
   });
 
   test('a stream that breaks off is asked again; the pieces of the second attempt say so', async () => {
-    const { agent } = await agentOn([{ content: 'The kettle is', breakOffAfter: 2 }, 'On the stove.'], { streaming: true });
+    const { agent } = await agentOn([{ content: 'The kettle is', breakOffAfter: 2 }, 'On the stove.'], {
+      streaming: true,
+    });
     const run = agent.run('Where?');
     const tokens = (await eventsOf(run)).flatMap((event) => (event.type === 'model.token' ? [event] : []));
     expect(await run).toMatchObject({ status: 'answered', result: 'On the stove.' });
-    expect(tokens.filter(({ attempt }) => attempt === 2).map(({ text }) => text).join('')).toBe('On the stove.');
+    expect(
+      tokens
+        .filter(({ attempt }) => attempt === 2)
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe('On the stove.');
   });
 
   test('cancelling in the middle of a stream really closes the socket', async () => {
@@ -249,7 +256,10 @@ describe('over real HTTP, failures', () => {
   const broken: Scripted = { status: 503, body: { error: { message: 'overloaded' } } };
 
   test('Retry-After is waited for', async () => {
-    const { agent } = await agentOn([{ status: 429, headers: { 'retry-after-ms': '120', 'retry-after': '0.12' }, body: {} }, 'Hi.']);
+    const { agent } = await agentOn([
+      { status: 429, headers: { 'retry-after-ms': '120', 'retry-after': '0.12' }, body: {} },
+      'Hi.',
+    ]);
     const before = performance.now();
     const run = agent.run('Hello');
     const types = (await eventsOf(run)).map(({ type }) => type);
@@ -280,7 +290,11 @@ describe('over real HTTP, failures', () => {
 
   test.each([
     ['a wrong key', { status: 401, body: { error: { message: 'bad key' } } }, 'auth'],
-    ['an unknown model', { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } }, 'model-not-found'],
+    [
+      'an unknown model',
+      { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } },
+      'model-not-found',
+    ],
   ])('%s is not asked again and has a code', async (_what, answer, code) => {
     const { server, agent } = await agentOn([answer, 'Hi.']);
     expect(await agent.run('Hello')).toMatchObject({ reason: 'llm-error', error: { code, step: 1 } });
@@ -305,11 +319,18 @@ describe('over real HTTP, failures', () => {
   test('an endpoint that is not there is an error with a code, and no crash', async () => {
     const { server, agent } = await agentOn([]);
     await server.close();
-    expect(await agent.run('Hello')).toMatchObject({ status: 'failed', reason: 'llm-error', error: { code: 'connect-failed' } });
+    expect(await agent.run('Hello')).toMatchObject({
+      status: 'failed',
+      reason: 'llm-error',
+      error: { code: 'connect-failed' },
+    });
   });
 
   test("a server that could not parse its model's call is a malformed reply, not an outage", async () => {
-    const answer = { status: 500, body: { error: { code: 500, message: 'Failed to parse tool call arguments as JSON', type: 'server_error' } } };
+    const answer = {
+      status: 500,
+      body: { error: { code: 500, message: 'Failed to parse tool call arguments as JSON', type: 'server_error' } },
+    };
     const { agent } = await agentOn([answer, 'Hi.'], { tools: [look()], retry: { maxAttempts: 1 } });
     expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'Hi.', stepsTaken: 2 });
   });

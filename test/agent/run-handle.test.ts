@@ -29,7 +29,11 @@ describe('a run', () => {
   });
 
   test('shows all its events to a reader who comes late, and to several readers, each at its own pace', async () => {
-    const agent = createAgent({ model: scriptedModel([calls(['look']), 'Hi.']), tools: [fakeTool('look')], silent: true });
+    const agent = createAgent({
+      model: scriptedModel([calls(['look']), 'Hi.']),
+      tools: [fakeTool('look')],
+      silent: true,
+    });
     const run = agent.run('Hello');
     const early = typesOf(run);
     await run;
@@ -41,7 +45,11 @@ describe('a run', () => {
   });
 
   test('numbers its events without a gap, from 1', async () => {
-    const agent = createAgent({ model: scriptedModel([calls(['look']), 'Hi.']), tools: [fakeTool('look')], silent: true });
+    const agent = createAgent({
+      model: scriptedModel([calls(['look']), 'Hi.']),
+      tools: [fakeTool('look')],
+      silent: true,
+    });
     const seen: number[] = [];
     for await (const { seq, replayed } of agent.run('Hello')) {
       expect(replayed).toBe(false);
@@ -66,9 +74,19 @@ describe('a run', () => {
   });
 
   test('gives its answer with orThrow, and throws RunError for any other ending', async () => {
-    const agent = createAgent({ model: scriptedModel(['Hi.', calls(['look'])]), tools: [fakeTool('look')], silent: true });
+    const agent = createAgent({
+      model: scriptedModel(['Hi.', calls(['look'])]),
+      tools: [fakeTool('look')],
+      silent: true,
+    });
     expect(await agent.run('Hello').orThrow()).toBe('Hi.');
-    const error = await agent.run('Again', { maxSteps: 1 }).orThrow().then(() => null, (thrown: unknown) => thrown);
+    const error = await agent
+      .run('Again', { maxSteps: 1 })
+      .orThrow()
+      .then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
     expect(error).toBeInstanceOf(RunError);
     expect(error).toMatchObject({
       name: 'RunError',
@@ -80,7 +98,12 @@ describe('a run', () => {
 
   test('carries the last unmended error beside the text of the limit', async () => {
     const model = scriptedModel([calls(['broken'])]);
-    const result = await createAgent({ model, tools: [fakeTool('broken', [new Error('offline')])], maxSteps: 1, silent: true }).run('Go');
+    const result = await createAgent({
+      model,
+      tools: [fakeTool('broken', [new Error('offline')])],
+      maxSteps: 1,
+      silent: true,
+    }).run('Go');
     expect(result).toMatchObject({
       result: 'Reached maximum steps limit (1 steps).',
       success: false,
@@ -157,7 +180,7 @@ describe('cancelling', () => {
     expect(toolsUsed).toContain('look');
   });
 
-  test('by an abort signal ends the run with the signal\'s reason', async () => {
+  test("by an abort signal ends the run with the signal's reason", async () => {
     const controller = new AbortController();
     const run = createAgent({ model: scriptedModel([forever]), silent: true }).run('Go', { signal: controller.signal });
     for await (const { type } of run) if (type === 'step.started') break;
@@ -193,9 +216,12 @@ describe('cancelling', () => {
 describe('an agent', () => {
   const idle = () => createAgent({ name: 'clerk', model: scriptedModel([forever, 'Hi.']), silent: true });
 
-  test.each([[''], ['  \n\t'], [undefined], [null], [5], [{}]])('refuses the input %j at once, with TypeError', (input) => {
-    expect(() => Reflect.apply(idle().run, undefined, [input])).toThrow(TypeError);
-  });
+  test.each([[''], ['  \n\t'], [undefined], [null], [5], [{}]])(
+    'refuses the input %j at once, with TypeError',
+    (input) => {
+      expect(() => Reflect.apply(idle().run, undefined, [input])).toThrow(TypeError);
+    },
+  );
 
   test.each([
     ['maxSteps', { maxSteps: 0 }],

@@ -14,7 +14,7 @@ const asyncBoom = () => Promise.reject(new Error('boom'));
 const agentWith = (options: AgentOptions) => createAgent({ model: scriptedModel(['Hi.']), silent: true, ...options });
 const stuck = fakeTool('stuck', [forever]);
 const started = async (type: string, run: ReturnType<ReturnType<typeof agentWith>['run']>) => {
-  for await (const event of run) if (event.type === type) break;
+  for await (const event of run) if (event.type === type) return;
 };
 const store = (next: () => Promise<never>) => ({
   open: () => ({ open: () => undefined, close: () => undefined, next, end: () => undefined, send: asyncBoom }),
@@ -23,8 +23,9 @@ const store = (next: () => Promise<never>) => ({
 const ways: Readonly<Record<string, () => unknown>> = {
   'listener throws': () => agentWith({ onEvent: boom }).run('Hello'),
   'listener rejects': () => agentWith({ onEvent: asyncBoom }).run('Hello'),
-  'output throws': () => agentWith({ output: { processingStart: boom, finalAnswer: boom, completion: boom } }).run('Hello'),
-  'output rejects': () => agentWith({ output: { finalAnswer: asyncBoom } }).run('Hello'),
+  'output throws': () =>
+    agentWith({ output: { processingStart: boom, finalAnswer: boom, completion: boom } }).run('Hello'),
+  'output rejects': () => agentWith({ output: { processingStart: asyncBoom, finalAnswer: asyncBoom } }).run('Hello'),
   'nobody awaits a failure': () => void agentWith({ model: scriptedModel([]), retry: { maxAttempts: 1 } }).run('Hello'),
   'nobody awaits orThrow of a good run': () => agentWith({}).run('Hello').orThrow(),
   'tool rejects after it was cancelled': async () => {
@@ -53,7 +54,9 @@ const ways: Readonly<Record<string, () => unknown>> = {
     agentWith({ model: scriptedModel([calls(['stuck'])]), tools: [stuck], timeouts: { totalMs: 30 } }).run('Hello'),
   'answered long before its total time': () => agentWith({ timeouts: { totalMs: 600_000 } }).run('Hello'),
   'model rejects after it was cancelled': async () => {
-    const model = { complete: () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('late')), 50)) };
+    const model = {
+      complete: () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('late')), 50)),
+    };
     const run = agentWith({ model }).run('Hello');
     await started('step.started', run);
     await run.cancel();

@@ -1,0 +1,80 @@
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { ModelError, type ModelReply, type ReplyStats, type Usage } from './model.ts';
+
+type Call = NonNullable<ModelReply['toolCalls']>[number];
+
+/**
+ * Reads what somebody's own model gave, so that the machines get a reply or a failure and nothing else. Calls without a
+ * name and numbers that are none are left out. Throws a `bad-response` for what is no reply at all.
+ */
+export function checkReply(reply: unknown): ModelReply {
+  if (!isJsonObject(reply)) throw bad(`it is ${reply === null ? 'null' : typeof reply}`);
+  const { content, finishReason, reasoning, warnings } = reply;
+  const toolCalls = callsOf(reply.toolCalls);
+  const usage = usageOf(reply.usage);
+  const stats = statsOf(reply.stats);
+  return {
+    content: textOf(content, toolCalls !== undefined),
+    ...(toolCalls === undefined ? {} : { toolCalls }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(typeof finishReason === 'string' ? { finishReason } : {}),
+    ...(typeof reasoning === 'string' ? { reasoning } : {}),
+    ...(stats === undefined ? {} : { stats }),
+    ...(Array.isArray(warnings) ? { warnings: warnings.map(String) } : {}),
+  };
+}
+
+function textOf(content: Json | undefined, hasCalls: boolean): string {
+  if (typeof content === 'string') return content;
+  if (content === null || (content === undefined && hasCalls)) return '';
+  throw bad(`its content is ${content === undefined ? 'missing' : typeof content}`);
+}
+
+function callsOf(calls: Json | undefined): readonly Call[] | undefined {
+  if (calls === undefined || calls === null) return undefined;
+  if (!isList(calls)) throw bad('its toolCalls are no list');
+  return calls.flatMap((call): readonly Call[] => {
+    if (!isJsonObject(call)) throw bad('one of its toolCalls is no object');
+    const { id, name } = call;
+    if (typeof name !== 'string' || name.trim() === '') return [];
+    const own = typeof id === 'string' || typeof id === 'number' ? { id: String(id) } : {};
+    return [{ ...own, name, ...argumentsOf(call) }];
+  });
+}
+
+/** Arguments of another type go to the model as text, and fail there as what they are. */
+function argumentsOf({ arguments: given }: JsonObject): Pick<Call, 'arguments'> {
+  if (given === undefined || given === null) return {};
+  return { arguments: typeof given === 'string' || isJsonObject(given) ? given : JSON.stringify(given) };
+}
+
+function usageOf(usage: Json | undefined): Usage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const [inputTokens, outputTokens] = [countOf(usage.inputTokens), countOf(usage.outputTokens)];
+  const totalTokens = countOf(usage.totalTokens) || inputTokens + outputTokens;
+  return totalTokens === 0 ? undefined : { inputTokens, outputTokens, totalTokens };
+}
+
+function statsOf(stats: Json | undefined): ReplyStats | undefined {
+  if (!isJsonObject(stats)) return undefined;
+  const { timeToFirstTokenMs, tokensPerSecond } = stats;
+  return {
+    ...(typeof timeToFirstTokenMs === 'number' ? { timeToFirstTokenMs } : {}),
+    ...(typeof tokensPerSecond === 'number' ? { tokensPerSecond } : {}),
+  };
+}
+
+function countOf(count: Json | undefined): number {
+  return typeof count === 'number' && count > 0 ? count : 0;
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function bad(what: string): ModelError {
+  return new ModelError(
+    'bad-response',
+    `The model gave no reply that can be read: ${what}. complete() must resolve to { content, toolCalls? }.`,
+  );
+}
