@@ -35,7 +35,7 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
     case 'model.replied':
       return showReply(output, event, options);
     case 'model.retrying':
-      return output.warning(`Attempt ${event.attempt} at the model failed: ${event.error.message} Trying again.`);
+      return output.warning(`Attempt ${event.attempt} at the model failed, trying again: ${event.error.message}`);
     case 'thought':
       return output.thought(event.text);
     case 'goal':

@@ -85,7 +85,7 @@ test('a retry ends the stream of the failed attempt and says why', () => {
     'stopProgress',
     'streamToken ["21 "]',
     'streamEnd',
-    'warning ["Attempt 1 at the model failed: HTTP 500. Trying again."]',
+    'warning ["Attempt 1 at the model failed, trying again: HTTP 500."]',
     'startProgress ["Trying the model again"]',
   ]);
 });
