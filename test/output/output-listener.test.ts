@@ -190,7 +190,7 @@ test('every other event has its own words', () => {
     'warning ["fetch escalates (high): no access"]',
     'warning ["fetch is called again and again without progress. The model is told so."]',
     'warning ["fetch is called again and again without progress. The call is refused."]',
-    'info ["MCP server files: READY, 1 tool."]',
+    'info ["MCP server files is ready: 1 tool."]',
     'error ["no usable reply"]',
     'warning ["The context is small."]',
   ]);
