@@ -90,7 +90,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
             ...(refused === null ? {} : { refused }),
           };
           const head = runRecord(whole, { runId, at, metadata });
-          return { head, machine: core.machine(), journal: (accepts) => core.journal().open({ head, accepts }) };
+          return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }) };
         };
       },
       onDone: async (result) => {
@@ -161,7 +161,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       onDone: () => undefined,
       prepare: () => () => ({
         head,
-        machine: core.machine(),
+        work: core.work(),
         journal: () => replayJournal(recording, () => started.run.state.state),
       }),
     });
