@@ -12,7 +12,7 @@ import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { toJson } from '../actors/to-json.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
-import { mendedHistory, toolCallingOf } from './agent-settings.ts';
+import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import type { AgentOptions } from './options.ts';
@@ -184,7 +184,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return last?.state.state ?? 'PLANNING';
     },
     get options() {
-      return Object.freeze({ ...DEFAULTS, ...core.options() });
+      return resolvedOptions(core.options());
     },
     ready: () => core.mcp.ready({ timeoutMs: core.options().timeouts?.connectMs ?? 30_000 }),
     connectMcpServer: (name, config) => core.mcp.connect(name, config),
@@ -229,23 +229,6 @@ export function createAgent(options: AgentOptions = {}): Agent {
   };
   return agent;
 }
-
-const DEFAULTS: AgentOptions = Object.freeze({
-  name: 'agent',
-  instructions: '',
-  maxSteps: 20,
-  maxPlanIterations: 3,
-  maxConsecutiveRepeats: 4,
-  maxHistoryMessages: 40,
-  maxToolResultChars: 4000,
-  minContextSize: 32_768,
-  toolCalling: 'auto',
-  parallelToolCalls: true,
-  streaming: false,
-  defaultPolicy: 'allow',
-  silent: false,
-  outputDir: '.',
-});
 
 function checkRun(input: unknown, { maxSteps }: RunOptions): void {
   if (typeof input !== 'string' || input.trim() === '')
