@@ -32,8 +32,6 @@ export interface LeafHost {
   ordinal(path: string): number;
 }
 
-type System = AnyActorRef['system'];
-
 /** What a leaf understands: its outcome, and being stopped. */
 export type LeafEvent = { readonly type: 'leaf.settled'; readonly out: Outcome } | { readonly type: 'xstate.stop' };
 
@@ -41,7 +39,7 @@ export type LeafEvent = { readonly type: 'leaf.settled'; readonly out: Outcome }
 export type LeafSnapshot<TInput, TOutput> = Snapshot<TOutput> & { readonly input: TInput };
 
 /** The actor logic of a leaf, to be invoked or provided by a machine. */
-export type LeafLogic<TInput, TOutput> = ActorLogic<LeafSnapshot<TInput, TOutput>, LeafEvent, TInput, System>;
+export type LeafLogic<TInput, TOutput> = ActorLogic<LeafSnapshot<TInput, TOutput>, LeafEvent, TInput>;
 
 interface LeafOptions<TInput> {
   readonly effects: Effects | ((input: TInput) => Effects);

@@ -75,3 +75,36 @@ export function mendedHistory(messages: readonly Message[]): readonly Message[] 
   const kept = messages.filter(({ role }) => role !== 'system');
   return closeOpenCalls(kept, 'cancelled: this call has no result').map((message) => Object.freeze({ ...message }));
 }
+
+/** All options with their defaults, frozen. Times that have no limit, and what has no default, are left out. */
+export function resolvedOptions(options: AgentOptions): AgentOptions {
+  const settings = settingsOf(options);
+  const { connectMs, toolMs, maxAttempts, backoff, maxArgumentBytes, maxResultBytes } = settings;
+  return frozen({
+    name: 'agent',
+    instructions: '',
+    maxHistoryMessages: 40,
+    minContextSize: 32_768,
+    toolCalling: 'auto',
+    defaultPolicy: 'allow',
+    silent: false,
+    outputDir: '.',
+    ...options,
+    maxSteps: settings.maxSteps,
+    maxPlanIterations: settings.maxPlanIterations,
+    maxConsecutiveRepeats: settings.maxConsecutiveRepeats,
+    maxToolResultChars: settings.maxToolResultChars,
+    parallelToolCalls: settings.parallelToolCalls,
+    streaming: settings.streaming,
+    timeouts: { connectMs, responseMs: 120_000, toolMs, ...options.timeouts },
+    retry: { maxAttempts, backoff, ...options.retry },
+    limits: { argumentBytes: maxArgumentBytes, resultBytes: maxResultBytes },
+    budget: { ...options.budget },
+  });
+}
+
+/** Freezes the options and their own small groups; what the user made (tools, models, outputs) stays as it is. */
+function frozen(options: AgentOptions): AgentOptions {
+  for (const group of [options.timeouts, options.retry, options.limits, options.budget]) Object.freeze(group);
+  return Object.freeze(options);
+}

@@ -16,7 +16,7 @@ import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import type { AgentOptions } from './options.ts';
-import { showsEvents } from './shows-events.ts';
+import { audienceOf } from './audience.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
 import { newRunId } from './run-id.ts';
@@ -59,13 +59,19 @@ export function createAgent(options: AgentOptions = {}): Agent {
     const runId = given.runId ?? newRunId();
     const metadata = metadataOf(given.metadata);
     const at = new Date().toISOString();
-    const show = showsEvents(core, runId);
+    const audience = audienceOf(core);
+    const prompts: string[] = [];
+    const keepsPrompts = core.options().debugPrompts === true;
     const started = startRun({
       runId,
       task: input,
       replayed: false,
       context: given.context,
-      onEvent: show,
+      onEvent: audience.onEvent,
+      onPrompt: (prompt) => {
+        if (keepsPrompts) prompts.push(prompt);
+        audience.onPrompt?.(prompt);
+      },
       prepare: async (signal) => {
         const makeSetup = await core.prepare({
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
@@ -90,7 +96,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
         unbind();
         runs.delete(started);
         own.onDone(result);
-        await writeTrace(core, given, { runId, result, recording: () => started.run.recording() });
+        await writeTrace(core, given, {
+          runId,
+          result,
+          recording: () => started.run.recording(),
+          ...(keepsPrompts ? { prompts } : {}),
+        });
       },
     });
     runs.set(started, null);
@@ -129,6 +140,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
       }),
     );
   };
+  core.mcp.onNews((news) => {
+    if (news.type !== 'mcp.changed') return;
+    const { server, state } = news;
+    const tools = core.mcp.connection(server)?.tools.length ?? 0;
+    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, tools });
+  });
   core.registry.onChange(() => void announceTools());
   core.onRemembered(announceTools);
 

@@ -8,7 +8,6 @@
  */
 import type { SnapshotFrom } from 'xstate';
 import type { Effect, OutsideEvent } from '../actors/journal.ts';
-import { findActor } from '../actors/leaf.ts';
 import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { type Recorder, recorder } from '../journal/recording.ts';
@@ -19,7 +18,7 @@ import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.
 import { runEventReader } from '../machines/run-event-reader.ts';
 import type { AgentOutput, RunResult } from '../machines/run-result.ts';
 import { type Move, moveReader } from '../machines/transition-log.ts';
-import type { JsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type PendingApproval, type Run, runHandle } from './run.ts';
@@ -42,6 +41,8 @@ interface RunPlan {
   readonly context: unknown;
   readonly replayed: boolean;
   readonly onEvent: (event: RunEvent) => void;
+  /** Gets the system prompt of each request. */
+  readonly onPrompt?: (prompt: string) => void;
   /** Called once, before the result is known to anybody else. */
   readonly onDone: (result: RunResult) => void | Promise<void>;
 }
@@ -51,6 +52,8 @@ export interface StartedRun {
   readonly run: Run;
   /** Puts an event from outside in order; false when the run does not take it. */
   readonly send: (event: OutsideEvent) => Promise<boolean>;
+  /** Tells of something that is no part of the run itself; it has the number of the event before it. */
+  readonly announce: (body: RunEventBody) => void;
 }
 
 /** Starts a run at once. */
@@ -64,6 +67,7 @@ export function startRun(plan: RunPlan): StartedRun {
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
   let seq = 0;
+  let attempt = 1;
 
   const publish = (event: RunEvent): void => {
     log.push(event);
@@ -86,29 +90,21 @@ export function startRun(plan: RunPlan): StartedRun {
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
-  const onNote = (effect: Effect, note: JsonObject): void => {
+  const onNote = (_effect: Effect, note: JsonObject): void => {
     if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
     const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
     publish({
       type: 'model.token',
       kind,
       text: note.text,
-      attempt: attemptOf(effect),
+      attempt,
       index: note.index,
       seq,
       replayed,
     });
   };
-  const attemptOf = (effect: Effect): number => {
-    const path = effect.id.slice(0, effect.id.lastIndexOf('/'));
-    const attempts: unknown =
-      live === null
-        ? 1
-        : Reflect.get(
-            Reflect.get(findActor(live.driven.actor, path)?.getSnapshot() ?? {}, 'context') ?? {},
-            'attempts',
-          );
-    return typeof attempts === 'number' ? attempts : 1;
+  const onStart = ({ name, request }: Effect): void => {
+    if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
   };
 
   const onMove =
@@ -116,6 +112,8 @@ export function startRun(plan: RunPlan): StartedRun {
     (move: Move): void => {
       if (move.transition !== null) moves.push(move.transition);
       if (move.machine === 'toolCall') followApproval(move);
+      if (move.machine === 'llmCall') attempt = move.snapshot.context.attempts;
+      if (move.machine === 'agent' && move.transition?.to === 'PLANNING.ASKING') attempt = 1;
       read(move);
     };
   const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
@@ -146,6 +144,7 @@ export function startRun(plan: RunPlan): StartedRun {
       recorder: recording,
       context: plan.context,
       onNote,
+      onStart,
       inspect: moveReader(() => true, onMove(reader)),
     });
     live = { driven, journal, recording };
@@ -203,7 +202,7 @@ export function startRun(plan: RunPlan): StartedRun {
     recording: () => live?.recording.text() ?? '',
     transitions: () => [...moves],
   });
-  return { run, send };
+  return { run, send, announce: (body) => publish({ ...body, seq, replayed }) };
 }
 
 async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {
@@ -221,4 +220,11 @@ async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder):
   const output = recordedOutput(driven.actor.getSnapshot().output);
   recording.end(output);
   await journal.end(output);
+}
+
+/** The system prompt of a request to a model. */
+function promptOf(request: Json): string {
+  const messages: Json = isJsonObject(request) ? (request.messages ?? null) : null;
+  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
+  return isJsonObject(first) && typeof first.content === 'string' ? first.content : '';
 }

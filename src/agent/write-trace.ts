@@ -6,6 +6,8 @@ interface Traced {
   readonly runId: string;
   readonly result: RunResult;
   readonly recording: () => string;
+  /** With `debugPrompts`: the system prompt of each request. */
+  readonly prompts?: readonly string[];
 }
 
 /**
@@ -15,7 +17,7 @@ interface Traced {
 export async function writeTrace(
   core: AgentCore,
   run: RunOptions,
-  { runId, result, recording }: Traced,
+  { runId, result, recording, prompts }: Traced,
 ): Promise<void> {
   const asked = run.trace ?? core.options().trace ?? false;
   if (asked === false) return;
@@ -25,7 +27,7 @@ export async function writeTrace(
     .split('\n')
     .filter(Boolean)
     .map((line): unknown => JSON.parse(line));
-  const trace = { agent: core.name, runId, result, recording: lines };
+  const trace = { agent: core.name, runId, result, ...(prompts === undefined ? {} : { prompts }), recording: lines };
   try {
     const { mkdir, writeFile } = await import('node:fs/promises');
     const { dirname } = await import('node:path');

@@ -2,7 +2,7 @@ import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from './agent-opti
 import { chatLoop } from './chat-loop.ts';
 import type { Command } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { type CliAgent, makeAgent } from './make-agent.ts';
+import type { CliAgent } from './make-agent.ts';
 import { answerOnConsole, recordingText, reportResult } from './report-result.ts';
 import { runOnce } from './run-once.ts';
 import { packageVersion } from './version.ts';
@@ -25,6 +25,8 @@ export const chatCommand: Command = {
   async run(args) {
     const choices = readAgentChoices(args, process.env);
     const question = args.positionals.join(' ').trim();
+    // Loaded only now: help and wrong usage need none of it.
+    const { makeAgent } = await import('./make-agent.ts');
     const cli = await makeAgent(choices, { answerOnConsole: answerOnConsole() });
     try {
       if (!choices.silent) greet(cli, choices);

@@ -70,8 +70,10 @@ function settle(options: ChatModelOptions, env: Environment): Endpoint | undefin
 function sourceOf({ model, baseURL }: AgentChoices, { preset }: ChatModelOptions, env: Environment): string {
   if (baseURL !== undefined) return '--base-url';
   if (model !== undefined && readModelName(model) !== undefined) return '--model';
-  const names = ['SIGNALBOX_MODEL', 'LEMONADE_BASE_URL', 'OPENAI_BASE_URL', PRESETS[preset ?? 'openai'].keyVariable];
-  return names.find((name) => readVariable(env, name) !== undefined) ?? 'the environment';
+  const named = readModelName(readVariable(env, 'SIGNALBOX_MODEL') ?? '') !== undefined;
+  const variables = [...(named ? ['SIGNALBOX_MODEL'] : []), 'LEMONADE_BASE_URL', 'OPENAI_BASE_URL'];
+  const key = preset === undefined ? undefined : PRESETS[preset].keyVariable;
+  return [...variables, key].find((name) => readVariable(env, name) !== undefined) ?? 'the environment';
 }
 
 function connected(model: Model, endpoint: Endpoint, source: string): ChosenModel {

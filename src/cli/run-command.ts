@@ -1,7 +1,6 @@
 import { AGENT_OPTIONS, readAgentChoices } from './agent-options.ts';
 import { type Command, UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { makeAgent } from './make-agent.ts';
 import { answerOnConsole, recordingText, reportResult } from './report-result.ts';
 import { runOnce } from './run-once.ts';
 
@@ -25,6 +24,8 @@ export const runCommand: Command = {
     if (question.trim() === '') throw new UsageError('there is no question. Put it in quotation marks.');
     const choices = readAgentChoices(args, process.env);
     const json = args.flags.has('json');
+    // Loaded only now: help and wrong usage need none of it.
+    const { makeAgent } = await import('./make-agent.ts');
     const cli = await makeAgent(choices, { answerOnConsole: !json && answerOnConsole() });
     try {
       if (cli.model.said !== '' && !choices.silent) console.error(`${cli.model.said}\n`);

@@ -23,6 +23,8 @@ interface DriveOptions {
   readonly inspect: (event: InspectionEvent) => void;
   /** Remarks of leaves, tokens above all; by chance and no part of what is recorded. */
   readonly onNote: (effect: Effect, note: JsonObject) => void;
+  /** Hears of every effect that is started. */
+  readonly onStart?: (effect: Effect) => void;
 }
 
 /** A machine that is being driven. */
@@ -37,7 +39,7 @@ export interface Drive {
 }
 
 /** Prepares a machine to be driven on a journal. */
-export function drive({ logic, id, input, journal, recorder, context, inspect, onNote }: DriveOptions): Drive {
+export function drive({ logic, id, input, journal, recorder, context, inspect, onNote, onStart }: DriveOptions): Drive {
   const ordinals = new Map<string, number>();
   const settles = new Map<string, (out: Outcome) => void>();
   const timers = new Map<string, () => void>();
@@ -83,7 +85,10 @@ export function drive({ logic, id, input, journal, recorder, context, inspect, o
   actor.subscribe({ error: () => undefined });
 
   const flush = (): void => {
-    if (recorder !== null) for (const effect of fresh.values()) recorder.start(effect);
+    for (const effect of fresh.values()) {
+      recorder?.start(effect);
+      onStart?.(effect);
+    }
     fresh.clear();
   };
 

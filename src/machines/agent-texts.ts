@@ -21,6 +21,8 @@ export function correctionFor(reply: ReadReply): string {
   if (reply.cut && reply.answer !== null)
     return 'Your answer was cut off by the length limit. Give it again, whole and shorter.';
   if (reply.cut) return 'Your reply was cut off by the length limit before it said what to do. Send it again, shorter.';
+  if (reply.malformed)
+    return 'Your tool call could not be read. Send it again: the name of the tool, and its arguments as one JSON object.';
   if (reply.text.trim() === '') return 'Your reply was empty. Answer the user, or call a tool.';
   return 'Your reply holds neither an answer nor a tool call. Answer the user, or call a tool.';
 }

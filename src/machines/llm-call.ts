@@ -34,7 +34,8 @@ export type LlmCallOutput =
       readonly shortened: boolean;
     };
 
-interface LlmCallContext extends LlmCallInput {
+/** The memory of one model turn. */
+export interface LlmCallContext extends LlmCallInput {
   readonly attempts: number;
   readonly shortened: boolean;
   readonly reply: ModelReply | null;

@@ -23,7 +23,8 @@ export interface RoundSettled {
   readonly results: readonly { readonly key: string; readonly error: string | null }[];
 }
 
-interface LoopContext {
+/** What the detection remembers. */
+export interface LoopContext {
   readonly limit: number;
   /** The latest keys, newest last, as many as the longest cycle needs. */
   readonly recent: readonly string[];

@@ -20,6 +20,8 @@ export interface ReadReply {
   readonly plan: readonly PlanStep[] | null;
   readonly planError: string | null;
   readonly ambiguous: boolean;
+  /** The server could not read the model's tool call. */
+  readonly malformed: boolean;
   /** The calls as they stand in the assistant's message; empty where they were written as text. */
   readonly nativeCalls: readonly MessageToolCall[];
   /** The native call that brought the plan. */
@@ -49,16 +51,18 @@ function readText({ reply, toolNames, firstCall }: ReadInput): ReadReply {
   const parsed = parseReply(reply.content, { tools: toolNames });
   const calls = parsed.calls.map((call, index) => fromText(call, `c${firstCall + index}`));
   const set = parsed.ambiguous === undefined;
+  const malformed = reply.finishReason === 'malformed-tool-call';
   const planCut = reply.finishReason === 'length' || !parsed.complete;
   return {
     thought: reply.reasoning ?? parsed.thought,
     goal: parsed.goal,
-    answer: calls.length > 0 || parsed.plan !== undefined || !set ? null : (parsed.answer ?? null),
+    answer: calls.length > 0 || parsed.plan !== undefined || !set || malformed ? null : (parsed.answer ?? null),
     cut: reply.finishReason === 'length' || (!parsed.complete && parsed.strategy !== 'text'),
     calls: set ? calls : [],
     plan: set && !planCut ? (parsed.plan ?? null) : null,
     planError: parsed.planError ?? (parsed.plan !== undefined && planCut ? 'it was cut off' : null),
     ambiguous: !set,
+    malformed,
     nativeCalls: [],
     planCallId: null,
     strategy: parsed.strategy,
@@ -103,6 +107,7 @@ function readNative({ reply, firstCall, isKnownId }: ReadInput): ReadReply {
     plan: plan?.steps ?? null,
     planError: plan?.error ?? null,
     ambiguous: false,
+    malformed: false,
     nativeCalls: read.map(({ id, tool, parsed }) => ({
       id,
       name: tool,

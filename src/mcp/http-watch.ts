@@ -7,6 +7,8 @@ export interface HttpWatch {
   readonly fetch: typeof fetch;
   /** To be called when a request leaves: the heart is felt only while something is under way. */
   requestSent(): void;
+  /** Why nothing can come any more; null while it can. */
+  dead(): LinkFault | null;
   stop(): void;
 }
 
@@ -35,6 +37,7 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
   let timer: unknown = null;
   let heard = false;
   let stopped = false;
+  let dead: LinkFault | null = null;
 
   const waiting = (): readonly Ticket[] => tickets.open().filter((ticket) => ticket.method !== 'ping');
   const schedule = (): void => {
@@ -71,10 +74,10 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
       io.onDoubt('a stream broke before the answer came');
     }, SETTLE_MS).unref();
   };
-  const onListenEnd = (): void => {
+  const onListenEnd = (fault: LinkFault): void => {
     if (stopped) return;
-    if (listening === 'extra') return io.onDoubt('the stream of its messages ended');
-    const fault = new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true });
+    if (listening === 'extra') return io.onDoubt(fault.message);
+    dead ??= fault;
     for (const ticket of tickets.open()) ticket.lose(fault);
     io.onDown(fault);
   };
@@ -92,6 +95,7 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
   return {
     fetch: observedFetch({ isOver: () => stopped, onTraffic, onStreamEnd, onListenEnd, onResumeFailed }),
     requestSent: schedule,
+    dead: () => dead,
     stop() {
       stopped = true;
       if (timer !== null) io.clock.clearTimeout(timer);

@@ -1,6 +1,7 @@
 /** Connections to MCP servers, usable without an agent. */
 export { createMcpConnection, type McpConnectionOptions } from './connection.ts';
 export { policyFromAnnotations } from './policy-from-annotations.ts';
+export { McpError } from '../actors/mcp-calls.ts';
 export type { McpErrorCode, McpTool, McpToolAnnotations } from '../actors/mcp-calls.ts';
 export type {
   McpConfigError,

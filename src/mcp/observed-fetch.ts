@@ -8,8 +8,8 @@ export interface TrafficListener {
   readonly onTraffic: () => void;
   /** The stream that carries the answer to a request has ended or broken. */
   readonly onStreamEnd: (requestId: unknown) => void;
-  /** A stream for messages that the server starts has ended, or could not be opened. */
-  readonly onListenEnd: () => void;
+  /** A stream for messages that the server starts has ended, or could not be opened, and why. */
+  readonly onListenEnd: (fault: LinkFault) => void;
   /** A stream could not be taken up again where it broke. `final`: it will not be tried once more. */
   readonly onResumeFailed: (resumeAt: string, final: boolean) => void;
 }
@@ -34,24 +34,41 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     // "No such stream" is the one answer after which the SDK does not try again.
     if (method === 'GET' && listener.isOver()) return new Response(null, { status: 405 });
     const resumeAt = new Headers(init?.headers).get('last-event-id');
-    const onGetFailed = (final: boolean): void =>
-      resumeAt === null ? listener.onListenEnd() : listener.onResumeFailed(resumeAt, final);
+    const onGetFailed = (fault: LinkFault, final: boolean): void =>
+      resumeAt === null ? listener.onListenEnd(fault) : listener.onResumeFailed(resumeAt, final);
     const response = await inner(url, init).catch((cause: unknown) => {
-      if (method === 'GET') onGetFailed(false);
-      throw unreachable(url instanceof Request ? url.url : url, cause);
+      const fault = unreachable(url instanceof Request ? url.url : url, cause);
+      if (method === 'GET') onGetFailed(fault, false);
+      throw fault;
     });
     listener.onTraffic();
     if (method === 'POST' && response.status >= 400) throw await statusFault(response, init);
-    const offersNoStream = response.status === 405;
-    if (method === 'GET' && !response.ok && !(offersNoStream && resumeAt === null)) onGetFailed(offersNoStream);
-    if (!response.ok || response.body === null || !isEventStream(response)) return response;
+    if (method === 'GET' && response.status >= 400) {
+      const offersNoStream = response.status === 405;
+      if (!offersNoStream || resumeAt !== null) onGetFailed(await statusFault(response.clone(), init), offersNoStream);
+    }
+    if (!response.ok || response.body === null) return response;
+    if (!isEventStream(response)) {
+      if (method === 'POST') refuseForeignAnswer(response);
+      return response;
+    }
     const requestId = method === 'POST' ? idOf(init?.body) : undefined;
     const body = watch(response.body, listener.onTraffic, () => {
       if (method === 'POST') listener.onStreamEnd(requestId);
-      else listener.onListenEnd();
+      else listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true }));
     });
     return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
   };
+}
+
+/** A web page in place of an answer: the address is not that of an MCP server. */
+function refuseForeignAnswer(response: Response): void {
+  const type = response.headers.get('content-type') ?? '';
+  if (!type.toLowerCase().startsWith('text/html')) return;
+  void response.body?.cancel();
+  throw new LinkFault('protocol', `it answered with ${type}, so its address is not that of an MCP server`, {
+    delivered: false,
+  });
 }
 
 function unreachable(url: string | URL, cause: unknown): LinkFault {

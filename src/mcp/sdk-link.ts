@@ -87,7 +87,11 @@ async function dialHttp(
     if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io);
     await inner.close();
   };
-  link = await shakeHands(server, { transport, kind, tickets, dead: () => dead, evidence: () => ({}), end }, io);
+  link = await shakeHands(
+    server,
+    { transport, kind, tickets, dead: () => dead ?? watch.dead(), evidence: () => ({}), end },
+    io,
+  );
   return link;
 }
 

@@ -24,7 +24,8 @@ export function faultOf(
   if (error instanceof LinkFault) return error;
   const dead = wire.dead();
   if (dead !== null) return new LinkFault(dead.kind, dead.message, { delivered, data: dead.data, cause: dead });
-  return new LinkFault('unreachable', 'the connection broke', { delivered, cause: error });
+  const what = error instanceof Error ? error.message : String(error);
+  return new LinkFault('unreachable', `the connection broke (${what})`, { delivered, cause: error });
 }
 
 /** The fault of a server whose answer to `initialize` we cannot use. */

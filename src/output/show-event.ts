@@ -47,7 +47,9 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
     case 'tool.finished':
       return showOutcome(output, event, before);
     case 'tool.denied':
-      return output.warning(`${event.tool} was not run: ${event.reason}`);
+      return output.warning(
+        event.reason.includes(event.tool) ? event.reason : `${event.tool} was not run: ${event.reason}`,
+      );
     case 'approval.requested':
       return output.info(`${event.tool} waits for approval. ${event.reason}`);
     case 'recovery.step':

@@ -2,9 +2,9 @@ import { isList } from './depth.ts';
 import { isJsonObject, type Json } from './json.ts';
 import { parsePrefix } from './prefix.ts';
 import type { Repair } from './reply.ts';
-import { quotedKeyWithColon } from './tolerant/look-ahead.ts';
-import { Cursor } from './tolerant/cursor.ts';
-import { isSpace } from './tolerant/characters.ts';
+import { keyBegins } from './tolerant/look-ahead.ts';
+import { Cursor, type CursorSpan } from './tolerant/cursor.ts';
+import { isQuote, isSpace } from './tolerant/characters.ts';
 import { parseTolerant } from './tolerant/parse-tolerant.ts';
 import { isEscapedOnce, unescapeOnce, type Unescaped } from './unescape-once.ts';
 
@@ -22,11 +22,7 @@ export interface Candidate {
 }
 
 /** The part of a text to look at, and how deep values may nest. */
-export interface Span {
-  readonly from: number;
-  readonly to: number;
-  readonly maxDepth: number;
-}
+export type Span = CursorSpan;
 
 /** What a scan found, and how many characters it looked at. */
 export interface Scan {
@@ -127,7 +123,7 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
       end: to,
     };
   }
-  const read = parseTolerant(text, { from, to: span.to, maxDepth: span.maxDepth });
+  const read = parseTolerant(text, { ...span, from });
   const { value, end, complete, repairs, cost, pairs, quoted, bareWords, refused } = read;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
   return { candidate: refused ? undefined : candidate, pairs, quoted, bareWords, steps: steps + read.steps, end };
@@ -156,7 +152,8 @@ function goesOn(text: string, end: number, span: Span): boolean {
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
   if (text.charCodeAt(i) !== 44 || text.charCodeAt(end - 1) !== 125) return false;
   const c = new Cursor(text, { from: i, to: span.to, maxDepth: span.maxDepth });
-  return quotedKeyWithColon(c, c.skipSpace(i + 1));
+  const key = c.skipSpace(i + 1);
+  return isQuote(c.at(key)) && keyBegins(c, key) && c.at(key + 1) !== -1;
 }
 
 function isPlausible(text: string, found: Candidate, read: Read, span: Span): boolean {

@@ -11,9 +11,3 @@ export function setOwn(target: Building, key: string, value: Json): void {
     target[key] = value;
   }
 }
-
-/** The object's own property, or undefined; never something inherited. */
-export function getOwn(target: object, key: string): Json | undefined {
-  const found = Object.getOwnPropertyDescriptor(target, key);
-  return found === undefined ? undefined : found.value;
-}

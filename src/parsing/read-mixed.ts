@@ -1,4 +1,5 @@
 import { type Candidate, findCandidates } from './candidates.ts';
+import { areAdjacent } from './collect.ts';
 import type { Envelope } from './envelope.ts';
 import { chooseCandidate, type Ranked } from './rank.ts';
 import { replyOf } from './reply-of.ts';
@@ -38,7 +39,13 @@ function strategyOf(candidate: Candidate): Strategy {
 function readSeveral(source: ReplySource, tied: readonly Ranked[]): Reply | undefined {
   const [first] = tied;
   if (first?.envelope === undefined) return undefined;
-  if (tied.every(({ envelope }) => envelope?.form === 'calls') && areAdjacent(source.text, tied)) {
+  if (
+    tied.every(({ envelope }) => envelope?.form === 'calls') &&
+    areAdjacent(
+      source.text,
+      tied.map(({ candidate }) => candidate),
+    )
+  ) {
     const calls = tied.flatMap(({ envelope }) => envelope?.calls ?? []);
     const complete = tied.every(({ candidate }) => candidate.complete);
     const repairs = tied.flatMap(({ candidate }) => candidate.repairs);
@@ -54,18 +61,4 @@ function readSeveral(source: ReplySource, tied: readonly Ranked[]): Reply | unde
     ambiguous: tied.map(({ candidate }) => candidate.value),
     repairs: source.repairs,
   };
-}
-
-const BETWEEN = /^(?:[\s,;]|<[^<>]{1,40}>)*$/;
-const FARTHEST = 200;
-
-/** `{…}; {…}`: outside fences, with nothing between them but separators and tags. */
-function areAdjacent(text: string, tied: readonly Ranked[]): boolean {
-  return tied.every(({ candidate }, i) => {
-    const next = tied[i + 1]?.candidate;
-    if (candidate.fenced) return false;
-    return (
-      next === undefined || (next.from - candidate.to <= FARTHEST && BETWEEN.test(text.slice(candidate.to, next.from)))
-    );
-  });
 }

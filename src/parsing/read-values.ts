@@ -15,7 +15,7 @@ export interface Values {
 }
 
 /** Reads the values of a text: the whole as JSON or as its beginning, else every object and list in it. */
-export function readValues(text: string, limits: Limits): Values {
+export function readValues(text: string, limits: Limits, how: { readonly trimsLayout: boolean }): Values {
   const { maxDepth } = limits;
   const masked = maskReply(text);
   const from = firstVisible(masked.text);
@@ -33,7 +33,7 @@ export function readValues(text: string, limits: Limits): Values {
       return { candidates: [{ ...candidate, repairs: [DECODED], cost: 1, strict: false }], whole: true, masked };
     }
   }
-  const { candidates } = findCandidates(masked.text, { from: 0, to: masked.end, maxDepth });
+  const { candidates } = findCandidates(masked.text, { from: 0, to: masked.end, maxDepth, ...how });
   return { candidates: candidates.map(mended), whole: false, masked };
 }
 

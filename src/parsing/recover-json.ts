@@ -1,4 +1,5 @@
 import type { Candidate } from './candidates.ts';
+import { collectLines } from './collect.ts';
 import { type Limits, resolveLimits } from './limits.ts';
 import { chooseCandidate } from './rank.ts';
 import { readValues } from './read-values.ts';
@@ -35,9 +36,12 @@ function recoverPlain(text: string, limits: Limits): RecoveredJson {
   if (strict !== undefined && typeof strict.value === 'object' && strict.value !== null) {
     return { ok: true, value: strict.value, complete: true, repairs: [] };
   }
-  const choice = chooseCandidate(readValues(text, limits).candidates, undefined);
+  const { candidates, masked } = readValues(text, limits, { trimsLayout: false });
+  const choice = chooseCandidate(candidates, undefined);
   if (choice.kind === 'one') return fromCandidate(choice.chosen.candidate);
   if (choice.kind === 'none') return none('the text holds no JSON object or list');
+  const lines = collectLines(masked.text, choice.tied);
+  if (lines !== undefined) return fromCandidate(lines);
   return none(`the text holds ${choice.tied.length} values of equal rank that differ`);
 }
 

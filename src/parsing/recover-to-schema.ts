@@ -66,7 +66,7 @@ function readWhole(text: string, limits: Limits): readonly Reading[] {
 
 /** What stands in the text: when the whole is JSON, its inside only counts for JSON written as a string. */
 function readParts(text: string, limits: Limits, schema: ReadSchema): readonly Reading[] {
-  const { candidates, whole, masked } = readValues(text, limits);
+  const { candidates, whole, masked } = readValues(text, limits, { trimsLayout: true });
   const strict = parseStrict(text, limits.maxDepth);
   if (strict !== undefined && typeof strict.value === 'object') return [];
   const words = strict === undefined ? masked.text.slice(0, masked.end) : strict.value;

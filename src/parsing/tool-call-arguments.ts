@@ -4,6 +4,7 @@ import { isJsonObject, type Json } from './json.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { parsePrefix } from './prefix.ts';
 import type { Repair } from './reply.ts';
+import { jsonEquals } from './schema/json-types.ts';
 import { parseStrict } from './strict-json.ts';
 
 /** The arguments of a native tool call, read: a value, or the reason why there is none. */
@@ -28,10 +29,11 @@ export function parseToolCallArguments(raw: unknown, maxDepth: number = DEFAULT_
   if (prefix.kind === 'cut' && typeof prefix.value === 'object') {
     return { ok: true, value: prefix.value, complete: false, repairs: [] };
   }
-  const best = findCandidates(text, { from: 0, to: text.length, maxDepth }).candidates.find((found) =>
-    isJsonObject(found.value),
-  );
+  const found = findCandidates(text, { from: 0, to: text.length, maxDepth }).candidates;
+  const [best, ...others] = found.filter(({ value }) => isJsonObject(value));
   if (best === undefined) return unreadable('the text holds no JSON object');
+  if (others.some(({ value }) => !jsonEquals(value, best.value)))
+    return unreadable('the text holds several JSON objects');
   return { ok: true, value: best.value, complete: best.complete, repairs: best.repairs };
 }
 

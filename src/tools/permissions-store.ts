@@ -34,7 +34,13 @@ export function permissionStore(options: PermissionStoreOptions = {}): Permissio
   let onWarning = options.onWarning;
 
   const path = () => given ?? defaultPermissionPath();
-  const report = (warning: PermissionWarning) => (onWarning ?? emitWarning)(warning);
+  const report = (warning: PermissionWarning) => {
+    try {
+      (onWarning ?? emitWarning)(warning);
+    } catch {
+      // Who listens must not decide whether a permission is kept.
+    }
+  };
   const change = (edit: (tools: Set<string>) => unknown) => {
     const owner = agent ?? NO_AGENT;
     changePermissions(path(), report, (all) => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { discoverEndpoint } from '../../src/models/discover-endpoint.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { processesNaming } from './processes.ts';
 import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
@@ -8,6 +9,11 @@ import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
 const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
+
+/** A model server that happens to run on this machine would be taken. */
+async function findsServer(): Promise<boolean> {
+  return (await discoverEndpoint({ env: {} })).kind === 'found';
+}
 
 /** What a terminal sends for Enter. */
 const ENTER = '\r';
@@ -24,6 +30,15 @@ test('without a terminal: one run with real tools, the answer, the path of the r
   expect(ended.stderr).toContain('files_list_directory_with_sizes');
   expect(ended.stderr).toContain('It is no LLM');
   if (process.platform === 'linux') expect(processesNaming(folder.path)).toEqual([]);
+});
+
+test.skipIf(await findsServer())('without any model server it says where it looked and what would help', async () => {
+  await using folder = await temporaryFolder();
+  const ended = await runCli([], { cwd: folder.path });
+  expect(ended.code).toBe(0);
+  expect(ended.stderr).toContain('No model server was found. Looked at:');
+  expect(ended.stderr).toMatch(/ollama +http:\/\/localhost:11434\/v1 +no answer/);
+  expect(ended.stderr).toContain('`ollama serve`');
 });
 
 test('the first question may be another one', async () => {

@@ -164,7 +164,7 @@ test('the tools of --mcp replace the file tools, and those that change something
   const names = server.requests[0]?.body.tools?.map((tool) => tool.function.name) ?? [];
   expect(names).toContain('memory_read_graph');
   expect(names.filter((name) => name.startsWith('files_'))).toEqual([]);
-  expect(ended.stderr).toContain('memory_create_entities was not run:');
+  expect(ended.stderr).toContain("Tool 'memory_create_entities' requires confirmation but no callback is set");
 });
 
 test('a reader that has gone does not make the command fail noisily', async () => {

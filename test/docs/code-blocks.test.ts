@@ -21,7 +21,12 @@ test('every TypeScript block compiles', { timeout: 60_000 }, async () => {
 });
 
 test('a block that does not compile is found, by its line', { timeout: 60_000 }, async () => {
-  const wrong: Block = { document: 'x.md', line: 7, info: 'ts', code: "import { nothing } from 'signalbox';\n\nagent.fly();\n" };
+  const wrong: Block = {
+    document: 'x.md',
+    line: 7,
+    info: 'ts',
+    code: "import { nothing } from 'signalbox';\n\nagent.fly();\n",
+  };
   const complaints = await checkSnippets([wrong]);
   expect(complaints.map((line) => line.split(' ')[0])).toEqual(['x.md:7', 'x.md:9']);
 });

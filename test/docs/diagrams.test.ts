@@ -6,11 +6,14 @@ import { withDiagrams } from '../../scripts/diagrams/with-diagrams.ts';
 import { AGENT_STATES } from '../../src/machines/run-result.ts';
 import { document } from './documents.ts';
 
-test.each(['README.md', 'docs/machines.md'])('the diagrams of %s are those of the machines (npm run diagrams)', (path) => {
-  const { text } = document(path);
-  expect(text).toContain('<!-- diagram: ');
-  expect(text).toBe(withDiagrams(text));
-});
+test.each(['README.md', 'docs/machines.md'])(
+  'the diagrams of %s are those of the machines (npm run diagrams)',
+  (path) => {
+    const { text } = document(path);
+    expect(text).toContain('<!-- diagram: ');
+    expect(text).toBe(withDiagrams(text));
+  },
+);
 
 test('every machine is drawn somewhere', () => {
   const text = document('README.md').text + document('docs/machines.md').text;
@@ -19,13 +22,16 @@ test('every machine is drawn somewhere', () => {
 
 test('the diagram of the agent has its five states', () => {
   const { text } = document('README.md');
-  for (const state of AGENT_STATES) expect(text).toMatch(new RegExp(`^  (state ${state} \\{|.* --> ${state} :.*)$`, 'm'));
+  for (const state of AGENT_STATES)
+    expect(text).toMatch(new RegExp(`^  (state ${state} \\{|.* --> ${state} :.*)$`, 'm'));
 });
 
 test('a stale diagram is replaced, and what stands around it stays', () => {
   const stale = 'before\n<!-- diagram: llmCall -->\nold\n<!-- /diagram -->\nafter';
   const fresh = withDiagrams(stale);
-  expect(fresh).toMatch(/^before\n<!-- diagram: llmCall -->\n\n```mermaid\nstateDiagram-v2\n[\s\S]*<!-- \/diagram -->\nafter$/);
+  expect(fresh).toMatch(
+    /^before\n<!-- diagram: llmCall -->\n\n```mermaid\nstateDiagram-v2\n[\s\S]*<!-- \/diagram -->\nafter$/,
+  );
   expect(withDiagrams(fresh)).toBe(fresh);
 });
 

@@ -31,8 +31,12 @@ test('the page names no code that is not in the sources', () => {
 
 /** Members of unions of codes, kinds and reasons, codes of error classes, and codes that are given where one is thrown. */
 function codesIn(source: string): readonly string[] {
-  const unions = [...source.matchAll(/export type (?:\w*ErrorCode|\w*Problem|RunReason|RunStatus) =([^;]*);/g)].flatMap(({ 1: body = '' }) => quoted(body));
-  const kinds = /export type ToolError =/.test(source) ? [...source.matchAll(/readonly kind: '([a-z-]+)';/g)].map(({ 1: kind = '' }) => kind) : [];
+  const unions = [...source.matchAll(/export type (?:\w*ErrorCode|\w*Problem|RunReason|RunStatus) =([^;]*);/g)].flatMap(
+    ({ 1: body = '' }) => quoted(body),
+  );
+  const kinds = /export type ToolError =/.test(source)
+    ? [...source.matchAll(/readonly kind: '([a-z-]+)';/g)].map(({ 1: kind = '' }) => kind)
+    : [];
   const given = [
     ...source.matchAll(/\bcode(?:: string)? ?[:=] '([a-z-]+)'/g),
     ...source.matchAll(/\b(?:failure|ModelError|McpError)\(\s*'([a-z-]+)'/g),

@@ -12,14 +12,18 @@ test.each(all)('links of $path lead somewhere', (document) => {
 });
 
 test('commands that the documents name exist', () => {
-  const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(readFileSync(`${root}package.json`, 'utf8')));
+  const { scripts } = z
+    .object({ scripts: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(readFileSync(`${root}package.json`, 'utf8')));
   const named = all.flatMap(({ text }) => [...text.matchAll(/npm run ([\w:-]+)/g)].map(({ 1: name = '' }) => name));
   expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
 });
 
 function links({ text }: Document): readonly string[] {
   const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, '');
-  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(({ 1: link = '' }) => link).filter((link) => !/^https?:/.test(link));
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(({ 1: link = '' }) => link)
+    .filter((link) => !/^https?:/.test(link));
 }
 
 function leadsSomewhere(from: string, link: string): boolean {
@@ -32,6 +36,10 @@ function leadsSomewhere(from: string, link: string): boolean {
 /** The anchors that GitHub gives to headings. */
 function headings(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(({ 1: heading = '' }) =>
-    heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(' ', '-'),
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
   );
 }

@@ -15,7 +15,11 @@ test('the README begins with its name, one sentence, the example and the statech
   const [title, sentence] = readme.text.split('\n\n');
   expect(title).toBe('# Signalbox');
   expect(sentence?.match(/\.(\s|$)/g)).toHaveLength(1);
-  expect(blocks(readme).slice(0, 3).map(({ info }) => info)).toEqual(['ts', 'text', 'mermaid']);
+  expect(
+    blocks(readme)
+      .slice(0, 3)
+      .map(({ info }) => info),
+  ).toEqual(['ts', 'text', 'mermaid']);
 });
 
 test('every example stands in the README', () => {

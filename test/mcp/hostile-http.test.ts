@@ -78,6 +78,23 @@ test.each([401, 403])('a server that wants authorization (%i) is asked once and 
   expect(await connection.connect()).toBe(true);
 });
 
+test('a server of the older transport that wants authorization is asked once, too', async () => {
+  const server = await startHostileHttp({ old: true });
+  server.refuse(401);
+  const { connection } = watched({ url: server.url, type: 'sse' });
+  expect(await connection.connect()).toBe(false);
+  expect(connection.state).toBe('AUTH_REQUIRED');
+  expect(server.counts.get('GET')).toBe(1);
+});
+
+test('a web page is no server, and is not asked again', async () => {
+  const server = await startHostileHttp({ page: true });
+  const { connection } = watched({ url: server.url });
+  expect(await connection.connect()).toBe(false);
+  expect(connection.state).toBe('FAILED');
+  expect(connection.error).toMatchObject({ code: 'protocol-error', message: expect.stringContaining('text/html') });
+});
+
 test('an authorization that ends in the middle of it all is noticed with the next call', async () => {
   const server = await startHostileHttp();
   const { connection } = watched({ url: server.url });

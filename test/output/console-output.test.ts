@@ -180,6 +180,34 @@ test('an envelope that arrives is not shown raw; its answer is', () => {
   expect(screenText(showOn(80, events)).trim()).toBe('21 degrees.');
 });
 
+test('once a reply that was not for people has arrived, nothing more is drawn', () => {
+  vi.useFakeTimers();
+  const stream = fakeStream(80);
+  const listen = outputListener(consoleOutput({ stream }));
+  const [first, second] = eventsOf([token('{"answer":'), repliedWith('{"answer":"21"}')]);
+  if (first !== undefined) listen(first);
+  vi.advanceTimersByTime(5_000);
+  expect(stream.text()).toContain('Receiving the reply… 4 s');
+  if (second !== undefined) listen(second);
+  const drawn = stream.text();
+  vi.advanceTimersByTime(1_000);
+  expect(stream.text()).toBe(drawn);
+  vi.useRealTimers();
+});
+
+test('a line that is printed beside a spinner takes its place, and the spinner goes on below', () => {
+  vi.useFakeTimers();
+  const stream = fakeStream(80);
+  const output = consoleOutput({ stream, color: false });
+  output.startProgress('Starting');
+  output.info('The server is ready.');
+  vi.advanceTimersByTime(100);
+  expect(screenText(stream.text())).toMatch(/^ {2}i The server is ready\.\n⠙ Starting…$/);
+  output.stopProgress();
+  expect(screenText(stream.text())).toBe('  i The server is ready.\n');
+  vi.useRealTimers();
+});
+
 test('with the answer turned off the console shows everything else', () => {
   const events = [...eventsOf([token('21 degrees.')]), ...weatherRun()];
   const text = screenText(showOn(80, events, { answer: false }));

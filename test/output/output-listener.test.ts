@@ -137,6 +137,13 @@ test('no spinner runs while a person is asked, even beside a running call', () =
   ]);
 });
 
+test('a denial that names its tool already is shown as it is', () => {
+  const reason = "Tool 'delete_all' is denied by policy";
+  expect(shownOf([{ type: 'tool.denied', callId: 'c1', tool: 'delete_all', args: {}, reason }])).toEqual([
+    `warning ["${reason}"]`,
+  ]);
+});
+
 test('a call that failed shows its error once, and one that never ran is named first', () => {
   const failed = { status: 'error', error: "Tool 'get_wether' not found" } as const;
   const shown = shownOf([

@@ -11,6 +11,10 @@ test('a word that does not fit begins the next line, even when it arrives in pie
   expect(flowed(['The larg', 'est file is b', 'ig.log.'], 20)).toBe('The largest file is \nbig.log.');
 });
 
+test('a line never begins with the space that ended the one before', () => {
+  expect(flowed(['aaaa bbbb'], 4)).toBe('aaaa\nbbbb');
+});
+
 test('line breaks and indented lines stay as they are', () => {
   expect(flowed(['- one\n  - t', 'wo\n\nthree'], 20)).toBe('- one\n  - two\n\nthree');
 });

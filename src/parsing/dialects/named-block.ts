@@ -27,7 +27,7 @@ export function readNamedBlocks(source: DialectSource, marks: NamedMarks): Diale
     const separator = source.next(from, ...marks.separators);
     let end = from;
     if (separator < bound && separator - from <= LONGEST_HEAD) {
-      const start = separator + lengthOf(source, separator, marks.separators);
+      const start = separatorsEnd(source, separator, marks.separators);
       const { name, id } = marks.head(source.text.slice(from, separator).trim());
       const found = source.value(skipFence(source, start), bound);
       end = found?.end ?? bound;
@@ -41,6 +41,15 @@ export function readNamedBlocks(source: DialectSource, marks: NamedMarks): Diale
     at = source.next(Math.max(end, at + 1), ...marks.open);
   }
   return calls.length === 0 ? undefined : { calls, complete, repairs };
+}
+
+/** Several separators may follow each other: a line break and a mark. */
+function separatorsEnd(source: DialectSource, at: number, separators: readonly string[]): number {
+  const end = at + lengthOf(source, at, separators);
+  const next = source.skip(end);
+  return separators.some((piece) => source.text.startsWith(piece, next))
+    ? next + lengthOf(source, next, separators)
+    : end;
 }
 
 function lengthOf(source: DialectSource, at: number, pieces: readonly string[]): number {

@@ -18,10 +18,12 @@ export const pythonic: Dialect = {
     const calls: ToolCallRequest[] = [];
     const repairs: Repair[] = [];
     let complete = true;
+    let opening: Opening = 'none';
     let paren = source.next(0, '(');
     while (paren < source.end) {
       const head = headBefore(source, paren);
-      if (head === undefined || (calls.length === 0 && !startsGroup(source, head.from))) {
+      if (calls.length === 0 && head !== undefined) opening = openingOf(source, head.from);
+      if (head === undefined || opening === 'none') {
         paren = source.next(paren + 1, '(');
         continue;
       }
@@ -33,6 +35,12 @@ export const pythonic: Dialect = {
       repairs.push(...c.repairs.filter(({ kind }) => !NATURAL.has(kind)));
       complete = complete && c.complete;
       const next = groupGoesOn(source, c.pos);
+      if (next === undefined && opening === 'line' && c.complete && !endsLine(source, c.pos)) {
+        calls.length = 0;
+        repairs.length = 0;
+        paren = source.next(c.pos, '(');
+        continue;
+      }
       if (next === undefined) break;
       paren = next;
     }
@@ -64,17 +72,30 @@ function isNameCode(code: number): boolean {
   return isWordCode(code) || code === CODE.dot || code === CODE.backslash || code === CODE.minus;
 }
 
-/** A group begins a line, or a list; a label such as `result =`, a fence or `print(` may stand before it. */
-function startsGroup(source: DialectSource, from: number): boolean {
-  const before = source.text.slice(Math.max(0, from - 60), from);
+/** How a group of calls begins: in a list, on a line of its own, or not at all. */
+type Opening = 'list' | 'line' | 'none';
+
+const LINE_START = /^[ \t]*(?:[`>]+[ \t]*|<[^<>]{1,40}>[ \t]*)*(?:[\w.]+[ \t]*=[ \t]*)?(?:print\(|await )?[({ \t]*$/;
+const FARTHEST_LEFT = 60;
+
+/** A label such as `result =`, a fence or `print(` may stand before a group; other words make it prose. */
+function openingOf(source: DialectSource, from: number): Opening {
+  const before = source.text.slice(Math.max(0, from - FARTHEST_LEFT), from);
   source.steps += before.length;
   const line = before.slice(before.lastIndexOf('\n') + 1);
-  if (line.length === before.length && before.length === 60) return false;
-  return (
-    /^[ \t]*(?:[`>]+[ \t]*|-[ \t]+|<[^<>]{1,40}>[ \t]*)*(?:[\w.]+[ \t]*=[ \t]*)?(?:print\(|await )?[[({ \t]*$/.test(
-      line,
-    ) || /[[,][ \t]*$/.test(line)
-  );
+  if (/\[\s*$/.test(before) || (/\[/.test(line) && /\),\s*$/.test(line))) return 'list';
+  const wholeLine = line.length < before.length || from <= FARTHEST_LEFT;
+  return wholeLine && LINE_START.test(line) ? 'line' : 'none';
+}
+
+const LINE_END = /^[\s;,)`\]]*(?:#.*|\/\/.*)?$/;
+
+/** A call on a line of its own has nothing behind it but punctuation or a comment. */
+function endsLine(source: DialectSource, from: number): boolean {
+  const newline = source.next(from, '\n');
+  const rest = source.text.slice(from, Math.min(newline, from + 200));
+  source.steps += rest.length;
+  return LINE_END.test(rest);
 }
 
 /** Where the bracket of the next call of the group is: after commas, closers of other brackets or a line break. */

@@ -44,9 +44,11 @@ function fitNode(value: Json, schema: JsonObject, context: FitContext): Json {
 }
 
 function fitType(value: Json, schema: JsonObject, context: FitContext): Json {
+  if (!('type' in schema)) return value;
+  const actual = typeOf(value);
+  if (typeFits(actual, schema['type'])) return value;
   const types = typesOf(schema);
   if (types === undefined) return value;
-  const actual = typeOf(value);
   for (const type of types) if (typeFits(actual, type)) return value;
   if (context.coerce) {
     for (const type of types) {

@@ -5,6 +5,14 @@ import { Finder } from './finder.ts';
 /** What is open around the cursor: an object, a list (square or round), or the arguments of a call `f(a=1)`. */
 export type Frame = 'object' | 'list' | 'tuple' | 'call';
 
+/** The part of a text that a cursor moves in, and how it reads it. */
+export interface CursorSpan {
+  readonly from: number;
+  readonly to: number;
+  readonly maxDepth: number;
+  readonly trimsLayout?: boolean;
+}
+
 const MOST_LISTED_REPAIRS = 200;
 
 /**
@@ -15,6 +23,8 @@ export class Cursor {
   readonly text: string;
   readonly end: number;
   readonly maxDepth: number;
+  /** True when a line break right before a closing quote is layout and not text. */
+  readonly trimsLayout: boolean;
   readonly frames: Frame[] = [];
   readonly repairs: Repair[] = [];
   pos: number;
@@ -39,11 +49,12 @@ export class Cursor {
   private readonly braces: Finder;
   private readonly brackets: Finder;
 
-  constructor(text: string, span: { readonly from: number; readonly to: number; readonly maxDepth: number }) {
+  constructor(text: string, span: CursorSpan) {
     this.text = text;
     this.pos = span.from;
     this.end = span.to;
     this.maxDepth = span.maxDepth;
+    this.trimsLayout = span.trimsLayout === true;
     this.newlines = new Finder(text, '\n');
     this.commentCloses = new Finder(text, '*/');
     this.braces = new Finder(text, '}');

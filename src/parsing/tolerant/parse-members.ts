@@ -3,7 +3,7 @@ import type { Building } from '../own-property.ts';
 import { setOwn } from '../own-property.ts';
 import { CODE, isColon, isComma, isQuote, isSpace, isWordCode } from './characters.ts';
 import type { Cursor } from './cursor.ts';
-import { isMarkup, keyBegins, quotedKeyWithColon } from './look-ahead.ts';
+import { isMarkup, keyBegins } from './look-ahead.ts';
 import { parseString } from './parse-string.ts';
 import type { Role } from './string-end.ts';
 
@@ -98,7 +98,9 @@ function nextIsBrace(c: Cursor): boolean {
 function reopens(c: Cursor): boolean {
   if (c.frames.length !== 1) return false;
   const comma = c.skipSpace(c.pos);
-  if (!isComma(c.at(comma)) || !quotedKeyWithColon(c, c.skipSpace(comma + 1))) return false;
+  const key = c.skipSpace(comma + 1);
+  if (!isComma(c.at(comma)) || !isQuote(c.at(key)) || c.at(key) === -1 || !keyBegins(c, key)) return false;
+  if (c.at(c.skipSpace(key + 1)) === -1) return false;
   c.repair('early-close', 'a brace that closed too early was left out', 2);
   return true;
 }

@@ -25,8 +25,18 @@ export function parseString(c: Cursor, role: Role): string {
   if (end.inner > 0) c.repair('inner-quotes', 'quotes inside a string were not escaped', 1, at);
   if (end.closed === 'missing') c.repair('missing-quote', 'the closing quote of a string is missing', 2, at);
   if (end.closed === 'cut') c.cut();
-  const text = decodeString(c, start, end.contentEnd);
+  const layout = c.trimsLayout && end.closed === 'quote' ? layoutAtEnd(c, start, end.contentEnd) : 0;
+  if (layout > 0) c.repair('layout', 'the line break before a closing quote was left out', 1, at);
+  const text = decodeString(c, start, end.contentEnd - layout);
   return end.closed === 'cut' ? withoutHalfPair(text) : text;
+}
+
+/** How many characters at the end of a text are a line break with white space behind it. */
+function layoutAtEnd(c: Cursor, start: number, end: number): number {
+  let i = end;
+  while (i > start && (c.at(i - 1) === CODE.space || c.at(i - 1) === CODE.tab)) i -= 1;
+  if (i === start || c.at(i - 1) !== CODE.newline) return 0;
+  return end - i + (c.at(i - 2) === CODE.return ? 2 : 1);
 }
 
 /** `""value"`: an empty string would be followed by a separator, not by text. */

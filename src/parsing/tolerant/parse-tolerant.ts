@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts';
 import type { Repair } from '../reply.ts';
-import { Cursor } from './cursor.ts';
+import { Cursor, type CursorSpan } from './cursor.ts';
 import { parseValue } from './parse-value.ts';
 
 /** What the tolerant parser made of a text: the value, where it ended, and what had to be mended for it. */
@@ -18,10 +18,7 @@ export interface Tolerant {
 }
 
 /** Reads the value that begins at `from`, mending what is broken. Never fails; work is linear in what it reads. */
-export function parseTolerant(
-  text: string,
-  span: { readonly from: number; readonly to: number; readonly maxDepth: number },
-): Tolerant {
+export function parseTolerant(text: string, span: CursorSpan): Tolerant {
   const c = new Cursor(text, span);
   const value = parseValue(c, 'root');
   const { complete, repairs, cost, pairs, quoted, bareWords, refused, steps } = c;

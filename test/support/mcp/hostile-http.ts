@@ -30,6 +30,8 @@ interface Options {
   readonly listens?: boolean;
   /** Speaks only the older transport: one stream for all answers, requests posted elsewhere. */
   readonly old?: boolean;
+  /** Is a web server that knows nothing of MCP. */
+  readonly page?: boolean;
 }
 
 interface Rpc {
@@ -50,6 +52,7 @@ export async function startHostileHttp({
   answer = 'sse',
   listens = true,
   old = false,
+  page = false,
 }: Options = {}): Promise<HostileHttp> {
   const calls: string[] = [];
   const counts = new Map<string, number>();
@@ -141,6 +144,7 @@ export async function startHostileHttp({
       count(rpc?.method ?? request.method ?? '');
       authorizations.push(request.headers.authorization ?? '');
       if (frozen) return;
+      if (page) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>');
       if (refusal !== null) return void response.writeHead(refusal).end();
       (old ? oldStyle : newStyle)(request, response, rpc);
     });

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { type JsonObject, isJsonObject } from '../../../src/parsing/json.ts';
 
 const [mode = 'normal'] = process.argv.slice(2);
 const hints = {
@@ -46,7 +47,7 @@ function tools(): readonly object[] {
   return [...plain, ...dying, { name: 'cancelled', inputSchema: { type: 'object' } }];
 }
 
-function list(params: { readonly cursor?: string }): object {
+function list(params: JsonObject): object {
   if (mode === 'pages') {
     const from = Number(params.cursor ?? 0);
     const page = Array.from({ length: 100 }, (_, at) => ({
@@ -74,7 +75,7 @@ function starts(path: string): number {
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean).length : 0;
 }
 
-function call(id: number, name: string, args: Record<string, unknown>, token: unknown): void {
+function call(id: number, name: string, args: JsonObject, token: unknown): void {
   const answer = (text: string): void => write({ id, result: { content: [{ type: 'text', text }] } });
   const log = typeof args.log === 'string' ? args.log : '';
   switch (name) {
@@ -173,23 +174,26 @@ if (mode === 'garbage') process.stdout.write('<html>not a server</html>\n');
 if (mode === 'dies-after-listing') setTimeout(() => process.exit(5), 300);
 
 createInterface({ input: process.stdin }).on('line', (line) => {
-  const {
-    id,
-    method,
-    params = {},
-  } = JSON.parse(line) as { id: number; method: string; params?: Record<string, never> };
-  if (mode === 'garbage') return;
-  if (method === 'initialize') initialize(id);
-  else if (method === 'tools/list') {
-    write({ id, result: list(params) });
-    if (mode === 'dies-after-listing') process.exit(5);
-  } else if (method === 'tools/call')
-    call(
-      id,
-      params.name ?? '',
-      params.arguments ?? {},
-      (params._meta as { progressToken?: unknown } | undefined)?.progressToken,
-    );
-  else if (method === 'notifications/cancelled') cancelled += 1;
-  else if (method === 'ping' && mode !== 'no-ping') write({ id, result: {} });
+  const message: unknown = JSON.parse(line);
+  if (mode === 'garbage' || !isJsonObject(message)) return;
+  const id = Number(message.id);
+  const params = isJsonObject(message.params) ? message.params : {};
+  switch (message.method) {
+    case 'initialize':
+      return initialize(id);
+    case 'tools/list':
+      write({ id, result: list(params) });
+      if (mode === 'dies-after-listing') process.exit(5);
+      return;
+    case 'tools/call': {
+      const meta = isJsonObject(params._meta) ? params._meta : {};
+      const args = isJsonObject(params.arguments) ? params.arguments : {};
+      return call(id, typeof params.name === 'string' ? params.name : '', args, meta.progressToken);
+    }
+    case 'notifications/cancelled':
+      cancelled += 1;
+      return;
+    case 'ping':
+      return write({ id, result: {} });
+  }
 });

@@ -226,6 +226,18 @@ describe('a file that is not as it should be', () => {
     });
   });
 
+  test('a listener that throws breaks nothing', () => {
+    const { open, write, content } = permissionFolder();
+    const fail = () => {
+      throw new Error('the listener failed');
+    };
+    write('garbage');
+    expect(open({ agent: 'a', onWarning: fail }).isAlwaysAllowed('t')).toBe(false);
+    write('{"version":2}');
+    expect(open({ agent: 'a', onWarning: fail }).isAlwaysAllowed('t')).toBe(false);
+    expect(content()).toEqual({ version: 2 });
+  });
+
   test('an agent that is given the store gets the report, unless the store has a listener of its own', () => {
     const { path, warnings, open, write } = permissionFolder();
     const heard: string[] = [];

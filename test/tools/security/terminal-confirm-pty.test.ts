@@ -16,7 +16,9 @@ function openTerminal() {
   program.stdout.on('data', (chunk) => (screen += String(chunk)));
   return {
     type: (keys: string) => program.stdin.write(keys),
-    until: (text: RegExp) => expect.poll(() => screen, { interval: 10, timeout: 10_000 }).toMatch(text),
+    until: async (text: RegExp) => {
+      await expect.poll(() => screen, { interval: 10, timeout: 10_000 }).toMatch(text);
+    },
     pid: () => Number(/pid=(\d+);/.exec(screen)?.[1]),
     ended: once(program, 'exit'),
   };

@@ -5,14 +5,25 @@ import type { OutputHandler } from '../output/output-handler.ts';
 import { outputListener } from '../output/output-listener.ts';
 import type { AgentCore } from './agent-core.ts';
 
-/** What gets the events of a run: the user's `onEvent`, and the output. */
-export function showsEvents(core: AgentCore, _runId: string): (event: RunEvent) => void {
-  const { onEvent, showStats = false, debug = false } = core.options();
+/** What hears of a run: the user's `onEvent`, and the output. */
+export interface Audience {
+  readonly onEvent: (event: RunEvent) => void;
+  /** Undefined where nobody wants to see prompts. */
+  readonly onPrompt: ((prompt: string) => void) | undefined;
+}
+
+/** Makes the audience of one run, of the agent's options. */
+export function audienceOf(core: AgentCore): Audience {
+  const { onEvent, showStats = false, debug = false, showPrompts = false } = core.options();
   const output = outputOf(core);
   const listen = output === null ? null : outputListener(output, { model: () => core.model().id, showStats, debug });
-  return (event) => {
-    tell(onEvent, event);
-    listen?.(event);
+  const shows = output !== null && (showPrompts || output.wants?.prompts === true);
+  return {
+    onEvent: (event) => {
+      tell(onEvent, event);
+      listen?.(event);
+    },
+    onPrompt: shows ? (prompt) => guardOutput(output).prompt(prompt) : undefined,
   };
 }
 
@@ -32,10 +43,4 @@ function outputOf(core: AgentCore): OutputHandler | null {
   if (output !== undefined) return output;
   if (silent === true || typeof process === 'undefined' || process.stderr?.isTTY !== true) return null;
   return consoleOutput();
-}
-
-/** Shows a prompt on an agent's output, where there is one. */
-export function showPrompt(core: AgentCore, text: string): void {
-  const output = outputOf(core);
-  if (output !== null) guardOutput(output).prompt(text);
 }

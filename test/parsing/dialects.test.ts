@@ -1,0 +1,186 @@
+import { expect, test } from 'vitest';
+import { parseReply } from '../../src/parsing/index.ts';
+
+const TOOLS = ['add', 'note', '天気'];
+const ADD = { name: 'add', args: { a: 1, b: [2] }, complete: true };
+const NOTE = { name: 'note', args: { text: 'x "y"' }, complete: true };
+const ADD_JSON = '{"a": 1, "b": [2]}';
+
+const WHOLE: readonly (readonly [string, string, string])[] = [
+  ['hermes', 'Hermes and Qwen', `<tool_call>\n{"name": "add", "arguments": ${ADD_JSON}}\n</tool_call>`],
+  ['hermes', 'Hermes closed by the next turn', `<tool_call>\n{"name": "add", "arguments": ${ADD_JSON}}<|im_start|>`],
+  ['hermes', 'Hermes in Python', `<tool_call>\n{'name': 'add', 'arguments': {'a': 1, 'b': [2]}}\n</tool_call>`],
+  ['hermes', 'a list between the tags', `<tool_calls>[{"name": "add", "arguments": ${ADD_JSON}}]</tool_calls>`],
+  [
+    'function-tags',
+    'Qwen3-Coder',
+    '<tool_call>\n<function=add>\n<parameter=a>\n1\n</parameter>\n<parameter=b>\n[2]\n</parameter>\n</function>\n</tool_call>',
+  ],
+  ['function-tags', 'Llama with JSON between its tags', `<function=add>${ADD_JSON}</function>`],
+  ['granite', 'Granite', `<function_call> {"name": "add", "arguments": ${ADD_JSON}}`],
+  ['llama', 'Llama 3', `<|python_tag|>{"name": "add", "parameters": ${ADD_JSON}}<|eom_id|>`],
+  ['mistral', 'Mistral, old', `[TOOL_CALLS] [{"name": "add", "arguments": ${ADD_JSON}}]`],
+  ['mistral', 'Mistral, new', `[TOOL_CALLS]add${ADD_JSON}`],
+  ['mistral', 'Mistral with its argument mark', `[TOOL_CALLS]add[ARGS]${ADD_JSON}</s>`],
+  [
+    'deepseek',
+    'DeepSeek V3',
+    `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n\`\`\`json\n${ADD_JSON}\n\`\`\`<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+  ],
+  [
+    'deepseek',
+    'DeepSeek V3.1',
+    `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>add<｜tool▁sep｜>${ADD_JSON}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+  ],
+  [
+    'invoke-tags',
+    'DSML of DeepSeek',
+    '<｜DSML｜function_calls><｜DSML｜invoke name="add"><｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter><｜DSML｜parameter name="b">[2]</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>',
+  ],
+  [
+    'kimi',
+    'Kimi K2',
+    `<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>${ADD_JSON}<|tool_call_end|><|tool_calls_section_end|>`,
+  ],
+  ['named-object', 'GLM 4', `add\n${ADD_JSON}`],
+  [
+    'glm',
+    'GLM 4.5',
+    '<tool_call>add\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n<arg_key>b</arg_key>\n<arg_value>[2]</arg_value>\n</tool_call>',
+  ],
+  [
+    'invoke-tags',
+    'MiniMax',
+    '<minimax:tool_call>\n<invoke name="add">\n<parameter name="a">1</parameter>\n<parameter name="b">[2]</parameter>\n</invoke>\n</minimax:tool_call>',
+  ],
+  [
+    'invoke-tags',
+    'Step3',
+    '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="add"><steptml:parameter name="a">1</steptml:parameter><steptml:parameter name="b">[2]</steptml:parameter></steptml:invoke><｜tool_call_end｜>',
+  ],
+  [
+    'cohere',
+    'Cohere',
+    `<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "add", "parameters": ${ADD_JSON}}]<|END_ACTION|>`,
+  ],
+  ['phi', 'Phi-4', `<|tool_call|>[{"name": "add", "arguments": ${ADD_JSON}}]<|/tool_call|>`],
+  ['phi', 'functools', `functools[{"name": "add", "arguments": ${ADD_JSON}}]`],
+  ['internlm', 'InternLM', `<|action_start|><|plugin|>{"name": "add", "parameters": ${ADD_JSON}}<|action_end|>`],
+  [
+    'harmony',
+    'gpt-oss',
+    `<|start|>assistant<|channel|>commentary to=functions.add <|constrain|>json<|message|>${ADD_JSON}<|call|>`,
+  ],
+  ['functionary', 'Functionary', `<|from|>assistant\n<|recipient|>add\n<|content|>${ADD_JSON}<|stop|>`],
+  ['react', 'ReAct', `Thought: I add.\nAction: add\nAction Input: ${ADD_JSON}\nObservation: 3`],
+  [
+    'bare-json',
+    'a list of calls',
+    `{"tool_calls": [{"type": "function", "function": {"name": "add", "arguments": ${JSON.stringify(ADD_JSON)}}}]}`,
+  ],
+  ['bare-json', 'Llama without its tag', `{"name": "add", "parameters": ${ADD_JSON}}`],
+  ['pythonic', 'a Python list', '[add(a=1, b=[2])]'],
+  ['pythonic', 'Python in a fence', '```python\nadd(a=1, b=[2])\n```\nThis adds.'],
+  ['pythonic', 'Python with escaped names', '[add(a=1, b=[2]),]'],
+];
+
+test.each(WHOLE)('%s: %s', (dialect, _title, text) => {
+  const reply = parseReply(`I call it now.\n${text}`, { tools: TOOLS });
+  expect(reply.calls.map(({ name, args, complete }) => ({ name, args, complete }))).toEqual([ADD]);
+  expect(reply).toMatchObject({ strategy: 'dialect', dialect, complete: true });
+});
+
+test.each(WHOLE)('%s: %s, with a name that is not registered, is no call', (_dialect, _title, text) => {
+  expect(parseReply(text, { tools: ['other'] }).calls).toEqual([]);
+  expect(parseReply(text).calls).toEqual([]);
+});
+
+const SEVERAL: readonly (readonly [string, string])[] = [
+  [
+    'Hermes',
+    `<tool_call>{"name": "add", "arguments": ${ADD_JSON}}</tool_call>\n<tool_call>{"name": "note", "arguments": {"text": "x \\"y\\""}}</tool_call>`,
+  ],
+  [
+    'Hermes without closing tags',
+    `<tool_call>{"name": "add", "arguments": ${ADD_JSON}}<tool_call>{"name": "note", "arguments": {"text": "x \\"y\\""}}`,
+  ],
+  ['Mistral', `[TOOL_CALLS]add${ADD_JSON}[TOOL_CALLS]note{"text": "x \\"y\\""}`],
+  [
+    'Llama',
+    `<|python_tag|>{"name": "add", "parameters": ${ADD_JSON}}; {"name": "note", "parameters": {"text": "x \\"y\\""}}`,
+  ],
+  ['bare JSON', `{"name": "add", "parameters": ${ADD_JSON}}\n{"name": "note", "parameters": {"text": "x \\"y\\""}}`],
+  ['Python', `[add(a=1, b=[2]), note(text='x "y"')]`],
+  ['Python on lines of their own', `add(a=1, b=[2])\nnote(text='x "y"')\nThat is all.`],
+  ['GLM', `add\n${ADD_JSON}\nnote\n{"text": "x \\"y\\""}`],
+];
+
+test.each(SEVERAL)('several calls at once: %s', (_title, text) => {
+  const { calls } = parseReply(text, { tools: TOOLS });
+  expect(calls).toEqual([ADD, NOTE]);
+});
+
+test('a closing tag inside a string ends nothing', () => {
+  const text =
+    '<|START_ACTION|>{"tool_name": "note", "parameters": {"text": "say <|END_ACTION|> please"}}<|END_ACTION|>';
+  expect(parseReply(text, { tools: TOOLS }).calls).toMatchObject([
+    { name: 'note', args: { text: 'say <|END_ACTION|> please' } },
+  ]);
+});
+
+test('names may be of any script', () => {
+  expect(parseReply('天気(都市="東京")', { tools: TOOLS }).calls).toMatchObject([
+    { name: '天気', args: { 都市: '東京' } },
+  ]);
+});
+
+test('one invalid call among good ones is returned as invalid, the good ones stay', () => {
+  const bad = '<｜tool▁call▁begin｜>function<｜tool▁sep｜>note\n```json\n{not json}\n```<｜tool▁call▁end｜>';
+  const good = `<｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n\`\`\`json\n${ADD_JSON}\n\`\`\`<｜tool▁call▁end｜>`;
+  const { calls } = parseReply(bad + good, { tools: TOOLS });
+  expect(calls).toMatchObject([{ name: 'note', issues: [{ path: '' }] }, ADD]);
+});
+
+test.each([
+  ['Hermes', '<tool_call>{"name": "add", "arguments": {"a": 1, "b": [2'],
+  ['function tags', '<function=add><parameter=a>1</parameter><parameter=b>[2'],
+  ['GLM', '<tool_call>add<arg_key>a</arg_key><arg_value>1'],
+  ['Python', '[add(a=1, b=[2'],
+  ['harmony', '<|channel|>commentary to=functions.add<|message|>{"a": 1'],
+])('a call that was cut off is incomplete: %s', (_title, text) => {
+  expect(parseReply(text, { tools: TOOLS })).toMatchObject({
+    complete: false,
+    calls: [{ name: 'add', complete: false }],
+  });
+});
+
+test('values between tags keep their text unless they are JSON', () => {
+  const text =
+    '<function=note><parameter=text>\n007\n</parameter><parameter=on>True</parameter><parameter=raw>  two\nlines </parameter></function>';
+  expect(parseReply(text, { tools: TOOLS }).calls).toMatchObject([
+    { args: { text: '007', on: true, raw: '  two\nlines ' } },
+  ]);
+});
+
+test('the channels of gpt-oss are thought and answer', () => {
+  const text =
+    '<|channel|>analysis<|message|>easy<|end|><|start|>assistant<|channel|>final<|message|>It is 3.<|return|>';
+  expect(parseReply(text)).toMatchObject({ thought: 'easy', answer: 'It is 3.', calls: [] });
+});
+
+test.each([
+  'You can call add(a=1) whenever you like.',
+  'First, add(a=1) is called.',
+  'add(a=1) is a tool that adds.',
+  'The tools are:\n- add(a=1)\n- note(text="x")',
+  'Use <tool_call> tags to call add.',
+  'The format is [TOOL_CALLS] and then a list.',
+  'The action: add. Its input follows.',
+])('talking about a tool is no call: %s', (text) => {
+  expect(parseReply(text, { tools: TOOLS })).toMatchObject({ calls: [], strategy: 'text', answer: text });
+});
+
+test('an envelope that mentions a marker is still the envelope', () => {
+  const text = "{'thought': 'use <tool_call> or add(a=1)', 'answer': 'done'}";
+  expect(parseReply(text, { tools: TOOLS })).toMatchObject({ answer: 'done', calls: [], strategy: 'repaired' });
+});
