@@ -31,39 +31,6 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
   };
 }
 
-/** All options as they hold, defaults filled in, frozen. */
-export function resolvedOptions(options: AgentOptions): AgentOptions {
-  const { timeouts, retry, limits } = options;
-  return Object.freeze({
-    ...DEFAULTS,
-    ...options,
-    timeouts: Object.freeze({ connectMs: 30_000, responseMs: 120_000, toolMs: 180_000, ...timeouts }),
-    retry: Object.freeze({ maxAttempts: DEFAULT_SETTINGS.maxAttempts, backoff: DEFAULT_SETTINGS.backoff, ...retry }),
-    limits: Object.freeze({
-      argumentBytes: DEFAULT_SETTINGS.maxArgumentBytes,
-      resultBytes: DEFAULT_SETTINGS.maxResultBytes,
-      ...limits,
-    }),
-  });
-}
-
-const DEFAULTS: AgentOptions = {
-  name: 'agent',
-  instructions: '',
-  maxSteps: DEFAULT_SETTINGS.maxSteps,
-  maxPlanIterations: DEFAULT_SETTINGS.maxPlanIterations,
-  maxConsecutiveRepeats: DEFAULT_SETTINGS.maxConsecutiveRepeats,
-  maxHistoryMessages: 40,
-  maxToolResultChars: DEFAULT_SETTINGS.maxToolResultChars,
-  minContextSize: 32_768,
-  toolCalling: 'auto',
-  parallelToolCalls: true,
-  streaming: false,
-  defaultPolicy: 'allow',
-  silent: false,
-  outputDir: '.',
-};
-
 /** How a run's calls travel: as the option says, else as the model does. */
 export function toolCallingOf(options: AgentOptions, model: Model): ToolCalling {
   const asked = options.toolCalling ?? 'auto';
