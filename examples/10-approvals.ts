@@ -23,7 +23,7 @@ const model = scriptedModel([
   'The printer is paid; the casino was refused.',
 ]);
 
-const run = createAgent({ model, tools: [pay], confirm: 'wait' }).run('Pay the invoices.');
+const run = createAgent({ model, tools: [pay], confirm: 'wait', parallelToolCalls: false }).run('Pay the invoices.');
 for await (const event of run) {
   if (event.type === 'approval.requested') {
     console.log(`asked: ${event.tool} ${JSON.stringify(event.args)}`);

@@ -50,7 +50,7 @@ function fromAnywhere(root: AnyStateNode): readonly string[] {
       .map((transition) => transitionLabel(transition, root));
     return labels.length === 0
       ? []
-      : [`  note right of ${state.key} : from any other state:<br/>${labels.join('<br/>')}`];
+      : [`  note right of ${state.key} : from any other state<br/>${labels.join('<br/>')}`];
   });
 }
 

@@ -15,7 +15,8 @@ function guardLabel(guard: unknown): string {
     const inner = parts.map(guardLabel);
     return guard.name === 'not' ? `not ${inner.join('')}` : inner.join(` ${guard.name} `);
   }
-  if (typeof type === 'string') return words(type);
+  const params = member(guard, 'params');
+  if (typeof type === 'string') return typeof params === 'string' ? `${words(type)} ${params}` : words(type);
   throw new Error('A guard without a name cannot be drawn: name it in setup().');
 }
 

@@ -1,15 +1,14 @@
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, parse } from 'node:path';
 import { fileJournal, singleFileJournal } from '../journal/file.ts';
 import { memoryJournal } from '../journal/memory.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import { UsageError } from './command.ts';
 
-/** Where runs are recorded, and the file of one run; null where none can be written. */
-export interface ChosenJournal {
-  readonly journal: JournalStore;
-  fileOf(runId: string): string | null;
-}
+/** Where runs are recorded: in memory alone, or in files, of which `fileOf` names that of a run. */
+export type ChosenJournal =
+  | { readonly kind: 'memory'; readonly journal: JournalStore }
+  | { readonly kind: 'files'; readonly journal: JournalStore; fileOf(runId: string): string | undefined };
 
 /** Below the current folder. */
 const RUNS = join('.signalbox', 'runs');
@@ -21,15 +20,30 @@ const RUNS = join('.signalbox', 'runs');
 export function chooseJournal(file: string | undefined): ChosenJournal {
   if (file !== undefined) {
     checkWritable(file);
-    return { journal: singleFileJournal(file), fileOf: () => file };
+    return namedFiles(file);
   }
   try {
     mkdirSync(RUNS, { recursive: true });
     accessSync(RUNS, constants.W_OK);
   } catch {
-    return { journal: memoryJournal(), fileOf: () => null };
+    return { kind: 'memory', journal: memoryJournal() };
   }
-  return { journal: fileJournal(RUNS), fileOf: (runId) => join(RUNS, `${runId}.jsonl`) };
+  return { kind: 'files', journal: fileJournal(RUNS), fileOf: (runId) => join(RUNS, `${runId}.jsonl`) };
+}
+
+/** The first run goes into the file itself, those that follow into numbered ones beside it: `run.jsonl`, `run-2.jsonl`. */
+function namedFiles(file: string): ChosenJournal {
+  const { dir, name, ext } = parse(file);
+  const files = new Map<string, string>();
+  const journal: JournalStore = {
+    open(run) {
+      const path = files.size === 0 ? file : join(dir, `${name}-${files.size + 1}${ext}`);
+      const opened = singleFileJournal(path).open(run);
+      files.set(run.head.runId, path);
+      return opened;
+    },
+  };
+  return { kind: 'files', journal, fileOf: (runId) => files.get(runId) };
 }
 
 function checkWritable(file: string): void {

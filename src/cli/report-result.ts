@@ -17,7 +17,7 @@ export function reportResult({ console: shown }: CliAgent, result: RunResult): v
 
 /** Says where the recording of a run is; null for a run that failed before there was one. */
 export function recordingText({ journal }: CliAgent, { runId }: RunResult): string | null {
+  if (journal.kind === 'memory') return 'Not recorded: this folder cannot be written to.';
   const file = journal.fileOf(runId);
-  if (file === null) return 'Not recorded: this folder cannot be written to.';
-  return existsSync(file) ? `Recorded in ${file}` : null;
+  return file !== undefined && existsSync(file) ? `Recorded in ${file}` : null;
 }

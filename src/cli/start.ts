@@ -19,7 +19,6 @@ async function exitCodeOf(argv: readonly string[]): Promise<number> {
     return await dispatch(argv);
   } catch (error) {
     console.error(`signalbox: ${error instanceof Error ? error.message : String(error)}`);
-    if (process.env['SIGNALBOX_DEBUG'] !== undefined) console.error(error);
     return EXIT_CODE.failed;
   }
 }

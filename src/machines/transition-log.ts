@@ -21,6 +21,15 @@ export function moveReader(
   listener: (move: Move) => void,
 ): (inspected: InspectionEvent) => void {
   const known = new Map<AnyActorRef, { readonly path: string; value: string }>();
+  const newborn: Move[] = [];
+
+  const tell = (move: Move): void => {
+    // XState inspects a child's first steps before the step of the parent that made it; people read it the other way.
+    if (move.event.type === 'xstate.init' && parentOf(move.actor) !== undefined) return void newborn.push(move);
+    listener(move);
+    for (const held of newborn.splice(0)) listener(held);
+  };
+
   return (inspected) => {
     if (inspected.type !== '@xstate.microstep') return;
     const { actorRef: actor, event, snapshot, _transitions: taken } = inspected;
@@ -33,16 +42,19 @@ export function moveReader(
     const moved = from !== to || taken.some((transition) => transition.target !== undefined);
     const transition =
       moved && snapshot.status !== 'stopped' ? { actor: before.path, event: eventName(event), from, to } : null;
-    listener({ actor, path: before.path, machine: snapshot.machine.id, event, snapshot, transition });
+    tell({ actor, path: before.path, machine: snapshot.machine.id, event, snapshot, transition });
     if (snapshot.status !== 'active') known.delete(actor);
   };
+}
+
+function parentOf(actor: AnyActorRef): AnyActorRef | undefined {
+  return Reflect.get(actor, '_parent');
 }
 
 /** True for an actor below `root`, or the root itself. */
 export function isBelow(root: AnyActorRef): (actor: AnyActorRef) => boolean {
   return (actor) => {
-    for (let at: AnyActorRef | undefined = actor; at !== undefined; at = Reflect.get(at, '_parent'))
-      if (at === root) return true;
+    for (let at: AnyActorRef | undefined = actor; at !== undefined; at = parentOf(at)) if (at === root) return true;
     return false;
   };
 }

@@ -35,7 +35,7 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
     case 'model.replied':
       return showReply(output, event, options);
     case 'model.retrying':
-      return output.warning(`Attempt ${event.attempt} at the model failed: ${event.error.message} Trying again.`);
+      return output.warning(`Attempt ${event.attempt} at the model failed, trying again: ${event.error.message}`);
     case 'thought':
       return output.thought(event.text);
     case 'goal':
@@ -59,7 +59,7 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
     case 'loop.suspected':
       return output.warning(LOOP_TEXT[event.verdict](event.tool));
     case 'mcp.changed':
-      return output.info(`MCP server ${event.server}: ${event.state}, ${count(event.tools, 'tool')}.`);
+      return showServer(output, event);
     case 'answer':
       return output.finalAnswer(event.text);
     case 'error':
@@ -121,4 +121,12 @@ function showEnd(output: GuardedOutput, { result }: Of<'run.finished'>, options:
 
 function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+/** A server that is on its way says nothing yet. */
+const PASSING: ReadonlySet<string> = new Set(['IDLE', 'CONNECTING', 'DISCOVERING', 'STOPPED']);
+
+function showServer(output: GuardedOutput, event: Extract<RunEvent, { readonly type: 'mcp.changed' }>): void {
+  if (event.state === 'READY') output.info(`MCP server ${event.server} is ready: ${count(event.tools, 'tool')}.`);
+  else if (!PASSING.has(event.state)) output.warning(`MCP server ${event.server}: ${event.state}.`);
 }

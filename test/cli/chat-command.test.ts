@@ -15,6 +15,10 @@ async function findsServer(): Promise<boolean> {
   return (await discoverEndpoint({ env: {} })).kind === 'found';
 }
 
+/** What is typed while nobody reads is the terminal's affair, so the tests wait for the prompt. */
+const FIRST_PROMPT = 'Ctrl-D leaves.\r\n› ';
+const NEXT_PROMPT = '.jsonl\r\n› ';
+
 /** What a terminal sends for Enter. */
 const ENTER = '\r';
 
@@ -60,15 +64,17 @@ test('a first run that fails without a terminal ends with exit code 1', async ()
 test.skipIf(!hasTerminal)('in a terminal it takes further questions, of one conversation, until Ctrl-D', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.', 'As I said, two.']);
-  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
-  await cli.until('Ctrl-D leaves.');
+  const args = ['chat', '--base-url', server.baseURL, '--record', 'run.jsonl'];
+  const cli = startInTerminal(args, { cwd: folder.path });
+  await cli.until(FIRST_PROMPT);
   const answered = cli.until('As I said, two.');
-  const asked = cli.until('Recorded in');
+  const asked = cli.until('Recorded in run-2.jsonl\r\n› ');
   cli.child.stdin.write(`And how many?${ENTER}`);
   await answered;
   await asked;
   const roles = server.requests[1]?.body.messages.map(({ role }) => role);
   expect(roles).toEqual(['system', 'user', 'assistant', 'user']);
+  expect(readFileSync(join(folder.path, 'run.jsonl'), 'utf8')).toContain('Two files.');
   cli.child.stdin.write(CTRL_D);
   expect((await cli.ended).code).toBe(0);
   expect(processesNaming(folder.path)).toEqual([]);
@@ -78,7 +84,7 @@ test.skipIf(!hasTerminal)('the answer appears once in a terminal', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.']);
   const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
-  await cli.until('Ctrl-D leaves.');
+  await cli.until(FIRST_PROMPT);
   cli.child.stdin.write(CTRL_D);
   await cli.ended;
   expect(cli.printed().split('Two files.')).toHaveLength(2);
@@ -88,9 +94,9 @@ test.skipIf(!hasTerminal)('Ctrl-C cancels the answer that is being worked on, an
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.', { hang: true }]);
   const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
-  await cli.until('Ctrl-D leaves.');
+  await cli.until(FIRST_PROMPT);
   const cancelled = cli.until('[Cancelled after 1 step(s)]');
-  const recorded = cli.until('Recorded in');
+  const recorded = cli.until(NEXT_PROMPT);
   cli.child.stdin.write(`Go on${ENTER}`);
   await server.received(2);
   cli.child.stdin.write(CTRL_C);
@@ -105,7 +111,7 @@ test.skipIf(!hasTerminal)('Ctrl-C at the prompt asks once more before it leaves'
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.']);
   const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
-  await cli.until('Ctrl-D leaves.\r\n› ');
+  await cli.until(FIRST_PROMPT);
   const hint = cli.until('Ctrl-C once more');
   cli.child.stdin.write(CTRL_C);
   await hint;
@@ -117,11 +123,12 @@ test.skipIf(!hasTerminal)('pasted lines are one question', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.', 'I see three lines.']);
   const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
-  await cli.until('Ctrl-D leaves.\r\n› ');
-  const answered = cli.until('I see three lines.');
+  await cli.until(FIRST_PROMPT);
+  const answered = cli.until(NEXT_PROMPT);
   cli.child.stdin.write(`first${ENTER}second${ENTER}third${ENTER}`);
   await answered;
   expect(server.requests[1]?.body.messages.at(-1)?.content).toBe('first\nsecond\nthird');
+  expect(cli.printed()).toContain('I see three lines.');
   cli.child.stdin.write(CTRL_D);
   await cli.ended;
 });
@@ -130,7 +137,7 @@ test.skipIf(!hasTerminal)('slash commands list tools and conversation, forget it
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.', 'Who are you?']);
   const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
-  await cli.until('Ctrl-D leaves.\r\n› ');
+  await cli.until(FIRST_PROMPT);
   const type = async (line: string, reply: string): Promise<void> => {
     const replied = cli.until(reply);
     cli.child.stdin.write(line + ENTER);

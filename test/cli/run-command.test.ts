@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
@@ -118,6 +118,28 @@ test('--record names the file of the recording', async () => {
   const lines = (await readFile(join(folder.path, 'run.jsonl'), 'utf8')).trim().split('\n');
   expect(lines.map((line) => JSON.parse(line).t)).toEqual(expect.arrayContaining(['run', 'start', 'outcome', 'end']));
   expect(existsSync(join(folder.path, '.signalbox'))).toBe(false);
+});
+
+test.skipIf(process.getuid?.() === 0)(
+  'in a folder that cannot be written to it runs all the same, and says so',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startModelServer(['Hello.']);
+    await chmod(folder.path, 0o555);
+    const ended = await runCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+    await chmod(folder.path, 0o755);
+    expect(ended).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+    expect(ended.stderr).toContain('Not recorded: this folder cannot be written to.');
+  },
+);
+
+test('a file in the place of the folder of recordings is no reason not to run', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(['Hello.']);
+  await writeFile(join(folder.path, '.signalbox'), '');
+  const ended = await runCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+  expect(ended.stderr).toContain('Not recorded: this folder cannot be written to.');
 });
 
 test('--model and --api-key-env reach the server', async () => {

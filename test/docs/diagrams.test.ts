@@ -42,7 +42,7 @@ test('a marker of a machine that is not there is an error', () => {
 test('arrows are named by guard, event, delay and actor; those of an inside start at its border', () => {
   const machine = setup({
     actors: { fetchIt: createMachine({}) },
-    guards: { isLate: () => true },
+    guards: { isLate: () => true, stepIs: (_args, kind: string) => kind !== '' },
     delays: { shortPause: 1 },
   }).createMachine({
     initial: 'A',
@@ -55,7 +55,12 @@ test('arrows are named by guard, event, delay and actor; those of an inside star
           Y: { always: [{ guard: not('isLate'), target: 'X' }, { target: '#b' }] },
         },
       },
-      B: { id: 'b', after: { shortPause: 'C' }, on: { 'pause.skipped': 'C' } },
+      B: {
+        id: 'b',
+        always: { guard: { type: 'stepIs', params: 'fix-agent' }, target: 'A' },
+        after: { shortPause: 'C' },
+        on: { 'pause.skipped': 'C' },
+      },
       C: { id: 'c', type: 'final' },
     },
   });
@@ -69,8 +74,20 @@ test('arrows are named by guard, event, delay and actor; those of an inside star
     '  }',
     '  A --> C : fetch it failed',
     '  A --> B : otherwise',
+    '  B --> A : step is fix-agent',
     '  B --> C : pause.skipped<br/>after short pause',
     '  C --> [*]',
-    '  note right of C : from any other state:<br/>run.cancelled',
+    '  note right of C : from any other state<br/>run.cancelled',
   ]);
+});
+
+test.each([...MACHINES.keys()])('%s is drawn with the few forms that Mermaid reads everywhere', (name) => {
+  const machine = MACHINES.get(name);
+  const lines = machine === undefined ? [] : mermaid(machine).split('\n');
+  const state = String.raw`(?:\w+|\[\*\])`;
+  const text = String.raw`[\w.-]+(?:(?: |<br/>)[\w.-]+)*`;
+  const arrow = `${state} --> ${state}(?: : ${text})?`;
+  const forms = new RegExp(`^(?:stateDiagram-v2|\\s+(?:${arrow}|state \\w+ \\{|\\}|note right of \\w+ : ${text}))$`);
+  expect(lines.length).toBeGreaterThan(5);
+  expect(lines.filter((line) => !forms.test(line))).toEqual([]);
 });

@@ -5,3 +5,4 @@ declare const result: import('signalbox').RunResult;
 declare const model: import('signalbox').Model;
 declare const weather: import('signalbox').Tool;
 declare const recording: string;
+declare function askInBrowser(userId: string): import('signalbox').Confirm;

@@ -83,6 +83,12 @@ test('long text is broken between words and stands below its own beginning', () 
   );
 });
 
+test('a label that leaves no room for its text gets a line of its own', () => {
+  const stream = fakeStream(30);
+  consoleOutput({ stream, color: false }).json('It is warm there today.', 'Result of get_weather(Austin)');
+  expect(stream.text()).toBe('    result of get_weather(Aust\n      It is warm there today.\n');
+});
+
 test('a terminal that does not know its width is taken for one of 80 columns', () => {
   const events = eventsOf([{ type: 'goal', text: 'word '.repeat(30) }]);
   expect(showOn(0, events)).toBe(showOn(80, events));

@@ -85,7 +85,7 @@ test('a retry ends the stream of the failed attempt and says why', () => {
     'stopProgress',
     'streamToken ["21 "]',
     'streamEnd',
-    'warning ["Attempt 1 at the model failed: HTTP 500. Trying again."]',
+    'warning ["Attempt 1 at the model failed, trying again: HTTP 500."]',
     'startProgress ["Trying the model again"]',
   ]);
 });
@@ -190,7 +190,7 @@ test('every other event has its own words', () => {
     'warning ["fetch escalates (high): no access"]',
     'warning ["fetch is called again and again without progress. The model is told so."]',
     'warning ["fetch is called again and again without progress. The call is refused."]',
-    'info ["MCP server files: READY, 1 tool."]',
+    'info ["MCP server files is ready: 1 tool."]',
     'error ["no usable reply"]',
     'warning ["The context is small."]',
   ]);

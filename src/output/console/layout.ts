@@ -1,7 +1,7 @@
 import { inert } from './inert.ts';
 import type { Paint, Style } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { textWidth } from './text-width.ts';
+import { cutToWidth, textWidth } from './text-width.ts';
 import { wrapText } from './wrap-text.ts';
 
 /** A text with what stands before its first line; further lines begin below its first word. */
@@ -19,19 +19,25 @@ export interface Entry {
 
 /** Lays an entry out in lines for a terminal. Text that comes from a model or a tool is made harmless here. */
 export function layOut(entry: Entry, terminal: Terminal, paint: Paint): readonly string[] {
-  const { indent, labelStyle, style, maxLines } = entry;
-  const label = inert(entry.label).replaceAll('\n', ' ');
+  const { indent, labelStyle, maxLines } = entry;
+  const columns = terminal.columns() - indent;
+  const label = cutToWidth(inert(entry.label).replaceAll('\n', ' '), columns);
+  const shownLabel = labelStyle === undefined ? label : paint(labelStyle, label);
   const labelWidth = label === '' ? 0 : Math.max(entry.labelWidth ?? 0, textWidth(label) + 1);
-  const margin = ' '.repeat(indent + labelWidth);
-  const all = wrapText(inert(entry.text), terminal.columns() - indent - labelWidth);
+  // A label that leaves no room for the text gets a line of its own.
+  const apart = labelWidth > columns / 2;
+  const margin = apart ? APART : labelWidth;
+  const all = wrapText(inert(entry.text), columns - margin);
   const lines = maxLines !== undefined && all.length > maxLines ? shorten(all, maxLines) : all;
-  return lines.map((line, index) => {
-    const text = style === undefined ? line : paint(style, line);
-    if (index > 0) return line === '' ? '' : margin + text;
-    const shownLabel = labelStyle === undefined ? label : paint(labelStyle, label);
-    return `${' '.repeat(indent)}${shownLabel}${' '.repeat(labelWidth - textWidth(label))}${text}`.trimEnd();
-  });
+  const texts = lines.map((line) => (entry.style === undefined ? line : paint(entry.style, line)));
+  const first = ' '.repeat(indent) + shownLabel;
+  const below = texts.map((text) => (text === '' ? '' : ' '.repeat(indent + margin) + text));
+  if (apart) return [first, ...below];
+  return [`${first}${' '.repeat(labelWidth - textWidth(label))}${texts[0] ?? ''}`.trimEnd(), ...below.slice(1)];
 }
+
+/** How far a text stands in below a label that has a line of its own. */
+const APART = 2;
 
 function shorten(lines: readonly string[], max: number): readonly string[] {
   return [...lines.slice(0, max - 1), `… ${lines.length - max + 1} more lines`];

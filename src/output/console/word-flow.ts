@@ -31,16 +31,22 @@ export function wordFlow(columns: number): WordFlow {
     column = width;
     return `\n${piece}`;
   };
+  const release = (): string => {
+    const word = held;
+    held = '';
+    return word === '' ? '' : place(word);
+  };
   return {
     add(text) {
-      const pieces = (held + text).match(PIECES) ?? [];
-      const last = pieces.at(-1) ?? '';
-      held = GROWING.test(last) ? last : '';
-      return (held === '' ? pieces : pieces.slice(0, -1)).map(place).join('');
+      let flowed = '';
+      for (const [piece] of text.matchAll(PIECES)) {
+        if (GROWING.test(piece)) held += piece;
+        else flowed += release() + place(piece);
+      }
+      return flowed;
     },
     end() {
-      const rest = held === '' ? '' : place(held);
-      held = '';
+      const rest = release();
       column = 0;
       return rest;
     },

@@ -1,4 +1,4 @@
-import { cutToWidth, textWidth } from './text-width.ts';
+import { splitToWidth, textWidth } from './text-width.ts';
 
 /** Breaks text into lines of at most so many columns, between words where it can. Line breaks of the text are kept. */
 export function wrapText(text: string, columns: number): readonly string[] {
@@ -9,17 +9,24 @@ function wrapLine(line: string, columns: number): readonly string[] {
   if (textWidth(line) <= columns) return [line];
   const lines: string[] = [];
   let current = '';
-  for (const piece of line.split(/(?<=\s)(?=\S)/)) {
-    if (current !== '' && textWidth(current + piece.trimEnd()) > columns) {
-      lines.push(current.trimEnd());
-      current = '';
+  let width = 0;
+  const push = (): void => {
+    if (current.trim() !== '') lines.push(current.trimEnd());
+    current = '';
+    width = 0;
+  };
+  for (const word of line.split(/(?<=\s)(?=\S)/)) {
+    const bare = word.trimEnd();
+    if (width + textWidth(bare) > columns) push();
+    // A word that is longer than a line is broken where the line ends.
+    for (const part of splitToWidth(bare, columns)) {
+      if (width > 0 && width + textWidth(part) > columns) push();
+      current += part;
+      width += textWidth(part);
     }
-    current += piece;
-    while (textWidth(current.trimEnd()) > columns) {
-      const head = cutToWidth(current, columns);
-      lines.push(head);
-      current = current.slice(head.length);
-    }
+    current += word.slice(bare.length);
+    width += word.length - bare.length;
   }
-  return current.trim() === '' ? lines : [...lines, current.trimEnd()];
+  push();
+  return lines;
 }

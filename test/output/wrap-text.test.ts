@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { textWidth } from '../../src/output/console/text-width.ts';
+import { wrapText } from '../../src/output/console/wrap-text.ts';
+
+test.each([
+  ['between words', 'one two three', 8, ['one two', 'three']],
+  ['inside a word that is longer than a line', 'see abcdefghij now', 4, ['see', 'abcd', 'efgh', 'ij', 'now']],
+  ['with indented lines kept as they are', 'a:\n  - b', 10, ['a:', '  - b']],
+  ['with empty lines kept', 'a\n\nb', 10, ['a', '', 'b']],
+  ['between wide signs', '天気を調べる', 6, ['天気を', '調べる']],
+])('text is broken %s', (_title, text, columns, lines) => {
+  expect(wrapText(text, columns)).toEqual(lines);
+});
+
+test('no line is wider than asked for, and nothing but spaces is lost', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 100 }).map((any) => any.replaceAll(/[\p{C}\p{Z}]/gu, ' '));
+  fc.assert(
+    fc.property(text, fc.integer({ min: 2, max: 20 }), (any, columns) => {
+      const lines = wrapText(any, columns);
+      for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(columns);
+      expect(lines.join('').replaceAll(' ', '')).toBe(any.replaceAll(' ', ''));
+    }),
+  );
+});
+
+test('a very long text without spaces is broken in time that grows with its length', () => {
+  const lines = wrapText('天'.repeat(100_000), 80);
+  expect(lines).toHaveLength(2_500);
+});
