@@ -11,6 +11,7 @@ import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
+import { checkServers } from './check-servers.ts';
 import { type OwnRegistry, type Permissions, ownRegistry } from './registry.ts';
 
 /** The parts of one agent, resolved and held together; everything heavy is made when it is first needed. */
@@ -40,8 +41,9 @@ export interface AgentCore {
 }
 
 /** Resolves the options of an agent. Throws a `TypeError` that names each wrong one. Does no I/O. */
-export function agentCore(given: AgentOptions): AgentCore {
-  checkOptions(given);
+export function agentCore(asGiven: AgentOptions): AgentCore {
+  const given = checkOptions(asGiven);
+  checkServers(given.mcpServers);
   const env = processEnvironment();
   const name = given.name ?? 'agent';
   let options = given;
@@ -142,8 +144,7 @@ export function agentCore(given: AgentOptions): AgentCore {
       return machine;
     },
     configure: (changes) => {
-      checkOptions(changes);
-      options = { ...options, ...changes };
+      options = { ...options, ...checkOptions(changes) };
       if (changes.model !== undefined) model = resolveModel(changes.model, env);
       if (changes.defaultPolicy !== undefined) registry.setDefaultPolicy(changes.defaultPolicy);
       if (changes.permissions !== undefined) store = undefined;

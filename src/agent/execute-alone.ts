@@ -5,7 +5,7 @@ import { checkArgs } from '../actors/check-args.ts';
 import type { McpCalls } from '../actors/mcp-calls.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
 import { runFixer } from '../actors/run-fixer.ts';
-import { toJson } from '../actors/to-json.ts';
+import { describeThrown, toJson } from '../actors/to-json.ts';
 import type { AgentSettings } from '../machines/agent-setup.ts';
 import type { CallOutcome } from '../machines/call-request.ts';
 import { toolCallMachine } from '../machines/tool-call.ts';
@@ -24,7 +24,9 @@ interface AloneCall {
 
 /** Runs the toolCall machine for one call outside of any run: no loop guard, nothing recorded. */
 export async function executeAlone(call: AloneCall): Promise<ToolResult> {
-  const { registry, name, settings } = call;
+  const { registry, settings } = call;
+  // Callers without types may pass anything; a name that is no text names no tool.
+  const name = typeof call.name === 'string' ? call.name : String(call.name);
   const json = toJson(call.args);
   if (!json.ok) return { status: 'error', error: `Invalid arguments for '${name}': ${json.reason}` };
   const allowed = await alwaysAllowed(registry, await call.asking.permissions());
@@ -37,12 +39,12 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
       recovery: {},
     },
   });
-  const outcome = await new Promise<CallOutcome | null>((resolve) => {
+  const outcome = await new Promise<CallOutcome | { readonly failed: string } | null>((resolve) => {
     actor.subscribe({
       next: (snapshot) => {
         if (snapshot.status === 'done') resolve(snapshot.output);
       },
-      error: () => resolve(null),
+      error: (thrown) => resolve({ failed: describeThrown(thrown).message }),
     });
     const stop = (): void => {
       actor.stop();
@@ -52,7 +54,8 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
     call.io.signal?.addEventListener('abort', stop, { once: true });
     actor.start();
   });
-  return outcome?.result ?? { status: 'error', error: `Tool '${name}' was cancelled` };
+  if (outcome === null) return { status: 'error', error: `Tool '${name}' was cancelled` };
+  return 'failed' in outcome ? { status: 'error', error: `Tool execution failed: ${outcome.failed}` } : outcome.result;
 }
 
 function machineFor({ registry, io, mcp, asking }: AloneCall) {

@@ -211,10 +211,17 @@ const schema = z
   })
   .partial();
 
-/** Refuses wrong options with a `TypeError` that names each and says what it must be. */
-export function checkOptions(options: unknown): void {
-  const checked = schema.safeParse(withoutUndefined(options));
-  if (checked.success) return checkOnError('createAgent', checked.data.onError);
+/**
+ * Refuses wrong options with a `TypeError` that names each and says what it must be. Gives back those that were given:
+ * an option that is `undefined` is none.
+ */
+export function checkOptions(options: AgentOptions): AgentOptions {
+  const given = withoutUndefined(options);
+  const checked = schema.safeParse(given);
+  if (checked.success) {
+    checkOnError('createAgent', checked.data.onError);
+    return given;
+  }
   const problems = checked.error.issues.map((issue) => {
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => `there is no option '${[...issue.path, key].join('.')}'`).join('; ');
@@ -223,8 +230,7 @@ export function checkOptions(options: unknown): void {
   throw new TypeError(`createAgent: ${problems.join('; ')}.`);
 }
 
-/** An option that is `undefined` is one that was not given. */
-function withoutUndefined(options: unknown): unknown {
-  if (typeof options !== 'object' || options === null) return options;
+function withoutUndefined(options: AgentOptions): AgentOptions {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

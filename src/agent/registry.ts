@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Confirm } from '../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../actors/mcp-calls.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
@@ -91,12 +92,39 @@ const NO_MCP: McpCalls = {
  * await tools.execute('add', { a: 1, b: 2 }); // { status: 'success', data: 3 }
  */
 export function createToolRegistry(options: ToolRegistryOptions = {}): ToolRegistry {
+  checkRegistryOptions(options);
   const settings = { ...DEFAULT_SETTINGS, toolMs: options.timeouts?.toolMs ?? 180_000 };
   const asking = {
     confirm: () => Promise.resolve(options.confirm),
     permissions: () => Promise.resolve(options.permissions),
   };
   return ownRegistry({ defaultPolicy: options.defaultPolicy ?? 'allow' }, () => NO_MCP, settings, asking);
+}
+
+/** A misspelt policy must not end as "allow". */
+function checkRegistryOptions(options: ToolRegistryOptions): void {
+  const checked = z
+    .strictObject({
+      confirm: z.custom((value) => typeof value === 'function', 'must be a function').optional(),
+      permissions: z
+        .custom((value) => typeof Reflect.get(Object(value), 'isAlwaysAllowed') === 'function', 'must be a store')
+        .optional(),
+      defaultPolicy: z.enum(['allow', 'confirm', 'deny']).optional(),
+      timeouts: z.strictObject({ toolMs: z.number().positive().optional() }).optional(),
+    })
+    .safeParse(options);
+  if (checked.success) return;
+  const problems = checked.error.issues.map((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? `there is no option '${issue.keys.join("', '")}'`
+      : `option '${issue.path.join('.')}': ${issue.message}`,
+  );
+  throw new TypeError(`createToolRegistry: ${problems.join('; ')}.`);
+}
+
+/** True for what tool() made, and for what was made of that. */
+function isMade(given: unknown): given is Tool {
+  return typeof given === 'object' && given !== null && 'check' in given;
 }
 
 /** Who is asked about calls that need it, and where "always allow" is kept. */
@@ -129,13 +157,20 @@ export function ownRegistry(
     return resolved;
   };
 
-  const add = (made: Tool, origin: ToolOrigin): void => {
-    const ready = 'check' in made ? made : tool(made);
-    if (entries.has(ready.name))
-      throw new TypeError(
-        `A tool named '${ready.name}' is registered already. Remove it first, or choose another name.`,
-      );
+  const add = (ready: Tool, origin: ToolOrigin): void => {
     entries.set(ready.name, { tool: ready, origin, policy: ready.policy ?? defaultPolicy });
+  };
+  /** All or none: a list with a mistake in it registers nothing. */
+  const addOwn = (made: readonly Tool[]): void => {
+    const ready = made.map((one) => (isMade(one) ? one : tool(one)));
+    const taken = ready.find(
+      ({ name }, at) => entries.has(name) || ready.some((one, i) => i < at && one.name === name),
+    );
+    if (taken !== undefined)
+      throw new TypeError(
+        `A tool named '${taken.name}' is registered already. Remove it first, or choose another name.`,
+      );
+    for (const one of ready) add(one, { kind: 'local' });
   };
 
   const specOf = ({ tool: made, origin, policy }: Entry, alwaysAllowed: boolean): ToolSpec => ({
@@ -156,7 +191,7 @@ export function ownRegistry(
 
   const registry: OwnRegistry = {
     register: (...tools) => {
-      for (const made of tools) add(made, { kind: 'local' });
+      addOwn(tools);
       changed();
     },
     replaceServerTools: (tools) => {

@@ -200,7 +200,8 @@ export function startRun(plan: RunPlan): StartedRun {
     },
     approve: (callId, { always, args }) => answer(callId, { type: 'approval.given', always, args }),
     reject: (callId, reason) => answer(callId, { type: 'approval.refused', reason }),
-    pending: () => [...pending.values()].map(({ path: _path, ...call }) => call),
+    pending: () =>
+      live?.driven.isActive() === true ? [...pending.values()].map(({ path: _path, ...call }) => call) : [],
     recording: () => live?.recording.text() ?? '',
     transitions: () => [...moves],
   });

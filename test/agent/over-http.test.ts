@@ -1,29 +1,10 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
-import { chatModel } from '../../src/models/chat-model.ts';
-import { recover } from '../../src/recovery/recover.ts';
+import { describe, expect, test } from 'vitest';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { type ModelServerOptions, type Scripted, startModelServer } from '../support/model-server.ts';
+import type { Scripted } from '../support/model-server.ts';
+import { agentOn, eventsOf } from './agent-on-server.ts';
 
 const look = () => fakeTool('look', [{ found: 'tea' }]);
-
-async function agentOn(script: readonly Scripted[], options: AgentOptions = {}, serving: ModelServerOptions = {}) {
-  const server = await startModelServer(script, serving);
-  onTestFinished(server.close);
-  const model = chatModel({ baseURL: server.baseURL, model: 'scripted', apiKey: 'none' });
-  const agent = createAgent({ model, silent: true, retry: { backoff: recover.constant(1) }, ...options });
-  onTestFinished(() => agent.close());
-  return { server, agent };
-}
-
-async function eventsOf(run: AsyncIterable<RunEvent>): Promise<readonly RunEvent[]> {
-  const events: RunEvent[] = [];
-  for await (const event of run) events.push(event);
-  return events;
-}
 
 describe('over real HTTP, native tool calls', () => {
   test('the conversation goes out with one system message, text beside calls, one tool message a call in call order', async () => {
@@ -249,97 +230,5 @@ describe('over real HTTP, streaming', () => {
     await run.cancel();
     await server.abandoned();
     expect(await run).toMatchObject({ status: 'cancelled', stepsTaken: 1 });
-  });
-});
-
-describe('over real HTTP, failures', () => {
-  const broken: Scripted = { status: 503, body: { error: { message: 'overloaded' } } };
-
-  test('Retry-After is waited for', async () => {
-    const { agent } = await agentOn([
-      { status: 429, headers: { 'retry-after-ms': '120', 'retry-after': '0.12' }, body: {} },
-      'Hi.',
-    ]);
-    const before = performance.now();
-    const run = agent.run('Hello');
-    const types = (await eventsOf(run)).map(({ type }) => type);
-    expect(performance.now() - before).toBeGreaterThan(100);
-    expect(types.filter((type) => type === 'model.retrying')).toHaveLength(1);
-    expect(await run).toMatchObject({ status: 'answered', stepsTaken: 1 });
-  });
-
-  test('two attempts, then the run fails with the message of the last one', async () => {
-    const { server, agent } = await agentOn([broken, { status: 500, body: { error: { message: 'on fire' } } }]);
-    const result = await agent.run('Hello');
-    expect(result).toMatchObject({ status: 'failed', reason: 'llm-error', success: false, stepsTaken: 1 });
-    expect(result.result).toBe(`Unable to complete task due to LLM error: ${result.error?.message}`);
-    expect(result.error?.message).toContain('on fire');
-    expect(server.requests).toHaveLength(2);
-    expect(server.unexpected).toEqual([]);
-  });
-
-  test('maxAttempts is counted per turn', async () => {
-    const call = { toolCalls: [{ id: 'a', name: 'look', arguments: {} }] };
-    const { server, agent } = await agentOn([broken, broken, call, broken, broken, 'Hi.'], {
-      tools: [look()],
-      retry: { maxAttempts: 3, backoff: recover.constant(0) },
-    });
-    expect(await agent.run('Hello')).toMatchObject({ status: 'answered', stepsTaken: 2 });
-    expect(server.requests).toHaveLength(6);
-  });
-
-  test.each([
-    ['a wrong key', { status: 401, body: { error: { message: 'bad key' } } }, 'auth'],
-    [
-      'an unknown model',
-      { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } },
-      'model-not-found',
-    ],
-  ])('%s is not asked again and has a code', async (_what, answer, code) => {
-    const { server, agent } = await agentOn([answer, 'Hi.']);
-    expect(await agent.run('Hello')).toMatchObject({ reason: 'llm-error', error: { code, step: 1 } });
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test('retryable decides over the kind of the error', async () => {
-    const seen: unknown[] = [];
-    const { agent, server } = await agentOn([{ status: 401, body: {} }, 'Hi.'], {
-      retry: { backoff: recover.constant(0), retryable: (error) => (seen.push(error), true) },
-    });
-    expect(await agent.run('Hello')).toMatchObject({ status: 'answered' });
-    expect(seen).toHaveLength(1);
-    expect(server.requests).toHaveLength(2);
-  });
-
-  test('a model that is silent for responseMs has timed out', async () => {
-    const { agent } = await agentOn([{ hang: true }, { hang: true }], { timeouts: { responseMs: 40 } });
-    expect(await agent.run('Hello')).toMatchObject({ reason: 'llm-error', error: { code: 'timeout' } });
-  });
-
-  test('an endpoint that is not there is an error with a code, and no crash', async () => {
-    const { server, agent } = await agentOn([]);
-    await server.close();
-    expect(await agent.run('Hello')).toMatchObject({
-      status: 'failed',
-      reason: 'llm-error',
-      error: { code: 'connect-failed' },
-    });
-  });
-
-  test("a server that could not parse its model's call is a malformed reply, not an outage", async () => {
-    const answer = {
-      status: 500,
-      body: { error: { code: 500, message: 'Failed to parse tool call arguments as JSON', type: 'server_error' } },
-    };
-    const { agent } = await agentOn([answer, 'Hi.'], { tools: [look()], retry: { maxAttempts: 1 } });
-    expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'Hi.', stepsTaken: 2 });
-  });
-
-  test('a signal that is aborted already gives cancelled, and nothing is asked of the server', async () => {
-    const { server, agent } = await agentOn(['Hi.']);
-    expect(await agent.run('Hello', { signal: AbortSignal.abort() })).toMatchObject({ status: 'cancelled' });
-    expect(server.requests).toEqual([]);
-    expect(server.otherPaths).toEqual([]);
-    expect(await agent.run('Hello')).toMatchObject({ status: 'answered' });
   });
 });

@@ -1,4 +1,4 @@
-/** A program that uses agents badly in one way, the first argument, and then has nothing more to do. */
+/** A program that uses agents badly in many ways, tells each before it does it, and then has nothing more to do. */
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
 import { replay } from '../../../src/journal/replay.ts';
@@ -84,9 +84,10 @@ const ways: Readonly<Record<string, () => unknown>> = {
     }).run('Hello'),
 };
 
-const [way] = process.argv.slice(2);
-if (way === undefined) console.log(JSON.stringify(Object.keys(ways)));
-else {
-  await ways[way]?.();
-  console.log('done');
+for (const [way, misuse] of Object.entries(ways)) {
+  console.log(way);
+  await misuse();
+  // What a way leaves behind goes off while its name is the last one printed.
+  await new Promise((resolve) => setTimeout(resolve, 80));
 }
+console.log('done');

@@ -1,0 +1,28 @@
+import { onTestFinished } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import type { RunEvent } from '../../src/machines/run-events.ts';
+import { chatModel } from '../../src/models/chat-model.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import { type ModelServerOptions, type Scripted, startModelServer } from '../support/model-server.ts';
+
+/** An agent whose model is a scripted server on loopback; both end with the test. */
+export async function agentOn(
+  script: readonly Scripted[],
+  options: AgentOptions = {},
+  serving: ModelServerOptions = {},
+) {
+  const server = await startModelServer(script, serving);
+  onTestFinished(server.close);
+  const model = chatModel({ baseURL: server.baseURL, model: 'scripted', apiKey: 'none' });
+  const agent = createAgent({ model, silent: true, retry: { backoff: recover.constant(1) }, ...options });
+  onTestFinished(() => agent.close());
+  return { server, agent };
+}
+
+/** All events of a run. */
+export async function eventsOf(run: AsyncIterable<RunEvent>): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const event of run) events.push(event);
+  return events;
+}

@@ -1,0 +1,272 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import type { RunEvent } from '../../src/machines/run-events.ts';
+import { createMcpConnection } from '../../src/mcp/index.ts';
+import { replay } from '../../src/journal/replay.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { hostileEntry } from '../support/mcp/hostile-entry.ts';
+import { realServer } from '../support/mcp/real-servers.ts';
+import { calls, plan } from '../support/replies.ts';
+
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'agent-mcp-'));
+  await writeFile(join(folder, 'tea.txt'), 'three grams');
+  return () => rm(folder, { recursive: true, force: true });
+});
+
+function make(replies: readonly ScriptedReply[], options: AgentOptions = {}) {
+  const model = scriptedModel(replies);
+  const files = realServer('filesystem', [folder]);
+  const agent = createAgent({ model, mcpServers: { files }, silent: true, ...options });
+  onTestFinished(() => agent.close());
+  return { agent, model };
+}
+
+async function eventsOf(run: AsyncIterable<RunEvent>): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const event of run) events.push(event);
+  return events;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function gone(...pids: readonly number[]): Promise<boolean> {
+  for (let tries = 0; tries < 100 && pids.some(isAlive); tries++) await wait(20);
+  return !pids.some(isAlive);
+}
+
+const answered = { status: 'answered', errorHistory: [] };
+const pidsOf = (text: unknown): readonly number[] => JSON.parse(String(text));
+
+describe('the real filesystem server in mcpServers', () => {
+  test('connects at the first run; its tools are called server_tool, and a run uses them', async () => {
+    const path = join(folder, 'tea.txt');
+    const { agent, model } = make([
+      calls(['files_read_text_file', { path }, 'r']),
+      calls(['read_text_file', { path }, 'short']),
+      'Three grams.',
+    ]);
+    expect(agent.tools.size).toBe(0);
+    const run = agent.run('How much tea?');
+    const result = await run;
+    expect(result).toMatchObject({ ...answered, result: 'Three grams.', toolsUsed: ['files_read_text_file'] });
+    const results = result.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+    expect(results).toEqual([expect.stringContaining('three grams'), expect.stringContaining('three grams')]);
+    expect(model.requests[0]?.tools?.map(({ name }) => name)).toContain('files_list_directory');
+    expect(agent.listTools().find(({ name }) => name === 'files_read_text_file')).toEqual({
+      name: 'files_read_text_file',
+      policy: 'allow',
+      enabled: true,
+      origin: 'mcp:files',
+    });
+    expect(agent.listTools({ verbose: true }).every(({ description, inputSchema }) => description && inputSchema)).toBe(
+      true,
+    );
+  });
+
+  test('an error of the server is an error of the tool', async () => {
+    const { agent } = make([calls(['files_read_text_file', { path: join(folder, 'nothing.txt') }]), 'Sorry.']);
+    const { errorHistory, status } = await agent.run('Read');
+    expect(status).toBe('answered');
+    expect(errorHistory).toEqual([expect.objectContaining({ code: 'execution', tool: 'files_read_text_file' })]);
+  });
+
+  test('arguments are checked against the schema of the server before it is asked', async () => {
+    const { agent } = make([calls(['files_read_text_file', { pfad: 5 }]), 'Sorry.']);
+    const { errorHistory } = await agent.run('Read');
+    expect(errorHistory).toEqual([expect.objectContaining({ code: 'deserialization' })]);
+  });
+
+  test('a plan passes results on', async () => {
+    const { agent } = make([
+      plan(
+        ['files_write_file', { path: join(folder, 'new.txt'), content: 'fresh' }],
+        ['files_read_text_file', { path: join(folder, 'new.txt') }],
+      ),
+      'Written.',
+    ]);
+    expect(await agent.run('Write')).toMatchObject({ ...answered, planIterations: 1 });
+    expect(await readFile(join(folder, 'new.txt'), 'utf8')).toBe('fresh');
+  });
+
+  test("the agent's defaultPolicy holds for its tools, the server's policy beats it, an override beats both", async () => {
+    const files = { ...realServer('filesystem', [folder]), overrides: { write_file: { policy: 'deny' as const } } };
+    const strict = make([], { defaultPolicy: 'confirm', mcpServers: { files } }).agent;
+    await strict.ready();
+    expect(strict.listTools().find(({ name }) => name === 'files_write_file')?.policy).toBe('deny');
+    expect(strict.listTools().find(({ name }) => name === 'files_list_directory')?.policy).toBe('confirm');
+    const byHints = make([], { mcpServers: { files: { ...files, overrides: {}, policy: 'by-annotations' } } }).agent;
+    await byHints.ready();
+    const policies = new Map(byHints.listTools().map(({ name, policy }) => [name, policy]));
+    expect([policies.get('files_write_file'), policies.get('files_list_directory')]).toEqual(['confirm', 'allow']);
+  });
+
+  test('a replay needs no server', async () => {
+    const { agent } = make([calls(['files_list_directory', { path: folder }]), 'Tea.']);
+    const run = agent.run('List');
+    const result = await run;
+    await agent.close();
+    const again = replay(run.recording(), createAgent({ model: scriptedModel([]), silent: true }));
+    expect(await again).toMatchObject({ result: 'Tea.', toolsUsed: result.toolsUsed });
+    expect(again.transitions()).toEqual(run.transitions());
+  });
+});
+
+describe('a server that is not ready', () => {
+  const broken = { command: process.execPath, args: ['-e', 'process.exit(3)'] };
+
+  test('is a warning, is named to the model, and the run goes on with the others', async () => {
+    const { agent, model } = make(['Hi.'], { mcpServers: { files: realServer('filesystem', [folder]), broken } });
+    const run = agent.run('Hello');
+    const warnings = (await eventsOf(run)).flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+    expect(await run).toMatchObject(answered);
+    expect(warnings).toEqual([expect.stringContaining("'broken'")]);
+    expect(String(model.requests[0]?.messages[0]?.content)).toContain("'broken'");
+    expect(model.requests[0]?.tools?.length).toBeGreaterThan(5);
+  });
+
+  test('is waited for connectMs at most', async () => {
+    const mcpServers = { slow: hostileEntry('silent') };
+    const { agent } = make(['Hi.'], { mcpServers, timeouts: { connectMs: 150 } });
+    const before = performance.now();
+    const run = agent.run('Hello');
+    const warnings = (await eventsOf(run)).filter(({ type }) => type === 'warning');
+    expect(performance.now() - before).toBeLessThan(5000);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('and is required ends the run as failed without a request', async () => {
+    const { agent, model } = make(['Hi.'], { mcpServers: { broken: { ...broken, required: true } } });
+    const result = await agent.run('Hello');
+    expect(result).toMatchObject({
+      status: 'failed',
+      success: false,
+      stepsTaken: 0,
+      states: ['PLANNING', 'COMPLETION'],
+    });
+    expect(result.result).toContain("'broken'");
+    expect(model.requests).toEqual([]);
+  });
+
+  test.each([['cancel'], ['close']])('does not hold up %s', async (how) => {
+    const { agent } = make(['Hi.'], { mcpServers: { slow: hostileEntry('silent') } });
+    const run = agent.run('Hello');
+    await wait(100);
+    const before = performance.now();
+    if (how === 'cancel') await run.cancel('enough');
+    else await agent.close();
+    expect(await run).toMatchObject({ status: 'cancelled', stepsTaken: 0 });
+    expect(performance.now() - before).toBeLessThan(6000);
+  });
+
+  test('is not even started for a run whose signal is aborted already', async () => {
+    const { agent } = make(['Hi.']);
+    expect(await agent.run('Hello', { signal: AbortSignal.abort() })).toMatchObject({ status: 'cancelled' });
+    expect(agent.tools.size).toBe(0);
+  });
+});
+
+describe('servers come and go', () => {
+  test('connectMcpServer says true when its tools are registered, false when the try failed', async () => {
+    const { agent } = make([], { mcpServers: {} });
+    expect(await agent.connectMcpServer('files', realServer('filesystem', [folder]))).toBe(true);
+    expect(agent.tools.has('files_list_directory')).toBe(true);
+    expect(agent.mcp.files?.isConnected()).toBe(true);
+    expect(await agent.connectMcpServer('broken', { command: process.execPath, args: ['-e', 'process.exit(1)'] })).toBe(
+      false,
+    );
+    expect(await agent.disconnectMcpServer('files')).toBe(true);
+    expect(await agent.disconnectMcpServer('files')).toBe(false);
+    expect(agent.tools.has('files_list_directory')).toBe(false);
+  });
+
+  test('a server connected while a run is live is seen from the next turn on', async () => {
+    const join1 = fakeTool('join', [() => agent.connectMcpServer('files', realServer('filesystem', [folder]))]);
+    const { agent, model } = make([calls(['join']), calls(['files_list_directory', { path: folder }]), 'Tea.'], {
+      mcpServers: {},
+      tools: [join1],
+    });
+    const run = agent.run('Go');
+    expect(await run).toMatchObject({ ...answered, toolsUsed: ['join', 'files_list_directory'] });
+    expect(model.requests[0]?.tools).toHaveLength(2);
+    expect(model.requests[1]?.tools?.length).toBeGreaterThan(5);
+    expect(run.recording()).toContain('"tools.changed"');
+    const again = replay(run.recording(), createAgent({ model, tools: [join1], silent: true }));
+    expect(await again).toMatchObject({ result: 'Tea.' });
+  });
+
+  test('a call in flight on a disconnected server is cancelled and the model is told', async () => {
+    const { agent, model } = make([calls(['h_hang', {}, 'a']), 'It is gone.'], { mcpServers: { h: hostileEntry() } });
+    const run = agent.run('Go');
+    for await (const { type } of run) if (type === 'tool.started') break;
+    await wait(50);
+    expect(await agent.disconnectMcpServer('h')).toBe(true);
+    const result = await run;
+    expect(result).toMatchObject({ status: 'answered', result: 'It is gone.' });
+    expect(String(result.messages.find(({ toolCallId }) => toolCallId === 'a')?.content)).toContain('"status":"error"');
+    expect(model.requests[1]?.tools ?? []).toEqual([]);
+  });
+
+  test('a change of a server is told as mcp.changed', async () => {
+    const { agent } = make([calls(['h_echo', {}]), calls(['h_echo', { n: 2 }]), 'Hi.'], {
+      mcpServers: { h: hostileEntry() },
+    });
+    const run = agent.run('Go');
+    const changes: RunEvent[] = [];
+    for await (const event of run) {
+      if (event.type === 'mcp.changed') changes.push(event);
+      if (event.type === 'tool.finished' && event.callId === 'c1') await agent.disconnectMcpServer('h');
+    }
+    expect(changes[0]).toMatchObject({ server: 'h', state: 'CONNECTING', tools: 0 });
+    expect(changes).toContainEqual(expect.objectContaining({ server: 'h', state: 'READY', tools: expect.any(Number) }));
+    expect(changes.at(-1)).toMatchObject({ server: 'h', state: 'STOPPED' });
+  });
+
+  test('a tool of the user with the same name stays', async () => {
+    const own = fakeTool('files_list_directory', ['mine']);
+    const { agent } = make([calls(['files_list_directory']), 'Mine.'], { tools: [own] });
+    expect(await agent.run('List')).toMatchObject(answered);
+    expect(own.calls).toHaveLength(1);
+  });
+});
+
+describe('no process outlives its agent', () => {
+  test('close ends all servers and what they started', async () => {
+    const { agent } = make([calls(['h_pids', {}, 'a']), 'Hi.'], { mcpServers: { h: hostileEntry() } });
+    let pids: readonly number[] = [];
+    for await (const event of agent.run('Go'))
+      if (event.type === 'tool.finished') pids = pidsOf(event.result.data ?? event.result.message);
+    expect(pids).toHaveLength(2);
+    expect(pids.every(isAlive)).toBe(true);
+    await agent.close();
+    expect(await gone(...pids)).toBe(true);
+  });
+
+  test('a shared connection is closed by who made it', async () => {
+    const shared = createMcpConnection('shared', hostileEntry());
+    onTestFinished(() => shared.disconnect());
+    const { agent } = make([calls(['s_pids']), 'Hi.'], { mcpServers: { s: shared } });
+    let pids: readonly number[] = [];
+    for await (const event of agent.run('Go')) if (event.type === 'tool.finished') pids = pidsOf(event.result.data);
+    await agent.close();
+    expect(shared.isConnected()).toBe(true);
+    expect(pids.every(isAlive)).toBe(true);
+    await shared.disconnect();
+    expect(await gone(...pids)).toBe(true);
+  });
+});
