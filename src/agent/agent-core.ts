@@ -75,6 +75,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     composed = undefined;
   });
   registry.register(...(given.tools ?? []));
+  for (const one of given.skills ?? []) registry.addSkill(one);
   const mcp: McpBinding = mcpBinding({ servers: given.mcpServers ?? {}, registry });
 
   const ownLeaves = (): ReturnType<typeof agentLeaves> => {
@@ -109,7 +110,12 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       const key = JSON.stringify([[...allowed], mcp.notes()]);
       if (composed?.key === key) return composed.toolset;
       const tools = registry.specs((tool) => allowed.has(tool));
-      const toolset: Toolset = deepFreeze({ tools, servers: mcp.notes(), recovery: registry.recovery() });
+      const toolset: Toolset = deepFreeze({
+        tools,
+        servers: mcp.notes(),
+        skills: registry.skills(),
+        recovery: registry.recovery(),
+      });
       composed = { key, toolset };
       return toolset;
     },

@@ -12,6 +12,7 @@ import type { JsonObject } from '../parsing/json.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError, RepairTask } from '../recovery/steps.ts';
+import type { Skill } from '../tools/skill.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Permissions } from './registry.ts';
@@ -37,6 +38,8 @@ export interface AgentOptions {
   /** More models by name. */
   readonly models?: { readonly [name: string]: string | Model };
   readonly tools?: readonly Tool[];
+  /** Groups of tools with instructions and error handling of their own. */
+  readonly skills?: readonly Skill[];
   /** MCP servers by name, as every client configures them, or connections made by `createMcpConnection`. */
   readonly mcpServers?: { readonly [name: string]: McpServerConfig | McpConnection };
   /** Model turns and plan steps that a run may take. Default 20. */
@@ -161,6 +164,7 @@ const schema = z
     model,
     models: z.record(z.string(), model),
     tools: z.array(object('a tool made by tool()', 'execute')),
+    skills: z.array(z.custom<object>((value) => isSkill(value), 'must be a skill made by skill()')),
     mcpServers: z.record(
       z.string(),
       z.custom<object>(
@@ -233,4 +237,9 @@ export function checkOptions(options: AgentOptions): AgentOptions {
 function withoutUndefined(options: AgentOptions): AgentOptions {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function isSkill(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(Reflect.get(value, 'tools')) && typeof Reflect.get(value, 'instructions') === 'string';
 }

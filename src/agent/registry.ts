@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Confirm } from '../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../actors/mcp-calls.ts';
-import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
+import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../machines/agent-setup.ts';
 import {
   type RecoveryData,
   type ResolvedOnError,
@@ -12,6 +12,7 @@ import {
 import type { OnError, SlotName } from '../recovery/steps.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
+import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { executeAlone } from './execute-alone.ts';
 
@@ -60,6 +61,7 @@ interface Entry {
   readonly tool: Tool;
   readonly origin: ToolOrigin;
   readonly policy: Policy;
+  readonly skill: Skill | null;
 }
 
 /** A registry with what an agent needs of it. */
@@ -70,6 +72,10 @@ export interface OwnRegistry extends ToolRegistry {
     tools: readonly { readonly server: string; readonly serverTool: string; readonly tool: Tool }[],
   ): void;
   isFromServer(name: string): boolean;
+  /** Registers the tools of a skill, with its error handling. Throws when a name is taken. */
+  addSkill(skill: Skill): void;
+  /** The skills as the model is told of them. */
+  skills(): readonly SkillNote[];
   setDefaultPolicy(policy: Policy): void;
   /** What a tool does about one kind of error, inheritance resolved; a name that is no tool gets the agent's. */
   slot(tool: string, slot: SlotName): ResolvedSlot | undefined;
@@ -142,26 +148,27 @@ export function ownRegistry(
 ): OwnRegistry {
   const entries = new Map<string, Entry>();
   const listeners: (() => void)[] = [];
-  const resolvedSlots = new WeakMap<Tool, ResolvedOnError>();
+  const resolvedSlots = new WeakMap<Entry, ResolvedOnError>();
+  const skills: Skill[] = [];
   const { onError } = options;
   let defaultPolicy = options.defaultPolicy ?? 'allow';
   const changed = (): void => {
     for (const listener of listeners) listener();
   };
 
-  const slotsOf = (made: Tool | undefined): ResolvedOnError => {
-    const known = made === undefined ? undefined : resolvedSlots.get(made);
+  const slotsOf = (entry: Entry | undefined): ResolvedOnError => {
+    const known = entry === undefined ? undefined : resolvedSlots.get(entry);
     if (known !== undefined) return known;
-    const resolved = resolveOnError([made?.onError, onError]);
-    if (made !== undefined) resolvedSlots.set(made, resolved);
+    const resolved = resolveOnError([entry?.tool.onError, entry?.skill?.onError, onError]);
+    if (entry !== undefined) resolvedSlots.set(entry, resolved);
     return resolved;
   };
 
-  const add = (ready: Tool, origin: ToolOrigin): void => {
-    entries.set(ready.name, { tool: ready, origin, policy: ready.policy ?? defaultPolicy });
+  const add = (ready: Tool, origin: ToolOrigin, skill: Skill | null): void => {
+    entries.set(ready.name, { tool: ready, origin, policy: ready.policy ?? defaultPolicy, skill });
   };
   /** All or none: a list with a mistake in it registers nothing. */
-  const addOwn = (made: readonly Tool[]): void => {
+  const addOwn = (made: readonly Tool[], skill: Skill | null): void => {
     const ready = made.map((one) => (isMade(one) ? one : tool(one)));
     const taken = ready.find(
       ({ name }, at) => entries.has(name) || ready.some((one, i) => i < at && one.name === name),
@@ -170,35 +177,48 @@ export function ownRegistry(
       throw new TypeError(
         `A tool named '${taken.name}' is registered already. Remove it first, or choose another name.`,
       );
-    for (const one of ready) add(one, { kind: 'local' });
+    for (const one of ready) add(one, { kind: 'local' }, skill);
   };
 
-  const specOf = ({ tool: made, origin, policy }: Entry, alwaysAllowed: boolean): ToolSpec => ({
-    name: made.name,
-    description: made.description,
-    inputSchema: made.inputSchema,
-    policy,
-    effects: made.effects,
-    atomic: made.atomic,
-    polling: made.polling,
-    enabled: made.enabled,
-    timeoutMs: made.timeoutMs ?? settings.toolMs,
-    origin,
-    alwaysAllowed,
-    checkedByCode: made.check !== undefined,
-    recovery: recoveryData(slotsOf(made)),
-  });
+  const specOf = (entry: Entry, alwaysAllowed: boolean): ToolSpec => {
+    const { tool: made, origin, policy } = entry;
+    return {
+      name: made.name,
+      description: made.description,
+      inputSchema: made.inputSchema,
+      policy,
+      effects: made.effects,
+      atomic: made.atomic,
+      polling: made.polling,
+      enabled: made.enabled,
+      timeoutMs: made.timeoutMs ?? settings.toolMs,
+      origin,
+      alwaysAllowed,
+      checkedByCode: made.check !== undefined,
+      recovery: recoveryData(slotsOf(entry)),
+    };
+  };
 
   const registry: OwnRegistry = {
     register: (...tools) => {
-      addOwn(tools);
+      addOwn(tools, null);
       changed();
     },
     replaceServerTools: (tools) => {
       for (const [name, { origin }] of entries) if (origin.kind === 'mcp') entries.delete(name);
-      for (const { server, serverTool, tool: made } of tools) add(made, { kind: 'mcp', server, tool: serverTool });
+      for (const { server, serverTool, tool: made } of tools)
+        add(made, { kind: 'mcp', server, tool: serverTool }, null);
       changed();
     },
+    addSkill: (skill) => {
+      if (skills.some(({ name }) => name === skill.name))
+        throw new TypeError(`There is a skill named '${skill.name}' already. Choose another name.`);
+      addOwn(skill.tools, skill);
+      skills.push(skill);
+      changed();
+    },
+    skills: () =>
+      skills.map(({ name, instructions, tools }) => ({ name, instructions, tools: tools.map((one) => one.name) })),
     isFromServer: (name) => entries.get(name)?.origin.kind === 'mcp',
     has: (name) => entries.has(name),
     find: (name) => entries.get(name)?.tool,
@@ -216,7 +236,7 @@ export function ownRegistry(
     },
     list: () => [...entries.values()].map((entry) => entry.tool),
     specs: (alwaysAllowed) => [...entries.values()].map((entry) => specOf(entry, alwaysAllowed(entry.tool.name))),
-    slot: (name, slot) => slotsOf(entries.get(name)?.tool)[slot],
+    slot: (name, slot) => slotsOf(entries.get(name))[slot],
     recovery: () => recoveryData(slotsOf(undefined)),
     setDefaultPolicy: (policy) => {
       defaultPolicy = policy;

@@ -32,5 +32,10 @@ function replayToolset(recorded: Toolset, core: AgentCore): Toolset {
     own.delete(tool.name);
     return now === undefined ? [] : [now];
   });
-  return { ...recorded, tools: [...known, ...own.values()] };
+  return {
+    ...recorded,
+    tools: [...known, ...own.values()],
+    skills: core.registry.skills(),
+    recovery: core.registry.recovery(),
+  };
 }

@@ -89,7 +89,7 @@ export interface AgentContext {
   readonly ending: Ending | null;
 }
 
-const NOTHING: Toolset = { tools: [], servers: [], recovery: {} };
+const NOTHING: Toolset = { tools: [], servers: [], skills: [], recovery: {} };
 
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {

@@ -41,10 +41,18 @@ export interface ServerNote {
   readonly ready: boolean;
 }
 
+/** A skill as the model is told of it. */
+export interface SkillNote {
+  readonly name: string;
+  readonly instructions: string;
+  readonly tools: readonly string[];
+}
+
 /** The tools that a run may use, and what their servers say: data, never a live registry. */
 export interface Toolset {
   readonly tools: readonly ToolSpec[];
   readonly servers: readonly ServerNote[];
+  readonly skills: readonly SkillNote[];
   /** What the agent does about calls of tools that it does not know. */
   readonly recovery: RecoveryData;
 }

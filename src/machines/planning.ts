@@ -21,6 +21,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     toolNames: context.toolset.tools.map((tool) => tool.name),
     firstCall: context.callsMade + 1,
     isKnownId: (id) => messages.some((message) => message.toolCalls?.some((call) => call.id === id) === true),
+    maxArgumentChars: context.settings.maxArgumentBytes,
   });
   return {
     reply,

@@ -40,12 +40,24 @@ interface ReadInput {
   readonly firstCall: number;
   /** Ids that the conversation knows already; models repeat theirs. */
   readonly isKnownId: (id: string) => boolean;
+  /** Larger arguments are not run; characters of JSON. */
+  readonly maxArgumentChars: number;
 }
 
 /** Reads a reply: native calls where there are any, else what its text holds. */
 export function readReply(input: ReadInput): ReadReply {
-  return (input.reply.toolCalls ?? []).length > 0 ? readNative(input) : readText(input);
+  const read = (input.reply.toolCalls ?? []).length > 0 ? readNative(input) : readText(input);
+  return { ...read, calls: read.calls.map((call) => limited(call, input.maxArgumentChars)) };
 }
+
+/** A call with arguments beyond the limit is one that cannot be read. */
+function limited(call: CallRequest, maxChars: number): CallRequest {
+  if (call.unreadable !== null || JSON.stringify(call.args).length <= maxChars) return call;
+  const reason = `they are larger than the limit of ${maxChars} bytes`;
+  return { ...call, args: null, unreadable: { raw: rawText(call.args).slice(0, RAW_KEPT), reason, truncated: false } };
+}
+
+const RAW_KEPT = 1000;
 
 function readText({ reply, toolNames, firstCall }: ReadInput): ReadReply {
   const parsed = parseReply(reply.content, { tools: toolNames });

@@ -3,7 +3,7 @@ import type { Message, ModelTool, ToolCalling } from '../actors/model.ts';
 import type { JsonSchema } from '../parsing/json.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import type { Toolset } from './agent-setup.ts';
+import type { SkillNote, Toolset } from './agent-setup.ts';
 
 /** The reserved name of the tool by which a model plans in native mode. */
 export const MAKE_PLAN = 'make_plan';
@@ -77,7 +77,7 @@ export function promptParts(instructions: string, toolset: Toolset, mode: ToolCa
     instructions,
     tools: mode === 'json' && tools.length > 0 ? `Tools:\n${tools.map(toolText).join('\n')}` : '',
     format: mode === 'json' ? format : '',
-    skills: '',
+    skills: toolset.skills.map(skillText).filter(Boolean).join('\n\n'),
     servers: toolset.servers.map(serverText).filter(Boolean).join('\n'),
   };
 }
@@ -141,6 +141,12 @@ function detailText(schema: unknown): string {
   if (!isJsonObject(schema)) return '';
   const description = typeof schema.description === 'string' ? `: ${schema.description}` : '';
   return schema.default === undefined ? description : `${description} [default ${JSON.stringify(schema.default)}]`;
+}
+
+function skillText({ name, instructions, tools }: SkillNote): string {
+  if (instructions.trim() === '') return '';
+  const scope = tools.length === 0 ? '' : ` (tools: ${tools.join(', ')})`;
+  return `Skill '${name}'${scope}:\n${instructions}`;
 }
 
 function serverText({

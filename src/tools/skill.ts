@@ -1,0 +1,46 @@
+import { checkOnError } from '../recovery/check-on-error.ts';
+import type { OnError } from '../recovery/steps.ts';
+import type { Tool } from './tool.ts';
+
+/** What a skill is made of. */
+export interface SkillDefinition {
+  readonly name: string;
+  /** When and how to use its tools; stands in the system prompt. */
+  readonly instructions?: string;
+  readonly tools?: readonly Tool[];
+  /** What to do about errors of its tools, where a tool leaves a slot out. */
+  readonly onError?: OnError;
+}
+
+/** A group of tools with instructions and error handling of their own. Made by {@link skill}. */
+export interface Skill {
+  readonly name: string;
+  readonly instructions: string;
+  readonly tools: readonly Tool[];
+  readonly onError: OnError | undefined;
+}
+
+/**
+ * Groups tools that belong together: their instructions reach the model, their `onError` stands between the tool's own
+ * and the agent's. Throws a `TypeError` that names the skill and what is wrong.
+ *
+ * @example
+ * const files = skill({
+ *   name: 'files',
+ *   instructions: 'Look before you write.',
+ *   tools: [read, write],
+ *   onError: { executionError: recover.retry() },
+ * });
+ */
+export function skill(definition: SkillDefinition): Skill {
+  const { name, instructions = '', tools = [], onError } = definition;
+  if (typeof name !== 'string' || name.trim() === '')
+    throw new TypeError('skill(): name must be a text that is not blank.');
+  const owner = `Skill '${name}'`;
+  if (typeof instructions !== 'string') throw new TypeError(`${owner}: instructions must be a text.`);
+  if (!Array.isArray(tools) || tools.some((tool) => typeof tool?.execute !== 'function')) {
+    throw new TypeError(`${owner}: tools must be a list of tools made by tool().`);
+  }
+  checkOnError(owner, onError);
+  return Object.freeze({ name, instructions, tools: [...tools], onError });
+}
