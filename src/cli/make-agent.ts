@@ -2,7 +2,6 @@ import { createAgent } from '../agent/create-agent.ts';
 import type { Agent } from '../agent/agent-types.ts';
 import { type ConsoleOutput, consoleOutput } from '../output/console-output.ts';
 import { silentOutput } from '../output/silent-output.ts';
-import { showingPrompts } from '../output/showing-prompts.ts';
 import type { AgentChoices } from './agent-options.ts';
 import { type ChosenJournal, chooseJournal } from './choose-journal.ts';
 import { type ChosenModel, chooseModel } from './choose-model.ts';
@@ -38,11 +37,12 @@ export async function makeAgent(choices: AgentChoices, { answerOnConsole }: Show
   const agent = createAgent({
     name: 'signalbox',
     instructions: instructionsFor(folder),
-    model: console !== null && choices.showPrompts ? showingPrompts(model.model, console) : model.model,
+    model: model.model,
     mcpServers,
     journal: journal.journal,
     output: console ?? silentOutput(),
     silent: choices.silent,
+    showPrompts: choices.showPrompts,
     showStats: choices.showStats,
     // A reply that grows before one's eyes is worth its events only where somebody is looking.
     streaming: console !== null && process.stderr.isTTY === true,

@@ -181,7 +181,9 @@ test('every other event has its own words', () => {
       { type: 'escalation.raised', source: 'fetch', reason: 'no access', severity: 'high' },
       { type: 'loop.suspected', callId: 'c1', tool: 'fetch', verdict: 'nudge' },
       { type: 'loop.suspected', callId: 'c1', tool: 'fetch', verdict: 'refuse' },
+      { type: 'mcp.changed', server: 'files', state: 'CONNECTING', tools: 0 },
       { type: 'mcp.changed', server: 'files', state: 'READY', tools: 1 },
+      { type: 'mcp.changed', server: 'files', state: 'FAILED', tools: 0 },
       { type: 'error', error: { code: 'llm-error', message: 'no usable reply', step: 1 } },
       { type: 'warning', message: 'The context is small.' },
     ]),
@@ -191,6 +193,7 @@ test('every other event has its own words', () => {
     'warning ["fetch is called again and again without progress. The model is told so."]',
     'warning ["fetch is called again and again without progress. The call is refused."]',
     'info ["MCP server files is ready: 1 tool."]',
+    'warning ["MCP server files: FAILED."]',
     'error ["no usable reply"]',
     'warning ["The context is small."]',
   ]);
