@@ -26,6 +26,8 @@ export interface LeafIo {
 /** Where effects go when a run drives the machines. */
 export interface LeafHost {
   readonly context: unknown;
+  /** What the leaves of these names do in this run, instead of what they were made with. */
+  readonly work: LeafWork;
   open(effect: Effect, perform: Perform, settle: (out: Outcome) => void): void;
   close(id: string): void;
   /** Counts the effects of one actor path. */
@@ -49,12 +51,31 @@ interface LeafOptions<TInput> {
   readonly maxChars?: (input: TInput) => number;
 }
 
+/**
+ * What leaves do, by their names. A run brings its own: so all runs share one definition of each machine, and an agent
+ * costs no copy of them.
+ */
+export type LeafWork = ReadonlyMap<string, LeafFunction>;
+
+type LeafFunction = (input: never, io: LeafIo) => unknown;
+
+const functions = new WeakMap<object, readonly [name: string, execute: LeafFunction]>();
 const hosts = new WeakMap<object, LeafHost>();
 const opened = new WeakMap<AnyActorRef, { readonly stop: () => void }>();
 
 /** Binds a run to the actor system that it drives. Must be called before the root actor starts. */
 export function attachHost(system: object, host: LeafHost): void {
   hosts.set(system, host);
+}
+
+/** The work of these leaves, for the host of a run. */
+export function workOf(leaves: readonly object[]): LeafWork {
+  const work = new Map<string, LeafFunction>();
+  for (const logic of leaves) {
+    const [name, execute] = functions.get(logic) ?? [];
+    if (name !== undefined && execute !== undefined) work.set(name, execute);
+  }
+  return work;
 }
 
 /**
@@ -73,7 +94,7 @@ export function leaf<TInput, TOutput>(
     request = (input: TInput) => input,
     maxChars,
   }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
-  return {
+  const logic: LeafLogic<TInput, TOutput> = {
     config: { leaf: name },
     getInitialSnapshot: (_scope, input) => ({ status: 'active', output: undefined, error: undefined, input }),
     getPersistedSnapshot: (snapshot) => snapshot,
@@ -91,8 +112,9 @@ export function leaf<TInput, TOutput>(
         digest: hashed,
         key: `${path}@${hashed}`,
       };
+      const work = (host?.work.get(name) as typeof execute | undefined) ?? execute;
       const perform: Perform = (io) =>
-        settled(() => execute(input, { ...io, context: host?.context }), maxChars?.(input) ?? Infinity);
+        settled(() => work(input, { ...io, context: host?.context }), maxChars?.(input) ?? Infinity);
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       opened.set(self, {
         stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
@@ -113,6 +135,8 @@ export function leaf<TInput, TOutput>(
       return snapshot;
     },
   };
+  functions.set(logic, [name, execute]);
+  return logic;
 }
 
 /** Runs the work and turns whatever happens into an outcome. */

@@ -29,28 +29,31 @@ export interface AgentPorts {
   readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
 }
 
-/** The actors to provide to the bare agent machine: our machines over this agent's leaves. */
-export function agentActors(ports: AgentPorts) {
+/** The leaves of an agent. */
+export function agentLeaves(ports: AgentPorts) {
   return {
-    llmCall: llmCallMachine.provide({
-      actors: {
-        callLlm: callLlm({
-          model: (name) => (name === '' ? ports.model() : namedModel(ports.models, name)),
-          retryable: (error) => ports.options().retry?.retryable?.(error),
-        }),
-      },
+    callLlm: callLlm({
+      model: (name) => (name === '' ? ports.model() : namedModel(ports.models, name)),
+      retryable: (error) => ports.options().retry?.retryable?.(error),
     }),
-    toolCall: toolCallMachine.provide({
-      actors: {
-        callTool: callTool({ local: (name) => ports.registry.find(name)?.execute, mcp: ports.mcp }),
-        checkArgs: checkArgs({ check: (name) => ports.registry.find(name)?.check }),
-        askApproval: askApproval({ confirm: ports.confirm }),
-        runFixer: runFixer({ slot: (tool, slot) => ports.registry.slot(tool, slot) }),
-        rememberPermission: rememberPermission({ add: ports.remember }),
-      },
-    }),
+    callTool: callTool({ local: (name) => ports.registry.find(name)?.execute, mcp: ports.mcp }),
+    checkArgs: checkArgs({ check: (name) => ports.registry.find(name)?.check }),
+    askApproval: askApproval({ confirm: ports.confirm }),
+    runFixer: runFixer({ slot: (tool, slot) => ports.registry.slot(tool, slot) }),
+    rememberPermission: rememberPermission({ add: ports.remember }),
     describeAgent: describeAgent<AgentSetup>({ setup: ports.setup }),
     composePrompt: composePrompt<Toolset>({ compose: (input) => composeByCode(ports.options(), input) }),
+  };
+}
+
+/** The actors to provide to the bare agent machine: our machines over this agent's leaves. */
+export function agentActors(leaves: ReturnType<typeof agentLeaves>) {
+  const { callLlm: askModel, describeAgent: describe, composePrompt: compose, ...ofCalls } = leaves;
+  return {
+    llmCall: llmCallMachine.provide({ actors: { callLlm: askModel } }),
+    toolCall: toolCallMachine.provide({ actors: ofCalls }),
+    describeAgent: describe,
+    composePrompt: compose,
   };
 }
 

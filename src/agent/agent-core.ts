@@ -1,12 +1,12 @@
 import type { Confirm } from '../actors/ask-approval.ts';
-import { deepFreeze } from '../actors/leaf.ts';
+import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import { memoryJournal } from '../journal/memory.ts';
 import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
 import { processEnvironment } from '../models/environment.ts';
 import { resolveModel } from '../models/resolve-model.ts';
-import { agentActors, providedMachine } from './agent-actors.ts';
+import { agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
@@ -32,6 +32,9 @@ export interface AgentCore {
   allowed(): Promise<ReadonlySet<string>>;
   /** Called, and waited for, after an "always allow" was kept. */
   onRemembered(listener: () => Promise<void>): void;
+  /** What the leaves do for this agent: what a run of ours needs of it. */
+  work(): LeafWork;
+  /** The same for a bare machine in somebody's own actor system, as actors to provide. */
   actors(): ReturnType<typeof agentActors>;
   machine(): ReturnType<typeof providedMachine>;
   configure(changes: AgentOptions): void;
@@ -46,6 +49,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   let options = given;
   let model = resolveModel(given.model, env);
   const models = new Map(Object.entries(given.models ?? {}).map(([key, spec]) => [key, resolveModel(spec, env)]));
+  let leaves: ReturnType<typeof agentLeaves> | undefined;
+  let work: LeafWork | undefined;
   let actors: ReturnType<typeof agentActors> | undefined;
   let machine: ReturnType<typeof providedMachine> | undefined;
   let store: Promise<Permissions | undefined> | undefined;
@@ -71,6 +76,23 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   });
   registry.register(...(given.tools ?? []));
   const mcp: McpBinding = mcpBinding({ servers: given.mcpServers ?? {}, registry });
+
+  const ownLeaves = (): ReturnType<typeof agentLeaves> => {
+    leaves ??= agentLeaves({
+      model: () => model,
+      models,
+      registry,
+      mcp,
+      confirm: () => confirmOf(options),
+      remember: async (tool) => {
+        await (await permissions())?.add(tool);
+        await remembered();
+      },
+      options: () => options,
+      setup: async (signal) => (await core.prepare({ signal }))(),
+    });
+    return leaves;
+  };
 
   const core: AgentCore = {
     name,
@@ -109,20 +131,12 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
         warnings: [...mcp.warnings(), ...facts],
       });
     },
+    work: () => {
+      work ??= workOf(Object.values(ownLeaves()));
+      return work;
+    },
     actors: () => {
-      actors ??= agentActors({
-        model: () => model,
-        models,
-        registry,
-        mcp,
-        confirm: () => confirmOf(options),
-        remember: async (tool) => {
-          await (await permissions())?.add(tool);
-          await remembered();
-        },
-        options: () => options,
-        setup: async (signal) => (await core.prepare({ signal }))(),
-      });
+      actors ??= agentActors(ownLeaves());
       return actors;
     },
     machine: () => {

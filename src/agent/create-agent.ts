@@ -43,7 +43,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
   /** Messages that were added within an exchange, so that pruning never cuts there. */
   const inside = new WeakSet<Message>();
   let live: StartedRun | null = null;
-  let last: Run | null = null;
+  // Not the last run itself: who keeps an agent must not keep every event of what it did.
+  let lastState: AgentState = 'PLANNING';
   let closed = false;
 
   const keepHistory = (before: readonly Message[], result: RunResult): void => {
@@ -89,7 +90,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
             ...(refused === null ? {} : { refused }),
           };
           const head = runRecord(whole, { runId, at, metadata });
-          return { head, machine: core.machine(), journal: (accepts) => core.journal().open({ head, accepts }) };
+          return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }) };
         };
       },
       onDone: async (result) => {
@@ -117,11 +118,11 @@ export function createAgent(options: AgentOptions = {}): Agent {
     live = begin(input, given, {
       history: before,
       onDone: (result) => {
+        lastState = live?.run.state.state ?? lastState;
         live = null;
         keepHistory(before, result);
       },
     });
-    last = live.run;
     return live.run;
   };
 
@@ -160,7 +161,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       onDone: () => undefined,
       prepare: () => () => ({
         head,
-        machine: core.machine(),
+        work: core.work(),
         journal: () => replayJournal(recording, () => started.run.state.state),
       }),
     });
@@ -198,7 +199,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       );
     },
     get state(): AgentState {
-      return last?.state.state ?? 'PLANNING';
+      return live?.run.state.state ?? lastState;
     },
     get options() {
       return resolvedOptions(core.options());

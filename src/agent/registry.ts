@@ -96,7 +96,7 @@ export function createToolRegistry(options: ToolRegistryOptions = {}): ToolRegis
   const settings = { ...DEFAULT_SETTINGS, toolMs: options.timeouts?.toolMs ?? 180_000 };
   const asking = {
     confirm: () => Promise.resolve(options.confirm),
-    permissions: () => Promise.resolve(options.permissions),
+    permissions: () => Promise.resolve(options.permissions?.forAgent?.('default') ?? options.permissions),
   };
   return ownRegistry({ defaultPolicy: options.defaultPolicy ?? 'allow' }, () => NO_MCP, settings, asking);
 }

@@ -8,12 +8,13 @@
  */
 import type { SnapshotFrom } from 'xstate';
 import type { Effect, OutsideEvent } from '../actors/journal.ts';
+import type { LeafWork } from '../actors/leaf.ts';
 import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { type Recorder, recorder } from '../journal/recording.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
-import type { agentMachine } from '../machines/agent.ts';
+import { agentMachine } from '../machines/agent.ts';
 import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
 import { runEventReader } from '../machines/run-event-reader.ts';
 import type { AgentOutput, RunResult } from '../machines/run-result.ts';
@@ -26,7 +27,8 @@ import { type PendingApproval, type Run, runHandle } from './run.ts';
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
   readonly head: RunRecord;
-  readonly machine: typeof agentMachine;
+  /** What the leaves do for this agent. */
+  readonly work: LeafWork;
   readonly journal: (accepts: (event: OutsideEvent, to: string | undefined) => boolean) => RunJournal;
 }
 
@@ -132,12 +134,13 @@ export function startRun(plan: RunPlan): StartedRun {
 
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
-    const { head, machine, journal: open } = makeStart(cancelled);
+    const { head, work, journal: open } = makeStart(cancelled);
     const journal = open((event, to) => live?.driven.accepts(event, to) ?? false);
     const recording = recorder(head);
     const reader = runEventReader({ runId, now: () => performance.now(), emit });
     const driven = drive({
-      logic: machine,
+      logic: agentMachine,
+      work,
       id: ROOT_ID,
       input: inputOf(head),
       journal,

@@ -8,7 +8,7 @@
 import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEvent, createActor } from 'xstate';
 import { digest } from '../actors/digest.ts';
 import type { Effect, Entry, Journal, Outcome, OutsideEvent } from '../actors/journal.ts';
-import { attachHost, findActor } from '../actors/leaf.ts';
+import { type LeafWork, attachHost, findActor } from '../actors/leaf.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { Recorder } from './recording.ts';
 
@@ -20,6 +20,8 @@ interface DriveOptions {
   readonly recorder: Recorder | null;
   /** The value given to `run(input, { context })`. */
   readonly context: unknown;
+  /** What the leaves do in this run; those that are missing do what they were made with. */
+  readonly work?: LeafWork;
   readonly inspect: (event: InspectionEvent) => void;
   /** Remarks of leaves, tokens above all; by chance and no part of what is recorded. */
   readonly onNote: (effect: Effect, note: JsonObject) => void;
@@ -39,7 +41,18 @@ export interface Drive {
 }
 
 /** Prepares a machine to be driven on a journal. */
-export function drive({ logic, id, input, journal, recorder, context, inspect, onNote, onStart }: DriveOptions): Drive {
+export function drive({
+  logic,
+  id,
+  input,
+  journal,
+  recorder,
+  context,
+  work = NO_WORK,
+  inspect,
+  onNote,
+  onStart,
+}: DriveOptions): Drive {
   const ordinals = new Map<string, number>();
   const settles = new Map<string, (out: Outcome) => void>();
   const timers = new Map<string, () => void>();
@@ -71,6 +84,7 @@ export function drive({ logic, id, input, journal, recorder, context, inspect, o
   const actor = createActor(logic, { id, input, clock, inspect, logger: () => undefined });
   attachHost(actor.system, {
     context,
+    work,
     ordinal: (path) => {
       const next = (ordinals.get(path) ?? 0) + 1;
       ordinals.set(path, next);
@@ -137,6 +151,8 @@ function canTake(snapshot: object, event: OutsideEvent): boolean {
   const can: unknown = Reflect.get(snapshot, 'can');
   return typeof can === 'function' && Reflect.apply(can, snapshot, [event]) === true;
 }
+
+const NO_WORK: LeafWork = new Map();
 
 const never = (): Promise<Outcome> => new Promise<Outcome>(() => undefined);
 

@@ -7,6 +7,7 @@ import { settleEndpoint, type ChatModelOptions, type Endpoint } from './endpoint
 import { processEnvironment, readVariable, type Environment } from './environment.ts';
 import { noteSecrets } from './model-secrets.ts';
 import { discoveredSource, settledSource, type EndpointSource } from './locate-endpoint.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /**
  * A model behind any server that speaks Chat Completions: a local one by preset or address, or a hosted one. Nothing is
@@ -43,6 +44,8 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
   let model = source.known()?.model;
   let hasReplied = false;
   const unsaid = new Set<string>();
+  // By the size asked for: the server is asked once, however many agents share the model.
+  const checks = new Map<number, Promise<readonly string[]>>();
   const memoryOf = ({ baseURL }: Endpoint, name: string) => recallEndpoint(baseURL, name, options.fetch);
   const settle = async (signal: AbortSignal) => {
     const { endpoint, warning: found } = await source.locate(signal);
@@ -53,6 +56,18 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     if (chosen !== undefined) unsaid.add(chosen);
     model = name;
     return { connection, name };
+  };
+
+  const lookIntoContext = async (minContextSize: number): Promise<readonly string[]> => {
+    try {
+      const signal = AbortSignal.timeout(CHECK_MS);
+      const { connection, name } = await settle(signal);
+      return await checkContext({ connection, model: name, minContextSize, signal });
+    } catch {
+      // The run's first request will tell what is wrong, and the next agent looks again.
+      checks.delete(minContextSize);
+      return [];
+    }
   };
 
   const chat: Model = {
@@ -84,15 +99,10 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       unsaid.clear();
       return warnings.length === 0 ? reply : { ...reply, warnings };
     },
-    async check({ minContextSize, signal }) {
-      try {
-        const limited = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
-        const { connection, name } = await settle(limited);
-        return await checkContext({ connection, model: name, minContextSize, signal: limited });
-      } catch {
-        // The run's first request will tell what is wrong.
-        return [];
-      }
+    check({ minContextSize, signal }) {
+      const known = checks.get(minContextSize) ?? lookIntoContext(minContextSize);
+      checks.set(minContextSize, known);
+      return untilAborted(signal, known).catch(() => []);
     },
   };
   noteSecrets(chat, () => source.known(), options);

@@ -52,9 +52,11 @@ export function askInTerminal(
   let answer = '';
   let isShown = false;
   let timer: NodeJS.Timeout | undefined;
+  let immediate: NodeJS.Immediate | undefined;
 
   const finish = (decision: TerminalDecision, note: string) => {
     clearTimeout(timer);
+    clearImmediate(immediate);
     input.off('keypress', onKey).off('end', onEnd).off('close', onEnd).off('error', onEnd);
     signal?.removeEventListener('abort', onAbort);
     release();
@@ -93,7 +95,8 @@ export function askInTerminal(
   input.on('keypress', onKey).on('end', onEnd).on('close', onEnd).on('error', onEnd);
   output.on('error', onOutputError);
   signal?.addEventListener('abort', onAbort);
-  if (input instanceof ReadStream) timer = setTimeout(show, SETTLE_MS);
+  // The immediate comes after one more look into the buffer, however late the timer is.
+  if (input instanceof ReadStream) timer = setTimeout(() => (immediate = setImmediate(show)), SETTLE_MS);
   else show();
 }
 

@@ -83,30 +83,39 @@ function expandHome(world: PathWorld, text: string): string {
 
 /**
  * Follows a path as the system does, name by name, so that `link/..` is the parent of where the link leads. The two ways to
- * read such a path (a program may shorten it before it opens it) are both walked by the caller.
+ * read such a path (a program may shorten it before it opens it) are both walked by the caller. Gives the last folder or file
+ * on the way that exists; the names below it that do not exist lead nowhere else.
  */
 function walk(world: PathWorld, room: Room, path: string): string {
   const { root, names } = takeApart(world, room, path);
   const left = names.toReversed();
-  let place = root ?? room.root;
+  let existing = root ?? room.root;
+  let missing = 0;
   let links = 0;
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
     if (name === '..') {
-      place = world.path.dirname(place);
+      if (missing > 0) missing -= 1;
+      else existing = world.path.dirname(existing);
       continue;
     }
-    const next = world.path.join(place, name);
-    const found = world.look(next);
-    if (found.kind !== 'link') {
-      place = next;
-      continue;
+    const next = world.path.join(existing, name);
+    const found: Found = missing > 0 ? { kind: 'missing' } : world.look(next);
+    switch (found.kind) {
+      case 'missing':
+        missing += 1;
+        break;
+      case 'plain':
+        existing = next;
+        break;
+      case 'link': {
+        if (++links > MAX_LINKS) throw new Error('There are too many links.');
+        const target = takeApart(world, room, found.target);
+        existing = target.root ?? existing;
+        left.push(...target.names.toReversed());
+      }
     }
-    if (++links > MAX_LINKS) throw new Error('There are too many links.');
-    const target = takeApart(world, room, found.target);
-    place = target.root ?? place;
-    left.push(...target.names.toReversed());
   }
-  return place;
+  return existing;
 }
 
 function takeApart(
@@ -127,22 +136,10 @@ function isKnownRoot(world: PathWorld, room: Room, root: string): boolean {
 }
 
 /** Compared in the spelling of the disk: that is what makes it right where case or Unicode forms do not count. */
-function isInside(world: PathWorld, room: Room, place: string): boolean {
-  const path = canonicalAsFarAsItExists(world, place);
+function isInside(world: PathWorld, room: Room, existing: string): boolean {
+  const path = world.canonical(existing);
   const { sep } = world.path;
   return path === room.root || path.startsWith(room.root.endsWith(sep) ? room.root : room.root + sep);
-}
-
-function canonicalAsFarAsItExists(world: PathWorld, place: string): string {
-  const missing: string[] = [];
-  let existing = place;
-  while (world.look(existing).kind === 'missing') {
-    const parent = world.path.dirname(existing);
-    if (parent === existing) break;
-    missing.push(world.path.basename(existing));
-    existing = parent;
-  }
-  return world.path.join(world.canonical(existing), ...missing.toReversed());
 }
 
 function separators(world: PathWorld): RegExp {

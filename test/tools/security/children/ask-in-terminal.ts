@@ -8,5 +8,8 @@ await once(process, 'SIGUSR2');
 clearInterval(keepAlive);
 const confirm = terminalConfirm();
 const ask = (tool: string) => confirm({ tool, args: { of: tool }, reason: 'a test asks' });
-const decisions = await Promise.all([ask('first'), ask('second')]);
+const asked = [ask('first'), ask('second')];
+// A busy moment: by the time that anything can be read, every short delay is over.
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+const decisions = await Promise.all(asked);
 process.stdout.write(`decisions=${decisions.join()} raw=${String(process.stdin.isRaw)};\n`);
