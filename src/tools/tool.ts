@@ -139,6 +139,8 @@ function checkDefinition(definition: unknown): void {
   if (!POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
   if (!EFFECTS.includes(get('effects'))) wrong('effects', "'none', 'idempotent' or 'once'");
   checkOnError(`Tool '${name}'`, get('onError'));
+  for (const member of ['atomic', 'polling', 'enabled'])
+    if (get(member) !== undefined && typeof get(member) !== 'boolean') wrong(member, 'true or false');
   const timeoutMs = get('timeoutMs');
   if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0))
     wrong('timeoutMs', 'a number of milliseconds above 0');

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+
+/** One subpath of the contract's export table. `late` is promised for a later landing; `lateAltogether`: the subpath too. */
+export interface Promised {
+  readonly subpath: string;
+  readonly names: readonly string[];
+  readonly late: readonly string[];
+  readonly lateAltogether?: true;
+}
+
+/** The values that the package promises, by subpath. A name moves from `late` to `names` in the change that adds it. */
+export const promised: readonly Promised[] = [
+  {
+    subpath: '.',
+    names: [
+      'createAgent',
+      'tool',
+      'recover',
+      'createToolRegistry',
+      'consoleOutput',
+      'silentOutput',
+      'AGENT_STATES',
+      'AgentBusyError',
+      'AgentClosedError',
+      'RunError',
+      'ToolExecutionError',
+      'ReplayDivergenceError',
+    ],
+    late: ['skill'],
+  },
+  {
+    subpath: './machines',
+    names: [
+      'agentMachine',
+      'llmCallMachine',
+      'toolCallMachine',
+      'loopDetectionMachine',
+      'mcpConnectionMachine',
+      'observeRun',
+    ],
+    late: [],
+  },
+  {
+    subpath: './parsing',
+    names: ['parseReply', 'recoverJson', 'recoverArguments', 'createReplyStream'],
+    late: [],
+  },
+  {
+    subpath: './security',
+    names: ['permissionStore', 'validatePath', 'isSafeShellArg', 'terminalConfirm'],
+    late: [],
+  },
+  { subpath: './mcp', names: ['createMcpConnection', 'policyFromAnnotations'], late: [] },
+  { subpath: './models', names: ['chatModel'], late: [] },
+  { subpath: './journal', names: ['fileJournal', 'memoryJournal', 'replay', 'transitions'], late: ['sqliteJournal'] },
+  {
+    subpath: './testing',
+    names: ['scriptedModel', 'replay', 'fakeTool'],
+    late: ['useRecording', 'hostileModel', 'explorePaths', 'canReach'],
+  },
+  { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
+  { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
+];
+
+/** The subpaths of package.json and the sources that they are built from. */
+export function exportedSources(): ReadonlyMap<string, URL> {
+  const root = new URL('../../', import.meta.url);
+  const { exports }: { readonly exports: Readonly<Record<string, string | { readonly default: string }>> } = JSON.parse(
+    readFileSync(new URL('package.json', root), 'utf8'),
+  );
+  return new Map(
+    Object.entries(exports).flatMap(([subpath, target]): readonly (readonly [string, URL])[] =>
+      typeof target === 'string'
+        ? []
+        : [[subpath, new URL(target.default.replace('./dist/', './src/').replace(/\.js$/, '.ts'), root)]],
+    ),
+  );
+}
