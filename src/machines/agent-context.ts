@@ -4,6 +4,7 @@ import type { ToolResult } from '../tools/result.ts';
 import { type AgentInput, type AgentSettings, type AgentSetup, DEFAULT_SETTINGS, type Toolset } from './agent-setup.ts';
 import type { CallOutcome, CallRequest } from './call-request.ts';
 import { type LoopSnapshot, type LoopVerdict, loopBegun } from './loop-detection.ts';
+import { toJsonMode } from './conversation.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { AgentState, ErrorEntry, RunReason } from './run-result.ts';
 import { type Prompts, composePrompts, modelTools } from './system-prompt.ts';
@@ -93,7 +94,8 @@ const NOTHING: Toolset = { tools: [], servers: [], skills: [], recovery: {} };
 
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {
-  const history = input.history ?? [];
+  const given = input.history ?? [];
+  const history = input.setup?.toolCalling === 'json' ? toJsonMode(given) : given;
   const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
   const task: Message = { role: 'user', content: input.task };
   return {

@@ -28,7 +28,8 @@ export function toJsonMode(messages: readonly Message[]): readonly Message[] {
   });
 }
 
-function envelopeOf(call: MessageToolCall): string {
+/** A native call as the envelope that json mode uses. */
+export function envelopeOf(call: MessageToolCall): string {
   return `{"tool": ${JSON.stringify(call.name)}, "tool_args": ${call.arguments}}`;
 }
 

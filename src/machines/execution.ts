@@ -37,8 +37,11 @@ export function batchClosed(context: AgentContext): Update {
   const { batch } = context;
   if (batch === null) return {};
   const outcomes = outcomesInOrder(batch);
-  const messages = batch.calls.map(({ request }, index) =>
-    callMessage(context, { request, outcome: batch.outcomes[request.callId], started: index < batch.started }),
+  const messages = inCallOrder(
+    context,
+    batch.calls.map(({ request }, index) =>
+      callMessage(context, { request, outcome: batch.outcomes[request.callId], started: index < batch.started }),
+    ),
   );
   return {
     batch: null,
@@ -50,6 +53,15 @@ export function batchClosed(context: AgentContext): Update {
     ),
     trouble: troubleOf(outcomes, []),
   };
+}
+
+/** The results in the order of the reply's calls. A plan among them that could not be read is answered as well. */
+function inCallOrder({ reply }: AgentContext, results: readonly Message[]): readonly Message[] {
+  const unread = reply?.nativeCalls.find(({ id }) => id === reply.planCallId);
+  if (reply === null || unread === undefined) return results;
+  const at = reply.nativeCalls.indexOf(unread);
+  const content = `This plan cannot be run: ${reply.planError ?? 'it could not be read'}.`;
+  return results.toSpliced(at, 0, { role: 'tool', toolCallId: unread.id, name: unread.name, content });
 }
 
 function callMessage(

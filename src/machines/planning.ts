@@ -7,7 +7,7 @@ import { shortenOlderResults, toJsonMode } from './conversation.ts';
 import { assistantMessage, refuseCalls, userMessage, withMessages } from './conversation-updates.ts';
 import type { LlmCallOutput } from './llm-call.ts';
 import { type LoopVerdict, loopStepped } from './loop-detection.ts';
-import { type ReadReply, readReply } from './read-reply.ts';
+import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
 
 type Update = Partial<AgentContext>;
 
@@ -16,13 +16,14 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
   if (output.kind === 'model.failed') return {};
   const before = output.toolCalling === context.toolCalling ? context.messages : toJsonMode(context.messages);
   const messages = output.shortened ? shortenOlderResults(before) : before;
-  const reply = readReply({
+  const read = readReply({
     reply: output.reply,
     toolNames: context.toolset.tools.map((tool) => tool.name),
     firstCall: context.callsMade + 1,
     isKnownId: (id) => messages.some((message) => message.toolCalls?.some((call) => call.id === id) === true),
     maxArgumentChars: context.settings.maxArgumentBytes,
   });
+  const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;
   return {
     reply,
     messages: withMessages(messages, ...assistantMessage(reply)),

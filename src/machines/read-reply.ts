@@ -6,6 +6,7 @@ import type { PlanStep, Repair, Strategy, ToolCallRequest } from '../parsing/rep
 import type { Json } from '../parsing/json.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { CallRequest } from './call-request.ts';
+import { envelopeOf } from './conversation.ts';
 import { MAKE_PLAN } from './system-prompt.ts';
 
 /** A model's reply as the agent understands it. */
@@ -103,13 +104,18 @@ function readNative({ reply, firstCall, isKnownId }: ReadInput): ReadReply {
     const id = freshId(call.id, `call_${firstCall + index}`, isTaken);
     used.add(id);
     const parsed = parseToolCallArguments(call.arguments);
-    return { id, tool: call.name, parsed, raw: call.arguments, callId: `c${firstCall + index}` };
+    return { id, tool: call.name, parsed, raw: call.arguments };
   });
   const planned = read.find((call) => call.tool === MAKE_PLAN);
   const plan = planned === undefined ? null : planOf(planned.parsed);
   const calls = read
     .filter((call) => call !== planned)
-    .map(({ id, tool, parsed, raw, callId }) => ({ callId, tool, ...argumentsOf(parsed, raw), toolCallId: id }));
+    .map(({ id, tool, parsed, raw }, index) => ({
+      callId: `c${firstCall + index}`,
+      tool,
+      ...argumentsOf(parsed, raw),
+      toolCallId: id,
+    }));
   return {
     thought: reply.reasoning ?? withoutThinking(reply.content),
     goal: '',
@@ -131,6 +137,14 @@ function readNative({ reply, firstCall, isKnownId }: ReadInput): ReadReply {
     repairs: read.flatMap(({ parsed }) => (parsed.ok ? parsed.repairs : [])),
     text: withoutThinking(reply.content),
   };
+}
+
+/** A reply whose native calls nobody asked for, as it stands in a conversation in json mode: the calls are text. */
+export function inJsonMode(reply: ReadReply): ReadReply {
+  if (reply.nativeCalls.length === 0) return reply;
+  const text = [reply.text, ...reply.nativeCalls.map(envelopeOf)].filter((part) => part !== '').join('\n');
+  const calls = reply.calls.map((call) => ({ ...call, toolCallId: null }));
+  return { ...reply, calls, nativeCalls: [], planCallId: null, text };
 }
 
 function planOf(args: ToolCallArguments): {

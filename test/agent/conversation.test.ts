@@ -202,6 +202,49 @@ describe('a plan by native call', () => {
   });
 });
 
+test('in json mode neither a native history nor native calls that nobody asked for are sent back as such', async () => {
+  const history = [user('a'), call('x'), result('x'), { role: 'assistant' as const, content: 'b' }];
+  const { agent, model } = agentWith([calls(['look', { n: 1 }, 'y']), '{"answer": "Tea."}'], {
+    toolCalling: 'json',
+    history,
+  });
+  const { messages, toolsUsed } = await agent.run('Go');
+  expect(toolsUsed).toEqual(['look']);
+  const sent = model.requests[1]?.messages ?? [];
+  expect(sent.map(({ role }) => role)).toEqual([
+    'system',
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+    'user',
+  ]);
+  expect(sent.some((message) => 'toolCalls' in message)).toBe(false);
+  expect(messages.some((message) => 'toolCalls' in message)).toBe(false);
+  expect(sent.slice(-2).map(({ content }) => content)).toEqual([
+    '{"tool": "look", "tool_args": {"n":1}}',
+    expect.stringMatching(/^\[Result from look\]: /),
+  ]);
+});
+
+test('our call ids are unique in a run, whatever kinds of replies follow each other', async () => {
+  const both = calls(['make_plan', { plan: [] }, 'p'], ['look', { n: 2 }, 'q']);
+  const text = '{"tool": "look", "tool_args": {"n": 3}}';
+  const { agent } = agentWith([both, text, both, 'Tea.']);
+  const ids: string[] = [];
+  for await (const event of agent.run('Go')) if (event.type === 'tool.started') ids.push(event.callId);
+  expect(ids).toEqual(['c1', 'c2', 'c3']);
+});
+
+test('a plan that cannot be read, beside a call, has its result before the model is asked again', async () => {
+  const reply = calls(['look', { n: 2 }, 'q'], ['make_plan', { plan: [] }, 'p'], ['look', { n: 3 }, 'r']);
+  const { agent, model } = agentWith([reply, 'Tea.']);
+  expect(await agent.run('Go')).toMatchObject({ status: 'answered', planIterations: 0 });
+  expect(shape(model.requests[1]?.messages.slice(2) ?? [])).toEqual(['call q p r', '= q', '= p', '= r']);
+});
+
 describe('reasoning', () => {
   test('of the server is the thought and is not sent back', async () => {
     const { agent, model } = agentWith([{ ...calls(['look']), reasoning: 'I should look.' }, 'Tea.']);

@@ -45,7 +45,6 @@ describe('the types of tool()', () => {
         // @ts-expect-error -- there is no such argument
         return args.country;
       },
-      ...(false ? { jsonSchema: {} } : {}),
     });
     expectTypeOf(made).toEqualTypeOf<Tool>();
     expectTypeOf<InputOf<typeof inputSchema>>().toEqualTypeOf<Args>();
