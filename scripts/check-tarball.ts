@@ -24,7 +24,7 @@ try {
   npm(['install', '--silent', '--no-audit', '--no-fund', packed], folder);
   copyFileSync('examples/01-hello.ts', join(folder, 'hello.ts'));
   const node = (args: readonly string[]) => execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
-  expectText('hello.ts', node(['hello.ts']), '21');
+  expectText('hello.ts', node(['hello.ts']), 'It is half past twelve.');
   expectText('signalbox --version', node(['node_modules/signalbox/dist/cli/main.js', '--version']), '0.1.0');
   expectText('require', node(['-e', 'console.log(Object.keys(require("signalbox")).join(" "))']), 'createAgent');
 } finally {

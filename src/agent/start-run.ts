@@ -21,6 +21,7 @@ import type { AgentOutput, RunResult } from '../machines/run-result.ts';
 import { type Move, moveReader } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
+import { replySoFar } from './reply-so-far.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type PendingApproval, type Run, runHandle } from './run.ts';
 
@@ -70,6 +71,7 @@ export function startRun(plan: RunPlan): StartedRun {
   let finished: RunResult | null = null;
   let seq = 0;
   let attempt = 1;
+  const soFar = replySoFar();
 
   const publish = (event: RunEvent): void => {
     log.push(event);
@@ -87,7 +89,16 @@ export function startRun(plan: RunPlan): StartedRun {
   };
   const publishWholeText = (text: string): void => {
     if (text !== '' && streams())
-      publish({ type: 'model.token', kind: 'text', text, attempt: 1, index: 0, seq, replayed });
+      publish({
+        type: 'model.token',
+        kind: 'text',
+        text,
+        attempt: 1,
+        index: 0,
+        ...soFar.take(text, 'text', 0),
+        seq,
+        replayed,
+      });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
@@ -101,6 +112,7 @@ export function startRun(plan: RunPlan): StartedRun {
       text: note.text,
       attempt,
       index: note.index,
+      ...soFar.take(note.text, kind, note.index),
       seq,
       replayed,
     });

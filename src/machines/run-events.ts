@@ -16,13 +16,18 @@ export type RunEventBody =
   /** `kind`: a turn of the model, or a step of a plan. */
   | { readonly type: 'step.started'; readonly step: number; readonly limit: number; readonly kind: 'model' | 'plan' }
   | { readonly type: 'state.changed'; readonly from: AgentState; readonly to: AgentState; readonly event: string }
-  /** A piece of a reply. `seq` is that of the event before it; a new `attempt` voids the pieces of the one before. */
+  /**
+   * A piece of a reply. `seq` is that of the event before it; a new `attempt` voids the pieces of the one before.
+   * `thought` and `answer` are what the reply says so far, read out of whatever envelope it is written in.
+   */
   | {
       readonly type: 'model.token';
       readonly kind: 'text' | 'reasoning' | 'arguments';
       readonly text: string;
       readonly attempt: number;
       readonly index: number;
+      readonly thought: string;
+      readonly answer: string;
     }
   | {
       readonly type: 'model.replied';

@@ -12,10 +12,19 @@ export interface RunView {
   readonly model: string | null;
   /** A reply is arriving, piece by piece. */
   readonly streaming: boolean;
+  /** What of the answer has arrived in the reply that streams. */
+  readonly answer: string;
 }
 
 /** A run of which nothing is known yet. */
-export const EMPTY_VIEW: RunView = { plan: null, running: new Map(), asking: new Set(), model: null, streaming: false };
+export const EMPTY_VIEW: RunView = {
+  plan: null,
+  running: new Map(),
+  asking: new Set(),
+  model: null,
+  streaming: false,
+  answer: '',
+};
 
 /** The view after an event. */
 export function advanceView(view: RunView, event: RunEvent): RunView {
@@ -28,11 +37,11 @@ export function advanceView(view: RunView, event: RunEvent): RunView {
     case 'plan.made':
       return { ...view, plan: { steps: event.steps, current: -1 } };
     case 'model.token':
-      return event.kind === 'text' ? { ...view, streaming: true } : view;
+      return event.answer === '' ? view : { ...view, streaming: true, answer: event.answer };
     case 'model.retrying':
-      return { ...view, model: 'Trying the model again', streaming: false };
+      return { ...view, model: 'Trying the model again', streaming: false, answer: '' };
     case 'model.replied':
-      return { ...view, model: null, streaming: false };
+      return { ...view, model: null, streaming: false, answer: '' };
     case 'state.changed':
       // Nothing more of a reply comes once the agent has moved on, answered or cancelled.
       return event.to === 'PLANNING'

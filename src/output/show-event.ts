@@ -31,7 +31,7 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
     case 'state.changed':
       return output.stateInfo(`${event.event}: ${event.from} → ${event.to}`);
     case 'model.token':
-      return event.kind === 'text' ? output.streamToken(event.text) : undefined;
+      return showToken(output, before.answer, event);
     case 'model.replied':
       return showReply(output, event, options);
     case 'model.retrying':
@@ -121,6 +121,16 @@ function showEnd(output: GuardedOutput, { result }: Of<'run.finished'>, options:
 
 function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+/** Only what is new of the answer is shown: the envelope around it is not for people. */
+function showToken(
+  output: GuardedOutput,
+  shown: string,
+  { kind, answer }: Extract<RunEvent, { readonly type: 'model.token' }>,
+): void {
+  const fresh = answer.startsWith(shown) ? answer.slice(shown.length) : answer;
+  if (kind === 'text' && fresh !== '') output.streamToken(fresh);
 }
 
 /** A server that is on its way says nothing yet. */

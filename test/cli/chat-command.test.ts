@@ -75,6 +75,8 @@ test.skipIf(!hasTerminal)('in a terminal it takes further questions, of one conv
   const roles = server.requests[1]?.body.messages.map(({ role }) => role);
   expect(roles).toEqual(['system', 'user', 'assistant', 'user']);
   expect(readFileSync(join(folder.path, 'run.jsonl'), 'utf8')).toContain('Two files.');
+  // What was typed stands there already; only the first question, which nobody typed, is shown.
+  expect(cli.printed().split('up to 20 steps')).toHaveLength(2);
   cli.child.stdin.write(CTRL_D);
   expect((await cli.ended).code).toBe(0);
   expect(processesNaming(folder.path)).toEqual([]);

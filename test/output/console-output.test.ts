@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { RunEvent, RunEventBody } from '../../src/machines/run-events.ts';
+import { createReplyStream } from '../../src/parsing/reply-stream.ts';
 import { consoleOutput, type ConsoleOutputOptions } from '../../src/output/console-output.ts';
 import { outputListener } from '../../src/output/output-listener.ts';
 import { callOf, eventsOf, repliedWith, resultOf, weatherRun } from './events.ts';
@@ -161,14 +162,20 @@ test.each([
   expect(stream.text()).toBe(`    result     ${shown}\n`);
 });
 
-const token = (text: string): RunEventBody => ({ type: 'model.token', kind: 'text', attempt: 1, index: 0, text });
+/** A reply as it arrives in these pieces. */
+const tokens = (...pieces: readonly string[]): RunEventBody[] => {
+  const stream = createReplyStream();
+  return pieces.map((text, index) => {
+    const { thought, answer = '' } = stream.push(text);
+    return { type: 'model.token', kind: 'text', attempt: 1, index, text, thought, answer };
+  });
+};
 
 test('prose appears in a terminal while it arrives, and is not repeated as the answer', () => {
   const stream = fakeStream(80);
   const listen = outputListener(consoleOutput({ stream, color: false }));
   const events = eventsOf([
-    token('21 deg'),
-    token('rees.'),
+    ...tokens('21 deg', 'rees.'),
     repliedWith('21 degrees.'),
     { type: 'answer', text: '21 degrees.' },
   ]);
@@ -181,7 +188,7 @@ test('prose appears in a terminal while it arrives, and is not repeated as the a
 test('an envelope that arrives is not shown raw; its answer is', () => {
   const text = '{"thought":"easy","answer":"21 degrees."}';
   const events = eventsOf(
-    [...(text.match(/.{1,7}/g) ?? [])].map(token).concat([repliedWith(text), { type: 'answer', text: '21 degrees.' }]),
+    tokens(...(text.match(/.{1,7}/g) ?? [])).concat([repliedWith(text), { type: 'answer', text: '21 degrees.' }]),
   );
   expect(screenText(showOn(80, events)).trim()).toBe('21 degrees.');
 });
@@ -189,12 +196,11 @@ test('an envelope that arrives is not shown raw; its answer is', () => {
 test('once a reply that was not for people has arrived, nothing more is drawn', () => {
   vi.useFakeTimers();
   const stream = fakeStream(80);
-  const listen = outputListener(consoleOutput({ stream }));
-  const [first, second] = eventsOf([token('{"answer":'), repliedWith('{"answer":"21"}')]);
-  if (first !== undefined) listen(first);
+  const output = consoleOutput({ stream });
+  output.streamToken('{"rows":');
   vi.advanceTimersByTime(5_000);
   expect(stream.text()).toContain('Receiving the reply… 4 s');
-  if (second !== undefined) listen(second);
+  output.streamEnd();
   const drawn = stream.text();
   vi.advanceTimersByTime(1_000);
   expect(stream.text()).toBe(drawn);
@@ -215,7 +221,7 @@ test('a line that is printed beside a spinner takes its place, and the spinner g
 });
 
 test('with the answer turned off the console shows everything else', () => {
-  const events = [...eventsOf([token('21 degrees.')]), ...weatherRun()];
+  const events = [...eventsOf(tokens('21 degrees.')), ...weatherRun()];
   const text = screenText(showOn(80, events, { answer: false }));
   expect(text).not.toContain('21 degrees.');
   expect(text).toContain('2 of 20 steps taken.');

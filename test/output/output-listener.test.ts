@@ -54,18 +54,21 @@ test('a run that goes on after a replayed beginning is shown from there', () => 
   expect(calls.map(([name]) => name)).toEqual(['stateInfo', 'finalAnswer', 'completion']);
 });
 
-test('tokens of a reply are streamed without a spinner, and the stream ends with the reply', () => {
-  const token = { type: 'model.token', attempt: 1, index: 0 } as const;
+test('the answer is streamed without its envelope and without a spinner, and the stream ends with the reply', () => {
+  const token = { type: 'model.token', attempt: 1, index: 0, thought: '', answer: '' } as const;
   expect(
     shownOf([
       { type: 'step.started', step: 1, limit: 20, kind: 'model' },
       { ...token, kind: 'reasoning', text: 'hm' },
-      { ...token, kind: 'text', text: '21 ' },
-      { ...token, kind: 'text', text: 'degrees.' },
+      { ...token, kind: 'text', text: '{"answer": "' },
+      { ...token, kind: 'text', text: '21 ', answer: '21 ' },
+      { ...token, kind: 'text', text: 'degrees.', answer: '21 degrees.' },
       repliedWith('21 degrees.'),
     ]),
   ).toEqual([
     'stepHeader [1,20]',
+    'startProgress ["Thinking"]',
+    'stopProgress',
     'startProgress ["Thinking"]',
     'stopProgress',
     'streamToken ["21 "]',
@@ -78,7 +81,7 @@ test('a retry ends the stream of the failed attempt and says why', () => {
   expect(
     shownOf([
       { type: 'step.started', step: 1, limit: 20, kind: 'model' },
-      { type: 'model.token', attempt: 1, index: 0, kind: 'text', text: '21 ' },
+      { type: 'model.token', attempt: 1, index: 0, kind: 'text', text: '21 ', thought: '', answer: '21 ' },
       { type: 'model.retrying', attempt: 1, error: { code: 'server-error', message: 'HTTP 500.' } },
     ]).slice(2),
   ).toEqual([
@@ -234,7 +237,7 @@ test('a handler may be an object with a single method, which is called as a meth
 test('a reply that is cut off by a cancel is ended before anything else is shown', () => {
   const shown = shownOf([
     { type: 'step.started', step: 1, limit: 20, kind: 'model' },
-    { type: 'model.token', attempt: 1, index: 0, kind: 'text', text: '21 ' },
+    { type: 'model.token', attempt: 1, index: 0, kind: 'text', text: '21 ', thought: '', answer: '21 ' },
     { type: 'state.changed', from: 'PLANNING', to: 'COMPLETION', event: 'run.cancelled' },
   ]);
   expect(shown.slice(-3)).toEqual([
