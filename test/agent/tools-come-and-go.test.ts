@@ -1,0 +1,109 @@
+import { createActor, waitFor } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Model } from '../../src/actors/model.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { calls } from '../support/replies.ts';
+
+const namesIn = (request: { readonly tools?: readonly { readonly name: string }[] } | undefined) =>
+  (request?.tools ?? []).map(({ name }) => name).filter((name) => name !== 'make_plan');
+
+describe('a change of tools is seen from the next model turn on', () => {
+  test('one that comes while the run finds out about its model', async () => {
+    const script = scriptedModel(['Hi.']);
+    const model: Model = {
+      ...script,
+      check: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        agent.tools.register(fakeTool('late'));
+        return [];
+      },
+    };
+    const agent = createAgent({ model, tools: [fakeTool('early')], silent: true });
+    await agent.run('Go');
+    expect(namesIn(script.requests[0])).toEqual(['early', 'late']);
+  });
+
+  test('one that comes at any moment before the second turn', async () => {
+    for (let turns = 0; turns < 25; turns++) {
+      const model = scriptedModel([calls(['early']), 'Hi.']);
+      const wait = fakeTool('early', [() => new Promise((resolve) => setTimeout(resolve, 2))]);
+      const agent = createAgent({ model, tools: [wait], silent: true });
+      const run = agent.run('Go');
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      agent.tools.register(fakeTool('late'));
+      await run;
+      expect(namesIn(model.requests[1]), `registered after ${turns} turns`).toEqual(['early', 'late']);
+    }
+  });
+
+  test('in a run of agent.logic too', async () => {
+    const model = scriptedModel([calls(['grow']), 'Hi.']);
+    const grow = fakeTool('grow', [() => agent.tools.register(fakeTool('late'))]);
+    const agent = createAgent({ model, tools: [grow], silent: true });
+    const actor = createActor(agent.logic, { input: { task: 'Go' } }).start();
+    await waitFor(actor, ({ status }) => status === 'done');
+    expect(model.requests.map(namesIn)).toEqual([['grow'], ['grow', 'late']]);
+  });
+
+  test('the system prompt of json mode is composed anew', async () => {
+    const model = scriptedModel(['{"tool": "grow", "tool_args": {}}', '{"answer": "Hi."}']);
+    const grow = fakeTool('grow', [
+      () => agent.tools.register(tool({ name: 'late', description: 'Comes late.', execute: () => 1 })),
+    ]);
+    const agent = createAgent({ model, tools: [grow], toolCalling: 'json', silent: true });
+    await agent.run('Go');
+    const [first, second] = model.requests.map(({ messages }) => String(messages[0]?.content));
+    expect(first).not.toContain('Comes late.');
+    expect(second).toContain('Comes late.');
+    expect(agent.systemPrompt).toBe(second);
+  });
+
+  test('what did not change is not told: an ordinary recording has no tools.changed', async () => {
+    const agent = createAgent({ model: scriptedModel(['Hi.']), silent: true });
+    agent.tools.register(fakeTool('look'));
+    const run = agent.run('Go');
+    await run;
+    expect(run.recording()).not.toContain('tools.changed');
+  });
+
+  test('a switched-off tool is not offered, and says so when it is called all the same', async () => {
+    const off = tool({ name: 'off', description: 'Is off.', enabled: false, execute: () => 1 });
+    const model = scriptedModel([calls(['off']), 'Hm.']);
+    const { messages, errorHistory } = await createAgent({ model, tools: [off, fakeTool('look')], silent: true }).run(
+      'Go',
+    );
+    expect(namesIn(model.requests[0])).toEqual(['look']);
+    expect(String(messages[2]?.content)).toContain("Tool 'off' is disabled");
+    expect(errorHistory).toEqual([]);
+  });
+
+  test('an atomic tool is marked as complete in itself in what the model sees', async () => {
+    const atomic = tool({ name: 'book', description: 'Books.', atomic: true, execute: () => 1 });
+    const model = scriptedModel(['Hi.']);
+    await createAgent({ model, tools: [atomic], silent: true }).run('Go');
+    expect(model.requests[0]?.tools?.[0]?.description).toMatch(/^Books\. .*complete in itself/i);
+  });
+});
+
+describe('cancelling', () => {
+  test('ends a backoff at once, and a second time says false', async () => {
+    const model = scriptedModel([new Error('down')]);
+    const agent = createAgent({ model, silent: true, retry: { backoff: { kind: 'constant', ms: 60_000 } } });
+    const run = agent.run('Go');
+    for await (const { type } of run) if (type === 'model.retrying') break;
+    expect(await Promise.all([run.cancel('first'), run.cancel('second')])).toEqual([true, false]);
+    expect(await run).toMatchObject({ status: 'cancelled', error: { message: 'first' } });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test('ends the wait for facts about the model at once', async () => {
+    const model: Model = { ...scriptedModel([]), check: () => new Promise(() => undefined) };
+    const run = createAgent({ model, silent: true }).run('Go');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await run.cancel()).toBe(true);
+    expect(await run).toMatchObject({ status: 'cancelled', stepsTaken: 0 });
+  });
+});
