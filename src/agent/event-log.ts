@@ -12,10 +12,16 @@ export interface EventLog {
 
 const KEPT = 10_000;
 
-/** Keeps up to 10 000 events; when there are more, tokens go first, then the oldest. */
+interface Kept {
+  /** Counts all events that ever came, so that a reader finds its place again after some were dropped. */
+  readonly place: number;
+  readonly event: RunEvent;
+}
+
+/** Keeps up to 10 000 events (a tenth more before it makes room); when there are more, old tokens go first, then the oldest. */
 export function eventLog(): EventLog {
-  let kept: (RunEvent | undefined)[] = [];
-  let dropped = 0;
+  let kept: Kept[] = [];
+  let count = 0;
   let seq = 0;
   let closed = false;
   let failure: Error | undefined;
@@ -26,23 +32,14 @@ export function eventLog(): EventLog {
     waiting.clear();
   };
 
-  const makeRoom = (): void => {
-    const kinds = kept.some((event) => event?.type === 'model.token');
-    if (kinds) kept = kept.map((event) => (event?.type === 'model.token' ? undefined : event));
-    let empty = 0;
-    while (empty < kept.length && (kept[empty] === undefined || kept.length - empty > KEPT)) empty++;
-    kept.splice(0, empty);
-    dropped += empty;
-  };
-
   return {
     get seq() {
       return seq;
     },
     push: (event) => {
       seq = event.seq;
-      kept.push(event);
-      if (kept.length > KEPT + KEPT / 10) makeRoom();
+      kept.push({ place: count++, event });
+      if (kept.length > KEPT + KEPT / 10) kept = withRoom(kept);
       wake();
     },
     close: (error) => {
@@ -51,13 +48,13 @@ export function eventLog(): EventLog {
       wake();
     },
     read: () => {
-      let at = 0;
+      let place = 0;
       const next = async (): Promise<IteratorResult<RunEvent, undefined>> => {
         for (;;) {
-          at = Math.max(at, dropped);
-          while (at - dropped < kept.length) {
-            const event = kept[at++ - dropped];
-            if (event !== undefined) return { done: false, value: event };
+          const found = kept[indexFrom(kept, place)];
+          if (found !== undefined) {
+            place = found.place + 1;
+            return { done: false, value: found.event };
           }
           if (failure !== undefined) throw failure;
           if (closed) return { done: true, value: undefined };
@@ -67,4 +64,22 @@ export function eventLog(): EventLog {
       return { next, return: () => Promise.resolve({ done: true, value: undefined }) };
     },
   };
+}
+
+function withRoom(kept: readonly Kept[]): Kept[] {
+  let excess = kept.length - KEPT;
+  const left = kept.filter(({ event }) => event.type !== 'model.token' || excess-- <= 0);
+  return left.slice(Math.max(0, left.length - KEPT));
+}
+
+/** The first index whose event has this place or a later one. */
+function indexFrom(kept: readonly Kept[], place: number): number {
+  let low = 0;
+  let high = kept.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((kept[middle]?.place ?? 0) < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,5 +1,6 @@
-import type { AgentContext, Ending } from './agent-context.ts';
-import { batchClosed, planMessages } from './execution.ts';
+import type { ToolResult } from '../tools/result.ts';
+import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
+import { STOPPED, batchClosed, planMessages } from './execution.ts';
 import type { CallOutcome } from './call-request.ts';
 import { closeOpenCalls } from './conversation.ts';
 import { withMessages } from './conversation-updates.ts';
@@ -67,14 +68,26 @@ export function escalatedEnding({ trouble, stepsTaken }: AgentContext): Ending {
 export function booksClosed(context: AgentContext): Partial<AgentContext> {
   const settled = context.batch === null ? {} : batchClosed(context);
   const { messages } = { ...context, ...settled };
-  const { plan } = context;
-  const planned = plan === null ? [] : planMessages(context, plan, 'The run ended before the plan was done.');
+  const { plan, step } = context;
+  const planned =
+    plan === null ? [] : planMessages(context, stopped(plan, step), 'The run ended before the plan was done.');
   return {
     ...settled,
     messages: closeOpenCalls(
       withMessages(messages, ...planned),
       'cancelled: the run ended before this call had a result',
     ),
+  };
+}
+
+/** A plan whose step was stopped while it ran: that step is neither done nor left. */
+function stopped(plan: PlanProgress, step: PlannedCall | null): PlanProgress {
+  if (step === null) return plan;
+  const { callId, tool, args } = step.request;
+  const result: ToolResult = { status: 'error', error: STOPPED };
+  return {
+    ...plan,
+    outcomes: [...plan.outcomes, { kind: 'tool.thrown', callId, tool, args, result, ran: true, reason: STOPPED }],
   };
 }
 

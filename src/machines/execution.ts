@@ -76,7 +76,8 @@ function callMessage(
   return resultMessage(request, request.tool, started ? STOPPED : NOT_RUN);
 }
 
-const STOPPED = 'cancelled while it ran: nobody knows whether it took effect';
+/** What stands in the place of a result when a call was stopped while it ran. */
+export const STOPPED = 'cancelled while it ran: nobody knows whether it took effect';
 const NOT_RUN = 'not run: the run ended before this call';
 
 /** Prepares the plan's next step: placeholders are replaced and the loop detection is asked. */

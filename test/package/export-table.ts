@@ -15,6 +15,7 @@ export const promised: readonly Promised[] = [
     names: [
       'createAgent',
       'tool',
+      'skill',
       'recover',
       'createToolRegistry',
       'consoleOutput',
@@ -26,7 +27,7 @@ export const promised: readonly Promised[] = [
       'ToolExecutionError',
       'ReplayDivergenceError',
     ],
-    late: ['skill'],
+    late: [],
   },
   {
     subpath: './machines',

@@ -1,0 +1,278 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls, plan } from '../support/replies.ts';
+
+const forever = () => new Promise<never>(() => undefined);
+
+async function play(replies: readonly ScriptedReply[], options: AgentOptions = {}) {
+  const tools = {
+    look: fakeTool('look', [{ found: 'tea', price: 3, own: { deep: [1] }, text: '$PREV.found' }]),
+    bare: fakeTool('bare', [7]),
+    told: fakeTool('told', [{ status: 'success', message: 'well done', data: { message: 'from data' } }]),
+    take: fakeTool('take', ['taken']),
+    broken: fakeTool('broken', [new Error('offline')]),
+    denied: fakeTool('denied', [1], { policy: 'deny' }),
+  };
+  const model = scriptedModel(replies);
+  const run = createAgent({ model, tools: Object.values(tools), silent: true, ...options }).run('Buy tea');
+  const result = await run;
+  const lastTold = String(model.requests.at(-1)?.messages.at(-1)?.content);
+  return { result, tools, model, run, lastTold };
+}
+
+describe('placeholders in a plan', () => {
+  test.each<[string, string, unknown]>([
+    ['a text', '$PREV.found', 'tea'],
+    ['a number keeps its type', '$PREV.price', 3],
+    ['an object', '$PREV.own', { deep: [1] }],
+    ['the first step by number', '$STEP_0.price', 3],
+    ['a member of the result itself', '$PREV.status', 'success'],
+    ['what was put in is not scanned again', '$PREV.text', '$PREV.found'],
+    ['more text than a placeholder stays text', 'buy $PREV.found', 'buy $PREV.found'],
+    ['blanks around it make it text', ' $PREV.found', ' $PREV.found'],
+    ['another word is text', '$PREVIOUS.found', '$PREVIOUS.found'],
+    ['no field is text', '$PREV', '$PREV'],
+    ['a price is text', '$5.00', '$5.00'],
+  ])('%s: %s', async (_what, given, value) => {
+    const { tools, result } = await play([
+      plan(['look'], ['take', { what: given, list: [{ inner: given }] }]),
+      'Done.',
+    ]);
+    expect(tools.take.calls).toEqual([{ what: value, list: [{ inner: value }] }]);
+    expect(result).toMatchObject({ status: 'answered', errorHistory: [] });
+  });
+
+  test('look in data first, then in the result', async () => {
+    const { tools } = await play([plan(['told'], ['take', { a: '$PREV.message', b: '$PREV.status' }]), 'Done.']);
+    expect(tools.take.calls).toEqual([{ a: 'from data', b: 'success' }]);
+  });
+
+  test('$PREV is the step before, $STEP_n counts from 0', async () => {
+    const { tools } = await play([
+      plan(['look'], ['bare'], ['take', { a: '$PREV.data', b: '$STEP_0.found', c: '$STEP_1.data' }]),
+      'Done.',
+    ]);
+    expect(tools.take.calls).toEqual([{ a: 7, b: 'tea', c: 7 }]);
+  });
+
+  test.each([
+    ['$PREV.nothing'],
+    ['$STEP_1.found'],
+    ['$STEP_9.found'],
+    ['$PREV.own.deep'],
+    ['$PREV.__proto__'],
+    ['$PREV.toString'],
+  ])('%s names nothing: an error that the model is told, and no literal reaches a tool', async (given) => {
+    const { tools, result, lastTold } = await play([plan(['look'], ['take', { what: given }]), 'Sorry.']);
+    expect(tools.take.calls).toEqual([]);
+    expect(result.states).toContain('ERROR_RECOVERY');
+    expect(result.errorHistory).toEqual([expect.objectContaining({ tool: 'take', step: 3 })]);
+    expect(lastTold).toContain(given);
+  });
+
+  test('in the first step name nothing', async () => {
+    const { tools } = await play([plan(['take', { what: '$PREV.found' }]), 'Sorry.']);
+    expect(tools.take.calls).toEqual([]);
+  });
+
+  test('of an earlier plan are not reached', async () => {
+    const { tools } = await play([plan(['look']), plan(['take', { what: '$STEP_0.found' }]), 'Sorry.']);
+    expect(tools.take.calls).toEqual([]);
+  });
+});
+
+describe('a plan', () => {
+  test('runs step by step, each a step, without a model turn between; then the model gets all results', async () => {
+    const { result, model, lastTold } = await play([plan(['look', { n: 1 }], ['bare'], ['take']), 'Done.']);
+    expect(result).toMatchObject({
+      stepsTaken: 5,
+      planIterations: 1,
+      toolsUsed: ['look', 'bare', 'take'],
+      states: ['PLANNING', 'EXECUTING_PLAN', 'PLANNING', 'COMPLETION'],
+    });
+    expect(model.requests).toHaveLength(2);
+    for (const part of ['"found":"tea"', '7', '"taken"']) expect(lastTold).toContain(part);
+  });
+
+  test.each(['tool_args', 'arguments', 'args', 'parameters'])(
+    'takes arguments under %s, as an object or as text',
+    async (key) => {
+      const steps = [
+        { tool: 'take', [key]: { n: 1 } },
+        { tool: 'take', [key]: '{"n": 2}' },
+        { tool: 'take', [key]: null },
+        { tool: 'take' },
+      ];
+      const { tools, result } = await play([JSON.stringify({ plan: steps }), '{"answer": "Done."}'], {
+        toolCalling: 'json',
+      });
+      expect(result.errorHistory).toEqual([]);
+      expect(tools.take.calls).toEqual([{ n: 1 }, { n: 2 }, {}, {}]);
+    },
+  );
+
+  test('whose step fails is dropped, and the model is told everything that it needs', async () => {
+    const { result, tools, lastTold } = await play([
+      plan(['look', { n: 1 }], ['broken', { x: 2 }], ['take', { n: 5 }]),
+      'Sorry.',
+    ]);
+    expect(tools.take.calls).toEqual([]);
+    expect(lastTold).toMatch(/^Tool execution failed\. Please try an alternative approach\./);
+    for (const part of ['broken', '{"x":2}', 'offline', 'Buy tea', 'look', 'take']) expect(lastTold).toContain(part);
+    expect(result.states).toEqual(['PLANNING', 'EXECUTING_PLAN', 'ERROR_RECOVERY', 'PLANNING', 'COMPLETION']);
+  });
+
+  test('obeys the policies: a denied step does not run and is no error', async () => {
+    const { result, tools } = await play([plan(['denied'], ['take']), 'I may not.']);
+    expect(tools.denied.calls).toEqual([]);
+    expect(result).toMatchObject({ status: 'answered', errorHistory: [] });
+  });
+
+  test('beyond the limit is not run: one demand to answer, then the end', async () => {
+    const four = [1, 2, 3, 4, 5].map((n) => plan(['look', { n }]));
+    const { result, tools, model } = await play(four);
+    expect(result).toMatchObject({ status: 'stopped', reason: 'plan-limit', success: false, planIterations: 3 });
+    expect(tools.look.calls).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(model.requests).toHaveLength(5);
+  });
+
+  test('has no limit with maxPlanIterations 0', async () => {
+    const many = Array.from({ length: 7 }, (_, n) => plan(['look', { n }]));
+    const { result } = await play([...many, 'Done.'], { maxPlanIterations: 0, maxSteps: 50 });
+    expect(result).toMatchObject({ status: 'answered', planIterations: 7 });
+  });
+
+  test('may follow a plan that was refused once calls came between, and is refused for good', async () => {
+    const replies = [
+      plan(['look', { n: 1 }]),
+      plan(['look', { n: 2 }]),
+      calls(['look', { n: 3 }]),
+      plan(['look', { n: 4 }]),
+    ];
+    const { result, tools } = await play(replies, { maxPlanIterations: 1 });
+    expect(result).toMatchObject({ reason: 'plan-limit' });
+    expect(tools.look.calls).toEqual([{ n: 1 }, { n: 3 }]);
+  });
+});
+
+test.each(['native', 'json'] as const)(
+  'a plan that is cancelled tells what ran, what nobody knows, and what did not run (%s)',
+  async (toolCalling) => {
+    const steps = ['look', 'stuck', 'take'].map((name) => ({ tool: name, tool_args: {} }));
+    const reply =
+      toolCalling === 'native' ? calls(['make_plan', { plan: steps }, 'p']) : JSON.stringify({ plan: steps });
+    const tools = [fakeTool('look', [{ tea: 3 }]), fakeTool('stuck', [forever]), fakeTool('take')];
+    const run = createAgent({ model: scriptedModel([reply]), tools, toolCalling, silent: true }).run('Go');
+    for await (const event of run) if (event.type === 'tool.started' && event.tool === 'stuck') break;
+    await run.cancel();
+    const told = (await run).messages
+      .slice(2)
+      .map(({ content }) => String(content))
+      .join('\n');
+    expect(told).toContain('"tea":3');
+    expect(told).toMatch(/stuck.*nobody knows/s);
+    if (toolCalling === 'native') expect(told).toContain('"not_run":["take"]');
+  },
+);
+
+describe('limits', () => {
+  test('maxSteps counts model turns and plan steps, and no step beyond it begins', async () => {
+    const { result, tools, model } = await play([plan(['look', { n: 1 }], ['look', { n: 2 }], ['look', { n: 3 }])], {
+      maxSteps: 3,
+    });
+    expect(result).toMatchObject({
+      status: 'stopped',
+      reason: 'max-steps',
+      success: false,
+      result: 'Reached maximum steps limit (3 steps).',
+      stepsTaken: 3,
+      stepsLimit: 3,
+    });
+    expect(tools.look.calls).toHaveLength(2);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test('an answer in the last step is an answer', async () => {
+    expect((await play([calls(['look']), 'Tea.'], { maxSteps: 2 })).result).toMatchObject({
+      status: 'answered',
+      stepsTaken: 2,
+    });
+  });
+
+  test('a run may have a limit of its own', async () => {
+    const agent = createAgent({
+      model: scriptedModel([calls(['look']), 'Tea.']),
+      tools: [fakeTool('look')],
+      silent: true,
+    });
+    expect(await agent.run('Go', { maxSteps: 1 })).toMatchObject({ reason: 'max-steps', stepsLimit: 1 });
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered', stepsLimit: 20 });
+  });
+
+  test.each<[string, ScriptedReply]>([
+    ['a model that is silent', forever],
+    ['a tool that is stuck', calls(['stuck'])],
+    ['a plan step that is stuck', plan(['stuck'])],
+    ['a call that waits for a person', calls(['asks'])],
+  ])('timeouts.totalMs ends the run in the middle of %s', async (_what, reply) => {
+    let signal: AbortSignal | undefined;
+    const stuck = {
+      ...fakeTool('stuck'),
+      execute: (_args: object, io: { signal: AbortSignal }) => ((signal = io.signal), forever()),
+    };
+    const { result } = await play([reply], {
+      tools: [stuck, fakeTool('asks', [1], { policy: 'confirm' })],
+      confirm: 'wait',
+      permissions: { isAlwaysAllowed: () => false, add: () => undefined },
+      timeouts: { totalMs: 60 },
+    });
+    expect(result).toMatchObject({ status: 'stopped', reason: 'timeout', success: false });
+    expect(result.states.at(-1)).toBe('COMPLETION');
+    if (signal !== undefined) expect(signal.aborted).toBe(true);
+    const open = result.messages.flatMap(({ toolCalls = [] }) => toolCalls);
+    expect(result.messages.filter(({ role }) => role === 'tool')).toHaveLength(open.length);
+  });
+
+  test('budget.maxToolCalls: the calls that it allows run, then the run ends, partial results kept', async () => {
+    const { result, tools } = await play([calls(['look', { n: 1 }], ['look', { n: 2 }], ['look', { n: 3 }])], {
+      budget: { maxToolCalls: 2 },
+    });
+    expect(result).toMatchObject({ status: 'stopped', reason: 'budget', success: false });
+    expect(tools.look.calls).toEqual([{ n: 1 }, { n: 2 }]);
+    const results = result.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+    expect(results).toHaveLength(3);
+    expect(results[1]).toContain('tea');
+    expect(results[2]).toContain('not run');
+  });
+
+  test('budget.maxToolCalls holds for plan steps too', async () => {
+    const { result, tools } = await play([plan(['look', { n: 1 }], ['look', { n: 2 }])], {
+      budget: { maxToolCalls: 1 },
+    });
+    expect(result).toMatchObject({ reason: 'budget' });
+    expect(tools.look.calls).toHaveLength(1);
+  });
+
+  test('budget.maxTokens ends the run before the next request', async () => {
+    const usage = { inputTokens: 90, outputTokens: 10, totalTokens: 100 };
+    const { result, model } = await play([{ ...calls(['look']), usage }, 'Tea.'], { budget: { maxTokens: 100 } });
+    expect(result).toMatchObject({ status: 'stopped', reason: 'budget', usage });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test('limits.resultBytes and limits.argumentBytes make errors of the tool', async () => {
+    const big = fakeTool('big', ['x'.repeat(2000)]);
+    const { result } = await play([calls(['big']), calls(['big', { text: 'y'.repeat(3000) }]), 'Hm.'], {
+      tools: [big],
+      limits: { resultBytes: 1000, argumentBytes: 2000 },
+    });
+    expect(result.errorHistory.map(({ tool, code }) => [tool, code])).toEqual([
+      ['big', 'execution'],
+      ['big', 'invalid-args'],
+    ]);
+    expect(big.calls).toEqual([{}]);
+  });
+});
