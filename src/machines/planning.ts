@@ -1,5 +1,5 @@
 import type { LeafError } from '../actors/journal.ts';
-import type { Usage } from '../actors/model.ts';
+import type { Message, Usage } from '../actors/model.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import { MAX_UNUSABLE, correctionFor, planLimitText } from './agent-texts.ts';
 import { type CallRequest, callKey, isPolling } from './call-request.ts';
@@ -20,7 +20,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     reply: output.reply,
     toolNames: context.toolset.tools.map((tool) => tool.name),
     firstCall: context.books.callsMade + 1,
-    isKnownId: (id) => messages.some((message) => message.toolCalls?.some((call) => call.id === id) === true),
+    isKnownId: (id) => holdsCall(messages, id),
     maxArgumentChars: context.settings.maxArgumentBytes,
   });
   const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;
@@ -35,6 +35,15 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
       unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
     },
   };
+}
+
+// Loops, not `some`: all messages of a long conversation are looked at in every turn.
+function holdsCall(messages: readonly Message[], id: string): boolean {
+  for (const { toolCalls } of messages) {
+    if (toolCalls === undefined) continue;
+    for (const call of toolCalls) if (call.id === id) return true;
+  }
+  return false;
 }
 
 /** True when the reply says what to do: answer, call or plan. */
