@@ -26,7 +26,7 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 export const callLlm = (ports: CallLlmPorts) =>
   leaf<CallLlmInput, ModelReply>(
     'callLlm',
-    { effects: 'none', request: (input) => input.request },
+    { effects: 'none', request: (input) => input.request, keepsMarks: true },
     async (input, { signal, note }) => {
       try {
         const model = ports.model(input.model ?? '');

@@ -12,6 +12,7 @@ import type { Effects } from '../tools/spec.ts';
 import { digest } from './digest.ts';
 import type { Effect, LeafError, Outcome, Perform } from './journal.ts';
 import { describeThrown, toJson } from './to-json.ts';
+import { NO_VAULT, type Vault } from './vault.ts';
 
 /** What a leaf's function gets beside its input. */
 export interface LeafIo {
@@ -28,6 +29,8 @@ export interface LeafHost {
   readonly context: unknown;
   /** What the leaves of these names do in this run, instead of what they were made with. */
   readonly work: LeafWork;
+  /** Keeps secrets out of the machine: leaves get them, their outcomes lose them. */
+  readonly vault: Vault;
   open(effect: Effect, perform: Perform, settle: (out: Outcome) => void): void;
   close(id: string): void;
   /** Counts the effects of one actor path. */
@@ -49,6 +52,8 @@ interface LeafOptions<TInput> {
   readonly request?: (input: TInput) => unknown;
   /** The largest result in characters of JSON; a larger one is a failure. Unlimited unless given. */
   readonly maxChars?: (input: TInput) => number;
+  /** The work gets marks in the place of secrets, as the machine has them; for work that passes its input on to a model. */
+  readonly keepsMarks?: boolean;
 }
 
 /**
@@ -93,6 +98,7 @@ export function leaf<TInput, TOutput>(
     effects,
     request = (input: TInput) => input,
     maxChars,
+    keepsMarks = false,
   }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
   const logic: LeafLogic<TInput, TOutput> = {
     config: { leaf: name },
@@ -113,8 +119,12 @@ export function leaf<TInput, TOutput>(
         key: `${path}@${hashed}`,
       };
       const work = (host?.work.get(name) as typeof execute | undefined) ?? execute;
-      const perform: Perform = (io) =>
-        settled(() => work(input, { ...io, context: host?.context }), maxChars?.(input) ?? Infinity);
+      const vault = host?.vault ?? NO_VAULT;
+      const given = (): TInput => (keepsMarks ? input : revealed(vault, name, input));
+      const perform: Perform = async (io) =>
+        vault.seal(
+          await settled(() => work(given(), { ...io, context: host?.context }), maxChars?.(input) ?? Infinity),
+        );
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       opened.set(self, {
         stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
@@ -137,6 +147,14 @@ export function leaf<TInput, TOutput>(
   };
   functions.set(logic, [name, execute]);
   return logic;
+}
+
+/** The input with its secrets; a mark that cannot be resolved is never passed on. */
+function revealed<T>(vault: Vault, name: string, input: T): T {
+  const lost = vault.lostMark(input);
+  if (lost === null) return vault.open(input);
+  const text = `${name} was not run: the secret behind ${lost} is not known any more. Give it again, in the option secrets or in the conversation.`;
+  throw Object.assign(new Error(text), { code: 'secret-lost' });
 }
 
 /** Runs the work and turns whatever happens into an outcome. */

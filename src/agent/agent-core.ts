@@ -1,15 +1,19 @@
 import type { Confirm } from '../actors/ask-approval.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
+import { type Vault, createVault } from '../actors/vault.ts';
+import type { RunRecord } from '../journal/record.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import { memoryJournal } from '../journal/memory.ts';
 import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
 import { processEnvironment } from '../models/environment.ts';
+import { secretsOf } from '../models/model-secrets.ts';
 import { resolveModel } from '../models/resolve-model.ts';
 import { agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
+import { serverSecrets } from './server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
 import { checkServers } from './check-servers.ts';
 import { type OwnRegistry, type Permissions, ownRegistry } from './registry.ts';
@@ -20,6 +24,10 @@ export interface AgentCore {
   options(): AgentOptions;
   readonly registry: OwnRegistry;
   readonly mcp: McpBinding;
+  /** Lives as long as the agent: a secret keeps its mark from run to run. */
+  readonly vault: Vault;
+  /** The first line of a recording with marks for secrets. */
+  sealed(head: RunRecord): RunRecord;
   model(): Model;
   journal(): JournalStore;
   /**
@@ -95,11 +103,26 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     return leaves;
   };
 
+  const fixedSecrets = serverSecrets(given.mcpServers ?? {});
+
+  const vault = createVault(() => [
+    ...(options.secrets ?? []),
+    ...fixedSecrets,
+    ...[model, ...models.values()].flatMap(secretsOf),
+  ]);
+
   const core: AgentCore = {
     name,
     options: () => options,
     registry,
     mcp,
+    vault,
+    sealed: (head) => {
+      // What belongs to the agent is numbered first: a replay by an agent like it gets the same marks.
+      const local = head.toolset.tools.filter((one) => one.origin.kind === 'local');
+      vault.seal([options.secrets ?? [], head.instructions, local]);
+      return vault.seal(head);
+    },
     model: () => model,
     journal: () => options.journal ?? memoryJournal(),
     allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),

@@ -10,6 +10,7 @@ import type { AgentState, RunResult } from '../machines/run-result.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { toJson } from '../actors/to-json.ts';
+import { NO_VAULT } from '../actors/vault.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
@@ -68,6 +69,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       task: input,
       replayed: false,
       context: given.context,
+      vault: core.vault,
       onEvent: audience.onEvent,
       onPrompt: (prompt) => {
         if (keepsPrompts) prompts.push(prompt);
@@ -89,14 +91,14 @@ export function createAgent(options: AgentOptions = {}): Agent {
             ...(why === undefined ? {} : { cancelled: why }),
             ...(refused === null ? {} : { refused }),
           };
-          const head = runRecord(whole, { runId, at, metadata });
+          const head = core.sealed(runRecord(whole, { runId, at, metadata }));
           return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }) };
         };
       },
       onDone: async (result) => {
         unbind();
         runs.delete(started);
-        own.onDone(result);
+        own.onDone(core.vault.open(result));
         await writeTrace(core, given, {
           runId,
           result,
@@ -157,6 +159,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       task: head.input,
       replayed: true,
       context: undefined,
+      vault: NO_VAULT,
       onEvent: () => undefined,
       onDone: () => undefined,
       prepare: () => () => ({

@@ -100,6 +100,11 @@ export interface AgentOptions {
   /** Bounds a run: past it, it ends with the reason `budget`. */
   readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
   readonly limits?: { readonly argumentBytes?: number; readonly resultBytes?: number };
+  /**
+   * Texts that neither model, recording, events nor logs may see: marks stand for them, tools get them back. Keys of
+   * models and servers, and what looks like a key, are treated so anyway. At least 6 characters each.
+   */
+  readonly secrets?: readonly string[];
   /** Where runs are recorded. Default: in memory. */
   readonly journal?: JournalStore;
   /** Default: the console in a terminal, else nothing. */
@@ -192,6 +197,7 @@ const schema = z
     implementedBy: fn,
     budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
     limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
+    secrets: z.array(z.string().min(6)),
     journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
     output: z.custom<object>(
       (value) => typeof value === 'object' && value !== null,

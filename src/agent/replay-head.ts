@@ -9,12 +9,12 @@ import type { AgentCore } from './agent-core.ts';
  */
 export function replayHead(recorded: RunRecord, core: AgentCore): RunRecord {
   const { instructions = '', systemPrompt } = core.options();
-  return {
+  return core.sealed({
     ...recorded,
     instructions: typeof instructions === 'string' ? instructions : '',
     promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
     toolset: replayToolset(recorded.toolset, core),
-  };
+  });
 }
 
 /** Recorded order; local tools as they are now, those that are gone left out, new ones at the end. */

@@ -21,7 +21,8 @@ const NOT_STARTED: RunState = {
 /** What a run's handle shows of its machine at this moment. */
 export function stateOf(snapshot: AgentSnapshot | undefined): RunState {
   if (snapshot === undefined) return NOT_STARTED;
-  const { plan, planIterations, stepsTaken, lastResult, errorHistory } = snapshot.context;
+  const { plan, stepsTaken, books } = snapshot.context;
+  const { planIterations, lastResult, errorHistory } = books;
   return {
     state: topState(snapshot),
     plan: plan?.steps ?? null,
@@ -62,12 +63,11 @@ export function failedOutput(
     };
     return { result, success: false, status: 'failed', reason: 'thrown', error, ...nothing };
   }
-  const { context } = snapshot;
+  const context = { ...snapshot.context, ...booksClosed(snapshot.context) };
+  const { books } = context;
   return outputOf({
     ...context,
-    ...booksClosed(context),
-    states: [...context.states, 'COMPLETION'],
-    errorHistory: [...context.errorHistory, error],
+    books: { ...books, states: [...books.states, 'COMPLETION'], errorHistory: [...books.errorHistory, error] },
     ending: { reason: 'thrown', result, error },
   });
 }

@@ -9,6 +9,7 @@
 import type { SnapshotFrom } from 'xstate';
 import type { Effect, OutsideEvent } from '../actors/journal.ts';
 import type { LeafWork } from '../actors/leaf.ts';
+import type { Vault } from '../actors/vault.ts';
 import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { type Recorder, recorder } from '../journal/recording.ts';
@@ -27,6 +28,7 @@ import { type PendingApproval, type Run, runHandle } from './run.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
+  /** Sealed: secrets are marks in it already. */
   readonly head: RunRecord;
   /** What the leaves do for this agent. */
   readonly work: LeafWork;
@@ -42,6 +44,7 @@ interface RunPlan {
   /** Waits for what the run needs, at most until it is cancelled. */
   readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
+  readonly vault: Vault;
   readonly replayed: boolean;
   readonly onEvent: (event: RunEvent) => void;
   /** Gets the system prompt of each request. */
@@ -61,7 +64,7 @@ export interface StartedRun {
 
 /** Starts a run at once. */
 export function startRun(plan: RunPlan): StartedRun {
-  const { runId, replayed } = plan;
+  const { runId, replayed, vault } = plan;
   const log = eventLog();
   const moves: Transition[] = [];
   const pending = new Map<string, PendingApproval & { readonly path: string }>();
@@ -153,6 +156,7 @@ export function startRun(plan: RunPlan): StartedRun {
     const driven = drive({
       logic: agentMachine,
       work,
+      vault,
       id: ROOT_ID,
       input: inputOf(head),
       journal,
@@ -177,23 +181,23 @@ export function startRun(plan: RunPlan): StartedRun {
     async (result) => {
       await plan.onDone(result);
       log.close();
-      return result;
+      return vault.open(result);
     },
     async (error: unknown) => {
       if (replayed) {
         log.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
-      const result: RunResult = { ...failedOutput(plan.task, snapshot(), error), runId, durationMs: 0 };
+      const result: RunResult = vault.seal({ ...failedOutput(plan.task, snapshot(), error), runId, durationMs: 0 });
       emit({ type: 'run.finished', result });
       await plan.onDone(result);
       log.close();
-      return result;
+      return vault.open(result);
     },
   );
 
   const send = (event: OutsideEvent, to?: string): Promise<boolean> =>
-    live?.journal.send(event, to) ?? Promise.resolve(false);
+    live?.journal.send(vault.seal(event), to) ?? Promise.resolve(false);
   const answer = async (callId: string, event: OutsideEvent): Promise<boolean> => {
     const waiting = pending.get(callId);
     return waiting === undefined ? false : send(event, waiting.path);

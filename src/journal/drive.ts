@@ -9,6 +9,7 @@ import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEv
 import { digest } from '../actors/digest.ts';
 import type { Effect, Entry, Journal, Outcome, OutsideEvent } from '../actors/journal.ts';
 import { type LeafWork, attachHost, findActor } from '../actors/leaf.ts';
+import { NO_VAULT, type Vault } from '../actors/vault.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { Recorder } from './recording.ts';
 
@@ -22,6 +23,8 @@ interface DriveOptions {
   readonly context: unknown;
   /** What the leaves do in this run; those that are missing do what they were made with. */
   readonly work?: LeafWork;
+  /** Default: one that knows no secret. */
+  readonly vault?: Vault;
   readonly inspect: (event: InspectionEvent) => void;
   /** Remarks of leaves, tokens above all; by chance and no part of what is recorded. */
   readonly onNote: (effect: Effect, note: JsonObject) => void;
@@ -49,6 +52,7 @@ export function drive({
   recorder,
   context,
   work = NO_WORK,
+  vault = NO_VAULT,
   inspect,
   onNote,
   onStart,
@@ -61,7 +65,7 @@ export function drive({
 
   const open = (effect: Effect, perform: Parameters<Journal['open']>[1]): void => {
     fresh.set(effect.id, effect);
-    journal.open(effect, (io) => perform({ ...io, note: (note) => onNote(effect, note) }));
+    journal.open(effect, (io) => perform({ ...io, note: (note) => onNote(effect, vault.seal(note)) }));
   };
   const close = (effectId: string): void => {
     settles.delete(effectId);
@@ -85,6 +89,7 @@ export function drive({
   attachHost(actor.system, {
     context,
     work,
+    vault,
     ordinal: (path) => {
       const next = (ordinals.get(path) ?? 0) + 1;
       ordinals.set(path, next);

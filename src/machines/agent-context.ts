@@ -51,19 +51,47 @@ export interface Ending {
   readonly error: ErrorEntry | null;
 }
 
-/** The memory of one run. */
-export interface AgentContext {
-  readonly task: string;
+/** What a run was told of its agent, apart from what has a place of its own. */
+export interface Briefing {
   readonly agent: string;
-  readonly settings: AgentSettings;
   readonly instructions: string;
   readonly promptByCode: boolean;
-  readonly ready: boolean;
   readonly seed: number;
   readonly warnings: readonly string[];
-  readonly toolset: Toolset;
+}
+
+/** What the model is shown, which follows from the toolset. */
+export interface Shown {
   readonly prompts: Prompts;
   readonly modelTools: readonly ModelTool[];
+}
+
+/** What a run has counted and collected. */
+export interface Books {
+  readonly planIterations: number;
+  readonly plansRefused: number;
+  readonly unusableInARow: number;
+  readonly callsMade: number;
+  readonly toolCallsRun: number;
+  readonly usage: Usage;
+  readonly toolsUsed: readonly string[];
+  readonly lastResult: ToolResult | null;
+  readonly lastTrouble: ErrorEntry | null;
+  readonly errorHistory: readonly ErrorEntry[];
+  readonly states: readonly AgentState[];
+}
+
+/**
+ * The memory of one run. Every step copies it, which is cheap up to eighteen members: objects that are assembled from
+ * more become hash tables, fifty times as slow. So what belongs together stands together.
+ */
+export interface AgentContext {
+  readonly task: string;
+  readonly settings: AgentSettings;
+  /** null: nothing was told yet, and the run asks first. */
+  readonly briefing: Briefing | null;
+  readonly toolset: Toolset;
+  readonly shown: Shown;
   readonly toolCalling: ToolCalling;
   /** The conversation: the starting history, then what this run added. */
   readonly messages: readonly Message[];
@@ -76,21 +104,25 @@ export interface AgentContext {
   readonly trouble: Trouble | null;
   readonly loop: LoopSnapshot;
   readonly stepsTaken: number;
-  readonly planIterations: number;
-  readonly plansRefused: number;
-  readonly unusableInARow: number;
-  readonly callsMade: number;
-  readonly toolCallsRun: number;
-  readonly usage: Usage;
-  readonly toolsUsed: readonly string[];
-  readonly lastResult: ToolResult | null;
-  readonly lastTrouble: ErrorEntry | null;
-  readonly errorHistory: readonly ErrorEntry[];
-  readonly states: readonly AgentState[];
+  readonly books: Books;
   readonly ending: Ending | null;
 }
 
 const NOTHING: Toolset = { tools: [], servers: [], skills: [], recovery: {} };
+
+const NEW_BOOKS: Books = {
+  planIterations: 0,
+  plansRefused: 0,
+  unusableInARow: 0,
+  callsMade: 0,
+  toolCallsRun: 0,
+  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  toolsUsed: [],
+  lastResult: null,
+  lastTrouble: null,
+  errorHistory: [],
+  states: [],
+};
 
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {
@@ -110,17 +142,7 @@ export function initialContext(input: AgentInput): AgentContext {
     trouble: null,
     loop: loopBegun(settings.maxConsecutiveRepeats),
     stepsTaken: 0,
-    planIterations: 0,
-    plansRefused: 0,
-    unusableInARow: 0,
-    callsMade: 0,
-    toolCallsRun: 0,
-    usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
-    toolsUsed: [],
-    lastResult: null,
-    lastTrouble: null,
-    errorHistory: [],
-    states: [],
+    books: NEW_BOOKS,
     ending: endingBeforeStart(input),
   };
 }
@@ -128,23 +150,21 @@ export function initialContext(input: AgentInput): AgentContext {
 /** What follows from an agent's setup; a run without one asks for it first. */
 export function fromSetup(setup: AgentSetup | null) {
   const toolset = setup?.toolset ?? NOTHING;
-  const instructions = setup?.instructions ?? '';
   return {
-    agent: setup?.agent ?? 'agent',
     settings: setup?.settings ?? DEFAULT_SETTINGS,
-    instructions,
-    promptByCode: setup?.promptByCode ?? false,
-    ready: setup !== null,
-    seed: setup?.seed ?? 0,
-    warnings: setup?.warnings ?? [],
+    briefing: setup === null ? null : briefingOf(setup),
     toolset,
-    ...fromToolset(instructions, toolset),
+    shown: fromToolset(setup?.instructions ?? '', toolset),
     toolCalling: setup?.toolCalling ?? ('native' as const),
   };
 }
 
+function briefingOf({ agent, instructions, promptByCode, seed, warnings }: AgentSetup): Briefing {
+  return { agent, instructions, promptByCode, seed, warnings };
+}
+
 /** What the model is told, which changes when the toolset does. */
-export function fromToolset(instructions: string, toolset: Toolset) {
+export function fromToolset(instructions: string, toolset: Toolset): Shown {
   const before = composed.get(toolset);
   if (before !== undefined && before.instructions === instructions) return before.parts;
   const parts = { prompts: composePrompts(instructions, toolset), modelTools: modelTools(toolset) };
@@ -157,7 +177,7 @@ const composed = new WeakMap<
   Toolset,
   {
     readonly instructions: string;
-    readonly parts: { readonly prompts: Prompts; readonly modelTools: readonly ModelTool[] };
+    readonly parts: Shown;
   }
 >();
 

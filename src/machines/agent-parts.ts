@@ -57,18 +57,18 @@ export const agentParts = setup({
   },
   guards: {
     endedBeforeStart: ({ context }) => context.ending !== null,
-    needsSetup: ({ context }) => !context.ready,
-    promptByCode: ({ context }) => context.promptByCode,
+    needsSetup: ({ context }) => context.briefing === null,
+    promptByCode: ({ context }) => context.briefing?.promptByCode === true,
     stepLimitReached: ({ context }) => context.stepsTaken >= context.settings.maxSteps,
     tokensSpent: ({ context }) => areTokensSpent(context),
     callsSpent: ({ context }) => areCallsSpent(context),
     modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
     planned: ({ context }) => context.reply?.plan != null,
     plansLeft: ({ context }) =>
-      context.settings.maxPlanIterations === 0 || context.planIterations < context.settings.maxPlanIterations,
-    toldToAnswer: ({ context }) => context.plansRefused > 0,
+      context.settings.maxPlanIterations === 0 || context.books.planIterations < context.settings.maxPlanIterations,
+    toldToAnswer: ({ context }) => context.books.plansRefused > 0,
     calledTools: ({ context }) => (context.reply?.calls.length ?? 0) > 0,
-    answered: ({ context }) => context.unusableInARow === 0,
+    answered: ({ context }) => context.books.unusableInARow === 0,
     thirdUnusable: ({ context }) => isThirdUnusable(context),
     stepsLeftInPlan: ({ context }) => context.plan !== null && context.plan.index < context.plan.steps.length,
     refusedAsLoop: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied' && outcome.denial.kind === 'loop',
@@ -82,17 +82,21 @@ export const agentParts = setup({
     batchFailed: ({ context }) => Object.values(context.batch?.outcomes ?? {}).some((outcome) => 'error' in outcome),
   },
   actions: {
-    enter: assign({ states: ({ context }, state: AgentState) => [...context.states, state] }),
+    enter: assign({
+      books: ({ context: { books } }, state: AgentState) => ({ ...books, states: [...books.states, state] }),
+    }),
     startTotalTime: enqueueActions(({ context, enqueue }) => {
       const { totalMs } = context.settings;
-      if (context.ready && totalMs !== null)
+      if (context.briefing !== null && totalMs !== null)
         enqueue.raise({ type: 'run.expired' }, { id: 'totalTime', delay: totalMs });
     }),
     takeSetup: assign((_, given: AgentSetup) => fromSetup(given)),
-    takePrompts: assign({ prompts: (_, texts: PromptTexts) => promptsOf(texts) }),
+    takePrompts: assign({
+      shown: ({ context }, texts: PromptTexts) => ({ ...context.shown, prompts: promptsOf(texts) }),
+    }),
     takeTools: assign(({ context, event }) =>
       event.type === 'tools.changed'
-        ? { toolset: event.toolset, ...fromToolset(context.instructions, event.toolset) }
+        ? { toolset: event.toolset, shown: fromToolset(context.briefing?.instructions ?? '', event.toolset) }
         : {},
     ),
     countStep: assign({ stepsTaken: ({ context }) => context.stepsTaken + 1 }),

@@ -66,12 +66,12 @@ export const agentMachine = agentParts.createMachine({
             id: 'llmCall',
             src: 'llmCall',
             input: ({ context }) => ({
-              system: context.prompts,
+              system: context.shown.prompts,
               messages: context.messages,
-              tools: context.modelTools,
+              tools: context.shown.modelTools,
               toolCalling: context.toolCalling,
               settings: context.settings,
-              seed: context.seed + context.stepsTaken,
+              seed: (context.briefing?.seed ?? 0) + context.stepsTaken,
             }),
             onDone: [
               {

@@ -99,7 +99,7 @@ export function outputOf(context: AgentContext): AgentOutput {
     error: null,
   };
   const status = STATUS[ending.reason];
-  const error = ending.error ?? (status === 'answered' ? null : context.lastTrouble);
+  const error = ending.error ?? (status === 'answered' ? null : context.books.lastTrouble);
   return {
     result: ending.result,
     success: status === 'answered',
@@ -108,11 +108,11 @@ export function outputOf(context: AgentContext): AgentOutput {
     ...(error === null ? {} : { error }),
     stepsTaken: context.stepsTaken,
     stepsLimit: context.settings.maxSteps,
-    toolsUsed: context.toolsUsed,
-    planIterations: context.planIterations,
-    usage: context.usage,
-    errorHistory: context.errorHistory,
-    states: context.states,
+    toolsUsed: context.books.toolsUsed,
+    planIterations: context.books.planIterations,
+    usage: context.books.usage,
+    errorHistory: context.books.errorHistory,
+    states: context.books.states,
     messages: context.messages.slice(context.historyLength),
   };
 }

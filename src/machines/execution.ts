@@ -1,5 +1,4 @@
 import type { Message } from '../actors/model.ts';
-import type { ToolResult } from '../tools/result.ts';
 import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
 import { PLAN_DENIED, PLAN_DONE, planReport, recoveryText, resultForModel, shortOutcome } from './agent-texts.ts';
 import { describeToolError } from '../tools/error-text.ts';
@@ -82,7 +81,7 @@ const NOT_RUN = 'not run: the run ended before this call';
 
 /** Prepares the plan's next step: placeholders are replaced and the loop detection is asked. */
 export function stepPrepared(context: AgentContext): Update {
-  const { plan } = context;
+  const { plan, books } = context;
   const next = plan?.steps[plan.index];
   if (plan === null || next === undefined) return {};
   const resolved = resolvePlaceholders(
@@ -90,14 +89,19 @@ export function stepPrepared(context: AgentContext): Update {
     plan.outcomes.map((outcome) => outcome.result),
   );
   const request: CallRequest = {
-    callId: `c${context.callsMade + 1}`,
+    callId: `c${books.callsMade + 1}`,
     tool: next.tool,
     args: resolved.ok ? resolved.args : next.args,
     unreadable: resolved.ok ? null : { raw: JSON.stringify(next.args), reason: resolved.reason, truncated: false },
     toolCallId: null,
   };
   const { calls, loop } = judged(context, [request]);
-  return { step: calls[0] ?? null, loop, callsMade: context.callsMade + 1, stepsTaken: context.stepsTaken + 1 };
+  return {
+    step: calls[0] ?? null,
+    loop,
+    books: { ...books, callsMade: books.callsMade + 1 },
+    stepsTaken: context.stepsTaken + 1,
+  };
 }
 
 /** Keeps the outcome of the plan's step and moves on to the next. */
@@ -185,15 +189,18 @@ export function accounted(
   }));
   const loop = loopStepped(context.loop, { type: 'round.settled', results });
   const ran = outcomes.filter((outcome) => outcome.ran);
-  const used = new Set([...context.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
-  const lastResult: ToolResult | null = outcomes.at(-1)?.result ?? context.lastResult;
+  const { books } = context;
+  const used = new Set([...books.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
   return {
     loop,
-    lastResult,
-    toolCallsRun: context.toolCallsRun + ran.length,
-    toolsUsed: used.size === context.toolsUsed.length ? context.toolsUsed : [...used],
-    errorHistory: entries.length === 0 ? context.errorHistory : [...context.errorHistory, ...entries],
-    lastTrouble: entries.at(-1) ?? (ran.length > 0 ? null : context.lastTrouble),
+    books: {
+      ...books,
+      lastResult: outcomes.at(-1)?.result ?? books.lastResult,
+      toolCallsRun: books.toolCallsRun + ran.length,
+      toolsUsed: used.size === books.toolsUsed.length ? books.toolsUsed : [...used],
+      errorHistory: entries.length === 0 ? books.errorHistory : [...books.errorHistory, ...entries],
+      lastTrouble: entries.at(-1) ?? (ran.length > 0 ? null : books.lastTrouble),
+    },
   };
 }
 

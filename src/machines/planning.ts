@@ -1,5 +1,5 @@
 import type { LeafError } from '../actors/journal.ts';
-import type { Usage } from '../actors/model.ts';
+import type { Message, Usage } from '../actors/model.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import { MAX_UNUSABLE, correctionFor, planLimitText } from './agent-texts.ts';
 import { type CallRequest, callKey, isPolling } from './call-request.ts';
@@ -19,8 +19,8 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
   const read = readReply({
     reply: output.reply,
     toolNames: context.toolset.tools.map((tool) => tool.name),
-    firstCall: context.callsMade + 1,
-    isKnownId: (id) => messages.some((message) => message.toolCalls?.some((call) => call.id === id) === true),
+    firstCall: context.books.callsMade + 1,
+    isKnownId: (id) => holdsCall(messages, id),
     maxArgumentChars: context.settings.maxArgumentBytes,
   });
   const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;
@@ -28,10 +28,22 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     reply,
     messages: withMessages(messages, ...assistantMessage(reply)),
     toolCalling: output.toolCalling,
-    callsMade: context.callsMade + reply.calls.length,
-    usage: added(context.usage, output.reply.usage),
-    unusableInARow: isUsable(reply) ? 0 : context.unusableInARow + 1,
+    books: {
+      ...context.books,
+      callsMade: context.books.callsMade + reply.calls.length,
+      usage: added(context.books.usage, output.reply.usage),
+      unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
+    },
   };
+}
+
+// Loops, not `some`: all messages of a long conversation are looked at in every turn.
+function holdsCall(messages: readonly Message[], id: string): boolean {
+  for (const { toolCalls } of messages) {
+    if (toolCalls === undefined) continue;
+    for (const call of toolCalls) if (call.id === id) return true;
+  }
+  return false;
 }
 
 /** True when the reply says what to do: answer, call or plan. */
@@ -43,12 +55,15 @@ function isUsable(reply: ReadReply): boolean {
 
 /** Tells the model what was wrong with its reply. */
 export function corrected(context: AgentContext): Update {
-  const { reply } = context;
+  const { reply, books } = context;
   if (reply === null) return {};
   const text = correctionFor(reply);
   return {
     messages: withMessages(context.messages, ...refuseCalls(reply, text), userMessage(text)),
-    errorHistory: [...context.errorHistory, { code: 'unusable-reply', message: text, step: context.stepsTaken }],
+    books: {
+      ...books,
+      errorHistory: [...books.errorHistory, { code: 'unusable-reply', message: text, step: context.stepsTaken }],
+    },
   };
 }
 
@@ -57,7 +72,7 @@ export function planRefused(context: AgentContext): Update {
   if (context.reply === null) return {};
   const text = planLimitText(context.settings.maxPlanIterations);
   return {
-    plansRefused: context.plansRefused + 1,
+    books: { ...context.books, plansRefused: context.books.plansRefused + 1 },
     messages: withMessages(context.messages, ...refuseCalls(context.reply, text), userMessage(text)),
   };
 }
@@ -67,7 +82,7 @@ export function planTaken(context: AgentContext): Update {
   const { reply } = context;
   if (reply === null || reply.plan === null) return {};
   const plan: PlanProgress = { steps: reply.plan, index: 0, outcomes: [], toolCallId: reply.planCallId };
-  return { plan, planIterations: context.planIterations + 1 };
+  return { plan, books: { ...context.books, planIterations: context.books.planIterations + 1 } };
 }
 
 /** Prepares the calls of the reply: each gets its loop verdict, in order, before any of them starts. */
@@ -78,7 +93,7 @@ export function batchPrepared(context: AgentContext): Update {
   const affordable =
     context.settings.budget.maxToolCalls === null
       ? Infinity
-      : context.settings.budget.maxToolCalls - context.toolCallsRun;
+      : context.settings.budget.maxToolCalls - context.books.toolCallsRun;
   const runnable = Math.min(calls.length, refused === -1 ? Infinity : refused + 1, affordable);
   const endsRun = runnable === refused + 1 && refused !== -1 ? 'loop' : runnable < calls.length ? 'budget' : null;
   const batch: Batch = { calls, runnable, endsRun, started: 0, outcomes: {} };
@@ -110,7 +125,7 @@ export function llmErrorEnding(context: AgentContext, error: LeafError): Ending 
 
 /** The third unusable reply in a row ends the run. */
 export function isThirdUnusable(context: AgentContext): boolean {
-  return context.unusableInARow >= MAX_UNUSABLE;
+  return context.books.unusableInARow >= MAX_UNUSABLE;
 }
 
 function added(usage: Usage, more: Usage | undefined): Usage {
@@ -123,11 +138,11 @@ function added(usage: Usage, more: Usage | undefined): Usage {
 }
 
 /** True when the run has used up the tokens that it was given. */
-export function areTokensSpent({ settings: { budget }, usage }: AgentContext): boolean {
+export function areTokensSpent({ settings: { budget }, books: { usage } }: AgentContext): boolean {
   return budget.maxTokens !== null && usage.totalTokens >= budget.maxTokens;
 }
 
 /** True when the run has used up the tool calls that it was given. */
-export function areCallsSpent({ settings: { budget }, toolCallsRun }: AgentContext): boolean {
+export function areCallsSpent({ settings: { budget }, books: { toolCallsRun } }: AgentContext): boolean {
   return budget.maxToolCalls !== null && toolCallsRun >= budget.maxToolCalls;
 }

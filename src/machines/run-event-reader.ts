@@ -38,13 +38,13 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
       emit({
         type: 'run.started',
         runId,
-        agent: context.agent,
+        agent: context.briefing?.agent ?? 'agent',
         task: context.task,
         maxSteps: context.settings.maxSteps,
       });
-      for (const message of context.warnings) emit({ type: 'warning', message });
-    } else if (before.warnings !== context.warnings) {
-      for (const message of context.warnings) emit({ type: 'warning', message });
+      for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
+    } else if (before.briefing?.warnings !== context.briefing?.warnings) {
+      for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
     }
     readSteps(before, context, emit);
     if (context.reply !== null && context.reply !== before?.reply) readReplied(context.reply, move.event, emit);
@@ -129,7 +129,8 @@ function readSteps(before: AgentContext | null, context: AgentContext, emit: (ev
   if (context.batch !== null && (before?.batch ?? null) === null)
     for (const call of context.batch.calls) readVerdict(call, emit);
   if (before !== null)
-    for (const error of context.errorHistory.slice(before.errorHistory.length)) emit({ type: 'error', error });
+    for (const error of context.books.errorHistory.slice(before.books.errorHistory.length))
+      emit({ type: 'error', error });
 }
 
 function readVerdict({ request, verdict }: PlannedCall, emit: (event: RunEventBody) => void): void {
@@ -162,8 +163,8 @@ function outputOfModel(event: { readonly type: string }): LlmCallOutput | null {
 }
 
 function readPlans(before: AgentContext | null, context: AgentContext, emit: (event: RunEventBody) => void): void {
-  if (context.plan === null || context.planIterations === (before?.planIterations ?? 0)) return;
-  emit({ type: 'plan.made', steps: context.plan.steps, iteration: context.planIterations });
+  if (context.plan === null || context.books.planIterations === (before?.books.planIterations ?? 0)) return;
+  emit({ type: 'plan.made', steps: context.plan.steps, iteration: context.books.planIterations });
 }
 
 function topState(to: string | undefined): AgentState | undefined {

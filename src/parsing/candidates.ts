@@ -4,6 +4,7 @@ import { parsePrefix } from './prefix.ts';
 import type { Repair } from './reply.ts';
 import { keyBegins } from './tolerant/look-ahead.ts';
 import { Cursor, type CursorSpan } from './tolerant/cursor.ts';
+import { Landmarks } from './tolerant/landmarks.ts';
 import { isQuote, isSpace } from './tolerant/characters.ts';
 import { parseTolerant } from './tolerant/parse-tolerant.ts';
 import { isEscapedOnce, unescapeOnce, type Unescaped } from './unescape-once.ts';
@@ -31,12 +32,13 @@ export interface Scan {
 }
 
 /** How many times the length of the text a scan may look at before it stops trying inside what it rejected. */
-const EFFORT = 6;
+const EFFORT = 4;
 const MOST_CANDIDATES = 50_000;
 
 /** Finds every object and list in a text, left to right. Fences only mark what stands inside them. */
 export function findCandidates(text: string, span: Span): Scan {
   const candidates: Candidate[] = [];
+  const landmarks = span.landmarks ?? new Landmarks(text);
   const budget = (span.to - span.from) * EFFORT + 2_000;
   let steps = 0;
   let fenced = false;
@@ -54,7 +56,7 @@ export function findCandidates(text: string, span: Span): Scan {
       i += 1;
       continue;
     }
-    const read = readAt(text, i, { ...span, fenced });
+    const read = readAt(text, i, { ...span, landmarks, fenced });
     steps += read.steps;
     if (read.candidate !== undefined && isPlausible(text, read.candidate, read, span)) {
       candidates.push(withStrayClosers(text, read.candidate, span));
@@ -65,7 +67,7 @@ export function findCandidates(text: string, span: Span): Scan {
       i += 1;
     }
   }
-  return { candidates, steps };
+  return { candidates, steps: steps + landmarks.steps };
 }
 
 /** Lists the closers that stand behind a value although nothing is open any more. */
@@ -108,7 +110,11 @@ interface Read {
 
 /** Reads the value that begins at `from`: strictly when it is JSON, with mending otherwise. */
 export function readAt(text: string, from: number, span: Span & { readonly fenced: boolean }): Read {
-  if (isEscapedOnce(text, from, span.to)) return readEscaped(text, from, span);
+  const { landmarks = new Landmarks(text) } = span;
+  if (landmarks.unescapings > 0 && isEscapedOnce(text, from, span.to)) {
+    landmarks.unescapings -= 1;
+    return readEscaped(text, from, span);
+  }
   const strict = parsePrefix(text, from, span);
   const steps = strict.end - from;
   if (strict.kind !== 'invalid' && !(strict.kind === 'whole' && goesOn(text, strict.end, span))) {
@@ -123,7 +129,7 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
       end: to,
     };
   }
-  const read = parseTolerant(text, { ...span, from });
+  const read = parseTolerant(text, { ...span, from, landmarks });
   const { value, end, complete, repairs, cost, pairs, quoted, bareWords, refused } = read;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
   return { candidate: refused ? undefined : candidate, pairs, quoted, bareWords, steps: steps + read.steps, end };
@@ -132,7 +138,7 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
 /** The value is escaped once too often: it is read from the text without that, and its place mapped back. */
 function readEscaped(text: string, from: number, span: Span & { readonly fenced: boolean }): Read {
   const plain = unescapeOnce(text, from, span.to);
-  const read = readAt(plain.text, 0, { ...span, from: 0, to: plain.text.length });
+  const read = readAt(plain.text, 0, { ...span, from: 0, to: plain.text.length, landmarks: new Landmarks(plain.text) });
   const steps = read.steps + (span.to - from);
   if (read.candidate === undefined) return { ...read, steps, end: plain.origin(read.end) };
   const repair: Repair = { kind: 'escaped', message: 'one level of escaping was removed', at: from, cost: 1 };
@@ -151,7 +157,7 @@ function goesOn(text: string, end: number, span: Span): boolean {
   let i = end;
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
   if (text.charCodeAt(i) !== 44 || text.charCodeAt(end - 1) !== 125) return false;
-  const c = new Cursor(text, { from: i, to: span.to, maxDepth: span.maxDepth });
+  const c = new Cursor(text, { ...span, from: i });
   const key = c.skipSpace(i + 1);
   return isQuote(c.at(key)) && keyBegins(c, key) && c.at(key + 1) !== -1;
 }

@@ -35,7 +35,7 @@ export function readFields(text: string, span: Span): Fields | undefined {
   if (c.refused || !isJsonObject(value)) return undefined;
   const count = NAMES.filter((name) => Object.hasOwn(value, name)).length;
   if (count < 2 && /\w/.test(message.slice(0, at))) return undefined;
-  return { value, complete: !c.cutInside, repairs: c.repairs, steps: c.steps + message.length };
+  return { value, complete: !c.cutInside, repairs: c.repairs, steps: c.steps + 2 * message.length };
 }
 
 function fieldsBegin(message: string): number | undefined {

@@ -1,3 +1,5 @@
+import type { Repair } from './reply.ts';
+
 /** A reply with what is not its message blanked out: same length, so every position still points into the original. */
 export interface Masked {
   readonly text: string;
@@ -7,6 +9,8 @@ export interface Masked {
   readonly openThinking: boolean;
   /** Where the message ends: special tokens and white space at the very end are left out. */
   readonly end: number;
+  /** What was blanked out although it is no reasoning. */
+  readonly repairs: readonly Repair[];
 }
 
 const OPENING = /<(think|thinking|thought|reasoning|reflection)>|\[THINK\]|◁think▷/i;
@@ -18,8 +22,16 @@ const TAIL = 400;
 export function maskReply(text: string): Masked {
   const quoted = unquoteLines(text);
   const { text: masked, thinking, open } = maskThinking(quoted);
-  return { text: masked, thinking, openThinking: open, end: messageEnd(masked) };
+  const repairs = quoted === text ? [] : [QUOTED];
+  return { text: masked, thinking, openThinking: open, end: messageEnd(masked), repairs };
 }
+
+const QUOTED: Repair = {
+  kind: 'quoted-lines',
+  message: 'the quote marks at the beginning of the lines were left out',
+  at: 0,
+  cost: 0,
+};
 
 /** Special tokens at the very end are no part of the message; white space before them may be part of a cut string. */
 function messageEnd(text: string): number {

@@ -175,7 +175,6 @@ class Reader {
       if (found === '') return this.fail();
     }
     this.pos = end;
-    if (end >= this.to && this.depth > 0) this.cut = true;
     return Number(found);
   }
 

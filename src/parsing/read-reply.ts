@@ -69,7 +69,7 @@ function readInDialect(source: ReplySource, dialects: readonly Dialect[]): Reply
   const { text, end, maxDepth, thinking, meter } = source;
   const dialectSource = new DialectSource(text, end, { maxDepth, tools: source.tools ?? NO_TOOLS });
   const found = readDialect(dialectSource, dialects);
-  meter.steps += dialectSource.steps;
+  meter.steps += dialectSource.steps + dialectSource.landmarks.steps;
   if (found === undefined) return undefined;
   const { calls, thought = thinking, answer, complete } = found.reading;
   const repairs = [...source.repairs, ...found.reading.repairs];

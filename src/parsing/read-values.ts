@@ -16,25 +16,38 @@ export interface Values {
 
 /** Reads the values of a text: the whole as JSON or as its beginning, else every object and list in it. */
 export function readValues(text: string, limits: Limits, how: { readonly trimsLayout: boolean }): Values {
-  const { maxDepth } = limits;
   const masked = maskReply(text);
+  const found = valuesIn(masked, limits, how);
+  if (masked.repairs.length === 0) return { ...found, masked };
+  const candidates = found.candidates.map((candidate) => ({
+    ...candidate,
+    repairs: [...masked.repairs, ...candidate.repairs],
+  }));
+  return { ...found, candidates, masked };
+}
+
+function valuesIn(
+  masked: Masked,
+  { maxDepth }: Limits,
+  how: { readonly trimsLayout: boolean },
+): Omit<Values, 'masked'> {
   const from = firstVisible(masked.text);
   const prefix = parsePrefix(masked.text, from, { to: masked.end, maxDepth });
   const isObject = prefix.kind !== 'invalid' && typeof prefix.value === 'object' && prefix.value !== null;
   if (prefix.kind === 'cut' && isObject) {
-    return { candidates: [mended(plainCandidate(prefix, from, false))], whole: true, masked };
+    return { candidates: [mended(plainCandidate(prefix, from, false))], whole: true };
   }
   const whole = prefix.kind === 'whole' && masked.text.slice(prefix.end, masked.end).trim() === '';
   if (prefix.kind === 'whole' && whole) {
     const inner = typeof prefix.value === 'string' ? parseStrict(prefix.value, maxDepth)?.value : undefined;
-    if (isObject) return { candidates: [plainCandidate(prefix, from, true)], whole: true, masked };
+    if (isObject) return { candidates: [plainCandidate(prefix, from, true)], whole: true };
     if (typeof inner === 'object' && inner !== null) {
       const candidate = plainCandidate({ value: inner, end: prefix.end }, from, true);
-      return { candidates: [{ ...candidate, repairs: [DECODED], cost: 1, strict: false }], whole: true, masked };
+      return { candidates: [{ ...candidate, repairs: [DECODED], cost: 1, strict: false }], whole: true };
     }
   }
   const { candidates } = findCandidates(masked.text, { from: 0, to: masked.end, maxDepth, ...how });
-  return { candidates: candidates.map(mended), whole: false, masked };
+  return { candidates: candidates.map(mended), whole: false };
 }
 
 const DECODED: Repair = { kind: 'double-encoded', message: 'JSON written as a string was decoded', at: 0, cost: 1 };

@@ -156,9 +156,9 @@ test.each([
 
 test('values between tags keep their text unless they are JSON', () => {
   const text =
-    '<function=note><parameter=text>\n007\n</parameter><parameter=on>True</parameter><parameter=raw>  two\nlines </parameter></function>';
+    '<function=note><parameter=text>\n007\n</parameter><parameter=price>1.50</parameter><parameter=count>3</parameter><parameter=on>True</parameter><parameter=raw>  two\nlines </parameter></function>';
   expect(parseReply(text, { tools: TOOLS }).calls).toMatchObject([
-    { args: { text: '007', on: true, raw: '  two\nlines ' } },
+    { args: { text: '007', price: '1.50', count: 3, on: true, raw: '  two\nlines ' } },
   ]);
 });
 

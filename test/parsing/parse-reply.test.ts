@@ -147,3 +147,41 @@ test.each([undefined, null, 7, {}, [], Symbol('x'), () => 1])('what is no text i
   const reply: unknown = Reflect.apply(parseReply, undefined, [input]);
   expect(reply).toMatchObject({ calls: [], strategy: 'text' });
 });
+
+test('fields that were cut off are no whole call', () => {
+  const cut = parseReply('"thought": "t", "tool": "add", "tool_args": {"a": 1');
+  expect(cut).toMatchObject({ strategy: 'fields', complete: false, calls: [{ name: 'add', complete: false }] });
+});
+
+test('fields on lines of their own are recovered without quotes', () => {
+  const reply = parseReply('thought: I add, then stop\ntool: add\ntool_args: {"a": 1}');
+  expect(reply).toMatchObject({ strategy: 'fields', thought: 'I add, then stop', calls: [CALL] });
+});
+
+test('one field quoted in prose is prose', () => {
+  const text = 'Set this line:\n"tool": "add"\nand save.';
+  expect(parseReply(text)).toMatchObject({ strategy: 'text', calls: [], answer: text });
+});
+
+test('of a list of calls that was cut off, only the last is incomplete', () => {
+  const reply = parseReply('[{"tool": "add", "tool_args": {"a": 1}}, {"tool": "add", "tool_args": {"a": 2');
+  expect(reply.calls.map(({ complete }) => complete)).toEqual([true, false]);
+});
+
+test('what is behind the token that ends the turn is another turn', () => {
+  const reply = parseReply('{"tool": "add", "tool_args": {"a": 1}}<|im_end|>\n{"answer": "made up"}');
+  expect(reply).toMatchObject({ calls: [CALL] });
+  expect(reply.answer).toBeUndefined();
+});
+
+test('confidence is high when a second parser reads the same, low when it does not', () => {
+  expect(parseReply('{"thought": "a,\n"answer": "b"}')).toMatchObject({ answer: 'b', confidence: 'high' });
+  expect(parseReply('{"thought" "a" "answer": "say "x", "y" and "z"", COMMENT "goal": g}')).toMatchObject({
+    confidence: 'low',
+  });
+});
+
+test('an object that only has a plan among other things is data', () => {
+  const text = '{"plan": "premium", "seats": 3}';
+  expect(parseReply(text)).toMatchObject({ strategy: 'text', answer: text });
+});

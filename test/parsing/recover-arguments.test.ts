@@ -42,6 +42,7 @@ test.each(COERCED)('coerces %s', (_title, schema, given, wanted, kind) => {
 const REFUSED: readonly (readonly [string, JsonSchema, Json])[] = [
   ['a boolean to a number', { type: 'number' }, true],
   ['a fraction to an integer', { type: 'integer' }, 1.5],
+  ['a fraction written as text to an integer', { type: 'integer' }, '1.5'],
   ['a boolean to text', { type: 'string' }, true],
   ['null to anything', { type: 'string' }, null],
   ['a list with one bad item', { type: 'array', items: { type: 'integer' } }, [1, 'x', 3]],
@@ -101,11 +102,24 @@ test('arguments that were cut off are truncated, not broken', () => {
   });
 });
 
-test.each(['[1]', '"text"', '7', 'no json'])('%s is no object', (raw) => {
+test.each(['[1]', '"text"', '7', 'no json', '{"a": 1} {"a": 2}'])('%s is no object', (raw) => {
   expect(recoverArguments(raw, object({}))).toMatchObject({
     ok: false,
     error: { kind: 'invalid-args', truncated: false },
   });
+});
+
+test('arguments wrapped in a key that the schema does not know are taken out', () => {
+  const schema = object({ city: { type: 'string' } }, ['city']);
+  expect(recoverArguments('{"arguments": {"city": "Austin"}}', schema)).toMatchObject({
+    ok: true,
+    value: { city: 'Austin' },
+  });
+});
+
+test('a line break at the end of an argument stays', () => {
+  const schema = object({ text: { type: 'string' } });
+  expect(recoverArguments('{"text": "one\n",}', schema)).toMatchObject({ ok: true, value: { text: 'one\n' } });
 });
 
 test('a zod schema gives the JSON Schema and its own check', () => {

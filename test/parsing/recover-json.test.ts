@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { recoverJson } from '../../src/parsing/index.ts';
-import type { Json } from '../../src/parsing/index.ts';
+import type { Json, JsonSchema } from '../../src/parsing/index.ts';
 
 const MENDED: readonly (readonly [string, string, Json])[] = [
   ['trailing commas', '{"a": [1, 2,],}', { a: [1, 2] }],
@@ -12,6 +12,7 @@ const MENDED: readonly (readonly [string, string, Json])[] = [
   ['a missing comma', '{"a": 1\n"b": 2}', { a: 1, b: 2 }],
   ['a missing colon', '{"a" 1, "b" "c"}', { a: 1, b: 'c' }],
   ['a missing closing quote', '{"a": "x,\n"b": 1}', { a: 'x', b: 1 }],
+  ['a closing quote missing before a comma', '["hello,"world"]', ['hello', 'world']],
   ['quotes inside a string', '{"a": "say "hi", then go", "b": 1}', { a: 'say "hi", then go', b: 1 }],
   ['a raw line break', '{"a": "x\ny"}', { a: 'x\ny' }],
   ['a Windows path', '{"p": "C:\\Users\\bob\\x.txt"}', { p: 'C:\\Users\\bob\\x.txt' }],
@@ -20,6 +21,10 @@ const MENDED: readonly (readonly [string, string, Json])[] = [
   ['joined strings', '{"a": "x" + "y"}', { a: 'xy' }],
   ['triple quotes', '{"a": """x "y" z"""}', { a: 'x "y" z' }],
   ['a closer too many', '{"a": {"b": 1}}}', { a: { b: 1 } }],
+  ['a quoted message', '> {\n>   "a": 1\n> }', { a: 1 }],
+  ['a colon and a line break after a letter', "{'a': 'A:\\nThe rest'}", { a: 'A:\nThe rest' }],
+  ['an object closed too early', '{"a": 1}, "b": 2}', { a: 1, b: 2 }],
+  ['lines of JSON', '{"a": 1}\n{"a": 2}', [{ a: 1 }, { a: 2 }]],
   ['JSON written as a string', '"{\\"a\\": 1}"', { a: 1 }],
   ['a missing value', '{"a": , "b": 2}', { a: null, b: 2 }],
 ];
@@ -52,4 +57,74 @@ test('a schema asks for a scalar and gets it', () => {
 
 test.each(['[{', '{"a":', '[', '{"a":[{"b":'])('a megabyte of %s is refused, not crashed on', (piece) => {
   expect(recoverJson(piece.repeat(Math.floor(1_000_000 / piece.length)))).toMatchObject({ ok: false });
+});
+
+test("a tool's name that its arguments swallowed is put where it belongs", () => {
+  expect(recoverJson('{"arguments": {"formula": "H2O", "name": "weigh"}')).toMatchObject({
+    ok: true,
+    complete: false,
+    value: { arguments: { formula: 'H2O' }, name: 'weigh' },
+    repairs: [{ kind: 'hoisted-name' }],
+  });
+  const inOrder = '{"arguments": {"name": "x", "formula": "H2O"}';
+  expect(recoverJson(inOrder)).toMatchObject({ value: { arguments: { name: 'x', formula: 'H2O' } }, repairs: [] });
+});
+
+test('several values that differ are none', () => {
+  const text = 'Either {"a": 1} or {"a": 2}.';
+  expect(recoverJson(text)).toMatchObject({
+    ok: false,
+    issues: [{ message: 'the text holds 2 values of equal rank that differ' }],
+  });
+});
+
+const CHOICE = { enum: ['ONE', 'TWO'] };
+const TO_SCHEMA: readonly (readonly [string, string, JsonSchema, Json])[] = [
+  ['a choice in a sentence', 'I take **two**, of course.', CHOICE, 'TWO'],
+  ['a number alone', ' 1,234.5 ', { type: 'number' }, 1234.5],
+  ['a literal of Python', 'True', { type: 'boolean' }, true],
+  ['a truth in a sentence', 'The answer is: **false**', { type: 'boolean' }, false],
+  ['a text', 'plain words', { type: 'string' }, 'plain words'],
+  [
+    'objects as the list that is asked for',
+    'A {"a": 1} and {"a": 2}',
+    { type: 'array', items: { type: 'object' } },
+    [{ a: 1 }, { a: 2 }],
+  ],
+  ['the object that fits', '{"b": 1} or {"a": 2}', { type: 'object', required: ['a'] }, { a: 2 }],
+  [
+    'broken JSON inside a text',
+    '{"a": "{b: [1, 2,]}"}',
+    { type: 'object', properties: { a: { type: 'object' } } },
+    { a: { b: [1, 2] } },
+  ],
+];
+
+test.each(TO_SCHEMA)('a schema finds %s', (_title, text, schema, value) => {
+  expect(recoverJson(text, { schema })).toMatchObject({ ok: true, value });
+});
+
+const NOT_TO_SCHEMA: readonly (readonly [string, string, JsonSchema])[] = [
+  ['a sentence with two choices', 'ONE, not TWO', CHOICE],
+  ['a truth that is contradicted', 'True or false?', { type: 'boolean' }],
+  ['a literal where text is asked for', 'true', { type: 'string' }],
+  ['prose where an object is asked for', 'plain words', { type: 'object' }],
+  ['two objects that both fit', 'A {"a": 1} and {"a": 2}', { type: 'object' }],
+];
+
+test.each(NOT_TO_SCHEMA)('a schema does not find %s', (_title, text, schema) => {
+  expect(recoverJson(text, { schema }).ok).toBe(false);
+});
+
+test('what a cut value lacks is no issue', () => {
+  const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a', 'b'] };
+  expect(recoverJson('{"a": "1", ', { schema })).toMatchObject({ ok: true, value: { a: 1 }, complete: false });
+  expect(recoverJson('{"a": "1"}', { schema }).ok).toBe(false);
+});
+
+test('with a schema, a line break right before a closing quote is layout', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const text = '{"a": "one\ntwo\n",}';
+  expect(recoverJson(text, { schema })).toMatchObject({ value: { a: 'one\ntwo' } });
+  expect(recoverJson(text)).toMatchObject({ value: { a: 'one\ntwo\n' } });
 });

@@ -4,6 +4,7 @@ import type { Json } from '../json.ts';
 import type { Repair } from '../reply.ts';
 import { Finder } from '../tolerant/finder.ts';
 import { isSpace } from '../tolerant/characters.ts';
+import { Landmarks } from '../tolerant/landmarks.ts';
 import { isRegistered, type ToolNames } from '../tool-names.ts';
 
 /** A value read inside a dialect's block. */
@@ -24,6 +25,7 @@ export class DialectSource {
   readonly maxDepth: number;
   readonly tools: ToolNames;
   steps = 0;
+  readonly landmarks: Landmarks;
   private readonly finders = new Map<string, Finder>();
 
   constructor(text: string, end: number, options: { readonly maxDepth: number; readonly tools: ToolNames }) {
@@ -31,6 +33,7 @@ export class DialectSource {
     this.end = end;
     this.maxDepth = options.maxDepth;
     this.tools = options.tools;
+    this.landmarks = new Landmarks(text);
   }
 
   /** The next occurrence of one of the pieces from `from` on, or the end. Asked in any order, it stays linear. */
@@ -39,7 +42,7 @@ export class DialectSource {
     for (const piece of pieces) {
       let finder = this.finders.get(piece);
       if (finder === undefined) {
-        finder = new Finder(this.text, piece);
+        finder = new Finder(this.text, piece, this);
         this.finders.set(piece, finder);
       }
       nearest = Math.min(nearest, finder.next(from));
@@ -69,7 +72,7 @@ export class DialectSource {
     const code = this.text.charCodeAt(at);
     if (at >= bound || (code !== 123 && code !== 91)) return undefined;
     const far = this.steps <= this.text.length * EFFORT + 2_000 ? this.end : bound;
-    const span = { from: at, maxDepth: this.maxDepth, fenced: false };
+    const span = { from: at, maxDepth: this.maxDepth, fenced: false, landmarks: this.landmarks };
     const read = readAt(this.text, at, { ...span, to: far });
     this.steps += read.steps;
     if (read.candidate?.strict === true && read.candidate.complete) return asBlock(read.candidate);

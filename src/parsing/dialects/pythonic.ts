@@ -27,7 +27,12 @@ export const pythonic: Dialect = {
         paren = source.next(paren + 1, '(');
         continue;
       }
-      const c = new Cursor(source.text, { from: paren + 1, to: source.end, maxDepth: source.maxDepth });
+      const c = new Cursor(source.text, {
+        from: paren + 1,
+        to: source.end,
+        maxDepth: source.maxDepth,
+        landmarks: source.landmarks,
+      });
       c.frames.push('call');
       const args = readArguments(c);
       source.steps += c.steps;

@@ -1,6 +1,6 @@
 import type { Repair } from '../reply.ts';
 import { CODE, isSpace } from './characters.ts';
-import { Finder } from './finder.ts';
+import { Landmarks } from './landmarks.ts';
 
 /** What is open around the cursor: an object, a list (square or round), or the arguments of a call `f(a=1)`. */
 export type Frame = 'object' | 'list' | 'tuple' | 'call';
@@ -11,6 +11,8 @@ export interface CursorSpan {
   readonly to: number;
   readonly maxDepth: number;
   readonly trimsLayout?: boolean;
+  /** Those of the text, where several readings share them. */
+  readonly landmarks?: Landmarks;
 }
 
 const MOST_LISTED_REPAIRS = 200;
@@ -44,10 +46,7 @@ export class Cursor {
   bareWords = 0;
   /** How often a string may still be ended where its quote is missing, at the price of reading on from there again. */
   secondLooks = 8;
-  private readonly newlines: Finder;
-  private readonly commentCloses: Finder;
-  private readonly braces: Finder;
-  private readonly brackets: Finder;
+  private readonly landmarks: Landmarks;
 
   constructor(text: string, span: CursorSpan) {
     this.text = text;
@@ -55,10 +54,7 @@ export class Cursor {
     this.end = span.to;
     this.maxDepth = span.maxDepth;
     this.trimsLayout = span.trimsLayout === true;
-    this.newlines = new Finder(text, '\n');
-    this.commentCloses = new Finder(text, '*/');
-    this.braces = new Finder(text, '}');
-    this.brackets = new Finder(text, ']');
+    this.landmarks = span.landmarks ?? new Landmarks(text);
   }
 
   /** The character code at `index`, or -1 past the end. */
@@ -99,7 +95,7 @@ export class Cursor {
 
   /** True when a line break lies between the two indexes. */
   hasNewline(from: number, to: number): boolean {
-    return this.newlines.next(from) < to;
+    return this.landmarks.newlines.next(from) < to;
   }
 
   /** Moves over white space and comments, listing the comments and what JSON does not take for white space. */
@@ -126,7 +122,7 @@ export class Cursor {
       const next = index + 1 < this.end ? this.text.charCodeAt(index + 1) : -1;
       if (next === CODE.slash) return this.lineEnd(index);
       if (next !== CODE.star) return index;
-      return Math.min(this.commentCloses.next(index + 2) + 2, this.end);
+      return Math.min(this.landmarks.commentCloses.next(index + 2) + 2, this.end);
     }
     return code === CODE.hash && this.opensHashComment(index) ? this.lineEnd(index) : index;
   }
@@ -138,8 +134,8 @@ export class Cursor {
 
   /** A line comment ends with its line; on the last line, before the bracket that would otherwise be lost. */
   private lineEnd(index: number): number {
-    const newline = this.newlines.next(index);
+    const newline = this.landmarks.newlines.next(index);
     if (newline < this.end) return newline;
-    return Math.min(this.braces.next(index), this.brackets.next(index), this.end);
+    return Math.min(this.landmarks.braces.next(index), this.landmarks.brackets.next(index), this.end);
   }
 }

@@ -111,7 +111,7 @@ function judgeMember(c: Cursor, i: number, code: number, after: number): Verdict
   if (isComma(code) || code === CODE.semicolon) return verdict(followsComma(c, i + 1, true));
   if (code === CODE.closeBrace) return verdict(closersFit(c, i));
   if (code === CODE.closeParen) return verdict(inRoundBrackets(c) && closersFit(c, i));
-  if (code === CODE.closeBracket) return verdict(c.frames.includes('list') && closersFit(c, i));
+  if (code === CODE.closeBracket) return verdict((c.frames.includes('list') || endsText(c, i)) && closersFit(c, i));
   if (isColon(code)) return 'colon';
   if (code === CODE.plus) return verdict(isQuote(c.at(c.skipSpace(i + 1))));
   if (isQuote(code)) return verdict(keyBegins(c, i));
@@ -148,6 +148,13 @@ function shortItem(c: Cursor, index: number, open: number): boolean {
     }
   }
   return false;
+}
+
+/** True when nothing but closers stands from `index` to the end. */
+function endsText(c: Cursor, index: number): boolean {
+  let i = index;
+  while (c.at(i) === CODE.closeBracket || c.at(i) === CODE.closeBrace) i = c.skipSpace(i + 1);
+  return c.at(i) === -1;
 }
 
 function inRoundBrackets(c: Cursor): boolean {

@@ -1,0 +1,92 @@
+/**
+ * Owns: which texts are secret, and the marks that stand for them.
+ *
+ * I1 The same secret has the same mark for as long as the vault lives.
+ * I2 What holds no secret comes back as it is, by reference.
+ * I3 A mark that nobody knows is never turned into anything.
+ */
+export interface Vault {
+  /** Puts a mark in the place of every secret, at any depth. */
+  seal<T>(value: T): T;
+  /** Puts the secrets back. Marks of other vaults stay as they are. */
+  open<T>(value: T): T;
+  /** The first mark in a value that this vault cannot resolve; null when there is none. */
+  lostMark(value: unknown): string | null;
+}
+
+const MARK = /«secret:(\d+)»/g;
+
+/** What looks like a key, whoever issued it. Each begins with letters that ordinary text rarely has. */
+const LOOKS_LIKE_A_KEY =
+  /\b(?:sk-[A-Za-z0-9_-]{20,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{20,8000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
+
+/** Too short to be told from ordinary text. */
+const SHORTEST = 6;
+
+/**
+ * A vault that knows these secrets and learns what looks like a key. `known` is asked each time: a model may get its key
+ * late.
+ */
+export function createVault(known: () => readonly string[]): Vault {
+  const numbers = new Map<string, number>();
+  const secrets: string[] = [];
+
+  const markOf = (secret: string): string => {
+    let number = numbers.get(secret);
+    if (number === undefined) {
+      number = secrets.push(secret);
+      numbers.set(secret, number);
+    }
+    return `«secret:${number}»`;
+  };
+  const sealText = (text: string, given: readonly string[]): string => {
+    let sealed = text;
+    for (const secret of given) if (sealed.includes(secret)) sealed = sealed.replaceAll(secret, markOf(secret));
+    return sealed.replace(LOOKS_LIKE_A_KEY, markOf);
+  };
+  const openText = (text: string): string =>
+    text.includes('«secret:')
+      ? text.replace(MARK, (mark, number: string) => secrets[Number(number) - 1] ?? mark)
+      : text;
+
+  return {
+    seal: (value) => {
+      const given = known()
+        .filter((secret) => secret.length >= SHORTEST)
+        .sort((a, b) => b.length - a.length);
+      return mapTexts(value, (text) => sealText(text, given));
+    },
+    open: (value) => mapTexts(value, openText),
+    lostMark: (value) => {
+      let lost: string | null = null;
+      mapTexts(value, (text) => {
+        if (text.includes('«secret:')) {
+          for (const [mark, number] of text.matchAll(MARK))
+            if (secrets[Number(number) - 1] === undefined) lost ??= mark;
+        }
+        return text;
+      });
+      return lost;
+    },
+  };
+}
+
+/** A vault that knows no secret: for replays, which have only marks, and for machines without a run. */
+export const NO_VAULT: Vault = { seal: (value) => value, open: (value) => value, lostMark: () => null };
+
+/** The value with every text in it mapped, keys included; the very same value where nothing changed. */
+function mapTexts<T>(value: T, map: (text: string) => string): T {
+  return mapped(value, map) as T;
+}
+
+function mapped(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return map(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => mapped(item, map));
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  const entries = Object.entries(value).map(([key, member]): [string, unknown] => [map(key), mapped(member, map)]);
+  const same = entries.every(([key, member]) => Object.hasOwn(value, key) && Reflect.get(value, key) === member);
+  return same ? value : Object.fromEntries(entries);
+}

@@ -1,0 +1,118 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { fileJournal } from '../../src/journal/file.ts';
+import { replay } from '../../src/journal/replay.ts';
+import type { OutputHandler } from '../../src/output/output-handler.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'signalbox-secrets-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const NAMED = 'tr0ub4dor-and-3';
+const LOOKS_LIKE_ONE = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
+const IN_RESULT = 'ghp_0123456789abcdefghijklmnopqrstuvwxyzAB';
+const IN_ERROR = 'AKIAIOSFODNN7EXAMPLE';
+const CANARIES = [NAMED, LOOKS_LIKE_ONE, IN_RESULT, IN_ERROR];
+
+/** A run with a secret in every place where one can come from; gives everything that it put out. */
+async function runWithCanaries() {
+  const shown: unknown[] = [];
+  const output: OutputHandler = new Proxy(
+    {},
+    { get: (_target, name) => (name === 'wants' ? undefined : (...args: unknown[]) => void shown.push(args)) },
+  );
+  const events: unknown[] = [];
+  const login = fakeTool('login', [{ token: IN_RESULT }]);
+  const use = fakeTool('use', [{ fine: true }]);
+  const fail = fakeTool('fail', [new Error(`key ${IN_ERROR} is not valid`)]);
+  // The model can only repeat marks: it is told nothing else. What the agent was given comes first.
+  const lastMark = (request: unknown) =>
+    JSON.stringify(request)
+      .match(/«secret:\d+»/g)
+      ?.at(-1) ?? 'no mark';
+  const model: ScriptedModel = scriptedModel([
+    calls(['login', { password: '«secret:1»' }]),
+    ({ messages }) => calls(['use', { token: lastMark(messages) }], ['fail']),
+    'The password is «secret:1».',
+  ]);
+  const make = () =>
+    createAgent({
+      name: 'keeper',
+      instructions: `Never tell ${LOOKS_LIKE_ONE}.`,
+      model,
+      tools: [login, use, fail],
+      secrets: [NAMED],
+      output,
+      showPrompts: true,
+      debug: true,
+      onEvent: (event) => events.push(event),
+      journal: fileJournal(join(folder, 'runs')),
+      trace: join(folder, 'trace.json'),
+    });
+  const agent = make();
+  const run = agent.run(`Log in with ${NAMED}`, { metadata: { note: NAMED } });
+  const result = await run;
+  return { agent, make, run, result, model, login, use, events, shown };
+}
+
+test('no secret reaches machine, model, journal, events, outputs, traces or error texts; tools and the result get it', async () => {
+  const { run, result, model, login, use, events, shown } = await runWithCanaries();
+  expect(result.status).toBe('answered');
+
+  // Whoever adds an output adds it here.
+  const outputs: { readonly [where: string]: string } = {
+    model: JSON.stringify(model.requests),
+    events: JSON.stringify(events),
+    output: JSON.stringify(shown),
+    recording: run.recording(),
+    journal: readdirSync(join(folder, 'runs'))
+      .map((name) => readFileSync(join(folder, 'runs', name), 'utf8'))
+      .join(''),
+    trace: readFileSync(join(folder, 'trace.json'), 'utf8'),
+    transitions: JSON.stringify(run.transitions()),
+    state: JSON.stringify(run.state),
+  };
+  for (const [where, text] of Object.entries(outputs)) {
+    for (const canary of CANARIES) expect(text.includes(canary), `${canary} in ${where}`).toBe(false);
+  }
+  for (const where of ['model', 'recording', 'journal']) expect(outputs[where]).toContain('«secret:');
+
+  expect(login.calls).toEqual([{ password: NAMED }]);
+  expect(use.calls).toEqual([{ token: IN_RESULT }]);
+  expect(result.result).toBe(`The password is ${NAMED}.`);
+});
+
+test('the recording replays without the secrets', async () => {
+  const { run, make } = await runWithCanaries();
+  const again = replay(run.recording(), make());
+  const result = await again;
+  expect(again.transitions()).toEqual(run.transitions());
+  expect(result.result).toContain('«secret:');
+});
+
+test('a mark that cannot be resolved never reaches a tool', async () => {
+  const look = fakeTool('look');
+  const agent = createAgent({
+    model: scriptedModel([calls(['look', { with: '«secret:7»' }]), 'Sorry.']),
+    tools: [look],
+    silent: true,
+  });
+  const result = await agent.run('Look');
+  expect(look.calls).toEqual([]);
+  expect(result.errorHistory).toMatchObject([{ tool: 'look', message: expect.stringContaining('«secret:7»') }]);
+});
+
+test('the same secret has the same mark in every run of an agent', async () => {
+  const model = scriptedModel(['Noted.', 'Noted again.']);
+  const agent = createAgent({ model, secrets: [NAMED], silent: true });
+  await agent.run(`It is ${NAMED}.`);
+  await agent.run(`As I said: ${NAMED}.`);
+  const users = model.requests[1]?.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+  expect(users).toEqual(['It is «secret:1».', 'As I said: «secret:1».']);
+  expect(agent.history[0]?.content).toBe(`It is ${NAMED}.`);
+});
