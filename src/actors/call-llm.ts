@@ -41,20 +41,28 @@ export const callLlm = (ports: CallLlmPorts) =>
     },
   );
 
-function complete(
+/** Asks the model. Tokens that it tells after it has settled belong to nothing any more and are dropped. */
+async function complete(
   model: Model,
   input: CallLlmInput,
   signal: AbortSignal,
   note: (note: JsonObject) => void,
 ): Promise<ModelReply> {
   let index = 0;
-  return model.complete(input.request, {
-    signal,
-    connectMs: input.connectMs,
-    ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
-    onToken: ({ kind, text, callIndex }) =>
-      note({ note: 'token', kind, text, index: index++, ...(callIndex === undefined ? {} : { callIndex }) }),
-  });
+  let settled = false;
+  try {
+    return await model.complete(input.request, {
+      signal,
+      connectMs: input.connectMs,
+      ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
+      onToken: ({ kind, text, callIndex }) => {
+        if (settled || signal.aborted) return;
+        note({ note: 'token', kind, text, index: index++, ...(callIndex === undefined ? {} : { callIndex }) });
+      },
+    });
+  } finally {
+    settled = true;
+  }
 }
 
 /** For models that leave the time to us: a silence that is too long aborts the signal and ends the wait. */
@@ -81,7 +89,7 @@ async function withSilenceLimit(
   else owner.addEventListener('abort', follow, { once: true });
   const heard = (token: JsonObject): void => {
     clearTimeout(timer);
-    if (!owner.aborted) timer = setTimeout(late, limitMs);
+    timer = setTimeout(late, limitMs);
     note(token);
   };
   try {

@@ -1,5 +1,6 @@
 /** A program that uses agents badly in many ways, tells each before it does it, and then has nothing more to do. */
 import { createAgent } from '../../../src/agent/create-agent.ts';
+import type { Model } from '../../../src/actors/model.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
 import { replay } from '../../../src/journal/replay.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
@@ -60,6 +61,15 @@ const ways: Readonly<Record<string, () => unknown>> = {
     const run = agentWith({ model }).run('Hello');
     await started('step.started', run);
     await run.cancel();
+  },
+  'model tells tokens after its reply': () => {
+    const model: Model = {
+      complete: (_request, { onToken }) => {
+        setTimeout(() => onToken?.({ kind: 'text', text: 'late' }), 20);
+        return Promise.resolve({ content: 'Hi.' });
+      },
+    };
+    return agentWith({ model, streaming: true }).run('Hello');
   },
   'journal cannot be opened': () => agentWith({ journal: { open: boom } }).run('Hello'),
   'journal fails': () => agentWith({ journal: store(asyncBoom) }).run('Hello'),
