@@ -9,6 +9,7 @@ export { recover } from './recovery/recover.ts';
 export { skill } from './tools/skill.ts';
 export { tool } from './tools/tool.ts';
 export type { Confirm, ApprovalDecision, ApprovalRequest } from './actors/ask-approval.ts';
+export type { PromptState } from './actors/compose-prompt.ts';
 export type { McpTool, McpToolAnnotations } from './actors/mcp-calls.ts';
 export type {
   Message,

@@ -1,10 +1,27 @@
+import type { ToolResult } from '../tools/result.ts';
 import { leaf } from './leaf.ts';
 import type { ToolCalling } from './model.ts';
+
+/** Where a run is when its prompt is made. */
+export interface PromptState {
+  /** The step that the prompt is for, from 1. */
+  readonly step: number;
+  readonly stepsTaken: number;
+  readonly planIterations: number;
+  /** The result of the latest tool call; null before the first. */
+  readonly lastResult: ToolResult | null;
+  readonly errorHistory: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly step: number;
+    readonly tool?: string;
+  }[];
+}
 
 /** What a function that makes instructions or a whole prompt is told. */
 export interface ComposePromptInput {
   readonly task: string;
-  readonly step: number;
+  readonly state: PromptState;
 }
 
 /** The system prompt for each way of calling tools. */
@@ -18,6 +35,6 @@ export const composePrompt = <TToolset>(ports: {
 }) =>
   leaf<ComposePromptInput & { readonly toolset: TToolset }, PromptTexts>(
     'composePrompt',
-    { effects: 'none', request: ({ task, step }) => ({ task, step }) },
+    { effects: 'none', request: ({ task, state }) => ({ task, step: state.step }) },
     (input, { context }) => ports.compose({ ...input, context }),
   );

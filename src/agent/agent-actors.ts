@@ -2,7 +2,7 @@ import { askApproval, type Confirm } from '../actors/ask-approval.ts';
 import { callLlm } from '../actors/call-llm.ts';
 import { callTool } from '../actors/call-tool.ts';
 import { checkArgs } from '../actors/check-args.ts';
-import { type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
+import { type ComposePromptInput, type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
 import { describeAgent } from '../actors/describe-agent.ts';
 import type { McpCalls } from '../actors/mcp-calls.ts';
 import { type Model, ModelError } from '../actors/model.ts';
@@ -70,11 +70,10 @@ function namedModel(models: ReadonlyMap<string, Model>, name: string): Model {
 
 async function composeByCode(
   { instructions = '', systemPrompt }: AgentOptions,
-  input: { readonly task: string; readonly step: number; readonly toolset: Toolset; readonly context: unknown },
+  input: ComposePromptInput & { readonly toolset: Toolset; readonly context: unknown },
 ): Promise<PromptTexts> {
-  const { task, step, context, toolset } = input;
-  const text =
-    typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state: { step } });
+  const { task, state, context, toolset } = input;
+  const text = typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state });
   const compose = async (mode: 'native' | 'json'): Promise<string> => {
     const parts = promptParts(text, toolset, mode);
     return systemPrompt === undefined ? joinParts(parts) : systemPrompt(parts);

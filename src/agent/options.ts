@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Confirm } from '../actors/ask-approval.ts';
-import type { ComposePromptInput } from '../actors/compose-prompt.ts';
+import type { PromptState } from '../actors/compose-prompt.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import type { RunEvent } from '../machines/run-events.ts';
@@ -22,7 +22,8 @@ export interface InstructionsInput {
   readonly input: string;
   /** The value given to `run(input, { context })`. */
   readonly context: unknown;
-  readonly state: { readonly step: number };
+  /** Where the run is. */
+  readonly state: PromptState;
 }
 
 /** All options of an agent. Every one has a default; a wrong one is refused by name when the agent is made. */
@@ -129,9 +130,6 @@ export interface AgentOptions {
   /** Fixes the jitter of backoffs. Default: random, and recorded. */
   readonly seed?: number;
 }
-
-/** Composes the system prompt by the user's own functions, where there are any. */
-export type ComposeInput = ComposePromptInput & { readonly context: unknown };
 
 const ms = z.number().positive();
 const count = (least: number) => z.int().min(least);

@@ -8,6 +8,7 @@
  */
 import { and, not } from 'xstate';
 import { initialContext } from './agent-context.ts';
+import { promptInput } from './planning.ts';
 import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
 import { stepInput } from './execution.ts';
@@ -55,7 +56,7 @@ export const agentMachine = agentParts.createMachine({
           invoke: {
             id: 'composePrompt',
             src: 'composePrompt',
-            input: ({ context }) => ({ task: context.task, step: context.stepsTaken + 1, toolset: context.toolset }),
+            input: ({ context }) => promptInput(context),
             onDone: { target: 'ASKING', actions: { type: 'takePrompts', params: ({ event }) => event.output } },
             onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
           },

@@ -1,5 +1,7 @@
+import type { ComposePromptInput } from '../actors/compose-prompt.ts';
 import type { LeafError } from '../actors/journal.ts';
 import type { Message, Usage } from '../actors/model.ts';
+import type { Toolset } from './agent-setup.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import { MAX_UNUSABLE, correctionFor, planLimitText } from './agent-texts.ts';
 import { type CallRequest, callKey, isPolling } from './call-request.ts';
@@ -145,4 +147,15 @@ export function areTokensSpent({ settings: { budget }, books: { usage } }: Agent
 /** True when the run has used up the tool calls that it was given. */
 export function areCallsSpent({ settings: { budget }, books: { toolCallsRun } }: AgentContext): boolean {
   return budget.maxToolCalls !== null && toolCallsRun >= budget.maxToolCalls;
+}
+
+/** What the code that makes the next turn's prompt is told. */
+export function promptInput({
+  task,
+  toolset,
+  stepsTaken,
+  books,
+}: AgentContext): ComposePromptInput & { readonly toolset: Toolset } {
+  const { planIterations, lastResult, errorHistory } = books;
+  return { task, toolset, state: { step: stepsTaken + 1, stepsTaken, planIterations, lastResult, errorHistory } };
 }
