@@ -77,7 +77,7 @@ function styleOf({ cost }: Repair): Style {
 function repairLine(repair: Repair, place: string, paint: Paint): string {
   const kind = paint(styleOf(repair), repair.kind.padEnd(16));
   const cost = repair.cost > 0 ? ` (cost ${repair.cost})` : '';
-  return `  ${visible(place).padEnd(GUTTER - 2)}${kind} ${visible(repair.message)}${cost}`;
+  return `  ${visible(place).padEnd(GUTTER - 3)} ${kind} ${visible(repair.message)}${cost}`;
 }
 
 /** Harmless, and on one line. */

@@ -49,7 +49,7 @@ function given(label: string, text: string): readonly Row[] {
 function callRows({ name, args, complete, issues = [] }: ToolCallRequest): readonly Row[] {
   return [
     { label: 'Call', text: `${name} ${JSON.stringify(args)}${complete ? '' : CUT}` },
-    ...issues.map(({ message }) => ({ label: '', text: message, style: 'red' }) as const),
+    ...issues.map(({ message }) => ({ label: 'Issue', text: message, style: 'red' }) as const),
   ];
 }
 

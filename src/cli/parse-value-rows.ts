@@ -13,5 +13,5 @@ export function valueRows({ recovered, text }: Extract<Reading, { kind: 'value' 
 }
 
 function issueRow({ path, message }: Issue): Row {
-  return { label: '', text: path === '' ? message : `${path}: ${message}` };
+  return { label: 'Issue', text: path === '' ? message : `${path}: ${message}` };
 }
