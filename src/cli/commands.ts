@@ -10,4 +10,6 @@ interface Listed {
 export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'chat', load: async () => (await import('./chat-command.ts')).chatCommand },
   { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
+  { name: 'parse', load: async () => (await import('./parse-command.ts')).parseCommand },
+  { name: 'permissions', load: async () => (await import('./permissions-command.ts')).permissionsCommand },
 ];

@@ -1,0 +1,60 @@
+import { resolve } from 'node:path';
+import { type Command, UsageError } from './command.ts';
+import { didYouMean } from './nearest-name.ts';
+
+/** `signalbox permissions`: shows and takes back what a person said "always allow" to. */
+export const permissionsCommand: Command = {
+  name: 'permissions',
+  summary: 'Show, or take back, which tools are always allowed.',
+  synopsis: 'list | remove <tool> | clear [options]',
+  about: [
+    "Works on the file that keeps what was answered with 'always allow', agent by agent:",
+    '  list           shows the tools that run without a question',
+    '  remove <tool>  takes the permission of one tool back',
+    '  clear          takes all permissions of an agent back',
+    "The agent of 'signalbox chat' and 'signalbox run' is called signalbox.",
+    '',
+    'Exit codes: 0 done, 1 there was nothing to take back or the file cannot be used, 2 wrong usage.',
+  ].join('\n'),
+  options: [
+    {
+      name: 'agent',
+      value: '<name>',
+      help: "Whose permissions. Default: those of all agents for 'list'; else those of the only one there is.",
+    },
+    {
+      name: 'path',
+      value: '<file>',
+      help: 'The permission file. Default: ~/.signalbox/security/allowed-tools.json.',
+    },
+    { name: 'json', help: "With 'list': print one JSON object." },
+  ],
+  async run({ values, flags, positionals }) {
+    const [action = '', ...rest] = positionals;
+    const json = flags.has('json');
+    checkAction(action, rest);
+    if (json && action !== 'list') throw new UsageError(`--json goes with 'list', not with '${action}'.`);
+    // Loaded only now: help and wrong usage need none of it.
+    const [{ defaultPermissionPath }, { listPermissions }, { clearPermissions, removePermission }] = await Promise.all([
+      import('../tools/permissions-store.ts'),
+      import('./permissions-list.ts'),
+      import('./permissions-revoke.ts'),
+    ]);
+    const named = values.get('path');
+    const place = { path: named === undefined ? defaultPermissionPath() : resolve(named), agent: values.get('agent') };
+    if (action === 'list') return listPermissions(place, { json });
+    return action === 'clear' ? clearPermissions(place) : removePermission(place, rest[0] ?? '');
+  },
+};
+
+const ACTIONS = ['list', 'remove', 'clear'];
+
+function checkAction(action: string, rest: readonly string[]): void {
+  if (action === '') throw new UsageError(`say what to do: ${ACTIONS.join(', ')}.`);
+  if (!ACTIONS.includes(action)) {
+    throw new UsageError(`there is no '${action}', but ${ACTIONS.join(', ')}.${didYouMean(action, ACTIONS)}`);
+  }
+  if (action === 'remove' && (rest[0] ?? '') === '') throw new UsageError("'remove' needs the name of a tool.");
+  const extra = rest[action === 'remove' ? 1 : 0];
+  if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
+}
