@@ -10,4 +10,5 @@ interface Listed {
 export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'chat', load: async () => (await import('./chat-command.ts')).chatCommand },
   { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
+  { name: 'mcp', load: async () => (await import('./mcp-command.ts')).mcpCommand },
 ];
