@@ -3,6 +3,7 @@ import type { ServerNote } from '../machines/agent-setup.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpToolEntry } from '../mcp/hub.ts';
+import type { McpElicitationAnswer } from '../mcp/link.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -32,6 +33,14 @@ interface BindingOptions {
   readonly registry: OwnRegistry;
 }
 
+/**
+ * Declines what a server asks a person. An approval port answers yes or no to one call, and such a question wants a filled
+ * form and names no call; a server that got no answer at all might go on as if it had been agreed to.
+ */
+function declineQuestions(): Promise<McpElicitationAnswer> {
+  return Promise.resolve({ action: 'decline' });
+}
+
 function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined {
   const given: unknown = onError ?? undefined;
   checkOnError(`mcpServers.${server}.overrides.${tool.name}`, given);
@@ -47,7 +56,7 @@ export function mcpBinding({ servers, registry }: BindingOptions): McpBinding {
 
   const load = (): Promise<McpHub> => {
     loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
-      const made = createMcpHub(servers);
+      const made = createMcpHub(servers, { elicit: declineQuestions });
       made.onChange((news) => {
         if (news.type !== 'mcp.oddity') synchronize();
         for (const listener of listeners) listener(news);

@@ -12,4 +12,5 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
   { name: 'parse', load: async () => (await import('./parse-command.ts')).parseCommand },
   { name: 'permissions', load: async () => (await import('./permissions-command.ts')).permissionsCommand },
+  { name: 'mcp', load: async () => (await import('./mcp-command.ts')).mcpCommand },
 ];

@@ -13,7 +13,7 @@ export async function readMcpConfigFile(
   path: string,
   env: Environment = ownEnvironment(),
 ): Promise<readonly McpServer[]> {
-  const servers = serversIn(parse(await load(path), path), path);
+  const servers = await readMcpConfigEntries(path);
   try {
     return readMcpServers(servers, env);
   } catch (error) {
@@ -24,6 +24,14 @@ export async function readMcpConfigFile(
     };
     throw new McpConfigError(`${path}: ${error.message}`, where);
   }
+}
+
+/**
+ * The entries of such a file by name, as they stand there: unchecked, variables not expanded. For who wants to say of each
+ * entry what is wrong with it. Throws a {@link McpConfigError} when the file has no such object.
+ */
+export async function readMcpConfigEntries(path: string): Promise<Readonly<Record<string, unknown>>> {
+  return serversIn(parse(await load(path), path), path);
 }
 
 async function load(path: string): Promise<string> {
@@ -43,10 +51,17 @@ function parse(text: string, path: string): unknown {
   return value;
 }
 
-function serversIn(value: unknown, path: string): unknown {
+function serversIn(value: unknown, path: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null) {
-    if ('mcpServers' in value) return value.mcpServers;
-    if ('servers' in value) return value.servers;
+    const servers: unknown = 'mcpServers' in value ? value.mcpServers : 'servers' in value ? value.servers : undefined;
+    if (isRecord(servers)) return servers;
+    if (servers !== undefined) {
+      throw new McpConfigError(`${path}: 'mcpServers' must be an object of servers by name.`, { key: 'mcpServers' });
+    }
   }
   throw new McpConfigError(`${path}: there is no 'mcpServers' object in it.`, { key: 'mcpServers' });
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

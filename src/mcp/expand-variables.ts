@@ -18,3 +18,15 @@ export function expandVariables(text: string, env: Readonly<Record<string, strin
   const [first] = missing;
   return first === undefined ? { ok: true, text: expanded } : { ok: false, missing: first };
 }
+
+/** All variables that a text names and that are not set; those with a default are not missed. */
+export function missingVariables(text: string, env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return [...text.matchAll(VARIABLE)].flatMap(([, name = '', fallback]) =>
+    fallback === undefined && env[name] === undefined ? [name] : [],
+  );
+}
+
+/** All variables that a text names, set or not. */
+export function namedVariables(text: string): readonly string[] {
+  return [...text.matchAll(VARIABLE)].map(([, name = '']) => name);
+}

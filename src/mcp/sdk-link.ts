@@ -12,6 +12,7 @@ import {
   type ClientCapabilities,
   ElicitRequestSchema,
   ListRootsRequestSchema,
+  SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
@@ -168,7 +169,7 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
   } catch (error) {
     const fault = faultOf(error, wire, wire.tickets.latest(), signal);
     const answer = wire.tickets.latest()?.answer;
-    if (fault.kind === 'answer' && isJsonObject(answer)) throw notOurProtocol(answer);
+    if (fault.kind === 'answer' && isJsonObject(answer)) throw notOurProtocol(answer, SUPPORTED_PROTOCOL_VERSIONS);
     throw fault;
   }
 }
@@ -215,7 +216,7 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
 function capabilitiesOf({ answers }: LinkIo): ClientCapabilities {
   return {
     ...(answers.roots === undefined ? {} : { roots: {} }),
-    ...(answers.elicit === undefined ? {} : { elicitation: { form: {} } }),
+    ...(answers.elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } }),
   };
 }
 

@@ -8,6 +8,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import type { McpTarget } from './config.ts';
 import { defaultEnvironment } from './default-environment.ts';
 import { type Ending, endProcess, isRunning, killNow, signalProcess } from './end-process.ts';
@@ -51,6 +52,7 @@ export async function startServer(
   });
   const errors = createTailBuffer(STDERR_BYTES);
   let exited = false;
+  const ended = Promise.withResolvers<LinkFault>();
   child.stderr?.on('data', (chunk: Uint8Array) => errors.push(chunk)).on('error', ignore);
   child.stdout?.on('data', createLineReader(LINE_BYTES, listeners.onLine)).on('error', ignore);
   child.stdin?.on('error', ignore);
@@ -59,7 +61,9 @@ export async function startServer(
     const tell = (): void => {
       clearTimeout(timer);
       child.off('close', tell);
-      listeners.onExit(exitFault(target.command, child, errors.text()));
+      const fault = exitFault(target.command, child, errors.text());
+      listeners.onExit(fault);
+      ended.resolve(fault);
     };
     const timer = setTimeout(tell, DRAIN_MS);
     child.once('close', tell);
@@ -68,18 +72,11 @@ export async function startServer(
   return {
     pid,
     stderr: () => errors.text(),
-    write: (line) =>
-      new Promise((resolve, reject) => {
-        const refuse = (cause?: unknown): void =>
-          reject(
-            new LinkFault('exited', `'${target.command}' does not read its input any more.`, {
-              delivered: false,
-              cause,
-            }),
-          );
-        if (exited || child.stdin === null) return refuse();
-        child.stdin.write(line, (error) => (error === null || error === undefined ? resolve() : refuse(error)));
-      }),
+    async write(line) {
+      const { stdin } = child;
+      const failure = exited || stdin === null ? 'closed' : await writeTo(stdin, line);
+      if (failure !== null) throw await unread(target.command, ended.promise, failure);
+    },
     async end(how) {
       await endProcess(ending, how);
       // Whoever inherited these streams and lives on (tree: false) would otherwise keep our event loop alive.
@@ -87,6 +84,20 @@ export async function startServer(
       release();
     },
   };
+}
+
+function writeTo(stdin: Writable, line: string): Promise<Error | null> {
+  return new Promise((resolve) => stdin.write(line, (error) => resolve(error ?? null)));
+}
+
+/** A program that does not read has usually ended: its exit code and last words say more, and are waited for a moment. */
+async function unread(command: string, ended: Promise<LinkFault>, cause: unknown): Promise<LinkFault> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), 3 * DRAIN_MS);
+  const exit = await Promise.race([ended, late]);
+  clearTimeout(timer);
+  const message = exit?.message ?? `'${command}' does not read its input any more`;
+  return new LinkFault('exited', message, { delivered: false, ...(exit === null ? {} : { data: exit.data }), cause });
 }
 
 async function launch(

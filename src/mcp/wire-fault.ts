@@ -28,15 +28,15 @@ export function faultOf(
   return new LinkFault('unreachable', `the connection broke (${what})`, { delivered, cause: error });
 }
 
-/** The fault of a server whose answer to `initialize` we cannot use. */
-export function notOurProtocol(answer: JsonObject): LinkFault {
+/** The fault of a server whose answer to `initialize` we cannot use; `supported` are the protocol versions that we speak. */
+export function notOurProtocol(answer: JsonObject, supported: readonly string[]): LinkFault {
   const result = isJsonObject(answer.result) ? answer.result : {};
   const version = typeof result.protocolVersion === 'string' ? result.protocolVersion : null;
   const what =
     version === null
       ? 'it did not answer `initialize` as an MCP server does'
       : `it speaks MCP version ${version}, which is not supported`;
-  return new LinkFault('protocol', what, { delivered: false, data: { answer } });
+  return new LinkFault('protocol', what, { delivered: false, data: { answer, version, supported } });
 }
 
 /** True where a server said no with 4xx to what it was sent: an older one may know only the SSE transport. */

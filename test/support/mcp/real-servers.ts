@@ -3,7 +3,18 @@ import type { McpStdioConfig } from '../../../src/mcp/config.ts';
 
 const resolve = createRequire(import.meta.url).resolve;
 
+type ServerName = 'filesystem' | 'everything' | 'memory' | 'sequential-thinking';
+
+/** Whether a published server is installed here. */
+export function hasServer(name: ServerName): boolean {
+  try {
+    return resolve(`@modelcontextprotocol/server-${name}/dist/index.js`) !== '';
+  } catch {
+    return false;
+  }
+}
+
 /** The entry of a published server, started with this Node. */
-export function realServer(name: 'filesystem' | 'everything' | 'memory', args: readonly string[] = []): McpStdioConfig {
+export function realServer(name: ServerName, args: readonly string[] = []): McpStdioConfig {
   return { command: process.execPath, args: [resolve(`@modelcontextprotocol/server-${name}/dist/index.js`), ...args] };
 }

@@ -1,0 +1,34 @@
+import type { McpServerConfig } from '../mcp/config.ts';
+import { type McpHub, createMcpHub } from '../mcp/hub.ts';
+import type { McpEntry, UsableEntry } from './mcp-file.ts';
+
+/** How servers are tried. */
+export interface Trying {
+  /** Longest time for one attempt in milliseconds, instead of what the file says. */
+  readonly timeoutMs: number | undefined;
+}
+
+/**
+ * Connects the usable servers, all at once and each once, gives them to `use` and ends them afterwards. Who does not
+ * answer is in the hub all the same, with its error. Tools have the policies that `signalbox run` gives them.
+ */
+export async function withServers<T>(
+  entries: readonly McpEntry[],
+  { timeoutMs }: Trying,
+  use: (hub: McpHub) => Promise<T>,
+): Promise<T> {
+  const usable = entries.filter((entry): entry is UsableEntry => entry.kind === 'usable');
+  const servers = Object.fromEntries(usable.map(({ name, config }) => [name, tried(config, timeoutMs)]));
+  const hub = createMcpHub(servers, { limits: { maxFailures: 1 } });
+  try {
+    await Promise.all(usable.map(({ name }) => hub.connect(name)));
+    return await use(hub);
+  } finally {
+    await hub.close();
+  }
+}
+
+function tried(config: McpServerConfig, timeoutMs: number | undefined): McpServerConfig {
+  const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
+  return { ...timed, policy: config.policy ?? 'by-annotations' };
+}
