@@ -44,7 +44,7 @@ export const callTool = (ports: CallToolPorts) =>
     {
       effects: (input) => input.effects,
       request: ({ callId, tool, args }) => ({ callId, tool, args }),
-      maxChars: (input) => input.maxResultBytes,
+      yieldsJson: true,
     },
     async (input, io) => {
       const limit = deadlineOf(input, io.signal);

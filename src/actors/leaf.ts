@@ -50,8 +50,8 @@ interface LeafOptions<TInput> {
   readonly effects: Effects | ((input: TInput) => Effects);
   /** What a replay compares and the idempotency key is made of; the whole input unless given. */
   readonly request?: (input: TInput) => unknown;
-  /** The largest result in characters of JSON; a larger one is a failure. Unlimited unless given. */
-  readonly maxChars?: (input: TInput) => number;
+  /** What the work gives is JSON of its own making already, so it is not copied once more. */
+  readonly yieldsJson?: boolean;
   /** The work gets marks in the place of secrets, as the machine has them; for work that passes its input on to a model. */
   readonly keepsMarks?: boolean;
 }
@@ -97,8 +97,8 @@ export function leaf<TInput, TOutput>(
   const {
     effects,
     request = (input: TInput) => input,
-    maxChars,
     keepsMarks = false,
+    yieldsJson = false,
   }: LeafOptions<TInput> = typeof options === 'string' ? { effects: options } : options;
   const logic: LeafLogic<TInput, TOutput> = {
     config: { leaf: name },
@@ -122,9 +122,7 @@ export function leaf<TInput, TOutput>(
       const vault = host?.vault ?? NO_VAULT;
       const given = (): TInput => (keepsMarks ? input : revealed(vault, name, input));
       const perform: Perform = async (io) =>
-        vault.seal(
-          await settled(() => work(given(), { ...io, context: host?.context }), maxChars?.(input) ?? Infinity),
-        );
+        vault.seal(await settled(() => work(given(), { ...io, context: host?.context }), yieldsJson));
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       opened.set(self, {
         stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
@@ -158,10 +156,11 @@ function revealed<T>(vault: Vault, name: string, input: T): T {
 }
 
 /** Runs the work and turns whatever happens into an outcome. */
-async function settled(work: () => unknown, maxChars: number): Promise<Outcome> {
+async function settled(work: () => unknown, yieldsJson: boolean): Promise<Outcome> {
   try {
     const value = await work();
-    const json = toJson(value, { maxChars });
+    if (yieldsJson) return { ok: true, value: value as Json };
+    const json = toJson(value);
     if (json.ok) return json;
     return { ok: false, error: { code: 'not-json', message: `The result is not usable: ${json.reason}.` } };
   } catch (thrown) {

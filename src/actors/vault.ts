@@ -1,3 +1,6 @@
+import type { Json } from '../parsing/json.ts';
+import { type Building, setOwn } from '../parsing/own-property.ts';
+
 /**
  * Owns: which texts are secret, and the marks that stand for them.
  *
@@ -19,6 +22,12 @@ const MARK = /«secret:(\d+)»/g;
 /** What looks like a key, whoever issued it. Each begins with letters that ordinary text rarely has. */
 const LOOKS_LIKE_A_KEY =
   /\b(?:sk-[A-Za-z0-9_-]{20,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{20,8000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
+
+/** The same, only to be asked: `replace` on a megabyte costs more than a look. */
+const ONE_KEY = new RegExp(LOOKS_LIKE_A_KEY.source);
+
+/** The shortest text that can hold one. */
+const SHORTEST_KEY = 15;
 
 /** Too short to be told from ordinary text. */
 const SHORTEST = 6;
@@ -42,7 +51,7 @@ export function createVault(known: () => readonly string[]): Vault {
   const sealText = (text: string, given: readonly string[]): string => {
     let sealed = text;
     for (const secret of given) if (sealed.includes(secret)) sealed = sealed.replaceAll(secret, markOf(secret));
-    return sealed.replace(LOOKS_LIKE_A_KEY, markOf);
+    return mayHoldKey(sealed) ? sealed.replace(LOOKS_LIKE_A_KEY, markOf) : sealed;
   };
   const openText = (text: string): string =>
     text.includes('«secret:')
@@ -71,6 +80,10 @@ export function createVault(known: () => readonly string[]): Vault {
   };
 }
 
+function mayHoldKey(text: string): boolean {
+  return text.length >= SHORTEST_KEY && ONE_KEY.test(text);
+}
+
 /** A vault that knows no secret: for replays, which have only marks, and for machines without a run. */
 export const NO_VAULT: Vault = { seal: (value) => value, open: (value) => value, lostMark: () => null };
 
@@ -82,11 +95,35 @@ function mapTexts<T>(value: T, map: (text: string) => string): T {
 function mapped(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => mapped(item, map));
-    return items.every((item, index) => item === value[index]) ? value : items;
+  return Array.isArray(value) ? mappedList(value, map) : mappedObject(value, map);
+}
+
+/** Nothing is copied before something has changed: most values hold no secret. */
+function mappedList(list: readonly unknown[], map: (text: string) => string): unknown {
+  let copy: unknown[] | null = null;
+  for (let index = 0; index < list.length; index++) {
+    const item = mapped(list[index], map);
+    if (copy === null && item !== list[index]) copy = list.slice(0, index);
+    copy?.push(item);
   }
-  const entries = Object.entries(value).map(([key, member]): [string, unknown] => [map(key), mapped(member, map)]);
-  const same = entries.every(([key, member]) => Object.hasOwn(value, key) && Reflect.get(value, key) === member);
-  return same ? value : Object.fromEntries(entries);
+  return copy ?? list;
+}
+
+function mappedObject(value: object, map: (text: string) => string): unknown {
+  const keys = Object.keys(value);
+  let copy: Building | null = null;
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] ?? '';
+    const member: unknown = Reflect.get(value, key);
+    const [name, next] = [map(key), mapped(member, map)];
+    if (copy === null && (name !== key || next !== member)) copy = firstMembers(value, keys.slice(0, index));
+    if (copy !== null) setOwn(copy, name, next as Json);
+  }
+  return copy ?? value;
+}
+
+function firstMembers(value: object, keys: readonly string[]): Building {
+  const copy: Building = {};
+  for (const key of keys) setOwn(copy, key, Reflect.get(value, key));
+  return copy;
 }
