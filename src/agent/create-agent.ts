@@ -229,19 +229,17 @@ export function createAgent(options: AgentOptions = {}): Agent {
     get actors() {
       return core.actors();
     },
-    logic: agentLogic(
-      ({ task, history: own = [], context }) =>
-        begin(task, { context }, { history: mendedHistory(own), onDone: () => undefined }).run,
-    ),
+    logic: agentLogic(({ task, history: own = [], context }) => {
+      if (closed) throw new AgentClosedError(core.name);
+      return begin(task, { context }, { history: mendedHistory(own), onDone: () => undefined }).run;
+    }),
     close: async ({ graceMs = GRACE_MS } = {}) => {
       closed = true;
-      if (live !== null) {
-        const { run: current } = live;
-        await Promise.race([
-          current.cancel('the agent was closed').then(() => current),
-          new Promise((resolve) => setTimeout(resolve, graceMs).unref?.()),
-        ]);
-      }
+      const ending = [...runs.keys()].map(async ({ run: current }) => {
+        await current.cancel('the agent was closed');
+        await current;
+      });
+      await Promise.race([Promise.all(ending), new Promise((resolve) => setTimeout(resolve, graceMs).unref?.())]);
       await core.mcp.close();
     },
     [Symbol.asyncDispose]: () => agent.close(),

@@ -130,7 +130,8 @@ function readSteps(before: AgentContext | null, context: AgentContext, emit: (ev
     for (const call of context.batch.calls) readVerdict(call, emit);
   if (before !== null)
     for (const error of context.books.errorHistory.slice(before.books.errorHistory.length))
-      emit({ type: 'error', error });
+      // A failed call is told by its own event.
+      if (error.tool === undefined) emit({ type: 'warning', message: error.message });
 }
 
 function readVerdict({ request, verdict }: PlannedCall, emit: (event: RunEventBody) => void): void {

@@ -2,7 +2,7 @@ import type { MessageToolCall, ReplyStats, Usage } from '../actors/model.ts';
 import type { Json } from '../parsing/json.ts';
 import type { PlanStep, Repair } from '../parsing/reply.ts';
 import type { ToolResult } from '../tools/result.ts';
-import type { AgentState, ErrorEntry, RunResult } from './run-result.ts';
+import type { AgentState, RunResult } from './run-result.ts';
 
 /** What an event says, without its number. */
 export type RunEventBody =
@@ -89,7 +89,6 @@ export type RunEventBody =
     }
   | { readonly type: 'mcp.changed'; readonly server: string; readonly state: string; readonly tools: number }
   | { readonly type: 'answer'; readonly text: string }
-  | { readonly type: 'error'; readonly error: ErrorEntry }
   | { readonly type: 'warning'; readonly message: string }
   | { readonly type: 'run.finished'; readonly result: RunResult };
 

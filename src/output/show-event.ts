@@ -62,9 +62,6 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
       return showServer(output, event);
     case 'answer':
       return output.finalAnswer(event.text);
-    case 'error':
-      // A failed call has shown its error when it finished.
-      return event.error.tool === undefined ? output.error(event.error.message) : undefined;
     case 'warning':
       return output.warning(event.message);
     case 'run.finished':

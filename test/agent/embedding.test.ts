@@ -109,3 +109,23 @@ test('the bare machine without actors ends as failed and says what to do', async
   expect(output).toMatchObject({ status: 'failed', reason: 'llm-error' });
   expect(output?.result).toContain('agentMachine.provide({ actors: agent.actors })');
 });
+
+test('close cancels runs of agent.logic too, and a closed agent starts none', async () => {
+  const agent = createAgent({
+    model: scriptedModel([calls(['slow'])]),
+    tools: [fakeTool('slow', [() => new Promise(() => undefined)])],
+    silent: true,
+  });
+  const actor = createActor(agent.logic, { input: { task: 'Wait' } });
+  const started = new Promise((resolve) => actor.on('tool.started', resolve));
+  actor.start();
+  await started;
+  await agent.close();
+  const { output } = await waitFor(actor, ({ status }) => status === 'done');
+  expect(output).toMatchObject({ status: 'cancelled', error: { message: 'the agent was closed' } });
+
+  const late = createActor(agent.logic, { input: { task: 'Again' } });
+  const failure = new Promise((resolve) => late.subscribe({ error: resolve }));
+  late.start();
+  expect(await failure).toMatchObject({ name: 'AgentClosedError' });
+});

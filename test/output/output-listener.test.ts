@@ -150,7 +150,6 @@ test('a denial that names its tool already is shown as it is', () => {
 test('a call that failed shows its error once, and one that never ran is named first', () => {
   const failed = { status: 'error', error: "Tool 'get_wether' not found" } as const;
   const shown = shownOf([
-    { type: 'error', error: { code: 'unknown-tool', message: failed.error, step: 1, tool: 'get_wether' } },
     { type: 'tool.finished', callId: 'c1', tool: 'get_wether', args: {}, result: failed, ok: false, durationMs: 0 },
   ]);
   expect(shown).toEqual([
@@ -187,7 +186,6 @@ test('every other event has its own words', () => {
       { type: 'mcp.changed', server: 'files', state: 'CONNECTING', tools: 0 },
       { type: 'mcp.changed', server: 'files', state: 'READY', tools: 1 },
       { type: 'mcp.changed', server: 'files', state: 'FAILED', tools: 0 },
-      { type: 'error', error: { code: 'llm-error', message: 'no usable reply', step: 1 } },
       { type: 'warning', message: 'The context is small.' },
     ]),
   ).toEqual([
@@ -197,7 +195,6 @@ test('every other event has its own words', () => {
     'warning ["fetch is called again and again without progress. The call is refused."]',
     'info ["MCP server files is ready: 1 tool."]',
     'warning ["MCP server files: FAILED."]',
-    'error ["no usable reply"]',
     'warning ["The context is small."]',
   ]);
 });

@@ -68,7 +68,6 @@ describe('the types of an agent', () => {
       | 'loop.suspected'
       | 'mcp.changed'
       | 'answer'
-      | 'error'
       | 'warning'
       | 'run.finished'
     >();
