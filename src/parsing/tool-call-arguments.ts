@@ -1,5 +1,5 @@
 import { findCandidates } from './candidates.ts';
-import { isList } from './depth.ts';
+import { isJson } from './is-json.ts';
 import { isJsonObject, type Json } from './json.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { parsePrefix } from './prefix.ts';
@@ -18,7 +18,7 @@ export type ToolCallArguments =
  */
 export function parseToolCallArguments(raw: unknown, maxDepth: number = DEFAULT_LIMITS.maxDepth): ToolCallArguments {
   if (raw === undefined || raw === null) return whole({});
-  if (typeof raw !== 'string') return fromValue(raw);
+  if (typeof raw !== 'string') return fromValue(raw, maxDepth);
   const text = raw.trim();
   if (text === '') return whole({});
   if (text.length > DEFAULT_LIMITS.maxChars)
@@ -45,9 +45,17 @@ function decodeTwice(value: Json, maxDepth: number): Json {
   return inner !== undefined && typeof inner.value === 'object' ? inner.value : value;
 }
 
-function fromValue(raw: unknown): ToolCallArguments {
-  if (isJsonObject(raw) || isList(raw)) return whole(raw);
-  if (typeof raw === 'number' || typeof raw === 'boolean') return whole(raw);
+/** A value that the server decoded already; what JSON cannot hold is written as JSON first, or refused. */
+function fromValue(raw: unknown, maxDepth: number): ToolCallArguments {
+  if (isJson(raw, maxDepth)) return whole(raw);
+  if (typeof raw === 'object') {
+    try {
+      const strict = parseStrict(JSON.stringify(raw), maxDepth);
+      if (strict !== undefined) return whole(strict.value);
+    } catch {
+      return unreadable('the arguments cannot be written as JSON');
+    }
+  }
   return unreadable(`the arguments are a ${typeof raw}, not JSON`);
 }
 

@@ -122,6 +122,17 @@ test('a line break at the end of an argument stays', () => {
   expect(recoverArguments('{"text": "one\n",}', schema)).toMatchObject({ ok: true, value: { text: 'one\n' } });
 });
 
+test('a value that JSON cannot hold is written as JSON first, or refused', () => {
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  expect(recoverArguments(cycle, true)).toMatchObject({ ok: false, error: { kind: 'invalid-args' } });
+  expect(recoverArguments({ big: 1n }, true)).toMatchObject({ ok: false, error: { kind: 'invalid-args' } });
+  expect(recoverArguments({ at: new Date(0), none: undefined }, true)).toMatchObject({
+    ok: true,
+    value: { at: '1970-01-01T00:00:00.000Z' },
+  });
+});
+
 test('a zod schema gives the JSON Schema and its own check', () => {
   const schema = z.object({ n: z.number().refine((n) => n % 2 === 0, 'must be even') });
   expect(recoverArguments({ n: '4' }, schema)).toMatchObject({ ok: true, value: { n: 4 } });

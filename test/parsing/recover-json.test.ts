@@ -5,6 +5,7 @@ import type { Json, JsonSchema } from '../../src/parsing/index.ts';
 
 const MENDED: readonly (readonly [string, string, Json])[] = [
   ['trailing commas', '{"a": [1, 2,],}', { a: [1, 2] }],
+  ['a comma alone', '[,]', []],
   ['single quotes and Python literals', "{'a': True, 'b': None, 'c': 'it\\'s'}", { a: true, b: null, c: "it's" }],
   ['keys without quotes', '{a: 1, b_c: "x"}', { a: 1, b_c: 'x' }],
   ['smart quotes', '{“a”: “b”}', { a: 'b' }],

@@ -155,7 +155,7 @@ function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
     items.push(quotedKeyWithColon(c, c.pos) ? parseImpliedObject(c) : parseValue(c, 'item'));
     if (c.refused) break;
   }
-  if (separated && commas > 0 && items.length > 0) c.repair('trailing-comma', 'a trailing comma was left out', 0, at);
+  if (separated && commas > 0) c.repair('trailing-comma', 'a trailing comma was left out', 0, at);
   c.frames.pop();
   if (frame === 'list') return items;
   c.repair('tuple', 'round brackets were read as a list', 0, at);
