@@ -288,7 +288,7 @@ describe('signalbox mcp doctor', () => {
       {
         server: 'every',
         ok: false,
-        findings: [{ code: 'unknown-tool', what: expect.stringContaining("'ecko'"), fix: "Did you mean 'echo'?" }],
+        findings: [{ kind: 'unknown-tool', what: expect.stringContaining("'ecko'"), fix: "Did you mean 'echo'?" }],
       },
     ]);
   });
