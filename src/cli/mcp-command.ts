@@ -1,4 +1,5 @@
 import { type Arguments, type Command, UsageError } from './command.ts';
+import { EXIT_CODE } from './exit-code.ts';
 import { didYouMean } from './nearest-name.ts';
 
 const ACTIONS = ['list', 'tools', 'call', 'doctor'] as const;
@@ -21,7 +22,8 @@ export const mcpCommand: Command = {
     'Each server is started or reached once and ended afterwards. A call by hand is made whatever the',
     'policy of the tool says: who types it has agreed to it.',
     '',
-    'Exit codes: 0 well, 1 an error of the tool or something is wrong with a server, 2 wrong usage.',
+    'Exit codes: 0 well, 1 an error of the tool or something is wrong with a server, 2 wrong usage,',
+    '130 ended by Ctrl-C.',
   ].join('\n'),
   options: [
     {
@@ -38,30 +40,34 @@ export const mcpCommand: Command = {
   ],
   async run(args) {
     const action = readAction(args);
-    // Loaded only now: help and wrong usage need none of it.
-    const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-file.ts');
-    const trying = { timeoutMs: readTimeout(args.values.get('timeout')) };
-    const json = args.flags.has('json');
-    const path = chooseMcpFile(args.values.get('mcp'), process.cwd());
-    const entries = await readMcpEntries(path, process.env);
-    switch (action.kind) {
-      case 'list':
-        return (await import('./mcp-list.ts')).listServers(entries, { ...trying, json });
-      case 'tools':
-        return (await import('./mcp-tools.ts')).listTools(pickEntries(entries, action.server), { ...trying, json });
-      case 'call':
-        return (await import('./mcp-call.ts')).callTool(pickEntries(entries, action.server), action, {
-          ...trying,
-          json,
-        });
-      case 'doctor':
-        return (await import('./mcp-doctor.ts')).examineServers(pickEntries(entries, action.server), {
-          ...trying,
-          json,
-        });
+    // Ended at once, its servers with it: a server that Ctrl-C has ended is no finding.
+    const stop = (): never => process.exit(EXIT_CODE.cancelled);
+    process.once('SIGINT', stop);
+    try {
+      return await act(action, args);
+    } finally {
+      process.off('SIGINT', stop);
     }
   },
 };
+
+async function act(action: Action, args: Arguments): Promise<number> {
+  // Loaded only now: help and wrong usage need none of it.
+  const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-file.ts');
+  const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json') };
+  const path = chooseMcpFile(args.values.get('mcp'), process.cwd());
+  const entries = await readMcpEntries(path, process.env);
+  switch (action.kind) {
+    case 'list':
+      return (await import('./mcp-list.ts')).listServers(entries, options);
+    case 'tools':
+      return (await import('./mcp-tools.ts')).listTools(pickEntries(entries, action.server), options);
+    case 'call':
+      return (await import('./mcp-call.ts')).callTool(pickEntries(entries, action.server), action, options);
+    case 'doctor':
+      return (await import('./mcp-doctor.ts')).examineServers(pickEntries(entries, action.server), options);
+  }
+}
 
 type Action =
   | { readonly kind: 'list' }

@@ -22,7 +22,7 @@ function unauthorized({ entry, env, error: { data } }: Symptoms): Finding {
   const evidence = lastLines(`HTTP ${status}`, data.body);
   if (name === undefined) {
     return {
-      code: 'auth-required',
+      kind: 'auth-required',
       what: `It asks for authorization (HTTP ${status}), and the entry has no Authorization header.`,
       fix: 'Get a token from whoever runs the server, set it as a variable and add "headers": { "Authorization": "Bearer ${TOKEN}" }. Signing in with a browser (OAuth) is not supported.',
       evidence,
@@ -32,7 +32,7 @@ function unauthorized({ entry, env, error: { data } }: Symptoms): Finding {
   const empty = variables.filter((variable) => (env[variable] ?? '').trim() === '');
   const from = variables.length === 0 ? '' : ` It comes from ${variables.join(', ')}.`;
   return {
-    code: 'auth-required',
+    kind: 'auth-required',
     what: `It refuses the Authorization header of the entry (HTTP ${status}).${from}`,
     fix:
       empty.length > 0
@@ -46,7 +46,7 @@ function refused({ error: { data } }: Symptoms, status: number): Finding {
   const evidence = lastLines(`HTTP ${status}`, data.body);
   const what = `It answered with HTTP ${status}.`;
   if (status >= 500)
-    return { code: 'http-status', what, fix: 'The server itself failed: look into its log.', evidence };
+    return { kind: 'http-status', what, fix: 'The server itself failed: look into its log.', evidence };
   const path = 'Is the path right? MCP endpoints are often called /mcp, older ones /sse.';
   const fix =
     status === 404 || status === 405
@@ -54,7 +54,7 @@ function refused({ error: { data } }: Symptoms, status: number): Finding {
       : status === 429
         ? 'It takes no more requests for now: try later.'
         : `It does not take our request as an MCP server does. ${path}`;
-  return { code: 'http-status', what, fix, evidence };
+  return { kind: 'http-status', what, fix, evidence };
 }
 
 function unreachable({ entry, env, error }: Symptoms, errno: string): Finding {
@@ -72,12 +72,12 @@ function unreachable({ entry, env, error }: Symptoms, errno: string): Finding {
         : /CERT|TLS|SSL/.test(errno)
           ? [`The certificate of ${origin} is not trusted (${errno}).`, 'Name your authority with NODE_EXTRA_CA_CERTS.']
           : [error.message, 'Look at the address and at your network.'];
-  return { code: 'unreachable', what, fix: `${fix}${throughProxy}`, evidence: [] };
+  return { kind: 'unreachable', what, fix: `${fix}${throughProxy}`, evidence: [] };
 }
 
 function silent({ entry }: Symptoms): Finding {
   return {
-    code: 'no-answer',
+    kind: 'no-answer',
     what: `${addressOf(entry).origin} gave no answer in time.`,
     fix: `Does the server run, and is a firewall in between? If it needs longer, raise "connectTimeoutMs" (now ${entry.server.settings.connectTimeoutMs}).`,
     evidence: [],

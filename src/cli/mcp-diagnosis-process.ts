@@ -19,7 +19,7 @@ function ended({ entry, error: { data }, noise }: Symptoms): Finding {
         : '';
   const words = written.length === 0 ? 'It wrote nothing to stderr.' : 'See what it wrote last:';
   return {
-    code: 'process-ended',
+    kind: 'process-ended',
     what: `Its process ended ${how} before it could be used.${hint} ${words}`,
     fix: `Start it by hand to see more: ${commandLine(entry.config)}. It gets only HOME, LOGNAME, PATH, SHELL, TERM and USER of your environment; what else it needs must stand in 'env'.`,
     evidence: written,
@@ -31,14 +31,14 @@ function silent({ entry, error: { data }, noise }: Symptoms): Finding {
   const errors = lastLines('stderr', data.stderr);
   if (noise.length > 0) {
     return {
-      code: 'not-mcp',
+      kind: 'not-mcp',
       what: 'It runs but does not answer as an MCP server does, and it writes to stdout what is no MCP message:',
       fix: "Is it an MCP server, started so that it speaks over stdio? If it logs to stdout, let it log to stderr: stdout is the protocol's.",
       evidence: [...noise.map((line) => `stdout: ${line}`), ...errors],
     };
   }
   return {
-    code: 'no-answer',
+    kind: 'no-answer',
     what: 'It runs but gave no answer in time.',
     fix: `Is it an MCP server over stdio, and not one that listens on a port (then write 'url')? If it needs longer, as npx does when it downloads for the first time, raise "connectTimeoutMs" (now ${seconds * 1000}).`,
     evidence: errors,

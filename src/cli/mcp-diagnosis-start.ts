@@ -64,7 +64,7 @@ function notFound(
   const source = Object.hasOwn(SOURCES, command) ? ` (${SOURCES[command]})` : '';
   const own = target.env['PATH'] === undefined ? '' : ", which the entry's own 'env' sets";
   return {
-    code: 'command-not-found',
+    kind: 'command-not-found',
     what: `The command '${command}' was not found in PATH${own}.`,
     fix: `Install it${source}, or give its full path as 'command'.`,
     evidence: [`PATH: ${[...new Set(path.split(delimiter))].join(delimiter)}`],
@@ -84,8 +84,8 @@ function noSuchFile(target: McpTarget & { readonly kind: 'stdio' }, command: str
   return plain('command-not-found', `There is no file '${path}'.`, `Correct 'command'.${relative}`);
 }
 
-function plain(code: Finding['code'], what: string, fix: string): Finding {
-  return { code, what, fix, evidence: [] };
+function plain(kind: Finding['kind'], what: string, fix: string): Finding {
+  return { kind, what, fix, evidence: [] };
 }
 
 function isFolder(path: string): boolean {

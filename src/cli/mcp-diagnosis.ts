@@ -12,7 +12,7 @@ export function diagnose(symptoms: Symptoms): Finding {
   const found = entry.server.target.kind === 'stdio' ? diagnoseProcess(symptoms) : diagnoseHttp(symptoms);
   return (
     found ?? {
-      code: 'not-connected',
+      kind: 'not-connected',
       what: error.message,
       fix: 'Try once more; if it stays so, look into the log of the server.',
       evidence: [],
@@ -23,12 +23,12 @@ export function diagnose(symptoms: Symptoms): Finding {
 /** Says what is wrong with an entry that could not even be tried. */
 export function diagnoseEntry({ name, error, missing }: WrongEntry): Finding {
   if (missing.length === 0) {
-    return { code: 'mcp-config', what: error.message, fix: 'Correct its entry in the file.', evidence: [] };
+    return { kind: 'mcp-config', what: error.message, fix: 'Correct its entry in the file.', evidence: [] };
   }
   const [first = ''] = missing;
   const [many, them] = missing.length > 1 ? ['s', 'them'] : ['', 'it'];
   return {
-    code: 'missing-variable',
+    kind: 'missing-variable',
     what: `The entry of '${name}' needs the environment variable${many} ${missing.join(', ')}, which ${many === '' ? 'is' : 'are'} not set.`,
     fix: `Set ${them} where signalbox is started (export ${first}=…), or give a default in the file: \${${first}:-default}.`,
     evidence: [],
@@ -40,7 +40,7 @@ function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Fi
   if (typeof data.version === 'string') {
     const known = Array.isArray(data.supported) ? `; spoken here are ${data.supported.join(', ')}` : '';
     return {
-      code: 'wrong-version',
+      kind: 'wrong-version',
       what: `It speaks MCP version ${data.version}${known}.`,
       fix: 'Update the server; if it is newer than Signalbox, update Signalbox.',
       evidence,
@@ -50,5 +50,5 @@ function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Fi
     entry.server.target.kind === 'stdio'
       ? "Is this program an MCP server, and does it need an argument such as 'stdio' to speak MCP over its standard input and output?"
       : "Is 'url' the address of the MCP endpoint itself, such as https://host/mcp, and not that of a web page?";
-  return { code: 'not-mcp', what: message, fix, evidence };
+  return { kind: 'not-mcp', what: message, fix, evidence };
 }

@@ -102,7 +102,7 @@ function unknownTools({ server: { settings } }: UsableEntry, { tools }: McpConne
       .map((name) => {
         const meant = nearestName(name, names);
         return {
-          code: 'unknown-tool' as const,
+          kind: 'unknown-tool' as const,
           what: `'${key}' names the tool '${name}', and the server has none of that name.`,
           fix: meant === undefined ? `It has: ${names.join(', ')}.` : `Did you mean '${meant}'?`,
           evidence: [],

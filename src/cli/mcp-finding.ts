@@ -1,9 +1,9 @@
 import type { JsonObject } from '../parsing/json.ts';
 import type { UsableEntry } from './mcp-file.ts';
 
-/** One thing that is wrong with a server, in words for a person and with a code for programs. */
+/** One thing that is wrong with a server, in words for a person and with a kind for programs. */
 export interface Finding {
-  readonly code: FindingCode;
+  readonly kind: FindingKind;
   /** What is wrong, in whole sentences. */
   readonly what: string;
   /** What to do about it. */
@@ -12,8 +12,8 @@ export interface Finding {
   readonly evidence: readonly string[];
 }
 
-/** Every code of a finding. */
-export type FindingCode =
+/** Every kind of a finding. */
+export type FindingKind =
   | 'mcp-config'
   | 'missing-variable'
   | 'command-not-found'

@@ -1,41 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { startHostileHttp } from '../support/mcp/hostile-http.ts';
+import { describe, expect, test } from 'vitest';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
+import { withFile } from './mcp-folder.ts';
 import { processesNaming } from './processes.ts';
-import { type CliEnd, runCli, temporaryFolder } from './spawn-cli.ts';
-
-type Servers = Readonly<Record<string, object>>;
-
-async function withFile(servers: Servers | ((folder: string) => Servers), name = 'mcp.json') {
-  const folder = await temporaryFolder();
-  onTestFinished(() => folder[Symbol.asyncDispose]());
-  const mcpServers = typeof servers === 'function' ? servers(folder.path) : servers;
-  await writeFile(join(folder.path, name), JSON.stringify({ mcpServers }));
-  const mcp = (...args: readonly string[]): Promise<CliEnd> => runCli(['mcp', ...args], { cwd: folder.path });
-  const withEnv = (env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<CliEnd> =>
-    runCli(['mcp', ...args], { cwd: folder.path, env });
-  return { folder: folder.path, mcp, withEnv };
-}
-
-async function doctor(config: object, env: Readonly<Record<string, string>> = {}): Promise<CliEnd> {
-  const { withEnv } = await withFile({ it: config });
-  return withEnv(env, 'doctor', '--timeout', '3');
-}
-
-async function closedPort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
+import { startCli } from './spawn-cli.ts';
 
 describe('signalbox mcp list', () => {
   test('shows each server with its state, those that cannot be used included', async () => {
@@ -161,154 +129,12 @@ describe('signalbox mcp call', () => {
   });
 });
 
-describe('signalbox mcp doctor', () => {
-  test('finds nothing wrong with good servers, exit code 0, and leaves no process', async () => {
-    const { folder, mcp } = await withFile((path) => ({
-      files: realServer('filesystem', [path]),
-      off: { command: 'x', disabled: true },
-    }));
-    const ended = await mcp('doctor');
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(ended.stdout).toMatch(
-      /^ok +files: connected in [\d.]+ s: secure-filesystem-server .* over stdio, 14 tools$/m,
-    );
-    expect(processesNaming(folder)).toEqual([]);
-  });
-
-  // All in one run, as they would stand in one file: what is wrong with one disturbs no other.
-  const cases: readonly (readonly [title: string, config: object, parts: readonly string[]])[] = [
-    [
-      'a command that is not installed',
-      { command: 'no-such-program' },
-      ["'no-such-program' was not found in PATH", 'PATH: /'],
-    ],
-    [
-      'a whole command line as command',
-      { command: 'npx -y thing' },
-      ['Write "command": "npx", "args": ["-y","thing"]'],
-    ],
-    ['a home folder that is not expanded', { command: '~/server' }, ['Write "command": "${HOME}/server"']],
-    ['a path where nothing is', { command: './server.sh' }, ["There is no file '", "server.sh'"]],
-    [
-      'a file that is no program',
-      { command: './small.txt' },
-      ['could not be started (EACCES)', 'chmod +x ./small.txt'],
-    ],
-    ['a folder that is not there', { command: 'cat', cwd: '/no/folder' }, ['does not exist: /no/folder']],
-    [
-      'a program that dies at its start',
-      hostileEntry('dies-at-start'),
-      ['exit code 3', 'stderr: cannot open database'],
-    ],
-    [
-      'a program that dies after its list',
-      hostileEntry('dies-after-listing'),
-      ['exit code 5', 'wrote nothing to stderr'],
-    ],
-    ['a program that is no server and ends', { command: 'true' }, ['exit code 0', 'may be no server']],
-    [
-      'a program that is no server and stays',
-      { command: 'cat' },
-      ['did not answer `initialize` as an MCP server does'],
-    ],
-    [
-      'noise on stdout',
-      hostileEntry('garbage'),
-      ['is no MCP message', 'stdout: <html>not a server</html>', 'log to stderr'],
-    ],
-    ['a server that says nothing', hostileEntry('silent'), ['gave no answer in time', '(now 5000)']],
-    ['another version', hostileEntry('old-version'), ['It speaks MCP version 1999-01-01; spoken here are 2025-11-25']],
-    [
-      'variables that are not set',
-      { command: 'cat', env: { A: '${ONE_THING}', B: '${OTHER_THING:-x}', C: '${THIRD_THING}' } },
-      ['needs the environment variables ONE_THING, THIRD_THING, which are not set', 'export ONE_THING=…'],
-    ],
-    ['a misspelt key', { command: 'cat', polcy: 'allow' }, ["'polcy' is not a known key"]],
-    ['a host that there is not', { url: 'http://nowhere.invalid/mcp' }, ['The host name nowhere.invalid is not known']],
-  ];
-  const servers = Object.fromEntries(cases.map(([title, config]) => [title, config]));
-  let examined: Promise<CliEnd> | null = null;
-
-  test.each(cases)('explains %s, exit code 1', async (title, _config, parts) => {
-    examined ??= withFile(servers).then(({ mcp }) => mcp('doctor', '--timeout', '5'));
-    const { code, stdout, stderr } = await examined;
-    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
-    const about = stdout.split(/^(?=ok |WRONG )/m).find((text) => text.startsWith(`WRONG ${title}: `));
-    for (const part of parts) expect(about).toContain(part);
-  });
-
-  test('tells a script whose interpreter is missing from a script that is missing', async () => {
-    const { folder, mcp } = await withFile({ it: { command: './server.sh' } });
-    await writeFile(join(folder, 'server.sh'), '#!/no/interpreter\n');
-    await chmod(join(folder, 'server.sh'), 0o755);
-    expect((await mcp('doctor')).stdout).toContain(
-      "The file './server.sh' is there, but the program that its first line",
-    );
-  });
-
-  test('explains an address where nothing listens, and a proxy that is not used', async () => {
-    const config = { url: `http://127.0.0.1:${await closedPort()}/mcp` };
-    const { code, stdout } = await doctor(config, { HTTPS_PROXY: 'http://proxy.invalid' });
-    expect(code).toBe(1);
-    expect(stdout).toContain(`Nothing listens at ${new URL(config.url).origin} (ECONNREFUSED)`);
-    expect(stdout).toContain('NODE_USE_ENV_PROXY=1');
-    expect((await doctor(config)).stdout).not.toContain('PROXY');
-  });
-
-  test.each([401, 403])('explains what to set where authorization is required (HTTP %s)', async (status) => {
-    const server = await startHostileHttp();
-    server.refuse(status);
-    const { url } = server;
-    const without = await doctor({ url });
-    expect(without.code).toBe(1);
-    expect(without.stdout).toContain(`It asks for authorization (HTTP ${status})`);
-    expect(without.stdout).toContain('"headers": { "Authorization": "Bearer ${TOKEN}" }');
-    const headers = { Authorization: 'Bearer ${MY_TOKEN}' };
-    expect((await doctor({ url, headers }, { MY_TOKEN: '' })).stdout).toContain('Set MY_TOKEN: it is empty.');
-    const refused = await doctor({ url, headers }, { MY_TOKEN: 'sesame' });
-    expect(refused.stdout).toContain('It refuses the Authorization header of the entry');
-    expect(refused.stdout).not.toContain('sesame');
-  });
-
-  test('explains a web page, a wrong path and a server that fails', async () => {
-    const page = await startHostileHttp({ page: true });
-    expect((await doctor({ url: page.url })).stdout).toContain('not that of an MCP server');
-    const server = await startHostileHttp();
-    server.refuse(404);
-    expect((await doctor({ url: server.url })).stdout).toMatch(/HTTP 404\.[^]*Is the path right\?/);
-    server.refuse(500);
-    expect((await doctor({ url: server.url })).stdout).toContain('look into its log');
-  });
-
-  test('finds a misspelt name of a tool, and tells programs so', async () => {
-    const { mcp } = await withFile({ every: { ...realServer('everything'), exclude: ['ecko'] } });
-    const ended = await mcp('doctor', 'every', '--json');
-    expect(ended.code).toBe(1);
-    expect(JSON.parse(ended.stdout)).toMatchObject([
-      {
-        server: 'every',
-        ok: false,
-        findings: [{ code: 'unknown-tool', what: expect.stringContaining("'ecko'"), fix: "Did you mean 'echo'?" }],
-      },
-    ]);
-  });
-
-  test('is content with a server over HTTP', async () => {
-    const port = await closedPort();
-    const { command, args = [] } = realServer('everything', ['streamableHttp']);
-    const server = spawn(command, args, { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
-    onTestFinished(() => void server.kill('SIGKILL'));
-    const url = `http://127.0.0.1:${port}/mcp`;
-    await vi.waitUntil(
-      () =>
-        fetch(url).then(
-          ({ status }) => status === 400,
-          () => false,
-        ),
-      { timeout: 15_000 },
-    );
-    const { code, stdout } = await doctor({ url });
-    expect(stdout).toMatch(/^ok +it: connected .* over streamable, 13 tools$/m);
-    expect(code).toBe(0);
-  });
+test('Ctrl-C ends the command and its servers at once, with no finding about them', async () => {
+  const silent = hostileEntry('silent');
+  const { folder } = await withFile((path) => ({ it: { ...silent, args: [...(silent.args ?? []), path] } }));
+  const cli = startCli(['mcp', 'doctor'], { cwd: folder });
+  await expect.poll(() => processesNaming(folder)).toHaveLength(1);
+  cli.child.kill('SIGINT');
+  expect(await cli.ended).toEqual({ code: 130, stdout: '', stderr: '' });
+  await expect.poll(() => processesNaming(folder)).toEqual([]);
 });
