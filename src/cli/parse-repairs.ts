@@ -13,6 +13,8 @@ interface Repaired {
 }
 
 const WIDEST = 90;
+/** Any other character may take two columns. */
+const NARROW = /^[ -~\r\n]*$/;
 
 /**
  * Shows each repair, below the line of the text in which it was made: there its place is painted, and marked by a caret
@@ -21,7 +23,8 @@ const WIDEST = 90;
 export function repairLines({ text, repairs, columns, paint }: Repaired): readonly string[] {
   const placed = repairs.filter((repair) => isPlaced(repair, text.length));
   const others = repairs.filter((repair) => !isPlaced(repair, text.length));
-  const width = Math.max(Math.min(WIDEST, columns) - GUTTER - 2, 1);
+  const room = Math.max(Math.min(WIDEST, columns) - GUTTER - 2, 2);
+  const width = NARROW.test(text) ? room : Math.floor(room / 2);
   return [
     ...excerpts(text, placed, width).flatMap((excerpt) => ['', ...excerptLines(text, excerpt, paint)]),
     ...(others.length === 0 ? [] : ['', ...others.map((repair) => repairLine(repair, repair.path ?? '', paint))]),
