@@ -8,7 +8,7 @@ import { withCompiled } from './harness/compiled.ts';
 import { median, printTable, spread } from './harness/figures.ts';
 import { ANSWER } from './harness/job.ts';
 
-const STARTS = Number(process.argv[2] ?? 7);
+const STARTS = Number(process.argv[2] ?? 5);
 
 let arrived = 0;
 await using server = await startModelServer(

@@ -3,7 +3,7 @@ import { CONTENDERS, type ContenderName, NAMES } from './contenders/index.ts';
 import { numberOf, runChild, withModelServer } from './harness/child.ts';
 import { median, printTable, spread } from './harness/figures.ts';
 
-const PASSES = Number(process.argv[2] ?? 2);
+const PASSES = Number(process.argv[2] ?? 1);
 const AT_ONCE = '200';
 const CALLS = '2';
 

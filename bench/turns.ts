@@ -4,7 +4,7 @@ import { CONTENDERS, type ContenderName, NAMES } from './contenders/index.ts';
 import { numberOf, runChild, withModelServer } from './harness/child.ts';
 import { median, printTable, spread } from './harness/figures.ts';
 
-const PASSES = Number(process.argv[2] ?? 3);
+const PASSES = Number(process.argv[2] ?? 2);
 const CALLS = [10, 200] as const;
 
 interface Figures {

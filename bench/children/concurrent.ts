@@ -3,7 +3,7 @@ import { loadContender } from '../contenders/index.ts';
 import { collectGarbage, cpuMs, median } from '../harness/figures.ts';
 import { ANSWER } from '../harness/job.ts';
 
-const ROUNDS = 7;
+const ROUNDS = 5;
 
 const [name, atOnceText, callsText, baseURL = ''] = process.argv.slice(2);
 const atOnce = Number(atOnceText);

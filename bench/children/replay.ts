@@ -5,7 +5,7 @@ import { collectGarbage, median } from '../harness/figures.ts';
 import { inProcessModel } from '../harness/in-process-model.ts';
 import { INSTRUCTIONS, TASK, TOOL_DESCRIPTION, TOOL_NAME, TOOL_SCHEMA } from '../harness/job.ts';
 
-const ROUNDS = 7;
+const ROUNDS = 5;
 const ROUND_EFFECTS = 2000;
 
 const calls = Number(process.argv[2]);
