@@ -129,3 +129,8 @@ test('with a schema, a line break right before a closing quote is layout', () =>
   expect(recoverJson(text, { schema })).toMatchObject({ value: { a: 'one\ntwo' } });
   expect(recoverJson(text)).toMatchObject({ value: { a: 'one\ntwo\n' } });
 });
+
+test('the marks of a quoted message are one repair, not one a line', () => {
+  const found = recoverJson('> {\n>   "a": 1,\n>   "b": 2\n> }');
+  expect(found.ok && found.repairs.map(({ kind }) => kind)).toEqual(['quoted-lines']);
+});
