@@ -28,7 +28,7 @@ async function closedPort(): Promise<number> {
 describe('signalbox mcp doctor', () => {
   test('finds nothing wrong with good servers, exit code 0, and leaves no process', async () => {
     const { folder, mcp } = await withFile((path) => ({
-      files: realServer('filesystem', [path]),
+      files: { ...realServer('filesystem', [path]), exclude: ['write_file'] },
       off: { command: 'x', disabled: true },
     }));
     const ended = await mcp('doctor');

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startServer } from '../../src/mcp/server-process.ts';
 import { isAlive, watched } from '../support/mcp/hostile.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 
@@ -142,4 +143,17 @@ describe('when the host ends, its servers end, and the host ends as it would hav
     expect(await ended(host.child)).toEqual({ code: 0, signal: null });
     expect(host.output()).toContain('listeners: 0');
   });
+});
+
+test('a program that has stopped reading is told with the exit code that follows', async () => {
+  const { promise: ready, resolve } = Promise.withResolvers<void>();
+  const args = ['-c', 'exec <&-; echo ready; sleep 0.1; exit 3'];
+  const server = await startServer(
+    { kind: 'stdio', command: 'sh', args, env: {}, killTree: true },
+    { onLine: () => resolve(), onExit: () => undefined },
+  );
+  onTestFinished(() => server.end('at-once'));
+  await ready;
+  const fault = { kind: 'exited', delivered: false, data: { exitCode: 3 } };
+  await expect(server.write('{}\n')).rejects.toMatchObject(fault);
 });
