@@ -14,7 +14,7 @@ const known = new WeakMap<object, string>();
 function digestOfObject(value: readonly Json[] | { readonly [key: string]: Json }): string {
   const before = known.get(value);
   if (before !== undefined) return before;
-  const result = hash(isList(value) ? listText(value) : objectText(value));
+  const result = isList(value) ? digestOfList(value) : hash(objectText(value));
   if (Object.isFrozen(value)) known.set(value, result);
   return result;
 }
@@ -23,10 +23,23 @@ function isList(value: readonly Json[] | { readonly [key: string]: Json }): valu
   return Array.isArray(value);
 }
 
-function listText(list: readonly Json[]): string {
-  let text = '[';
-  for (const item of list) text += memberText(item) + ',';
-  return text;
+/** For each object that stood in a list: the digest of the list before it, and with it. */
+const inLists = new WeakMap<object, { readonly before: string; readonly after: string }>();
+
+/** A list is hashed item by item onto what came before, so a list that only grew costs no more than its new items. */
+function digestOfList(list: readonly Json[]): string {
+  let running = '[';
+  for (const item of list) running = withItem(running, item);
+  return running === '[' ? hash('[]') : running;
+}
+
+function withItem(before: string, item: Json): string {
+  if (typeof item !== 'object' || item === null) return hash(before + memberText(item));
+  const step = inLists.get(item);
+  if (step?.before === before) return step.after;
+  const after = hash(before + memberText(item));
+  if (Object.isFrozen(item)) inLists.set(item, { before, after });
+  return after;
 }
 
 function objectText(object: { readonly [key: string]: Json }): string {

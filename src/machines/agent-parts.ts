@@ -118,6 +118,7 @@ export const agentParts = setup({
       const upTo = context.settings.parallelToolCalls
         ? batch.runnable
         : Math.min(batch.runnable, batch.started + 1 - running);
+      if (upTo <= batch.started) return;
       for (const { request, verdict } of batch.calls.slice(batch.started, upTo)) {
         const input: ToolCallInput = {
           request,
@@ -128,7 +129,7 @@ export const agentParts = setup({
         };
         enqueue.spawnChild('toolCall', { id: request.callId, input });
       }
-      enqueue.assign({ batch: { ...batch, started: Math.max(batch.started, upTo) } });
+      enqueue.assign({ batch: { ...batch, started: upTo } });
     }),
     stopCalls: enqueueActions(({ context, enqueue }) => {
       for (const { request } of context.batch?.calls ?? []) enqueue.stopChild(request.callId);
