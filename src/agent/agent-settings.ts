@@ -25,7 +25,6 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     maxArgumentBytes: limits.argumentBytes ?? DEFAULT_SETTINGS.maxArgumentBytes,
     maxResultBytes: limits.resultBytes ?? DEFAULT_SETTINGS.maxResultBytes,
     budget: { maxToolCalls: budget.maxToolCalls ?? null, maxTokens: budget.maxTokens ?? null },
-    confirmWaits: options.confirm === 'wait',
     fixMs: DEFAULT_SETTINGS.fixMs,
     jitterSeed: 0,
   };

@@ -25,8 +25,6 @@ export interface AgentSettings {
   readonly maxArgumentBytes: number;
   readonly maxResultBytes: number;
   readonly budget: { readonly maxToolCalls: number | null; readonly maxTokens: number | null };
-  /** True: a call that needs a person waits for one; otherwise the leaf that asks decides. */
-  readonly confirmWaits: boolean;
   /** How long one function of `onError` or one repair agent may take. */
   readonly fixMs: number;
   /** Fixes the jitter of waits between repeated calls. */
@@ -101,7 +99,6 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   maxArgumentBytes: 1_000_000,
   maxResultBytes: 10_000_000,
   budget: { maxToolCalls: null, maxTokens: null },
-  confirmWaits: false,
   fixMs: 180_000,
   jitterSeed: 0,
 };

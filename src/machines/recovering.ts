@@ -1,6 +1,25 @@
 import { toolCallParts } from './tool-call-parts.ts';
 import { fixerInput } from './tool-recovery.ts';
 
+/** Asks the author's function for other arguments; without any, the next step is chosen. */
+const mending = (ask: 'fix' | 'sanitize') =>
+  toolCallParts.createStateConfig({
+    invoke: {
+      id: ask,
+      src: 'runFixer',
+      input: ({ context }) => fixerInput(context, ask),
+      onDone: [
+        {
+          guard: { type: 'gaveArguments', params: ({ event }) => event.output },
+          target: '#toolCall.VALIDATING',
+          actions: { type: 'takeRepair', params: ({ event }) => event.output },
+        },
+        { target: 'CHOOSING_STEP' },
+      ],
+      onError: 'CHOOSING_STEP',
+    },
+  });
+
 /**
  * The part of the toolCall machine that mends: it takes the steps of the error's `onError` slot one after the other, each
  * a state, and leaves for VALIDATING or RUNNING with something new to try, or for one of the ends.
@@ -37,38 +56,8 @@ export const recovering = toolCallParts.createStateConfig({
         { target: '#toolCall.FED_BACK' },
       ],
     },
-    FIXING: {
-      invoke: {
-        id: 'fix',
-        src: 'runFixer',
-        input: ({ context }) => fixerInput(context, 'fix'),
-        onDone: [
-          {
-            guard: { type: 'gaveArguments', params: ({ event }) => event.output },
-            target: '#toolCall.VALIDATING',
-            actions: { type: 'takeRepair', params: ({ event }) => event.output },
-          },
-          { target: 'CHOOSING_STEP' },
-        ],
-        onError: 'CHOOSING_STEP',
-      },
-    },
-    SANITIZING: {
-      invoke: {
-        id: 'sanitize',
-        src: 'runFixer',
-        input: ({ context }) => fixerInput(context, 'sanitize'),
-        onDone: [
-          {
-            guard: { type: 'gaveArguments', params: ({ event }) => event.output },
-            target: '#toolCall.VALIDATING',
-            actions: { type: 'takeRepair', params: ({ event }) => event.output },
-          },
-          { target: 'CHOOSING_STEP' },
-        ],
-        onError: 'CHOOSING_STEP',
-      },
-    },
+    FIXING: mending('fix'),
+    SANITIZING: mending('sanitize'),
     ASKING_REPAIR_AGENT: {
       invoke: {
         id: 'repairAgent',
