@@ -48,3 +48,13 @@ test('debugPrompts lists the prompts in the trace', async () => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test('instructions that are text cost no effect: only functions are asked', async () => {
+  const effects = async (instructions: string | (() => string)) => {
+    const run = createAgent({ model: scriptedModel(['Done.']), instructions, silent: true }).run('Look');
+    await run;
+    return run.transitions().filter(({ to }) => to === 'PLANNING.COMPOSING').length;
+  };
+  expect(await effects('Be brief.')).toBe(0);
+  expect(await effects(() => 'Be brief.')).toBe(1);
+});

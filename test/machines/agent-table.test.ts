@@ -245,6 +245,20 @@ const rows: readonly Row[] = [
   },
   {
     from: 'EXECUTING_PLAN',
+    when: 'a step is denied',
+    to: 'PLANNING: denied is not failed, and the steps behind it do not run',
+    replies: [plan(['look', { n: 1 }], ['forbidden'], ['buy']), 'I may not.'],
+    moves: ['EXECUTING_PLAN.RUNNING_STEP → PLANNING.CHECKING_BUDGET'],
+    result: { status: 'answered', errorHistory: [], toolsUsed: ['look'] },
+    check: ({ tools, model }) => {
+      expect(tools.buy.calls).toEqual([]);
+      const told = String(model.requests[1]?.messages.at(-1)?.content);
+      for (const part of ['a step of it was denied', "Tool 'forbidden' is denied by policy", '"not_run":["buy"]'])
+        expect(told).toContain(part);
+    },
+  },
+  {
+    from: 'EXECUTING_PLAN',
     when: 'a placeholder names nothing',
     to: 'ERROR_RECOVERY; no literal is ever sent to a tool',
     replies: [plan(['look', { n: 1 }], ['buy', { item: '$PREV.nothing' }]), 'Sorry.'],
