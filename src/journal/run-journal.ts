@@ -1,5 +1,8 @@
 import type { Journal, OutsideEvent } from '../actors/journal.ts';
+import type { JsonObject } from '../parsing/json.ts';
+import type { Sink } from './live.ts';
 import type { RunRecord } from './record.ts';
+import type { Recording } from './recording.ts';
 
 /** A journal that also takes events from outside. */
 export interface RunJournal extends Journal {
@@ -17,8 +20,55 @@ export interface RunHead {
   readonly accepts: (event: OutsideEvent, to: string | undefined) => boolean;
 }
 
-/** A place where runs are kept: the option `journal` of an agent. */
+/** A place where runs are kept: the option `journal` of an agent. A store of your own needs `open` only. */
 export interface JournalStore {
   /** Begins the record of one run. Throws when it cannot be kept there. */
   open(run: RunHead): RunJournal;
+  /**
+   * Makes the caller the only writer of a run that is there already, at its end; null when there is none. A torn tail is
+   * cut. Rejects with a `JournalError` (code `run-locked`) while another process writes it.
+   */
+  take?(runId: string): Promise<TakenRun | null>;
+  /** What is recorded of a run so far; null when there is none. */
+  read?(runId: string): Promise<Recording | null>;
+  /** The runs that match, newest first. */
+  list?(query?: RunQuery): Promise<readonly RunSummary[]>;
+  /** Forgets a run; false when there was none. */
+  remove?(runId: string): Promise<boolean>;
+}
+
+/** A run that was taken for writing: what it holds, and where to write on. Closing the sink gives it back. */
+export interface TakenRun {
+  readonly recording: Recording;
+  readonly sink: Sink;
+}
+
+/** A run in a list. */
+export interface RunSummary {
+  readonly runId: string;
+  readonly agent: string;
+  /** When it began, in ISO 8601. */
+  readonly at: string;
+  readonly input: string;
+  /** `interrupted`: it has no end and nobody writes it; `waiting`: so, and a call of it awaits approval. */
+  readonly state: 'running' | 'interrupted' | 'waiting' | 'ended';
+  /** Of a run that ended. */
+  readonly status: string | null;
+  readonly reason: string | null;
+  readonly errorCode: string | null;
+  readonly toolsUsed: readonly string[];
+  readonly steps: number;
+  readonly records: number;
+  readonly metadata: JsonObject;
+}
+
+/** Which runs to list. Everything given must hold. */
+export interface RunQuery {
+  readonly agent?: string;
+  readonly state?: RunSummary['state'];
+  readonly status?: string;
+  readonly reason?: string;
+  readonly tool?: string;
+  readonly errorCode?: string;
+  readonly limit?: number;
 }
