@@ -1,3 +1,4 @@
+import { and } from 'xstate';
 import { toolCallParts } from './tool-call-parts.ts';
 import { fixerInput } from './tool-recovery.ts';
 
@@ -103,6 +104,7 @@ export const recovering = toolCallParts.createStateConfig({
     BACKING_OFF: { after: { pause: 'RETRYING' } },
     RETRYING: {
       always: [
+        { guard: and(['failedWhileRunning', 'delegates']), target: '#toolCall.DELEGATING', actions: 'forgetError' },
         { guard: 'failedWhileRunning', target: '#toolCall.RUNNING', actions: 'forgetError' },
         { target: '#toolCall.VALIDATING', actions: 'forgetError' },
       ],

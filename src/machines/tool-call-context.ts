@@ -1,12 +1,13 @@
 import type { CheckedArguments } from '../parsing/check-arguments.ts';
-import type { Severity, ToolError } from '../parsing/errors.ts';
+import type { EscalationError, Severity, ToolError } from '../parsing/errors.ts';
 import type { JsonObject } from '../parsing/json.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import type { AgentSettings } from './agent-setup.ts';
+import type { AgentSettings, ChildSetup } from './agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
+import type { Spent } from './delegation.ts';
 import type { LoopVerdict } from './loop-detection.ts';
 import type { RecoveryProgress } from './recovery-progress.ts';
 
@@ -18,13 +19,36 @@ export interface ToolCallInput {
   readonly settings: AgentSettings;
   /** What the agent does about errors of tools that it does not know. */
   readonly recovery: RecoveryData;
+  /** The agent that calls. */
+  readonly caller: Caller;
 }
+
+/** What a call knows of the agent that makes it. */
+export interface Caller {
+  /** Where it is in the tree of agents; empty for the root. */
+  readonly agent: string;
+  /** The agents below it. */
+  readonly children: readonly ChildSetup[];
+  /** What is left of the run's budget, for an agent below. */
+  readonly budget: AgentSettings['budget'];
+}
+
+/** A call that no agent makes: a registry's. */
+export const NO_CALLER: Caller = { agent: '', children: [], budget: { maxToolCalls: null, maxTokens: null } };
 
 /** A person's answer to a call that waits, from outside. */
 export type ApprovalEvent =
   | { readonly type: 'approval.given'; readonly always: boolean; readonly args: JsonObject | null }
   | { readonly type: 'approval.refused'; readonly reason: string }
   | { readonly type: 'approval.expired' };
+
+/** A call that nobody below mends. `handedUp`: a child escalated, and this is what it said. */
+export interface GaveUp {
+  readonly kind: 'escalated' | 'thrown';
+  readonly reason: string;
+  readonly severity: Severity;
+  readonly handedUp?: EscalationError;
+}
 
 /** The memory of one call. */
 export interface ToolCallContext extends ToolCallInput {
@@ -40,9 +64,7 @@ export interface ToolCallContext extends ToolCallInput {
   readonly ran: boolean;
   readonly progress: RecoveryProgress;
   /** Set when recovery gave up in a way of its own. */
-  readonly gaveUp: {
-    readonly kind: 'escalated' | 'thrown';
-    readonly reason: string;
-    readonly severity: Severity;
-  } | null;
+  readonly gaveUp: GaveUp | null;
+  /** What agents below this call used. */
+  readonly spent: Spent;
 }

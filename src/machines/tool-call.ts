@@ -9,10 +9,11 @@
 import { leafErrorOf } from '../actors/leaf.ts';
 import { lookUp } from '../tools/lookup.ts';
 import { asArguments } from './call-request.ts';
+import { NOTHING_SPENT } from './delegation.ts';
 import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
-import { outcomeOf } from './tool-outcome.ts';
+import { outcomeOf, taskForChild } from './tool-outcome.ts';
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
 export const toolCallMachine = toolCallParts.createMachine({
@@ -32,6 +33,7 @@ export const toolCallMachine = toolCallParts.createMachine({
       ran: false,
       progress: NO_PROGRESS,
       gaveUp: null,
+      spent: NOTHING_SPENT,
     };
   },
   initial: 'RESOLVING',
@@ -76,6 +78,7 @@ export const toolCallMachine = toolCallParts.createMachine({
               callId: context.request.callId,
               tool: context.spec?.name ?? '',
               args: context.args,
+              agent: context.caller.agent,
             }),
             onDone: [
               {
@@ -89,7 +92,11 @@ export const toolCallMachine = toolCallParts.createMachine({
           },
         },
         CHECKED: {
-          always: [{ guard: 'needsApproval', target: '#toolCall.AWAITING_APPROVAL' }, { target: '#toolCall.RUNNING' }],
+          always: [
+            { guard: 'needsApproval', target: '#toolCall.AWAITING_APPROVAL' },
+            { guard: 'delegates', target: '#toolCall.DELEGATING' },
+            { target: '#toolCall.RUNNING' },
+          ],
         },
       },
     },
@@ -110,7 +117,7 @@ export const toolCallMachine = toolCallParts.createMachine({
             'approval.given': [
               { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: 'takeEdits' },
               { guard: 'givenForGood', target: 'REMEMBERING', actions: 'approve' },
-              { target: '#toolCall.RUNNING', actions: 'approve' },
+              { target: 'APPROVED', actions: 'approve' },
             ],
           },
           invoke: {
@@ -121,6 +128,7 @@ export const toolCallMachine = toolCallParts.createMachine({
               tool: context.spec?.name ?? '',
               args: context.args,
               reason: `The policy of '${context.spec?.name ?? ''}' is confirm.`,
+              agent: context.caller.agent,
             }),
             onDone: [
               {
@@ -138,7 +146,7 @@ export const toolCallMachine = toolCallParts.createMachine({
                 target: 'REMEMBERING',
                 actions: 'approve',
               },
-              { target: '#toolCall.RUNNING', actions: 'approve' },
+              { target: 'APPROVED', actions: 'approve' },
             ],
             onError: {
               target: '#toolCall.DENIED',
@@ -153,10 +161,13 @@ export const toolCallMachine = toolCallParts.createMachine({
           invoke: {
             id: 'rememberPermission',
             src: 'rememberPermission',
-            input: ({ context }) => ({ tool: context.spec?.name ?? '' }),
-            onDone: '#toolCall.RUNNING',
-            onError: '#toolCall.RUNNING',
+            input: ({ context }) => ({ tool: context.spec?.name ?? '', agent: context.caller.agent }),
+            onDone: 'APPROVED',
+            onError: 'APPROVED',
           },
+        },
+        APPROVED: {
+          always: [{ guard: 'delegates', target: '#toolCall.DELEGATING' }, { target: '#toolCall.RUNNING' }],
         },
       },
     },
@@ -173,6 +184,7 @@ export const toolCallMachine = toolCallParts.createMachine({
           effects: context.spec?.effects ?? 'once',
           timeoutMs: context.spec?.timeoutMs ?? 1,
           maxResultBytes: context.settings.maxResultBytes,
+          agent: context.caller.agent,
         }),
         onDone: [
           {
@@ -181,6 +193,48 @@ export const toolCallMachine = toolCallParts.createMachine({
             actions: { type: 'failAsReported', params: ({ event }) => event.output },
           },
           { target: 'SUCCEEDED', actions: { type: 'takeResult', params: ({ event }) => event.output } },
+        ],
+        onError: { target: 'RECOVERING', actions: 'failAsExecution' },
+      },
+    },
+    DELEGATING: {
+      entry: 'noteRun',
+      invoke: {
+        id: 'childAgent',
+        src: 'childAgent',
+        input: ({ context }) => taskForChild(context),
+        onDone: [
+          {
+            guard: { type: 'childThrew', params: ({ event }) => event.output },
+            target: 'THROWN',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'giveUpWithChild', params: ({ event }) => event.output },
+            ],
+          },
+          {
+            guard: { type: 'childEscalated', params: ({ event }) => event.output },
+            target: 'ESCALATED',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'giveUpWithChild', params: ({ event }) => event.output },
+            ],
+          },
+          {
+            guard: { type: 'childFailed', params: ({ event }) => event.output },
+            target: 'RECOVERING',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'failWithChild', params: ({ event }) => event.output },
+            ],
+          },
+          {
+            target: 'SUCCEEDED',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'takeChildResult', params: ({ event }) => event.output },
+            ],
+          },
         ],
         onError: { target: 'RECOVERING', actions: 'failAsExecution' },
       },
