@@ -29,10 +29,16 @@ function family(parent: readonly ScriptedReply[], child: readonly ScriptedReply[
 
 describe('a child agent', () => {
   test('appears to the parent as a tool, does the task with its own tools, and its answer is the result', async () => {
-    const { agent, look, above, below } = family([delegate('Find tea'), 'Tea it is.'], [calls(['look', { q: 'tea' }]), 'There is tea.']);
+    const { agent, look, above, below } = family(
+      [delegate('Find tea'), 'Tea it is.'],
+      [calls(['look', { q: 'tea' }]), 'There is tea.'],
+    );
     const result = await agent.run('What is there to drink?');
     expect(result).toMatchObject({ status: 'answered', result: 'Tea it is.', toolsUsed: ['researcher'] });
-    expect(above.requests[0]?.tools?.map(({ name, description }) => [name, description])).toContainEqual(['researcher', 'Finds things out.']);
+    expect(above.requests[0]?.tools?.map(({ name, description }) => [name, description])).toContainEqual([
+      'researcher',
+      'Finds things out.',
+    ]);
     expect(below.requests[0]?.messages.map(({ content }) => content)).toEqual(['You look things up.', 'Find tea']);
     expect(look.calls).toEqual([{ q: 'tea' }]);
     expect(above.requests[1]?.messages.at(-1)?.content).toContain('There is tea.');
@@ -66,10 +72,15 @@ describe('a child agent', () => {
   test('is the same agent for several calls at once, each with its own run', async () => {
     const { agent, below } = family(
       [calls(['researcher', { task: 'one' }], ['researcher', { task: 'two' }]), 'Both.'],
-      [({ messages }) => `did ${String(messages.at(-1)?.content)}`, ({ messages }) => `did ${String(messages.at(-1)?.content)}`],
+      [
+        ({ messages }) => `did ${String(messages.at(-1)?.content)}`,
+        ({ messages }) => `did ${String(messages.at(-1)?.content)}`,
+      ],
     );
     const result = await agent.run('Do both');
-    const results = result.messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.parse(String(content)).data);
+    const results = result.messages
+      .filter(({ role }) => role === 'tool')
+      .map(({ content }) => JSON.parse(String(content)).data);
     expect(results).toEqual(['did one', 'did two']);
     expect(below.requests).toHaveLength(2);
   });
@@ -83,7 +94,9 @@ describe('a child agent', () => {
     expect(events.filter(({ child }) => child === 'researcher').map(({ type }) => type)).toEqual(
       expect.arrayContaining(['step.started', 'model.replied', 'tool.started', 'tool.finished', 'state.changed']),
     );
-    const started = events.flatMap((event) => (event.type === 'tool.started' ? [[event.child, event.callId, event.tool]] : []));
+    const started = events.flatMap((event) =>
+      event.type === 'tool.started' ? [[event.child, event.callId, event.tool]] : [],
+    );
     expect(started).toEqual([
       [undefined, 'c1', 'researcher'],
       ['researcher', 'c1.1', 'look'],
@@ -92,8 +105,17 @@ describe('a child agent', () => {
 
   test('asks for approval with an id of its own; the root says yes from outside', async () => {
     const shop = fakeTool('buy', [{ receipt: 7 }], { policy: 'confirm' });
-    const buyer = createAgent({ name: 'buyer', model: scriptedModel([calls(['buy'], ['buy', { n: 2 }]), 'Bought.']), tools: [shop] });
-    const agent = createAgent({ model: scriptedModel([delegate('Buy', 'buyer'), 'Done.']), children: [buyer], confirm: 'wait', silent: true });
+    const buyer = createAgent({
+      name: 'buyer',
+      model: scriptedModel([calls(['buy'], ['buy', { n: 2 }]), 'Bought.']),
+      tools: [shop],
+    });
+    const agent = createAgent({
+      model: scriptedModel([delegate('Buy', 'buyer'), 'Done.']),
+      children: [buyer],
+      confirm: 'wait',
+      silent: true,
+    });
     const run = agent.run('Buy it');
     let asked = 0;
     for await (const event of run) if (event.type === 'approval.requested' && ++asked === 2) break;
@@ -110,11 +132,19 @@ describe('a child agent', () => {
   test('is asked for by its own confirm before the one of its parent', async () => {
     const asked: (ApprovalRequest & { by: string })[] = [];
     const buy = fakeTool('buy', [1], { policy: 'confirm' });
-    const confirm = (by: string) => (request: ApprovalRequest) => (asked.push({ ...request, by }), 'allow-once' as const);
+    const confirm = (by: string) => (request: ApprovalRequest) => (
+      asked.push({ ...request, by }),
+      'allow-once' as const
+    );
     const child = (own: AgentOptions) =>
       createAgent({ name: 'buyer', model: scriptedModel([calls(['buy']), 'ok']), tools: [buy], silent: true, ...own });
     const parent = (own: AgentOptions) =>
-      createAgent({ model: scriptedModel([delegate('Buy', 'buyer'), 'ok']), children: [child(own)], confirm: confirm('parent'), silent: true }).run('Go');
+      createAgent({
+        model: scriptedModel([delegate('Buy', 'buyer'), 'ok']),
+        children: [child(own)],
+        confirm: confirm('parent'),
+        silent: true,
+      }).run('Go');
     await parent({});
     await parent({ confirm: confirm('child') });
     expect(asked.map(({ by, agent }) => [by, agent])).toEqual([
@@ -127,7 +157,12 @@ describe('a child agent', () => {
     let aborted = false;
     const hanging = createAgent({
       name: 'slow',
-      model: { complete: (_request, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => ((aborted = true), reject(new Error('gone'))))) },
+      model: {
+        complete: (_request, { signal }) =>
+          new Promise((_resolve, reject) =>
+            signal.addEventListener('abort', () => ((aborted = true), reject(new Error('gone')))),
+          ),
+      },
       silent: true,
     });
     const agent = createAgent({ model: scriptedModel([delegate('Wait', 'slow')]), children: [hanging], silent: true });
@@ -140,7 +175,13 @@ describe('a child agent', () => {
 
   test('counts into the usage of the run, and shares its budget', async () => {
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 };
-    const { agent } = family([{ ...delegate('Find'), usage }, { content: 'ok', usage }], [{ content: 'x', usage }]);
+    const { agent } = family(
+      [
+        { ...delegate('Find'), usage },
+        { content: 'ok', usage },
+      ],
+      [{ content: 'x', usage }],
+    );
     expect((await agent.run('Go')).usage.totalTokens).toBe(45);
     const tight = family(
       [delegate('Find'), 'never'],
@@ -157,7 +198,10 @@ describe('a child agent', () => {
     const { agent, above } = family([delegate('Find'), 'Never mind.'], [new Error('offline'), new Error('offline')], {
       retry: { backoff: { kind: 'constant', ms: 0 } },
     });
-    expect(await agent.run('Go')).toMatchObject({ status: 'answered', errorHistory: [expect.objectContaining({ tool: 'researcher' })] });
+    expect(await agent.run('Go')).toMatchObject({
+      status: 'answered',
+      errorHistory: [expect.objectContaining({ tool: 'researcher' })],
+    });
     expect(JSON.stringify(above.requests[1]?.messages)).toContain('offline');
   });
 
@@ -171,14 +215,20 @@ describe('a child agent', () => {
     const denied = family([delegate('Find'), 'ok'], [], { defaultPolicy: 'deny' });
     await denied.agent.run('Go');
     expect(denied.below.requests).toHaveLength(0);
-    const confirmed = family([delegate('Find'), 'ok'], ['found'], { defaultPolicy: 'confirm', confirm: () => 'allow-once' });
+    const confirmed = family([delegate('Find'), 'ok'], ['found'], {
+      defaultPolicy: 'confirm',
+      confirm: () => 'allow-once',
+    });
     await confirmed.agent.run('Go');
     expect(confirmed.below.requests).toHaveLength(1);
   });
 
   test('runs at the call of code, too', async () => {
     const { agent } = family([], ['There is tea.']);
-    expect(await agent.tools.execute('researcher', { task: 'Find' })).toEqual({ status: 'success', data: 'There is tea.' });
+    expect(await agent.tools.execute('researcher', { task: 'Find' })).toEqual({
+      status: 'success',
+      data: 'There is tea.',
+    });
   });
 
   test('runs in a bare machine, with its own model and tools', async () => {
@@ -191,7 +241,12 @@ describe('a child agent', () => {
 
   test('keeps its secrets to itself', async () => {
     const secret = 'the-child-secret-42';
-    const child = createAgent({ name: 'keeper', secrets: [secret], model: scriptedModel([`I know ${secret}.`]), silent: true });
+    const child = createAgent({
+      name: 'keeper',
+      secrets: [secret],
+      model: scriptedModel([`I know ${secret}.`]),
+      silent: true,
+    });
     const above = scriptedModel([delegate('Tell', 'keeper'), ({ messages }) => String(messages.at(-1)?.content)]);
     const agent = createAgent({ model: above, children: [child], silent: true });
     const run = agent.run('Go');
@@ -204,7 +259,12 @@ describe('a child agent', () => {
     const leafModel = scriptedModel(['deep']);
     let agent = createAgent({ name: 'a8', model: leafModel, silent: true });
     for (let n = 7; n >= 1; n--)
-      agent = createAgent({ name: `a${n}`, model: scriptedModel([delegate('down', `a${n + 1}`), 'up']), children: [agent], silent: true });
+      agent = createAgent({
+        name: `a${n}`,
+        model: scriptedModel([delegate('down', `a${n + 1}`), 'up']),
+        children: [agent],
+        silent: true,
+      });
     expect(await agent.run('Go')).toMatchObject({ status: 'answered', result: 'up' });
     expect(leafModel.requests).toHaveLength(1);
     expect(() => createAgent({ children: [agent] })).toThrow(/children.*8 deep/);
