@@ -1,4 +1,5 @@
 import type { Usage } from '../actors/model.ts';
+import type { RunFixerOutput } from '../actors/run-fixer.ts';
 import type { EscalationError, ToolError } from '../parsing/errors.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { AgentInput, AgentSettings, ChildSetup } from './agent-setup.ts';
@@ -91,4 +92,17 @@ export function childError({ args, spec, request }: ToolCallContext, output: Age
 /** What a child hands up. */
 export function handedUp({ nested, result }: AgentOutput): EscalationError {
   return nested?.escalation ?? { kind: 'escalation', source: '', reason: result, severity: 'high', attempts: 0 };
+}
+
+/** What was used below a call, the tokens of a repair agent added. */
+export function repairCounted({ spent }: ToolCallContext, output: RunFixerOutput): Spent {
+  return 'usage' in output && output.usage !== undefined
+    ? spentTogether(spent, { usage: output.usage, toolCalls: 0 })
+    : spent;
+}
+
+/** True when the tokens that the run was given are used up, so that no repair agent may be asked. */
+export function areTokensSpent({ caller, spent }: ToolCallContext): boolean {
+  const { maxTokens } = caller.budget;
+  return maxTokens !== null && spent.usage.totalTokens >= maxTokens;
 }

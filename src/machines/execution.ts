@@ -200,7 +200,7 @@ export function budgetLeft({ settings: { budget }, books, batch }: AgentContext,
 export function callerOf(context: AgentContext): Caller {
   const { place, briefing, batch, toolset } = context;
   const children = briefing?.children ?? [];
-  if (children.length === 0) return place.agent === '' ? NO_CALLER : { ...NO_CALLER, agent: place.agent };
+  if (children.length === 0 && place.agent === '' && context.settings.budget.maxTokens === null) return NO_CALLER;
   const handed = (batch?.calls ?? []).filter(({ request }) => {
     const found = lookUp(toolset.tools, request.tool);
     return found.ok && found.spec.origin.kind === 'agent';

@@ -11,7 +11,7 @@ import type { Denial } from '../tools/denials.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import type { CallOutcome } from './call-request.ts';
 import { childAgent } from './child-agent.ts';
-import { childError, childResult, spentBy, spentTogether } from './delegation.ts';
+import { areTokensSpent, childError, childResult, repairCounted, spentBy, spentTogether } from './delegation.ts';
 import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
 import type { AgentOutput } from './run-result.ts';
 import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';
@@ -67,6 +67,7 @@ export const toolCallParts = setup({
     stepsToBeChosen: ({ context }) => isToBeChosen(context.progress),
     stepIs: ({ context }, kind: StepData['kind']) => context.progress.step?.kind === kind,
     retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && context.progress.step.backoff === null,
+    repairUnaffordable: ({ context }) => context.progress.step?.kind === 'fix-agent' && areTokensSpent(context),
     failedWhileRunning: ({ context }) => context.error?.kind === 'execution',
     gaveArguments: (_, output: RunFixerOutput) => output.kind === 'arguments' && output.value !== null,
     gaveResult: (_, output: RunFixerOutput) => output.kind === 'result' && output.result !== null,
@@ -123,6 +124,7 @@ export const toolCallParts = setup({
       result: ({ context }, output: RunFixerOutput) => (output.kind === 'result' ? output.result : context.result),
       error: null,
     }),
+    countRepair: assign({ spent: ({ context }, output: RunFixerOutput) => repairCounted(context, output) }),
     countSpent: assign({
       spent: ({ context }, output: AgentOutput) => spentTogether(context.spent, spentBy(output)),
     }),
