@@ -1,5 +1,10 @@
 export { replay } from '../journal/replay.ts';
+export { assertCalledTool, assertEndsWith, assertTransitions, assertVisited } from './assertions.ts';
 export { fakeTool } from './fake-tool.ts';
+export { matchers } from './matchers.ts';
 export { scriptedModel } from './scripted-model.ts';
+export type { CallOptions } from './assertions.ts';
+export type { RecordingSource, Subject } from './evidence.ts';
 export type { FakeTool } from './fake-tool.ts';
+export type { ExpectedTransitions } from './judge-transitions.ts';
 export type { ScriptedModel, ScriptedReply } from './scripted-model.ts';
