@@ -46,7 +46,10 @@ async function afterBoth(subject: Subject, other: Run): Promise<Verdict> {
 
 function isRecording(expected: ExpectedTransitions | RecordingSource): expected is RecordingSource {
   const [first] = expected;
-  return typeof expected === 'string' || (typeof first === 'string' ? first.startsWith('{') : first !== undefined && 't' in first);
+  return (
+    typeof expected === 'string' ||
+    (typeof first === 'string' ? first.startsWith('{') : first !== undefined && 't' in first)
+  );
 }
 
 function judged(subject: Subject, judge: (evidence: Evidence) => Verdict): Pending {

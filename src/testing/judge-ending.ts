@@ -27,7 +27,9 @@ const KNOWN: { readonly [how in RunReason | RunStatus]: true } = {
 /** Did the run end so? Throws a `TypeError` for a word that is neither a reason nor a status: a typo never passes. */
 export function judgeEnding(evidence: Evidence, { how, text }: ExpectedEnding): Verdict {
   if (!Object.hasOwn(KNOWN, how))
-    throw new TypeError(`'${how}' is neither a reason nor a status of a run. They are: ${Object.keys(KNOWN).join(', ')}.`);
+    throw new TypeError(
+      `'${how}' is neither a reason nor a status of a run. They are: ${Object.keys(KNOWN).join(', ')}.`,
+    );
   const { reason, status, result } = evidence.ending;
   const pass = (reason === how || status === how) && (text === undefined || says(result, text));
   const wanted = text === undefined ? how : `${how}, saying ${typeof text === 'string' ? JSON.stringify(text) : text}`;

@@ -56,10 +56,16 @@ const AFTER = 3;
 
 function textOf(
   evidence: Evidence,
-  { wanted, taken, at }: { readonly wanted: readonly string[]; readonly taken: readonly string[]; readonly at: number | undefined },
+  {
+    wanted,
+    taken,
+    at,
+  }: { readonly wanted: readonly string[]; readonly taken: readonly string[]; readonly at: number | undefined },
 ): string {
   if (at === undefined)
-    return [`expected ${evidence.subject} not to take these transitions, but it did:`, ...taken.map(indented)].join('\n');
+    return [`expected ${evidence.subject} not to take these transitions, but it did:`, ...taken.map(indented)].join(
+      '\n',
+    );
   return [
     `expected ${evidence.subject} to take other transitions, from move ${at + 1} on (- expected, + taken):`,
     ...(at > BEFORE ? ['    …'] : []),

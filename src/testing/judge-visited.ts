@@ -44,7 +44,9 @@ function textOf(evidence: Evidence, states: readonly string[], missing: string |
 
 function shortfall(evidence: Evidence, states: readonly string[], missing: string): string {
   const elsewhere = visitsOf(evidence).some((visit) => isVisitTo(missing, visit));
-  return elsewhere && states.length > 1 ? `${missing} did not come after the ones before it` : `it never visited ${missing}`;
+  return elsewhere && states.length > 1
+    ? `${missing} did not come after the ones before it`
+    : `it never visited ${missing}`;
 }
 
 function visitsOf({ moves, states }: Evidence): readonly Visit[] {

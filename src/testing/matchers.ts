@@ -19,12 +19,8 @@ export const matchers = {
     checkVisited(received, states),
 
   /** The tool ran, with at least these arguments; `{ times }` says how often. */
-  toHaveCalledTool: (
-    received: Subject,
-    tool: string,
-    args?: unknown,
-    options?: { readonly times?: number },
-  ): Pending => checkCalledTool(received, tool, args, options),
+  toHaveCalledTool: (received: Subject, tool: string, args?: unknown, options?: { readonly times?: number }): Pending =>
+    checkCalledTool(received, tool, args, options),
 
   /** The run ended with this reason or status, and its text holds or matches this. */
   toEndWith: (received: Subject, how: RunReason | RunStatus, text?: string | RegExp): Pending =>
