@@ -113,7 +113,14 @@ function rejected(signal: AbortSignal): Promise<never> {
 }
 
 /** Codes that asking again with the same words cannot cure. */
-const HOPELESS: ReadonlySet<string> = new Set(['auth', 'model-not-found', 'bad-request', 'no-model', 'aborted']);
+const HOPELESS: ReadonlySet<string> = new Set([
+  'auth',
+  'model-not-found',
+  'bad-request',
+  'no-model',
+  'live-forbidden',
+  'aborted',
+]);
 
 function forMachine(error: unknown, retryable: (error: unknown) => boolean | undefined): Error {
   const code = error instanceof ModelError ? error.code : 'model-error';

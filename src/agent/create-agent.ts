@@ -95,7 +95,11 @@ export function createAgent(options: AgentOptions = {}): Agent {
             ...(refused === null ? {} : { refused }),
           };
           const head = core.sealed(runRecord(whole, { runId, at, metadata }));
-          return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }) };
+          return {
+            head,
+            work: core.work(),
+            journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
+          };
         };
       },
       onDone: async (result) => {
