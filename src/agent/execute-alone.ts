@@ -36,7 +36,7 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
       tools: registry.specs((tool) => allowed.has(tool)),
       verdict: 'clear',
       settings,
-      recovery: {},
+      recovery: registry.recovery(),
     },
   });
   const outcome = await new Promise<CallOutcome | { readonly failed: string } | null>((resolve) => {

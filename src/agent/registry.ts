@@ -15,6 +15,7 @@ import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { executeAlone } from './execute-alone.ts';
+import type { OwnedOnError } from './repair-circle.ts';
 
 /** Decisions to always allow a tool, kept somewhere. Answers may be promises. */
 export interface Permissions {
@@ -82,6 +83,10 @@ export interface OwnRegistry extends ToolRegistry {
   /** What the agent does about calls of tools that it does not know. */
   recovery(): RecoveryData;
   onChange(listener: () => void): void;
+  /** What tools, skills and the agent itself do about errors. */
+  onErrors(): readonly OwnedOnError[];
+  /** Asked before something is registered; may refuse it by throwing. */
+  onRegister(check: (added: readonly OwnedOnError[]) => void): void;
 }
 
 const NO_MCP: McpCalls = {
@@ -133,6 +138,9 @@ function isMade(given: unknown): given is Tool {
   return typeof given === 'object' && given !== null && 'check' in given;
 }
 
+const ownedByTool = ({ name, onError }: Tool): OwnedOnError => ({ owner: `Tool '${name}'`, onError });
+const ownedBySkill = ({ name, onError }: Skill): OwnedOnError => ({ owner: `Skill '${name}'`, onError });
+
 /** Who is asked about calls that need it, and where "always allow" is kept. */
 export interface Asking {
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
@@ -152,6 +160,7 @@ export function ownRegistry(
   const skills: Skill[] = [];
   const { onError } = options;
   let defaultPolicy = options.defaultPolicy ?? 'allow';
+  let check: (added: readonly OwnedOnError[]) => void = () => undefined;
   const changed = (): void => {
     for (const listener of listeners) listener();
   };
@@ -177,6 +186,7 @@ export function ownRegistry(
       throw new TypeError(
         `A tool named '${taken.name}' is registered already. Remove it first, or choose another name.`,
       );
+    check([...ready.map(ownedByTool), ...(skill === null ? [] : [ownedBySkill(skill)])]);
     for (const one of ready) add(one, { kind: 'local' }, skill);
   };
 
@@ -242,6 +252,14 @@ export function ownRegistry(
       defaultPolicy = policy;
     },
     onChange: (listener) => void listeners.push(listener),
+    onErrors: () => [
+      { owner: 'createAgent', onError },
+      ...skills.map(ownedBySkill),
+      ...[...entries.values()].map((entry) => ownedByTool(entry.tool)),
+    ],
+    onRegister: (asked) => {
+      check = asked;
+    },
     execute: (name, args = {}, io = {}) => executeAlone({ registry, name, args, io, mcp: mcp(), settings, asking }),
   };
   return registry;

@@ -4,6 +4,7 @@ import type { JsonObject } from '../parsing/json.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import type { ToolResult } from '../tools/result.ts';
+import { lookUp } from '../tools/lookup.ts';
 import type { ToolSpec } from '../tools/spec.ts';
 import type { AgentSettings } from './agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
@@ -30,6 +31,8 @@ export type ApprovalEvent =
 export interface ToolCallContext extends ToolCallInput {
   readonly spec: ToolSpec | null;
   readonly suggestions: readonly string[];
+  /** The name was misspelt, and the model is told so. */
+  readonly renamed: boolean;
   /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
   readonly args: JsonObject;
   readonly check: CheckedArguments | null;
@@ -45,4 +48,17 @@ export interface ToolCallContext extends ToolCallInput {
     readonly reason: string;
     readonly severity: Severity;
   } | null;
+}
+
+/** Finds the tool that is meant. Who handles unknown names with steps of their own gets misspelt ones too. */
+export function toolNamed({
+  request,
+  tools,
+  recovery,
+}: ToolCallInput): Pick<ToolCallContext, 'spec' | 'suggestions' | 'renamed'> {
+  const found = lookUp(tools, request.tool);
+  if (!found.ok) return { spec: null, suggestions: found.suggestions, renamed: false };
+  if (found.repaired && recovery.unknownTool !== undefined)
+    return { spec: null, suggestions: [found.spec.name], renamed: false };
+  return { spec: found.spec, suggestions: [], renamed: found.repaired };
 }

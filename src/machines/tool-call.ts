@@ -7,33 +7,29 @@
  * I4 It never ends in an error: every end has an output.
  */
 import { leafErrorOf } from '../actors/leaf.ts';
-import { lookUp } from '../tools/lookup.ts';
 import { asArguments } from './call-request.ts';
 import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
+import { toolNamed } from './tool-call-context.ts';
 import { outcomeOf } from './tool-outcome.ts';
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
 export const toolCallMachine = toolCallParts.createMachine({
   id: 'toolCall',
-  context: ({ input }) => {
-    const found = lookUp(input.tools, input.request.tool);
-    return {
-      ...input,
-      spec: found.ok ? found.spec : null,
-      suggestions: found.ok ? [] : found.suggestions,
-      args: asArguments(input.request.args),
-      check: null,
-      approved: false,
-      error: null,
-      denial: null,
-      result: null,
-      ran: false,
-      progress: NO_PROGRESS,
-      gaveUp: null,
-    };
-  },
+  context: ({ input }) => ({
+    ...input,
+    ...toolNamed(input),
+    args: asArguments(input.request.args),
+    check: null,
+    approved: false,
+    error: null,
+    denial: null,
+    result: null,
+    ran: false,
+    progress: NO_PROGRESS,
+    gaveUp: null,
+  }),
   initial: 'RESOLVING',
   states: {
     RESOLVING: {
@@ -108,8 +104,8 @@ export const toolCallMachine = toolCallParts.createMachine({
         ASKING: {
           on: {
             'approval.given': [
-              { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: 'takeEdits' },
-              { guard: 'givenForGood', target: 'REMEMBERING', actions: 'approve' },
+              { guard: 'givenForGood', target: 'REMEMBERING', actions: ['approve', 'takeEdits'] },
+              { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: ['approve', 'takeEdits'] },
               { target: '#toolCall.RUNNING', actions: 'approve' },
             ],
           },
@@ -154,9 +150,12 @@ export const toolCallMachine = toolCallParts.createMachine({
             id: 'rememberPermission',
             src: 'rememberPermission',
             input: ({ context }) => ({ tool: context.spec?.name ?? '' }),
-            onDone: '#toolCall.RUNNING',
-            onError: '#toolCall.RUNNING',
+            onDone: 'REMEMBERED',
+            onError: 'REMEMBERED',
           },
+        },
+        REMEMBERED: {
+          always: [{ guard: 'editsUnchecked', target: '#toolCall.VALIDATING' }, { target: '#toolCall.RUNNING' }],
         },
       },
     },
