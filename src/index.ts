@@ -40,9 +40,19 @@ export type { McpServerConfig } from './mcp/config.ts';
 export type { McpConnection } from './mcp/connection-types.ts';
 export type { OutputHandler, OutputStats } from './output/output-handler.ts';
 export type { Json, JsonObject, JsonSchema } from './parsing/json.ts';
-export type { EscalationError, Issue, Severity, ToolError } from './parsing/errors.ts';
+export type {
+  DeserializationError,
+  EscalationError,
+  ExecutionError,
+  InvalidArgs,
+  Issue,
+  Severity,
+  ToolError,
+  UnknownTool,
+} from './parsing/errors.ts';
 export type { PlanStep, Repair } from './parsing/reply.ts';
 export type { Backoff } from './recovery/backoff.ts';
+export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from './recovery/steps.ts';
 export type { OnEscalation, Verdict, Verdicts } from './recovery/verdicts.ts';
 export type { InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
 export type { Skill, SkillDefinition } from './tools/skill.ts';

@@ -4,6 +4,7 @@ import type { Effects, ToolOrigin } from '../tools/spec.ts';
 import { type Deadline, deadline } from './deadline.ts';
 import { leaf } from './leaf.ts';
 import type { McpCalls } from './mcp-calls.ts';
+import { retryHint } from './retry-hint.ts';
 import { describeThrown, toJson } from './to-json.ts';
 
 /** What a tool's function gets beside its arguments. */
@@ -80,7 +81,11 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Pro
     return await execute(args, io);
   } catch (thrown) {
     const { name, message, code } = describeThrown(thrown);
-    throw failure('execution', name, message, code);
+    const retryAfterMs = retryHint(thrown, Date.now());
+    throw failure('execution', name, message, {
+      ...(code === undefined ? {} : { causeCode: code }),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
   }
 }
 
@@ -90,8 +95,7 @@ function deadlineOf({ tool, timeoutMs }: CallToolInput, owner: AbortSignal): Dea
   );
 }
 
-/** An error whose own code, if it had one, is kept beside ours. */
-function failure(code: string, name: string, message: string, causeCode?: string): Error {
-  const error = new Error(message);
-  return Object.assign(error, { name, code, data: causeCode === undefined ? {} : { causeCode } });
+/** An error of ours; what is known of the tool's own error travels in `data`. */
+function failure(code: string, name: string, message: string, data: JsonObject = {}): Error {
+  return Object.assign(new Error(message), { name, code, data });
 }

@@ -40,6 +40,8 @@ export const runFixer = (ports: RunFixerPorts) =>
     {
       effects: 'none',
       request: ({ ask, tool, slot, index, error, text }) => ({ ask, tool, slot, index, error, text }),
+      // The author's own functions get secrets as tools do; an agent may hand what it is told to a model.
+      keepsMarks: ({ ask }) => ask === 'fix-agent',
     },
     async (input, { signal }) => {
       const late = () => new Error(`The recovery of '${input.tool}' did not finish within ${input.timeoutMs} ms`);

@@ -23,6 +23,7 @@ import type { AgentOptions } from './options.ts';
 import { audienceOf } from './audience.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
+import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
 import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Run } from './run.ts';
@@ -270,6 +271,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
     repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: replayRun,
   };
+  declareOnErrors(agent, () => core.registry.onErrors());
+  core.registry.onRegister((added) => refuseRepairCircle(agent, added));
   return agent;
 }
 

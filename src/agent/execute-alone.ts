@@ -38,8 +38,7 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
       tools: registry.specs((tool) => allowed.has(tool)).map(runByItself),
       verdict: 'clear',
       settings,
-      recovery: {},
-      caller: NO_CALLER,
+      caller: { ...NO_CALLER, recovery: registry.recovery() },
     },
   });
   const outcome = await new Promise<CallOutcome | { readonly failed: string } | null>((resolve) => {

@@ -15,6 +15,7 @@ import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { executeAlone } from './execute-alone.ts';
+import type { OwnedOnError } from './repair-circle.ts';
 
 /** Decisions to always allow a tool, kept somewhere. Answers may be promises. */
 export interface Permissions {
@@ -87,6 +88,10 @@ export interface OwnRegistry extends ToolRegistry {
   recovery(): RecoveryData;
   /** Gives back how to stop listening. */
   onChange(listener: () => void): () => void;
+  /** What tools, skills and the agent itself do about errors. */
+  onErrors(): readonly OwnedOnError[];
+  /** Asked before something is registered; may refuse it by throwing. */
+  onRegister(check: (added: readonly OwnedOnError[]) => void): void;
 }
 
 const NO_MCP: McpCalls = {
@@ -138,6 +143,9 @@ function isMade(given: unknown): given is Tool {
   return typeof given === 'object' && given !== null && 'check' in given;
 }
 
+const ownedByTool = ({ name, onError }: Tool): OwnedOnError => ({ owner: `Tool '${name}'`, onError });
+const ownedBySkill = ({ name, onError }: Skill): OwnedOnError => ({ owner: `Skill '${name}'`, onError });
+
 /** Who is asked about calls that need it, and where "always allow" is kept. */
 export interface Asking {
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
@@ -157,6 +165,7 @@ export function ownRegistry(
   const skills: Skill[] = [];
   const { onError } = options;
   let defaultPolicy = options.defaultPolicy ?? 'allow';
+  let check: (added: readonly OwnedOnError[]) => void = () => undefined;
   const changed = (): void => {
     for (const listener of listeners) listener();
   };
@@ -182,6 +191,7 @@ export function ownRegistry(
       throw new TypeError(
         `A tool named '${taken.name}' is registered already. Remove it first, or choose another name.`,
       );
+    check([...ready.map(ownedByTool), ...(skill === null ? [] : [ownedBySkill(skill)])]);
     for (const one of ready) add(one, { kind: 'local' }, skill);
   };
 
@@ -256,6 +266,14 @@ export function ownRegistry(
     onChange: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    onErrors: () => [
+      { owner: 'createAgent', onError },
+      ...skills.map(ownedBySkill),
+      ...[...entries.values()].map((entry) => ownedByTool(entry.tool)),
+    ],
+    onRegister: (asked) => {
+      check = asked;
     },
     execute: (name, args = {}, io = {}) => executeAlone({ registry, name, args, io, mcp: mcp(), settings, asking }),
   };

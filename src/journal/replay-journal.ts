@@ -28,7 +28,13 @@ export function replayJournal(recording: Recording, state: () => string): Replay
   let cursor = 0;
 
   const diverged = (expected: string, actual: string, difference = ''): ReplayDivergenceError => {
-    const divergence: Divergence = { entry: lineNumber(recording, cursor), state: state(), expected, actual, difference };
+    const divergence: Divergence = {
+      entry: lineNumber(recording, cursor),
+      state: state(),
+      expected,
+      actual,
+      difference,
+    };
     return new ReplayDivergenceError(divergence);
   };
 

@@ -157,7 +157,6 @@ export const agentParts = setup({
           verdict,
           tools: context.toolset.tools,
           settings: context.settings,
-          recovery: context.toolset.recovery,
           caller,
         };
         enqueue.spawnChild('toolCall', { id: request.callId, input });

@@ -13,7 +13,7 @@ import { loopStepped } from './loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
 import { judged } from './planning.ts';
 import type { ErrorEntry } from './run-result.ts';
-import { type Caller, NO_CALLER, type ToolCallInput } from './tool-call-context.ts';
+import type { Caller, ToolCallInput } from './tool-call-context.ts';
 
 type Update = Partial<AgentContext>;
 
@@ -200,12 +200,11 @@ export function budgetLeft({ settings: { budget }, books, batch }: AgentContext,
 export function callerOf(context: AgentContext): Caller {
   const { place, briefing, batch, toolset } = context;
   const children = briefing?.children ?? [];
-  if (children.length === 0 && place.agent === '' && context.settings.budget.maxTokens === null) return NO_CALLER;
-  const handed = (batch?.calls ?? []).filter(({ request }) => {
+  const handed = (children.length === 0 ? [] : (batch?.calls ?? [])).filter(({ request }) => {
     const found = lookUp(toolset.tools, request.tool);
     return found.ok && found.spec.origin.kind === 'agent';
   });
-  return { agent: place.agent, children, budget: budgetLeft(context, handed.length) };
+  return { agent: place.agent, children, budget: budgetLeft(context, handed.length), recovery: toolset.recovery };
 }
 
 /** What outcomes change in the run's books: tools used, errors, the loop detection. */
@@ -260,7 +259,6 @@ export function stepInput(context: AgentContext): ToolCallInput {
     verdict: step?.verdict ?? 'clear',
     tools: toolset.tools,
     settings,
-    recovery: toolset.recovery,
     caller: callerOf(context),
   };
 }

@@ -1,3 +1,4 @@
+import { leafErrorOf } from '../actors/leaf.ts';
 import type { ModelReply } from '../actors/model.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { AgentContext, PlannedCall } from './agent-context.ts';
@@ -95,7 +96,8 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
     }
     if (transition?.to !== 'ERROR_RECOVERY.JUDGED') return;
     const step = verdict === null || verdict === 'unhandled' ? 'unhandled' : verdict.kind;
-    emit({ type: 'recovery.step', callId, tool, step, attempt: books.verdicts.length });
+    const error = trouble?.escalation?.reason ?? '';
+    emit({ type: 'recovery.step', callId, tool, step, attempt: books.verdicts.length, error });
   };
 
   const readEnd = (output: AgentOutput, durationMs: number): void => {
@@ -121,7 +123,18 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
     }
     const step = RECOVERY_STEPS[to.slice('RECOVERING.'.length)];
     if (to.startsWith('RECOVERING.') && step !== undefined)
-      emit({ type: 'recovery.step', ...call, step, attempt: context.progress.taken });
+      emit({
+        type: 'recovery.step',
+        ...call,
+        step,
+        attempt: context.progress.taken,
+        error: context.progress.attempts.at(-1)?.error ?? '',
+      });
+    if (to === 'AWAITING_APPROVAL.APPROVED' && move.event.type === 'xstate.error.actor.rememberPermission')
+      emit({
+        type: 'warning',
+        message: `That '${call.tool}' is always allowed could not be kept, so it will be asked about again: ${leafErrorOf(move.event).message}`,
+      });
     if (move.snapshot.status === 'done') {
       const started = running.get(move.path);
       running.delete(move.path);

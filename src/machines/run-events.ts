@@ -79,6 +79,8 @@ export type RunEventBody =
       readonly tool: string;
       readonly step: string;
       readonly attempt: number;
+      /** What had gone wrong. */
+      readonly error: string;
     }
   | { readonly type: 'escalation.raised'; readonly source: string; readonly reason: string; readonly severity: string }
   | {

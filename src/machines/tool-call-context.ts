@@ -4,6 +4,7 @@ import type { JsonObject } from '../parsing/json.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import type { ToolResult } from '../tools/result.ts';
+import { lookUp } from '../tools/lookup.ts';
 import type { ToolSpec } from '../tools/spec.ts';
 import type { AgentSettings, ChildSetup } from './agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
@@ -17,8 +18,6 @@ export interface ToolCallInput {
   readonly tools: readonly ToolSpec[];
   readonly verdict: LoopVerdict;
   readonly settings: AgentSettings;
-  /** What the agent does about errors of tools that it does not know. */
-  readonly recovery: RecoveryData;
   /** The agent that calls. */
   readonly caller: Caller;
 }
@@ -31,10 +30,17 @@ export interface Caller {
   readonly children: readonly ChildSetup[];
   /** What is left of the run's budget, for an agent below. */
   readonly budget: AgentSettings['budget'];
+  /** What it does about errors of tools that it does not know. */
+  readonly recovery: RecoveryData;
 }
 
-/** A call that no agent makes: a registry's. */
-export const NO_CALLER: Caller = { agent: '', children: [], budget: { maxToolCalls: null, maxTokens: null } };
+/** A caller that is no agent: a registry. */
+export const NO_CALLER: Caller = {
+  agent: '',
+  children: [],
+  budget: { maxToolCalls: null, maxTokens: null },
+  recovery: {},
+};
 
 /** A person's answer to a call that waits, from outside. */
 export type ApprovalEvent =
@@ -50,10 +56,12 @@ export interface GaveUp {
   readonly handedUp?: EscalationError;
 }
 
-/** The memory of one call. */
+/** The memory of one call: eighteen members at most, like that of a run. */
 export interface ToolCallContext extends ToolCallInput {
   readonly spec: ToolSpec | null;
   readonly suggestions: readonly string[];
+  /** The name was misspelt, and the model is told so. */
+  readonly renamed: boolean;
   /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
   readonly args: JsonObject;
   readonly check: CheckedArguments | null;
@@ -67,4 +75,17 @@ export interface ToolCallContext extends ToolCallInput {
   readonly gaveUp: GaveUp | null;
   /** What agents below this call used. */
   readonly spent: Spent;
+}
+
+/** Finds the tool that is meant. Who handles unknown names with steps of their own gets misspelt ones too. */
+export function toolNamed({
+  request,
+  tools,
+  caller: { recovery },
+}: ToolCallInput): Pick<ToolCallContext, 'spec' | 'suggestions' | 'renamed'> {
+  const found = lookUp(tools, request.tool);
+  if (!found.ok) return { spec: null, suggestions: found.suggestions, renamed: false };
+  if (found.repaired && recovery.unknownTool !== undefined)
+    return { spec: null, suggestions: [found.spec.name], renamed: false };
+  return { spec: found.spec, suggestions: [], renamed: found.repaired };
 }

@@ -61,12 +61,13 @@ export const toolCallParts = setup({
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
     refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',
     alwaysAllowed: (_, answer: ApprovalAnswer) => answer.decision === 'always-allow',
-    givenForGood: ({ event }) => event.type === 'approval.given' && event.always && event.args === null,
+    givenForGood: ({ event }) => event.type === 'approval.given' && event.always,
+    editsUnchecked: ({ context }) => context.check === null,
     givenWithEdits: ({ event }) => event.type === 'approval.given' && event.args !== null,
     toolReportsError: (_, result: ToolResult) => isErrorResult(result),
     stepsToBeChosen: ({ context }) => isToBeChosen(context.progress),
     stepIs: ({ context }, kind: StepData['kind']) => context.progress.step?.kind === kind,
-    retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && context.progress.step.backoff === null,
+    retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && pauseOf(context) === 0,
     repairUnaffordable: ({ context }) => context.progress.step?.kind === 'fix-agent' && areTokensSpent(context),
     failedWhileRunning: ({ context }) => context.error?.kind === 'execution',
     gaveArguments: (_, output: RunFixerOutput) => output.kind === 'arguments' && output.value !== null,
@@ -91,13 +92,11 @@ export const toolCallParts = setup({
     takeCheckedArgs: assign({
       args: ({ context }, output: CheckArgsOutput) => (output.ok ? output.args : context.args),
     }),
-    takeEdits: assign({
-      request: ({ context, event }) =>
-        event.type === 'approval.given' && event.args !== null
-          ? { ...context.request, args: event.args, unreadable: null }
-          : context.request,
-      approved: true,
-    }),
+    takeEdits: assign(({ context, event }) =>
+      event.type === 'approval.given' && event.args !== null
+        ? { request: { ...context.request, args: event.args, unreadable: null }, check: null }
+        : {},
+    ),
     approve: assign({ approved: true }),
     startDeadline: enqueueActions(({ context, enqueue }) => {
       const { approvalMs } = context.settings;

@@ -7,35 +7,31 @@
  * I4 It never ends in an error: every end has an output.
  */
 import { leafErrorOf } from '../actors/leaf.ts';
-import { lookUp } from '../tools/lookup.ts';
 import { asArguments } from './call-request.ts';
 import { NOTHING_SPENT } from './delegation.ts';
 import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
+import { toolNamed } from './tool-call-context.ts';
 import { outcomeOf, taskForChild } from './tool-outcome.ts';
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
 export const toolCallMachine = toolCallParts.createMachine({
   id: 'toolCall',
-  context: ({ input }) => {
-    const found = lookUp(input.tools, input.request.tool);
-    return {
-      ...input,
-      spec: found.ok ? found.spec : null,
-      suggestions: found.ok ? [] : found.suggestions,
-      args: asArguments(input.request.args),
-      check: null,
-      approved: false,
-      error: null,
-      denial: null,
-      result: null,
-      ran: false,
-      progress: NO_PROGRESS,
-      gaveUp: null,
-      spent: NOTHING_SPENT,
-    };
-  },
+  context: ({ input }) => ({
+    ...input,
+    ...toolNamed(input),
+    args: asArguments(input.request.args),
+    check: null,
+    approved: false,
+    error: null,
+    denial: null,
+    result: null,
+    ran: false,
+    progress: NO_PROGRESS,
+    gaveUp: null,
+    spent: NOTHING_SPENT,
+  }),
   initial: 'RESOLVING',
   states: {
     RESOLVING: {
@@ -115,8 +111,8 @@ export const toolCallMachine = toolCallParts.createMachine({
         ASKING: {
           on: {
             'approval.given': [
-              { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: 'takeEdits' },
-              { guard: 'givenForGood', target: 'REMEMBERING', actions: 'approve' },
+              { guard: 'givenForGood', target: 'REMEMBERING', actions: ['approve', 'takeEdits'] },
+              { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: ['approve', 'takeEdits'] },
               { target: 'APPROVED', actions: 'approve' },
             ],
           },
@@ -167,7 +163,11 @@ export const toolCallMachine = toolCallParts.createMachine({
           },
         },
         APPROVED: {
-          always: [{ guard: 'delegates', target: '#toolCall.DELEGATING' }, { target: '#toolCall.RUNNING' }],
+          always: [
+            { guard: 'editsUnchecked', target: '#toolCall.VALIDATING' },
+            { guard: 'delegates', target: '#toolCall.DELEGATING' },
+            { target: '#toolCall.RUNNING' },
+          ],
         },
       },
     },

@@ -2,7 +2,7 @@ import type { CheckArgsOutput } from '../actors/check-args.ts';
 import type { LeafError } from '../actors/journal.ts';
 import { checkArguments } from '../parsing/check-arguments.ts';
 import type { ToolError } from '../parsing/errors.ts';
-import { type JsonSchema, isJsonObject } from '../parsing/json.ts';
+import { type JsonObject, type JsonSchema, isJsonObject } from '../parsing/json.ts';
 import { describeDenial } from '../tools/denials.ts';
 import { toErrorResult } from '../tools/error-text.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
@@ -55,7 +55,7 @@ export function failedCheck({ args, spec }: ToolCallContext, output: CheckArgsOu
 export function executionError({ args, spec, request }: ToolCallContext, error: LeafError): ToolError {
   const data = isJsonObject(error.data) ? error.data : {};
   const code = typeof data.causeCode === 'string' ? data.causeCode : error.code;
-  const unknown = OUTCOME_UNKNOWN.has(error.code) && spec?.effects !== 'none';
+  const unknown = (OUTCOME_UNKNOWN.has(error.code) || code === 'unknown-outcome') && spec?.effects !== 'none';
   return {
     kind: 'execution',
     tool: spec?.name ?? request.tool,
@@ -63,6 +63,7 @@ export function executionError({ args, spec, request }: ToolCallContext, error: 
     cause: { name: typeof data.name === 'string' ? data.name : 'Error', message: error.message, code },
     timedOut: error.code === 'timeout',
     ...(unknown ? { outcomeUnknown: true } : {}),
+    ...waitAskedFor(data),
   };
 }
 
@@ -75,6 +76,7 @@ export function reportedError({ args, spec, request }: ToolCallContext, result: 
     args,
     cause: { name: 'ToolResultError', message },
     timedOut: false,
+    ...waitAskedFor(result),
   };
 }
 
@@ -94,8 +96,15 @@ export function taskForChild({ args, spec, request, caller, spent, progress }: T
   });
 }
 
-/** The one outcome of a call that has come to its end. */
+/** The one outcome of a call that has come to its end. A name that was repaired is labelled in its result. */
 export function outcomeOf(context: ToolCallContext): CallOutcome {
+  const outcome = endOf(context);
+  if (!context.renamed) return outcome;
+  const repaired = `There is no tool '${context.request.tool}': the name was repaired to '${outcome.tool}'. Use that name.`;
+  return { ...outcome, result: { ...outcome.result, repaired } };
+}
+
+function endOf(context: ToolCallContext): CallOutcome {
   const tool = context.spec?.name ?? context.request.tool;
   const end = {
     callId: context.request.callId,
@@ -119,6 +128,16 @@ export function outcomeOf(context: ToolCallContext): CallOutcome {
     };
   }
   return { ...end, kind: 'tool.succeeded', result: nudged(context.result ?? { status: 'success' }, context.verdict) };
+}
+
+/** A wait that the error of a tool asks for, as our own leaf or the tool's result says it. */
+function waitAskedFor({ retryAfterMs, retryAfter }: JsonObject | ToolResult): { readonly retryAfterMs?: number } {
+  if (isWait(retryAfterMs)) return { retryAfterMs };
+  return isWait(retryAfter) ? { retryAfterMs: retryAfter * 1000 } : {};
+}
+
+function isWait(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0;
 }
 
 function gaveUpOutcome(

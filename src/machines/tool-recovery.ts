@@ -9,10 +9,12 @@ import { type RecoveryProgress, failed, stepIndex, timesTaken } from './recovery
 import type { AgentOutput } from './run-result.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
 
+const MAX_ATTEMPTS_TOLD = 6;
+
 /** Takes up the failure that a call has come to. */
-export function failureTakenUp({ progress, error, spec, recovery, request }: ToolCallContext): RecoveryProgress {
+export function failureTakenUp({ progress, error, spec, caller, request }: ToolCallContext): RecoveryProgress {
   if (error === null) return progress;
-  return failed(progress, spec?.recovery ?? recovery, error, {
+  return failed(progress, spec?.recovery ?? caller.recovery, error, {
     arguments: rawText(request),
     error: describeToolError(error),
   });
@@ -36,7 +38,7 @@ export function fixerInput(context: ToolCallContext, ask: RunFixerInput['ask']):
       schema: spec?.inputSchema ?? true,
       raw: rawText(request),
       issues: issueLines(known),
-      attempts: progress.attempts,
+      attempts: progress.attempts.slice(-MAX_ATTEMPTS_TOLD),
     },
     timeoutMs: settings.fixMs,
     agent: context.caller.agent,
@@ -78,11 +80,12 @@ export function givenUpWithChild(output: AgentOutput): ToolCallContext['gaveUp']
   return { kind: 'escalated', reason: error.reason, severity: error.severity, handedUp: error };
 }
 
-/** The wait before the call is repeated: the step's backoff, the same for the same seed. */
-export function pauseOf({ progress, settings, request }: ToolCallContext): number {
+/** The wait before the call is repeated: the step's backoff, the same for the same seed, or longer if the error asks for it. */
+export function pauseOf({ progress, settings, request, error }: ToolCallContext): number {
   const { step } = progress;
-  if (step?.kind !== 'retry' || step.backoff === null) return 0;
-  return backoffMs(step.backoff, timesTaken(progress), settings.jitterSeed + numberOf(request.callId));
+  const asked = error?.kind === 'execution' ? (error.retryAfterMs ?? 0) : 0;
+  if (step?.kind !== 'retry' || step.backoff === null) return asked;
+  return Math.max(asked, backoffMs(step.backoff, timesTaken(progress), settings.jitterSeed + numberOf(request.callId)));
 }
 
 function numberOf(callId: string): number {

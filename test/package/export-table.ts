@@ -53,7 +53,7 @@ export const promised: readonly Promised[] = [
   },
   { subpath: './mcp', names: ['createMcpConnection', 'policyFromAnnotations'], late: [] },
   { subpath: './models', names: ['chatModel'], late: [] },
-  { subpath: './journal', names: ['fileJournal', 'memoryJournal', 'replay', 'transitions'], late: ['sqliteJournal'] },
+  { subpath: './journal', names: ['fileJournal', 'sqliteJournal', 'memoryJournal', 'replay', 'transitions'], late: [] },
   {
     subpath: './testing',
     names: [

@@ -31,7 +31,9 @@ export interface Route {
   readonly target: string;
   readonly points: readonly Point[];
   readonly transitions: readonly string[];
-  readonly label: (Point & { readonly width: number; readonly height: number; readonly lines: readonly LabelLine[] }) | null;
+  readonly label:
+    | (Point & { readonly width: number; readonly height: number; readonly lines: readonly LabelLine[] })
+    | null;
 }
 
 /** Where a level of states begins: a dot, and the line to its initial state. */

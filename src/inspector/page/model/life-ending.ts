@@ -8,6 +8,7 @@ export function lifeEndingAt(session: SessionModel, actor: string, event: string
   const named = /^(.+)\.(?:done|failed)$/.exec(event)?.[1];
   if (named !== undefined && session.actors.has(`${actor}/${named}`)) return `${actor}/${named}`;
   const before = session.steps[position - 1];
-  if (before === undefined || session.actors.get(before.actor)?.info.parent !== actor) return named === undefined ? null : `${actor}/${named}`;
+  if (before === undefined || session.actors.get(before.actor)?.info.parent !== actor)
+    return named === undefined ? null : `${actor}/${named}`;
   return /^(tool|model|run|agent)\./.test(event) || named !== undefined ? before.actor : null;
 }

@@ -15,7 +15,8 @@ export function messagesOf(session: SessionModel): readonly Message[] {
   return session.steps.flatMap((step, position): readonly Message[] => {
     const { actor, event } = step;
     const parent = session.actors.get(actor)?.info.parent ?? null;
-    if (event === 'started') return parent === null ? [] : [{ position, from: parent, to: actor, label: 'start', kind: 'start' }];
+    if (event === 'started')
+      return parent === null ? [] : [{ position, from: parent, to: actor, label: 'start', kind: 'start' }];
     if (event === '' || event === 'always') return [];
     if (event.startsWith('after')) return [{ position, from: actor, to: actor, label: event, kind: 'timer' }];
     const child = lifeEndingAt(session, actor, event, position);
