@@ -1,5 +1,16 @@
 export { replay } from '../journal/replay.ts';
+export { canReach } from './explore/can-reach.ts';
+export { ExplorationError } from './explore/errors.ts';
+export { explorePaths } from './explore/explore-paths.ts';
+export { playBack } from './explore/play-back.ts';
 export { fakeTool } from './fake-tool.ts';
 export { scriptedModel } from './scripted-model.ts';
 export type { FakeTool } from './fake-tool.ts';
 export type { ScriptedModel, ScriptedReply } from './scripted-model.ts';
+export type { Exploration, ExploredPath, Violation } from './explore/exploration.ts';
+export type { Claims, ExploreOptions } from './explore/options.ts';
+export type { KnownTool, LeafScene, OutcomesOf, Representative } from './explore/outcome.ts';
+export type { PlayedBack } from './explore/play-back.ts';
+export type { OpenEffect, ToolRun, View } from './explore/view.ts';
+export type { Edge } from './edges.ts';
+export type { MachineCoverage } from './machine-coverage.ts';

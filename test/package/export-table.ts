@@ -56,8 +56,8 @@ export const promised: readonly Promised[] = [
   { subpath: './journal', names: ['fileJournal', 'memoryJournal', 'replay', 'transitions'], late: ['sqliteJournal'] },
   {
     subpath: './testing',
-    names: ['scriptedModel', 'replay', 'fakeTool'],
-    late: ['useRecording', 'hostileModel', 'explorePaths', 'canReach'],
+    names: ['scriptedModel', 'replay', 'fakeTool', 'explorePaths', 'canReach', 'ExplorationError', 'playBack'],
+    late: ['useRecording', 'hostileModel'],
   },
   { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
