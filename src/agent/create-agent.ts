@@ -1,5 +1,6 @@
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { Message } from '../actors/model.ts';
+import { EXPLORE } from '../journal/explore.ts';
 import { REPLAY } from '../journal/replay.ts';
 import type { Recording } from '../journal/recording.ts';
 import { replayJournal } from '../journal/replay-journal.ts';
@@ -19,6 +20,7 @@ import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
+import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
 import { audienceOf } from './audience.ts';
 import { replayHead } from './replay-head.ts';
@@ -270,6 +272,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     }),
     repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: replayRun,
+    [EXPLORE]: (task) => exploredStart(core, task, history),
   };
   declareOnErrors(agent, () => core.registry.onErrors());
   core.registry.onRegister((added) => refuseRepairCircle(agent, added));
