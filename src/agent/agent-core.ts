@@ -13,6 +13,7 @@ import { agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
+import { serverAnswers } from './server-answers.ts';
 import { serverSecrets } from './server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
 import { checkServers } from './check-servers.ts';
@@ -84,7 +85,18 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   });
   registry.register(...(given.tools ?? []));
   for (const one of given.skills ?? []) registry.addSkill(one);
-  const mcp: McpBinding = mcpBinding({ servers: given.mcpServers ?? {}, registry });
+  const mcp: McpBinding = mcpBinding({
+    servers: given.mcpServers ?? {},
+    registry,
+    answers: () =>
+      serverAnswers({
+        options: () => options,
+        terminal: isTerminal(),
+        model: () => model,
+        confirm: () => confirmOf(options),
+        vault,
+      }),
+  });
 
   const ownLeaves = (): ReturnType<typeof agentLeaves> => {
     leaves ??= agentLeaves({

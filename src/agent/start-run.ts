@@ -22,6 +22,7 @@ import type { AgentOutput, RunResult } from '../machines/run-result.ts';
 import { type Move, moveReader } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
+import { eventOfNote } from './note-event.ts';
 import { replySoFar } from './reply-so-far.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type PendingApproval, type Run, runHandle } from './run.ts';
@@ -106,7 +107,9 @@ export function startRun(plan: RunPlan): StartedRun {
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
-  const onNote = (_effect: Effect, note: JsonObject): void => {
+  const onNote = (effect: Effect, note: JsonObject): void => {
+    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
+    if (told !== null) return publish({ ...told, seq, replayed });
     if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
     const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
     publish({

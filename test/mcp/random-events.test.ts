@@ -120,7 +120,7 @@ async function live(steps: readonly Step[], retryAfterLoss: 'safe' | 'unless-des
       case 'doubt':
         return world.open()[0]?.onDoubt('the test says so');
       case 'change-tools':
-        return world.open()[0]?.onToolsChanged();
+        return world.open()[0]?.onListChanged('tools');
       case 'cancel':
         return controllers.at(-1)?.abort();
       case 'refuse':

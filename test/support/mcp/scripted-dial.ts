@@ -57,6 +57,7 @@ export function scriptedWorld(): ScriptedWorld {
           if (!silent) resolve();
         }),
       request: () => Promise.resolve({}),
+      notify: () => Promise.resolve(),
       callTool: (tool, args, { signal }) =>
         new Promise((resolve, reject) => {
           const fail = (fault: LinkFault): void => reject(fault);
