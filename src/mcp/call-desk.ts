@@ -33,6 +33,8 @@ export interface Job<T> {
 /** What the desk tells about a link that it used. */
 export interface DeskListener {
   readonly onWaiting: () => void;
+  /** A call has waited long enough for a connection that nobody is trying: it is to be tried now, or never. */
+  readonly onImpatient: () => void;
   readonly onAnswered: (generation: number) => void;
   readonly onDoubt: (generation: number) => void;
   /** The link is useless, and a new one is needed. */
@@ -197,7 +199,10 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     };
     const losePatience = (): void => {
       call.patient = false;
-      if (idle !== null && call.generation === null) call.refuse(idle);
+      if (idle === null || call.generation !== null) return;
+      // One that broke in the middle gets a last attempt at once: the server may have come back meanwhile.
+      if (attempts > 0) return listener.onImpatient();
+      call.refuse(idle);
     };
     const limits = limitCall(clock, job.times, onTimeout);
     let patience: unknown = null;

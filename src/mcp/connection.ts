@@ -72,6 +72,7 @@ export function createMcpConnection(
     { clock, patienceMs: options.patienceMs ?? 4000 },
     {
       onWaiting: () => actor.send({ type: 'call.wanted' }),
+      onImpatient: () => actor.send({ type: 'connection.wanted' }),
       onAnswered: (generation) => {
         if (actor.getSnapshot().context.failures > 0) actor.send({ type: 'link.proved', generation });
       },

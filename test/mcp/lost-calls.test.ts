@@ -97,6 +97,20 @@ test('calls wait for a server that is down as long as their patience lasts, and 
   expect(await call).toMatchObject({ code: 'not-connected', error: expect.stringContaining('refused by the test') });
 });
 
+test('a call that broke in the middle waits for the reconnect with its whole patience, however long it had run', async () => {
+  const { world, connection, pass } = scripted(4000);
+  const call = connection.callTool('read', { call: 1 });
+  await pass();
+  await pass(60_000);
+  world.refuse('unreachable');
+  world.open()[0]?.onDown(new LinkFault('exited', 'died', { delivered: true }));
+  for (let at = 0; at < 6; at += 1) await pass(500);
+  world.refuse(null);
+  for (let at = 0; at < 20 && world.arrived.length < 2; at += 1) await pass(500);
+  world.arrived[1]?.answer();
+  expect(await call).toEqual({ status: 'success', data: 'read' });
+});
+
 test('no more than a thousand calls wait', async () => {
   const { connection } = scripted();
   const calls = Array.from({ length: 1001 }, (_, at) => connection.callTool('read', { call: at }));
