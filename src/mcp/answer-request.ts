@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { McpAnswers, McpElicitation, McpElicitationAnswer, McpSampled, McpSampling } from './answers.ts';
 import type { McpOddity } from './link.ts';
-import { REFUSAL, RpcRefusal } from './rpc-refusal.ts';
+import { REFUSAL, isRpcRefusal, rpcRefusal } from './rpc-refusal.ts';
 
 /** A request that came from a server. */
 export interface ServerRequest {
@@ -21,7 +21,7 @@ export interface AnswerIo {
 /**
  * Answers a request of a server: for folders, for a person's answer, for a model's reply. Nothing is answered that was not
  * offered, but for a question to a person, which is declined: a server that got an error might go on as if nobody had to
- * be asked. Rejects with a {@link RpcRefusal}.
+ * be asked. Rejects with the error that the server gets.
  */
 export async function answerRequest({ method, params }: ServerRequest, io: AnswerIo): Promise<JsonObject> {
   const { answers } = io;
@@ -31,7 +31,7 @@ export async function answerRequest({ method, params }: ServerRequest, io: Answe
   }
   if (method === 'elicitation/create') return { ...(await elicited(params, io)) };
   if (method === 'sampling/createMessage' && answers.sample !== undefined) return sampled(params, io, answers.sample);
-  throw new RpcRefusal(REFUSAL.unknownMethod, `This client does not offer ${method}`);
+  throw rpcRefusal(REFUSAL.unknownMethod, `This client does not offer ${method}`);
 }
 
 async function elicited(
@@ -42,10 +42,10 @@ async function elicited(
   const odd = (text: string): void => onOddity({ kind: 'unanswered', message: text });
   if (mode !== undefined && mode !== 'form') {
     odd(`it wants a person to open ${JSON.stringify(url ?? mode).slice(0, 300)}, which is not supported`);
-    throw new RpcRefusal(REFUSAL.invalidParams, `This client supports no elicitation of mode ${JSON.stringify(mode)}`);
+    throw rpcRefusal(REFUSAL.invalidParams, `This client supports no elicitation of mode ${JSON.stringify(mode)}`);
   }
   if (typeof message !== 'string' || !isJsonObject(requestedSchema))
-    throw new RpcRefusal(REFUSAL.invalidParams, 'elicitation/create needs a message and a requestedSchema');
+    throw rpcRefusal(REFUSAL.invalidParams, 'elicitation/create needs a message and a requestedSchema');
   if (answers.elicit === undefined) {
     odd(`it asked a person something that nobody is there to answer: ${message.slice(0, 300)}`);
     return { action: 'decline' };
@@ -70,8 +70,8 @@ async function sampled(
   try {
     reply = await sample(request, { signal, confirm: true });
   } catch (thrown) {
-    if (thrown instanceof RpcRefusal) throw thrown;
-    throw new RpcRefusal(REFUSAL.internal, 'The client could not give a reply');
+    if (isRpcRefusal(thrown)) throw thrown;
+    throw rpcRefusal(REFUSAL.internal, 'The client could not give a reply');
   }
   const { text, model, truncated = false } = reply;
   return { role: 'assistant', content: { type: 'text', text }, model, stopReason: truncated ? 'maxTokens' : 'endTurn' };
@@ -80,9 +80,9 @@ async function sampled(
 function readSampling(server: string, params: JsonObject): McpSampling {
   const { messages, systemPrompt, maxTokens, temperature, tools } = params;
   if (!isList(messages) || messages.length === 0)
-    throw new RpcRefusal(REFUSAL.invalidParams, 'sampling/createMessage needs messages');
+    throw rpcRefusal(REFUSAL.invalidParams, 'sampling/createMessage needs messages');
   if (isList(tools) && tools.length > 0)
-    throw new RpcRefusal(REFUSAL.invalidParams, 'This client offers sampling without tools only');
+    throw rpcRefusal(REFUSAL.invalidParams, 'This client offers sampling without tools only');
   return {
     server,
     messages: messages.map(readMessage),
@@ -98,7 +98,7 @@ function readMessage(message: Json): McpSampling['messages'][number] {
     isJsonObject(block) && block.type === 'text' && typeof block.text === 'string' ? block.text : null,
   );
   if ((role !== 'user' && role !== 'assistant') || blocks.includes(null))
-    throw new RpcRefusal(REFUSAL.invalidParams, 'This client offers sampling of text only');
+    throw rpcRefusal(REFUSAL.invalidParams, 'This client offers sampling of text only');
   return { role, text: blocks.join('\n') };
 }
 

@@ -11,7 +11,7 @@ import type { McpAnswers, McpElicit, McpSampling } from './answers.ts';
 import type { CallDesk } from './call-desk.ts';
 import { checkElicited } from './check-elicited.ts';
 import type { McpResolvedSettings } from './config.ts';
-import { REFUSAL, RpcRefusal } from './rpc-refusal.ts';
+import { REFUSAL, rpcRefusal } from './rpc-refusal.ts';
 
 interface QuestionsOptions {
   readonly server: string;
@@ -68,9 +68,9 @@ export function createQuestions({ server, sampling, desk, answers }: QuestionsOp
       const underWay = desk.underWay(generation) > 0;
       if (underWay && samples === 0) void desk.quiet(generation).then(() => (samples = 0));
       samples += 1;
-      if (!underWay) throw new RpcRefusal(REFUSAL.rejected, 'This client replies only while it has a call under way');
+      if (!underWay) throw rpcRefusal(REFUSAL.rejected, 'This client replies only while it has a call under way');
       if (samples > MAX_SAMPLES)
-        throw new RpcRefusal(REFUSAL.rejected, `More than ${MAX_SAMPLES} requests during one call`);
+        throw rpcRefusal(REFUSAL.rejected, `More than ${MAX_SAMPLES} requests during one call`);
       tell(generation, { phase: 'asked', kind: 'sampling', server, message: lastWordsOf(request) });
       const told = { phase: 'answered', kind: 'sampling', server } as const;
       try {

@@ -95,4 +95,17 @@ export const EXPECTED: { readonly [file: string]: readonly string[] } = {
     'news: "no news today"',
     'One euro is 1.25 dollars, and there is no news. (0 errors reached the model)',
   ],
+  '14-mcp-heals-and-asks.ts': [
+    'train_free_seats',
+    '  train: BACKING_OFF',
+    '  train: CONNECTING',
+    '  train: DISCOVERING',
+    '  train: READY',
+    '  done: "12A, 14F"',
+    'train_book',
+    '  the server asks: In whose name?',
+    '  it got: accept {"name":"Ada"}',
+    '  done: "booked for Ada"',
+    'Seat 12A is booked for Ada.',
+  ],
 };

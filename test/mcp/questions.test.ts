@@ -79,12 +79,6 @@ test('a server that wants a web page opened is told that this is not offered', a
   expect(await ask({ method: 'elicitation/create', params })).toMatchObject({ error: { code: -32602 } });
 });
 
-test('the time of a call rests while a person thinks', async () => {
-  const slow = new Promise<McpElicitationAnswer>((resolve) => setTimeout(resolve, 700, { action: 'decline' }));
-  const { ask } = asking({ elicit: () => slow }, { timeoutMs: 300 });
-  expect(await ask(form)).toEqual({ result: { action: 'decline' } });
-});
-
 test('a question is withdrawn when the call that it came with is cancelled', async () => {
   const withdrawn = Promise.withResolvers<string>();
   const stop = new AbortController();
@@ -143,23 +137,6 @@ test('folders of the configuration are told as addresses, and others can be name
   connection.setRoots(['/c']);
   expect(await ask({ method: 'roots/list' })).toEqual({ result: { roots: [{ uri: 'file:///c', name: 'c' }] } });
   expect((await connection.callTool('heard')).data).toContain('notifications/roots/list_changed');
-});
-
-test('word of progress prolongs a call, up to its longest time in all', async () => {
-  const { connection } = asking({}, { timeoutMs: 400, maxTotalMs: 1500 });
-  expect(await connection.callTool('steps', { steps: 8, everyMs: 100 })).toMatchObject({ data: '"done"' });
-  const long = connection.callTool('steps', { steps: 100, everyMs: 100 });
-  expect(await long).toMatchObject({
-    code: 'timeout',
-    error: expect.stringContaining('within 1.5 s, though it was at work'),
-  });
-  expect((await connection.callTool('heard')).data).toContain('notifications/cancelled');
-});
-
-test('a silence after progress ends a call in its own time', async () => {
-  const { connection } = asking({}, { timeoutMs: 300 });
-  const call = connection.callTool('steps', { steps: 2, everyMs: 100, never: true });
-  expect(await call).toMatchObject({ code: 'timeout', error: expect.stringContaining('within 0.3 s.') });
 });
 
 test('news of other lists reach who listens', async () => {
