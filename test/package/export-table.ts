@@ -51,7 +51,7 @@ export const promised: readonly Promised[] = [
     names: ['permissionStore', 'validatePath', 'isSafeShellArg', 'terminalConfirm'],
     late: [],
   },
-  { subpath: './mcp', names: ['createMcpConnection', 'policyFromAnnotations'], late: [] },
+  { subpath: './mcp', names: ['createMcpConnection', 'policyFromAnnotations', 'terminalElicit'], late: [] },
   { subpath: './models', names: ['chatModel'], late: [] },
   { subpath: './journal', names: ['fileJournal', 'sqliteJournal', 'memoryJournal', 'replay', 'transitions'], late: [] },
   {
