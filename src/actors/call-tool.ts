@@ -27,12 +27,14 @@ export interface CallToolInput {
   readonly effects: Effects;
   readonly timeoutMs: number;
   readonly maxResultBytes: number;
+  /** The agent that calls, by its place in the tree; empty for the root. */
+  readonly agent: string;
 }
 
 /** Where the leaf finds what the machines know only by name. */
 export interface CallToolPorts {
-  readonly local: (tool: string) => ((args: JsonObject, io: ToolIo) => unknown) | undefined;
-  readonly mcp: McpCalls;
+  readonly local: (tool: string, agent: string) => ((args: JsonObject, io: ToolIo) => unknown) | undefined;
+  readonly mcp: (agent: string) => Pick<McpCalls, 'callTool'>;
 }
 
 /**
@@ -67,12 +69,12 @@ export const callTool = (ports: CallToolPorts) =>
 async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Promise<unknown> {
   const args: JsonObject = structuredClone(input.args);
   if (input.origin.kind === 'mcp') {
-    return ports.mcp.callTool(input.origin.server, input.origin.tool, args, {
+    return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {
       signal: io.signal,
       timeoutMs: input.timeoutMs,
     });
   }
-  const execute = ports.local(input.tool);
+  const execute = ports.local(input.tool, input.agent);
   if (execute === undefined)
     throw failure('execution', 'Error', `'${input.tool}' has no function any more: it was removed while it was called`);
   try {

@@ -73,8 +73,12 @@ export interface OwnRegistry extends ToolRegistry {
     tools: readonly { readonly server: string; readonly serverTool: string; readonly tool: Tool }[],
   ): void;
   isFromServer(name: string): boolean;
+  /** Registers the tool that hands tasks to a child agent. */
+  addChild(tool: Tool): void;
   /** Registers the tools of a skill, with its error handling. Throws when a name is taken. */
   addSkill(skill: Skill): void;
+  /** The skill itself, by its name. */
+  skill(name: string): Skill | undefined;
   /** The skills as the model is told of them. */
   skills(): readonly SkillNote[];
   setDefaultPolicy(policy: Policy): void;
@@ -82,7 +86,8 @@ export interface OwnRegistry extends ToolRegistry {
   slot(tool: string, slot: SlotName): ResolvedSlot | undefined;
   /** What the agent does about calls of tools that it does not know. */
   recovery(): RecoveryData;
-  onChange(listener: () => void): void;
+  /** Gives back how to stop listening. */
+  onChange(listener: () => void): () => void;
   /** What tools, skills and the agent itself do about errors. */
   onErrors(): readonly OwnedOnError[];
   /** Asked before something is registered; may refuse it by throwing. */
@@ -155,7 +160,7 @@ export function ownRegistry(
   asking: Asking,
 ): OwnRegistry {
   const entries = new Map<string, Entry>();
-  const listeners: (() => void)[] = [];
+  const listeners = new Set<() => void>();
   const resolvedSlots = new WeakMap<Entry, ResolvedOnError>();
   const skills: Skill[] = [];
   const { onError } = options;
@@ -227,8 +232,15 @@ export function ownRegistry(
       skills.push(skill);
       changed();
     },
+    addChild: (made) => {
+      if (entries.has(made.name))
+        throw new TypeError(`A tool named '${made.name}' is registered already: name the child agent differently.`);
+      add(made, { kind: 'agent' }, null);
+      changed();
+    },
     skills: () =>
       skills.map(({ name, instructions, tools }) => ({ name, instructions, tools: tools.map((one) => one.name) })),
+    skill: (name) => skills.find((one) => one.name === name),
     isFromServer: (name) => entries.get(name)?.origin.kind === 'mcp',
     has: (name) => entries.has(name),
     find: (name) => entries.get(name)?.tool,
@@ -251,7 +263,10 @@ export function ownRegistry(
     setDefaultPolicy: (policy) => {
       defaultPolicy = policy;
     },
-    onChange: (listener) => void listeners.push(listener),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     onErrors: () => [
       { owner: 'createAgent', onError },
       ...skills.map(ownedBySkill),

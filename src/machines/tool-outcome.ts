@@ -8,7 +8,9 @@ import { toErrorResult } from '../tools/error-text.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import { type CallOutcome, asArguments } from './call-request.ts';
 import type { LoopVerdict } from './loop-detection.ts';
-import type { ToolCallContext } from './tool-call-context.ts';
+import type { AgentInput } from './agent-setup.ts';
+import { NOTHING_SPENT, childInput } from './delegation.ts';
+import type { GaveUp, ToolCallContext } from './tool-call-context.ts';
 
 const NUDGE =
   'You have made this same call several times. Its result will not change: use what you have, try something else, or give your answer.';
@@ -78,6 +80,22 @@ export function reportedError({ args, spec, request }: ToolCallContext, result: 
   };
 }
 
+/** What the agent is told that this call hands a task to. */
+export function taskForChild({ args, spec, request, caller, spent, progress }: ToolCallContext): AgentInput {
+  const { maxToolCalls, maxTokens } = caller.budget;
+  return childInput({
+    setup: caller.children.find(({ tool }) => tool === spec?.name),
+    task: typeof args.task === 'string' ? args.task : '',
+    agent: caller.agent,
+    // A second try must not give its calls the ids of the first.
+    callId: progress.taken === 0 ? request.callId : `${request.callId}-${progress.taken}`,
+    budget: {
+      maxToolCalls: maxToolCalls === null ? null : Math.max(0, maxToolCalls - spent.toolCalls),
+      maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - spent.usage.totalTokens),
+    },
+  });
+}
+
 /** The one outcome of a call that has come to its end. A name that was repaired is labelled in its result. */
 export function outcomeOf(context: ToolCallContext): CallOutcome {
   const outcome = endOf(context);
@@ -93,6 +111,7 @@ function endOf(context: ToolCallContext): CallOutcome {
     tool,
     args: context.check?.ok === true ? context.args : context.request.args,
     ran: context.ran,
+    ...(context.spent === NOTHING_SPENT ? {} : { spent: context.spent }),
   };
   if (context.denial !== null) {
     const result: ToolResult = { status: 'error', error: describeDenial(tool, context.denial), denied: true };
@@ -123,10 +142,10 @@ function isWait(value: unknown): value is number {
 
 function gaveUpOutcome(
   { error, progress }: ToolCallContext,
-  end: Pick<CallOutcome, 'callId' | 'tool' | 'args' | 'ran'>,
-  { kind, reason, severity }: NonNullable<ToolCallContext['gaveUp']>,
+  end: Pick<CallOutcome, 'callId' | 'tool' | 'args' | 'ran' | 'spent'>,
+  { kind, reason, severity, handedUp }: GaveUp,
 ): CallOutcome {
-  const escalation: ToolError = {
+  const escalation: ToolError = handedUp ?? {
     kind: 'escalation',
     source: end.tool,
     reason,

@@ -122,4 +122,17 @@ export const EXPECTED: { readonly [file: string]: readonly string[] } = {
     'handed up: escalated: the owner of the file has to decide → answered',
     'ended: nothing → thrown: the disk is full',
   ],
+  '16-child-agents.ts': [
+    'chief calls researcher (c1)',
+    'look_up escalates (medium): the model cannot fill in the form',
+    'researcher calls look_up (c1.2)',
+    'About a million. (researcher)',
+    'agent',
+    'agent/llmCall',
+    'agent/c1',
+    'agent/c1/childAgent',
+    'agent/c1/childAgent/llmCall',
+    'agent/c1/childAgent/c1.1',
+    'agent/c1/childAgent/c1.2',
+  ],
 };
