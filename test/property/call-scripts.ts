@@ -54,6 +54,7 @@ export interface Execution {
   readonly behaviour: string;
 }
 
+const KINDS = 'fix sanitize retry retry fix-agent fix-model substitute inherit feedback escalate throw'.split(' ');
 const SLOTS = ['invalidArgs', 'deserializationError', 'executionError', 'unknownTool'];
 const goodArgs = fc.record({ n: fc.integer({ min: 0, max: 2 }) });
 const anyArgs = fc.oneof(
@@ -63,10 +64,7 @@ const anyArgs = fc.oneof(
 const given = fc.oneof(anyArgs, fc.constantFrom<unknown>(undefined, 7, 'throw', { n: 1 }, { n: 2 }));
 
 const step: fc.Arbitrary<StepScript> = fc.record({
-  kind: fc.constantFrom(
-    ...['fix', 'sanitize', 'retry', 'retry', 'fix-agent', 'fix-model', 'substitute', 'inherit'],
-    ...['feedback', 'escalate', 'throw'],
-  ),
+  kind: fc.constantFrom(...KINDS),
   gives: given,
   times: fc.integer({ min: 1, max: 12 }),
   whenUnknown: fc.constantFrom(false, false, false, false, true),
