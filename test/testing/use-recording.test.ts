@@ -76,7 +76,7 @@ describe('useRecording', () => {
   test('writes what is the same each time: no clock, no run id, nothing half written', async () => {
     await recordedOnce();
     const first = await readFile(path, 'utf8');
-    expect(first).toMatch(/^\{"t":"run",.*"runId":"weather","at":"2000-01-01T00:00:00.000Z"/);
+    expect(first).toMatch(/^\{"t":"run",.*"runId":"weather","at":"1970-01-01T00:00:00.000Z"/);
     await rm(path);
     await useRecording(path).run(weatherAgent({ seed: seedOf(first) }).agent, question);
     expect(await readFile(path, 'utf8')).toBe(first);
