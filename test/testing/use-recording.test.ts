@@ -167,6 +167,20 @@ describe('what is not recorded is a loud miss', () => {
     expect(String(error)).toMatch(/recording: .*weather.jsonl, line 2\nIf the change is meant.*SIGNALBOX_RECORD=all/s);
   });
 
+  test("its stack begins in the test's own line", async () => {
+    await recordedOnce();
+    const { agent } = weatherAgent({ instructions: 'Other.' });
+    for (const run of [
+      useRecording(path).run(agent, question),
+      useRecording(path).wrap(agent).run(question),
+      useRecording(path, { tools: 'live' }).run(agent, question),
+    ]) {
+      const error = await failureOf(run);
+      const [frame] = (error instanceof Error ? (error.stack ?? '') : '').match(/^ +at .*$/m) ?? [];
+      expect(frame).toContain('use-recording.test.ts');
+    }
+  });
+
   test('so is another question', async () => {
     await recordedOnce();
     const { agent } = weatherAgent();
