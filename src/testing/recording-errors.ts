@@ -8,12 +8,12 @@ export class RecordingMissError extends ReplayDivergenceError {
   /** The recording's file. */
   readonly path: string;
 
-  constructor(path: string, divergence: Divergence) {
+  /** `calledFrom`: the frames of the test's own call, which runners then point at. */
+  constructor(path: string, divergence: Divergence, calledFrom: string) {
     super(divergence);
     this.path = path;
-    const plain = this.message;
-    this.message = `${plain}\n  recording: ${path}, line ${divergence.entry}\n${ADVICE}`;
-    this.stack = this.stack?.replace(plain, () => this.message) ?? this.message;
+    this.message += `\n  recording: ${path}, line ${divergence.entry}\n${ADVICE}`;
+    this.stack = `${this.name}: ${this.message}\n${calledFrom}`;
   }
 }
 
@@ -34,4 +34,11 @@ export class UseRecordingError extends Error {
     this.code = code;
     this.path = path;
   }
+}
+
+/** The frames of a stack from the caller of this function on. */
+export function framesAbove(callee: (...args: never) => unknown): string {
+  const holder: { stack?: string } = {};
+  Error.captureStackTrace(holder, callee);
+  return (holder.stack ?? '').split('\n').slice(1).join('\n');
 }
