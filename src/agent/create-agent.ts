@@ -18,6 +18,7 @@ import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import type { AgentOptions } from './options.ts';
 import { audienceOf } from './audience.ts';
+import { inspectorOf } from './inspector-of.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
 import { newRunId } from './run-id.ts';
@@ -80,6 +81,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
           signal: given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]),
         });
+        const inspector = await inspectorOf(given.inspect ?? core.options().inspect, {
+          silent: core.options().silent === true,
+          onTrouble: (message) => started.announce({ type: 'warning', message }),
+        });
         return (why) => {
           const refused = core.mcp.missing();
           const setup = makeSetup();
@@ -92,7 +97,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
             ...(refused === null ? {} : { refused }),
           };
           const head = core.sealed(runRecord(whole, { runId, at, metadata }));
-          return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }) };
+          return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }), inspector };
         };
       },
       onDone: async (result) => {
@@ -166,6 +171,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
         head,
         work: core.work(),
         journal: () => replayJournal(recording, () => started.run.state.state),
+        inspector: null,
       }),
     });
     return started.run;
