@@ -17,16 +17,17 @@ import type { RunJournal } from '../journal/run-journal.ts';
 import type { RunPort } from '../inspector/run-port.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import { agentMachine } from '../machines/agent.ts';
+import { questionInput } from '../machines/escalating.ts';
 import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
 import { runEventReader } from '../machines/run-event-reader.ts';
 import type { AgentOutput, RunResult } from '../machines/run-result.ts';
 import { type Move, moveReader } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
-import { replySoFar } from './reply-so-far.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type PendingApproval, type Run, runHandle } from './run.ts';
 import { runWatch } from './run-watch.ts';
+import { tokenEvents } from './token-events.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
@@ -78,8 +79,7 @@ export function startRun(plan: RunPlan): StartedRun {
   let finished: RunResult | null = null;
   const watch = runWatch();
   let seq = 0;
-  let attempt = 1;
-  const soFar = replySoFar();
+  const tokens = tokenEvents();
 
   const publish = (event: RunEvent): void => {
     log.push(event);
@@ -90,41 +90,19 @@ export function startRun(plan: RunPlan): StartedRun {
     }
     watch.onEvent(event);
   };
-  const emit = (body: RunEventBody): void => {
-    if (replayed && body.type === 'model.replied') publishWholeText(body.text);
+  const emit = (body: RunEventBody, agent = ''): void => {
+    if (replayed && body.type === 'model.replied' && body.text !== '' && streams())
+      publish({ ...tokens.whole(body.text, agent), seq, replayed, ...ofAgent(agent) });
     seq += 1;
     if (body.type === 'run.finished') finished = body.result;
-    publish({ ...body, seq, replayed });
-  };
-  const publishWholeText = (text: string): void => {
-    if (text !== '' && streams())
-      publish({
-        type: 'model.token',
-        kind: 'text',
-        text,
-        attempt: 1,
-        index: 0,
-        ...soFar.take(text, 'text', 0),
-        seq,
-        replayed,
-      });
+    publish({ ...body, seq, replayed, ...ofAgent(agent) });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
-  const onNote = (_effect: Effect, note: JsonObject): void => {
-    if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
-    const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-    publish({
-      type: 'model.token',
-      kind,
-      text: note.text,
-      attempt,
-      index: note.index,
-      ...soFar.take(note.text, kind, note.index),
-      seq,
-      replayed,
-    });
+  const onNote = (effect: Effect, note: JsonObject): void => {
+    const token = tokens.event(effect.id, note);
+    if (token !== null) publish({ ...token.body, seq, replayed, ...ofAgent(token.agent) });
   };
   const onStart = ({ name, request }: Effect): void => {
     if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
@@ -135,11 +113,16 @@ export function startRun(plan: RunPlan): StartedRun {
     (move: Move): void => {
       if (move.transition !== null) moves.push(move.transition);
       if (move.machine === 'toolCall') followApproval(move);
-      if (move.machine === 'llmCall') attempt = move.snapshot.context.attempts;
-      if (move.machine === 'agent' && move.transition?.to === 'PLANNING.ASKING') attempt = 1;
+      if (move.machine === 'agent') followAgent(move);
+      tokens.follow(move);
       watch.onMove(move);
       read(move);
     };
+  const followAgent = ({ snapshot: { context, value }, path }: Move): void => {
+    const asked = typeof value === 'object' && value.ERROR_RECOVERY === 'ASKING_HUMAN' ? questionInput(context) : null;
+    for (const [callId, call] of pending) if (call.path === path && callId !== asked?.callId) pending.delete(callId);
+    if (asked !== null) pending.set(asked.callId, { runId, ...asked, path });
+  };
   const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
     const { callId } = context.request;
     if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void pending.delete(callId);
@@ -237,6 +220,10 @@ export function startRun(plan: RunPlan): StartedRun {
   return { run, send, announce: (body) => publish({ ...body, seq, replayed }) };
 }
 
+function ofAgent(agent: string): { readonly child?: string } {
+  return agent === '' ? {} : { child: agent };
+}
+
 async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {
   driven.start();
   try {
@@ -247,6 +234,7 @@ async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder):
     }
   } catch (error) {
     driven.actor.stop();
+    await journal.abandon?.();
     throw error;
   }
   const output = recordedOutput(driven.actor.getSnapshot().output);
