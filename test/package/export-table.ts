@@ -73,7 +73,7 @@ export const promised: readonly Promised[] = [
     late: ['hostileModel', 'explorePaths', 'canReach'],
   },
   { subpath: './testing/vitest', names: [], late: [] },
-  { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
+  { subpath: './inspector', names: ['createInspector', 'toResponse'], late: [] },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
 
