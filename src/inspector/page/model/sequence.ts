@@ -19,7 +19,8 @@ export function messagesOf(session: SessionModel): readonly Message[] {
     if (event === '' || event === 'always') return [];
     if (event.startsWith('after')) return [{ position, from: actor, to: actor, label: event, kind: 'timer' }];
     const from = senderOf(session, actor, event, position);
-    const kind = /\.(?:failed|denied|escalated|thrown)$/.test(event) ? 'failed' : from === null ? 'event' : 'done';
+    const below = from !== null && from !== parent;
+    const kind = /\.(?:failed|denied|escalated|thrown)$/.test(event) ? 'failed' : below ? 'done' : 'event';
     return [{ position, from, to: actor, label: event, kind }];
   });
 }

@@ -3,6 +3,7 @@ import { type JsonObject, isJsonObject } from '../../../parsing/json.ts';
 import type { TalkItem } from '../model/talk.ts';
 import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
+import { goTo } from '../state/walk.ts';
 import { inertLine } from '../model/inert-text.ts';
 
 /** The question that a waiting call puts, and its answers: approve, always, with edits, reject with a reason. */
@@ -12,7 +13,7 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
   const [text, setText] = useState<string | null>(null);
   const [reason, setReason] = useState('');
   const [sent, setSent] = useState(false);
-  const may = page.desk.acts && session?.info.can.includes('approve') === true && page.state.cursor.value === null;
+  const may = page.desk.acts && session?.info.can.includes('approve') === true;
   const edited = text === null ? null : readObject(text);
   const { callId, tool } = item;
 
@@ -31,7 +32,12 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
       <p>
         <b class="mono">{inertLine(tool, 80)}</b> may only run when you say so.
       </p>
-      {may && (
+      {may && page.state.cursor.value !== null && (
+        <button type="button" class="button" onClick={() => goTo(page.state, null)}>
+          Go to now, to answer
+        </button>
+      )}
+      {may && page.state.cursor.value === null && (
         <>
           {text !== null && (
             <label>

@@ -1,4 +1,5 @@
-import { innermost } from '../model/actor-state.ts';
+import type { MachineDrawing } from '../../protocol.ts';
+import { type ActorState, innermost } from '../model/actor-state.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { usePage } from '../state/page-context.ts';
 import { ChartMain } from './ChartMain.tsx';
@@ -44,7 +45,7 @@ export function ChartBoard() {
             <span class="dim mono">{drawn.filter(({ alive }) => alive).length}</span>
           </div>
           <div class="branches-list">
-            {drawn.map((one) => (
+            {bySize(drawn, state.model.drawings).map((one) => (
               <Tile key={one.path} actor={one} chosen={one.path === actor?.path} />
             ))}
           </div>
@@ -52,6 +53,13 @@ export function ChartBoard() {
       </div>
     </section>
   );
+}
+
+/** The root first, then the larger machines: those that say more. Equals stay in order of birth. */
+function bySize(actors: readonly ActorState[], drawings: ReadonlyMap<string, MachineDrawing>): readonly ActorState[] {
+  const size = ({ track }: ActorState): number =>
+    track.info.parent === null ? Infinity : (drawings.get(track.info.drawing ?? '')?.root.children.length ?? 0);
+  return actors.toSorted((a, b) => (size(a) === size(b) ? 0 : size(b) - size(a)));
 }
 
 function crumbs(path: string): readonly string[] {

@@ -6,7 +6,7 @@ import { type Camera, fitCamera, keepInSight } from '../chart/camera.ts';
 import type { ChartLayout } from '../chart/chart-layout.ts';
 import { type ActorState, innermost, takenAt, visitsAt } from '../model/actor-state.ts';
 import { usePage } from '../state/page-context.ts';
-import { ChartRoutes } from './ChartRoutes.tsx';
+import { ChartRoutes, LitLabels } from './ChartRoutes.tsx';
 import { StateView } from './ChartStates.tsx';
 import { ChartTools } from './ChartTools.tsx';
 import { cameraGestures } from './camera-gestures.ts';
@@ -67,6 +67,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
             <Plates layout={layout} compound actor={actor} visits={visits} taken={taken} onToggle={toggle} />
             <ChartRoutes layout={layout} worn={worn} taken={taken} beat={actor.position} labels={state.labels.value} />
             <Plates layout={layout} compound={false} actor={actor} visits={visits} taken={taken} onToggle={toggle} />
+            <LitLabels layout={layout} taken={taken} />
           </g>
         )}
       </svg>

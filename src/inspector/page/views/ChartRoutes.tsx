@@ -37,9 +37,21 @@ export function ChartRoutes({ layout, worn, taken, beat, labels }: RoutesProps) 
         <g key={`${route.id}#${beat}`} data-lit={route.id}>
           <path class="route-lit" d={routePath(route.points)} marker-end="url(#arrow-lit)" />
           <path class="route-train" d={routePath(route.points)} />
-          {!(labels && route.label !== null) && <LitLabel route={route} taken={taken} />}
         </g>
       ))}
+    </>
+  );
+}
+
+/** The labels of the arrows that were taken last, for a drawing that has no room for all labels. */
+export function LitLabels({ layout, taken }: { readonly layout: ChartLayout; readonly taken: ReadonlySet<string> }) {
+  return (
+    <>
+      {layout.routes
+        .filter(({ transitions, label }) => label === null && transitions.some((id) => taken.has(id)))
+        .map((route) => (
+          <LitLabel key={route.id} route={route} taken={taken} />
+        ))}
     </>
   );
 }
@@ -70,9 +82,11 @@ function LitLabel({ route, taken }: { readonly route: Route; readonly taken: Rea
   const middle = middleOf(route.points);
   if (line === undefined || middle === null) return null;
   const text = inertLine(line.text, 40);
-  const width = text.length * 5.9 + 12;
+  const width = text.length * 6.1 + 12;
+  // On a stretch that is shorter than the label, it stands above, not to cover what the arrow joins.
+  const y = middle.length > width + 16 ? middle.y - 8 : middle.y - 30;
   return (
-    <g class="label lit" transform={`translate(${middle.x - width / 2} ${middle.y - 8})`}>
+    <g class="label lit" transform={`translate(${middle.x - width / 2} ${y})`}>
       <rect width={width} height={16} rx={2} />
       <text x={6} y={11.5}>
         {text}
@@ -86,8 +100,8 @@ function textOf(route: Route): string {
 }
 
 /** The middle of the longest stretch of a route: where a label is least in the way. */
-function middleOf(points: readonly Point[]): Point | null {
-  let best: Point | null = null;
+function middleOf(points: readonly Point[]): (Point & { readonly length: number }) | null {
+  let best: (Point & { readonly length: number }) | null = null;
   let longest = -1;
   for (const [index, point] of points.entries()) {
     const next = points[index + 1];
@@ -95,7 +109,7 @@ function middleOf(points: readonly Point[]): Point | null {
     const length = Math.hypot(next.x - point.x, next.y - point.y);
     if (length <= longest) continue;
     longest = length;
-    best = { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
+    best = { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2, length: point.y === next.y ? length : Infinity };
   }
   return best;
 }

@@ -18,7 +18,7 @@ interface StateViewProps {
 export function StateView({ box, active, visits, running, taken, onToggle, onPick }: StateViewProps) {
   const { path, x, y, width, height, kind, invokes, fromAnywhere, collapsed } = box;
   const name = inertLine(box.name, 60);
-  const tone = toneOf(box.name);
+  const tone = toneOf(path);
   const open = kind === 'compound' || kind === 'parallel';
   const compound = open && !collapsed;
   const classes = ['state', compound && 'compound', active && 'active', visits > 0 && 'visited'].filter(Boolean).join(' ');

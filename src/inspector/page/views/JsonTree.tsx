@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type Json, isJsonObject } from '../../../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../../parsing/json.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { InertText } from './InertText.tsx';
 
@@ -8,9 +8,9 @@ const FIRST_ENTRIES = 40;
 /** A value as a tree. What is deeper than `open` levels, or long, waits until somebody asks. */
 export function JsonTree({ value, open = 2 }: { readonly value: Json; readonly open?: number }) {
   return (
-    <div class="json">
-      <Value value={value} open={open} />
-    </div>
+    <ul class="json">
+      {isSmall(value) ? <Entries entries={Object.entries(value)} open={open} /> : <Value value={value} open={open} />}
+    </ul>
   );
 }
 
@@ -41,13 +41,7 @@ function Branch({ entries, list, open }: BranchProps) {
       </button>
       {expanded && (
         <ul>
-          {entries.slice(0, shown).map(([key, inner]) => (
-            <li key={key}>
-              <span class="key">{inertLine(key)}</span>
-              <span class="dim">: </span>
-              <Value value={inner} open={open - 1} />
-            </li>
-          ))}
+          <Entries entries={entries.slice(0, shown)} open={open} />
           {entries.length > shown && (
             <li>
               <button type="button" class="more" onClick={() => show(shown + 400)}>
@@ -59,4 +53,24 @@ function Branch({ entries, list, open }: BranchProps) {
       )}
     </>
   );
+}
+
+function Entries({ entries, open }: { readonly entries: readonly (readonly [string, Json])[]; readonly open: number }) {
+  return (
+    <>
+      {entries.map(([key, inner]) => (
+        <li key={key}>
+          <span class="key">{inertLine(key)}</span>
+          <span class="dim">: </span>
+          <Value value={inner} open={open - 1} />
+        </li>
+      ))}
+    </>
+  );
+}
+
+/** An object of few members needs no heading. */
+function isSmall(value: Json): value is JsonObject {
+  const size = isJsonObject(value) ? Object.keys(value).length : 0;
+  return size > 0 && size <= 12;
 }

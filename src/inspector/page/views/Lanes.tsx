@@ -28,8 +28,11 @@ export function Lanes() {
     const element = canvas.current;
     if (element === null) return;
     const colours = readColours(element);
-    const at = session?.steps[position]?.at ?? 0;
-    drawLanes(element, { size, lanes, marks, scale, position, colours, time: durationText(at) });
+    const times = (at: number): string | null => {
+      const step = session?.steps[at];
+      return step === undefined ? null : durationText(step.at);
+    };
+    drawLanes(element, { size, lanes, marks, scale, position, colours, times });
   }, [size, lanes, marks, scale, position, shade, beat]);
 
   const scrub = (event: PointerEvent): void => {

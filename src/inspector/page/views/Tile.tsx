@@ -48,7 +48,7 @@ function MiniChart({ layout, actor }: { readonly layout: ChartLayout; readonly a
         const compound = (box.kind === 'compound' || box.kind === 'parallel') && !box.collapsed;
         const classes = [compound && 'compound', actor.active.has(box.path) && 'active'].filter(Boolean).join(' ');
         return (
-          <rect key={box.path} class={classes} data-tone={toneOf(box.name)} x={box.x} y={box.y} width={box.width} height={box.height} rx={6} />
+          <rect key={box.path} class={classes} data-tone={toneOf(box.path)} x={box.x} y={box.y} width={box.width} height={box.height} rx={6} />
         );
       })}
       {layout.routes.map((route) => (

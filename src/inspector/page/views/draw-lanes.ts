@@ -38,13 +38,15 @@ interface LanesPicture {
   readonly scale: TimeScale;
   readonly position: number;
   readonly colours: LaneColours;
-  readonly time: string;
+  /** The time of a step, as text. */
+  readonly times: (position: number) => string | null;
 }
 
 /** Room for the names of the lanes, and after their ends. */
 export const LABELS = 104;
 export const RIGHT = 12;
 const MARKS = 18;
+const AXIS = 16;
 
 /** Draws the lanes, the marks above them and the cursor across. */
 export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): void {
@@ -58,7 +60,7 @@ export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): voi
   pen.clearRect(0, 0, size.width, size.height);
   const width = size.width - LABELS - RIGHT;
   const x = (at: number): number => LABELS + scale.at(at) * width;
-  const height = Math.min(20, Math.max(6, (size.height - MARKS - 6) / Math.max(1, lanes.length)));
+  const height = Math.min(20, Math.max(6, (size.height - MARKS - AXIS) / Math.max(1, lanes.length)));
   pen.textBaseline = 'middle';
   for (const [index, lane] of lanes.entries()) {
     const y = MARKS + index * height;
@@ -69,6 +71,7 @@ export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): voi
     pen.fillRect(LABELS, Math.round(y + height / 2), width, 1);
     for (const span of lane.spans) drawSpan(pen, span, { x, y, height, end: size.width - RIGHT, colours, position });
   }
+  drawAxis(pen, picture, x);
   for (const mark of marks) drawMark(pen, mark, x(mark.position), colours);
   pen.fillStyle = colours.lit;
   pen.fillRect(Math.round(x(position)) - 0.75, 2, 1.5, size.height - 4);
@@ -77,6 +80,21 @@ export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): voi
   pen.lineTo(x(position) + 5, 0);
   pen.lineTo(x(position), 7);
   pen.fill();
+}
+
+/** Times below the lanes, wherever there is room for one. */
+function drawAxis(pen: CanvasRenderingContext2D, { size, scale, times, colours }: LanesPicture, x: (at: number) => number): void {
+  pen.font = `9px ${colours.font}`;
+  const y = size.height - AXIS / 2;
+  for (let place = 0.08; place < 1; place += 88 / Math.max(1, size.width - LABELS - RIGHT)) {
+    const at = scale.step(place);
+    const ms = times(at);
+    if (at < 0 || ms === null) continue;
+    pen.fillStyle = colours.line;
+    pen.fillRect(Math.round(x(at)), MARKS, 1, size.height - MARKS - AXIS + 4);
+    pen.fillStyle = colours.dim;
+    pen.fillText(ms, x(at) + 3, y);
+  }
 }
 
 interface SpanPlace {
@@ -93,7 +111,7 @@ function drawSpan(pen: CanvasRenderingContext2D, span: Span, { x, y, height, end
   const to = span.to === null ? end : x(span.to);
   pen.globalAlpha = span.from > position ? 0.28 : 1;
   pen.fillStyle = colours.tones[span.tone];
-  const thick = Math.max(4, height - 6);
+  const thick = Math.max(4, Math.round(height * 0.72));
   pen.fillRect(from, y + (height - thick) / 2, Math.max(1.5, to - from - 1), thick);
   const name = span.state.slice(span.state.lastIndexOf('.') + 1);
   if (to - from > name.length * 6 + 8 && thick >= 11) {
