@@ -13,13 +13,19 @@ import { toJson } from '../actors/to-json.ts';
 import { NO_VAULT } from '../actors/vault.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
+import { CHILD } from './child-port.ts';
+import { childrenNow } from './child-tools.ts';
+import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import type { AgentOptions } from './options.ts';
 import { audienceOf } from './audience.ts';
+import { bindSignal } from './bind-signal.ts';
+import { inspectorOf } from './inspector-of.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
+import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
 import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Run } from './run.ts';
@@ -80,6 +86,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
           signal: given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]),
         });
+        const inspector = await inspectorOf(core.options(), given, started.announce);
         return (why) => {
           const refused = core.mcp.missing();
           const setup = makeSetup();
@@ -92,11 +99,17 @@ export function createAgent(options: AgentOptions = {}): Agent {
             ...(refused === null ? {} : { refused }),
           };
           const head = core.sealed(runRecord(whole, { runId, at, metadata }));
-          return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }) };
+          return {
+            head,
+            work: core.work(),
+            journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
+            inspector,
+          };
         };
       },
       onDone: async (result) => {
         unbind();
+        unfollow();
         runs.delete(started);
         own.onDone(core.vault.open(result));
         await writeTrace(core, given, {
@@ -109,6 +122,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     });
     runs.set(started, null);
     const unbind = bindSignal(started.run, given.signal);
+    const unfollow = followChildren();
     return started;
   };
 
@@ -128,14 +142,19 @@ export function createAgent(options: AgentOptions = {}): Agent {
     return live.run;
   };
 
-  /** Tells the runs that go on what tools there are now. */
-  const announceTools = async (): Promise<void> => {
+  /** Tells the runs that go on what tools there are now; `below`: those of an agent below have changed. */
+  const announceTools = async (below = false): Promise<void> => {
     if (runs.size === 0) return;
     const toolset = core.toolset(await core.allowed());
     const json = toJson(toolset);
-    if (!json.ok) return;
-    const changed: OutsideEvent = { type: 'tools.changed', toolset: json.value };
-    const behind = [...runs].filter(([, known]) => known !== null && known !== toolset);
+    const children = below ? toJson(await childrenNow(core.children)) : null;
+    if (!json.ok || children?.ok === false) return;
+    const changed: OutsideEvent = {
+      type: 'tools.changed',
+      toolset: json.value,
+      ...(children === null ? {} : { children: children.value }),
+    };
+    const behind = [...runs].filter(([, known]) => known !== null && (below || known !== toolset));
     await Promise.all(
       behind.map(([started]) => {
         runs.set(started, toolset);
@@ -151,6 +170,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
   });
   core.registry.onChange(() => void announceTools());
   core.onRemembered(announceTools);
+  const followChildren = (): (() => void) => {
+    const stop = [...core.children.values()].map((child) => child.onChange(() => void announceTools(true)));
+    return () => {
+      for (const end of stop) end();
+    };
+  };
 
   const replayRun = (recording: Recording): Run => {
     const head = replayHead(recording.head, core);
@@ -166,6 +191,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
         head,
         work: core.work(),
         journal: () => replayJournal(recording, () => started.run.state.state),
+        inspector: null,
       }),
     });
     return started.run;
@@ -191,7 +217,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           name,
           policy,
           enabled,
-          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : 'local',
+          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
           ...(verbose ? { description, inputSchema } : {}),
         })),
     get systemPrompt() {
@@ -243,9 +269,15 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await core.mcp.close();
     },
     [Symbol.asyncDispose]: () => agent.close(),
+    [CHILD]: ownPort(core, (task, { signal, context }) => {
+      if (closed) throw new AgentClosedError(core.name);
+      return begin(task, { context, signal }, { history: [], onDone: () => undefined }).run;
+    }),
     repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: replayRun,
   };
+  declareOnErrors(agent, () => core.registry.onErrors());
+  core.registry.onRegister((added) => refuseRepairCircle(agent, added));
   return agent;
 }
 
@@ -260,13 +292,4 @@ function metadataOf(metadata: unknown): JsonObject {
   const json = toJson(metadata ?? {});
   if (json.ok && isJsonObject(json.value)) return json.value;
   throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
-}
-
-/** Cancels the run when the signal aborts; gives back how to stop listening. */
-function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => undefined;
-  const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
-  if (signal.aborted) cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
 }

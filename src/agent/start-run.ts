@@ -14,17 +14,20 @@ import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { type Recorder, recorder } from '../journal/recording.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
+import type { RunPort } from '../inspector/run-port.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import { agentMachine } from '../machines/agent.ts';
+import { questionInput } from '../machines/escalating.ts';
 import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
 import { runEventReader } from '../machines/run-event-reader.ts';
 import type { AgentOutput, RunResult } from '../machines/run-result.ts';
 import { type Move, moveReader } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
-import { replySoFar } from './reply-so-far.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type PendingApproval, type Run, runHandle } from './run.ts';
+import { runWatch } from './run-watch.ts';
+import { tokenEvents } from './token-events.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
@@ -33,6 +36,8 @@ export interface RunStart {
   /** What the leaves do for this agent. */
   readonly work: LeafWork;
   readonly journal: (accepts: (event: OutsideEvent, to: string | undefined) => boolean) => RunJournal;
+  /** Where the run can be looked at while it goes on; null: nowhere. */
+  readonly inspector: RunPort | null;
 }
 
 /** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
@@ -72,9 +77,9 @@ export function startRun(plan: RunPlan): StartedRun {
   let cancelled: string | undefined;
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
+  const watch = runWatch();
   let seq = 0;
-  let attempt = 1;
-  const soFar = replySoFar();
+  const tokens = tokenEvents();
 
   const publish = (event: RunEvent): void => {
     log.push(event);
@@ -83,42 +88,21 @@ export function startRun(plan: RunPlan): StartedRun {
     } catch {
       // Whoever listens must not stop what it listens to.
     }
+    watch.onEvent(event);
   };
-  const emit = (body: RunEventBody): void => {
-    if (replayed && body.type === 'model.replied') publishWholeText(body.text);
+  const emit = (body: RunEventBody, agent = ''): void => {
+    if (replayed && body.type === 'model.replied' && body.text !== '' && streams())
+      publish({ ...tokens.whole(body.text, agent), seq, replayed, ...ofAgent(agent) });
     seq += 1;
     if (body.type === 'run.finished') finished = body.result;
-    publish({ ...body, seq, replayed });
-  };
-  const publishWholeText = (text: string): void => {
-    if (text !== '' && streams())
-      publish({
-        type: 'model.token',
-        kind: 'text',
-        text,
-        attempt: 1,
-        index: 0,
-        ...soFar.take(text, 'text', 0),
-        seq,
-        replayed,
-      });
+    publish({ ...body, seq, replayed, ...ofAgent(agent) });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
-  const onNote = (_effect: Effect, note: JsonObject): void => {
-    if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
-    const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-    publish({
-      type: 'model.token',
-      kind,
-      text: note.text,
-      attempt,
-      index: note.index,
-      ...soFar.take(note.text, kind, note.index),
-      seq,
-      replayed,
-    });
+  const onNote = (effect: Effect, note: JsonObject): void => {
+    const token = tokens.event(effect.id, note);
+    if (token !== null) publish({ ...token.body, seq, replayed, ...ofAgent(token.agent) });
   };
   const onStart = ({ name, request }: Effect): void => {
     if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
@@ -129,10 +113,16 @@ export function startRun(plan: RunPlan): StartedRun {
     (move: Move): void => {
       if (move.transition !== null) moves.push(move.transition);
       if (move.machine === 'toolCall') followApproval(move);
-      if (move.machine === 'llmCall') attempt = move.snapshot.context.attempts;
-      if (move.machine === 'agent' && move.transition?.to === 'PLANNING.ASKING') attempt = 1;
+      if (move.machine === 'agent') followAgent(move);
+      tokens.follow(move);
+      watch.onMove(move);
       read(move);
     };
+  const followAgent = ({ snapshot: { context, value }, path }: Move): void => {
+    const asked = typeof value === 'object' && value.ERROR_RECOVERY === 'ASKING_HUMAN' ? questionInput(context) : null;
+    for (const [callId, call] of pending) if (call.path === path && callId !== asked?.callId) pending.delete(callId);
+    if (asked !== null) pending.set(asked.callId, { runId, ...asked, path });
+  };
   const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
     const { callId } = context.request;
     if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void pending.delete(callId);
@@ -147,12 +137,15 @@ export function startRun(plan: RunPlan): StartedRun {
     });
   };
 
+  const showTo = (inspector: RunPort | null, head: RunRecord, recording: Recorder): void =>
+    watch.attach(inspector, { head, recording, run, send });
+
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
-    const { head, work, journal: open } = makeStart(cancelled);
+    const { head, work, journal: open, inspector } = makeStart(cancelled);
     const journal = open((event, to) => live?.driven.accepts(event, to) ?? false);
     const recording = recorder(head);
-    const reader = runEventReader({ runId, now: () => performance.now(), emit });
+    const reader = runEventReader({ runId, now: replayed ? () => performance.now() : () => recording.elapsed, emit });
     const driven = drive({
       logic: agentMachine,
       work,
@@ -167,6 +160,7 @@ export function startRun(plan: RunPlan): StartedRun {
       inspect: moveReader(() => true, onMove(reader)),
     });
     live = { driven, journal, recording };
+    showTo(inspector, head, recording);
     await runLoop(driven, journal, recording);
     const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
     const result: RunResult = finished ?? {
@@ -179,6 +173,7 @@ export function startRun(plan: RunPlan): StartedRun {
 
   const ended = done.then(
     async (result) => {
+      watch.ended(result);
       await plan.onDone(result);
       log.close();
       return vault.open(result);
@@ -190,6 +185,7 @@ export function startRun(plan: RunPlan): StartedRun {
       }
       const result: RunResult = vault.seal({ ...failedOutput(plan.task, snapshot(), error), runId, durationMs: 0 });
       emit({ type: 'run.finished', result });
+      watch.ended(result);
       await plan.onDone(result);
       log.close();
       return vault.open(result);
@@ -224,6 +220,10 @@ export function startRun(plan: RunPlan): StartedRun {
   return { run, send, announce: (body) => publish({ ...body, seq, replayed }) };
 }
 
+function ofAgent(agent: string): { readonly child?: string } {
+  return agent === '' ? {} : { child: agent };
+}
+
 async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {
   driven.start();
   try {
@@ -234,6 +234,7 @@ async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder):
     }
   } catch (error) {
     driven.actor.stop();
+    await journal.abandon?.();
     throw error;
   }
   const output = recordedOutput(driven.actor.getSnapshot().output);

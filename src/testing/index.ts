@@ -1,5 +1,18 @@
 export { replay } from '../journal/replay.ts';
+export { assertCalledTool, assertEndsWith, assertTransitions, assertVisited } from './assertions.ts';
 export { fakeTool } from './fake-tool.ts';
+export { forbidLiveModels } from './forbid-live-models.ts';
+export { matchers } from './matchers.ts';
+export { RecordingMissError, UseRecordingError } from './recording-errors.ts';
 export { scriptedModel } from './scripted-model.ts';
+export { useRecording } from './use-recording.ts';
+export type { ActorMode, ActorModes } from './actor-modes.ts';
+export type { CallOptions } from './assertions.ts';
+export type { RecordingSource, Subject } from './evidence.ts';
 export type { FakeTool } from './fake-tool.ts';
+export type { ExpectedTransitions } from './judge-transitions.ts';
 export type { ScriptedModel, ScriptedReply } from './scripted-model.ts';
+export type { RecordMode } from './record-mode.ts';
+export type { Matching } from './recorded-answers.ts';
+export type { UseRecordingErrorCode } from './recording-errors.ts';
+export type { UseRecordingOptions, UsedRecording } from './use-recording.ts';

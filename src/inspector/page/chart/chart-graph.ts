@@ -24,7 +24,10 @@ export interface RoutePlan {
 /** What is to be laid out: ELK's graph, and what it does not carry. */
 export interface ChartGraph {
   readonly root: ElkNode;
-  readonly states: ReadonlyMap<string, { readonly state: StateDrawing; readonly depth: number; readonly collapsed: boolean }>;
+  readonly states: ReadonlyMap<
+    string,
+    { readonly state: StateDrawing; readonly depth: number; readonly collapsed: boolean }
+  >;
   readonly routes: ReadonlyMap<string, RoutePlan>;
   readonly fromAnywhere: ReadonlyMap<string, readonly LabelLine[]>;
 }
@@ -63,14 +66,22 @@ export function chartGraph(drawing: MachineDrawing, { collapsed, direction, labe
       children.unshift({ id: dotId(state.path), width: 8, height: 8 });
       edges.push({ id: `e:${state.path}`, sources: [dotId(state.path)], targets: [nodeId(state.initial)] });
     }
-    const layoutOptions = { 'elk.padding': '[top=36,left=14,bottom=14,right=14]', 'elk.nodeSize.minimum': minimum(state) };
-    return { id: nodeId(state.path), children, layoutOptions: { ...layoutOptions, 'elk.nodeSize.constraints': 'MINIMUM_SIZE' } };
+    const layoutOptions = {
+      'elk.padding': '[top=36,left=14,bottom=14,right=14]',
+      'elk.nodeSize.minimum': minimum(state),
+    };
+    return {
+      id: nodeId(state.path),
+      children,
+      layoutOptions: { ...layoutOptions, 'elk.nodeSize.constraints': 'MINIMUM_SIZE' },
+    };
   };
 
   const tree = node(drawing.root, 0);
   const visible = (path: string): string => {
     let shown = path;
-    for (let at = path; at !== ''; at = parentOf(at)) if (states.get(parentOf(at))?.collapsed === true) shown = parentOf(at);
+    for (let at = path; at !== ''; at = parentOf(at))
+      if (states.get(parentOf(at))?.collapsed === true) shown = parentOf(at);
     return shown;
   };
   const fromAnywhere = new Map<string, LabelLine[]>();

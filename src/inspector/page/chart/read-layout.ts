@@ -19,7 +19,19 @@ export function readLayout(laid: ElkNode, graph: ChartGraph): ChartLayout {
         const { state, depth, collapsed } = known;
         const fromAnywhere = graph.fromAnywhere.get(path) ?? [];
         const invokes = state.invokes.map(({ src }) => src);
-        states.push({ path, name: state.name, x, y, width, height, depth, kind: state.type, collapsed, invokes, fromAnywhere });
+        states.push({
+          path,
+          name: state.name,
+          x,
+          y,
+          width,
+          height,
+          depth,
+          kind: state.type,
+          collapsed,
+          invokes,
+          fromAnywhere,
+        });
       }
     }
     for (const child of node.children ?? []) visit(child);
@@ -35,9 +47,22 @@ export function readLayout(laid: ElkNode, graph: ChartGraph): ChartLayout {
       continue;
     }
     const [label] = edge.labels ?? [];
+<<<<<<< HEAD
     const { x = 0, y = 0, width = 0 } = label ?? {};
     const { shown, ...route } = plan;
     routes.push({ ...route, points, label: label === undefined ? null : { x, y, width, lines: shown } });
+=======
+    const { x = 0, y = 0, width = 0, height = 0 } = label ?? {};
+    const { id, source, target, transitions, lines } = plan;
+    routes.push({
+      id,
+      source,
+      target,
+      points,
+      transitions,
+      label: label === undefined ? null : { x, y, width, height, lines },
+    });
+>>>>>>> server
   }
   return { width: laid.width ?? 0, height: laid.height ?? 0, states, routes, entrances };
 }
@@ -47,5 +72,9 @@ function edgesOf(node: ElkNode): readonly ElkExtendedEdge[] {
 }
 
 function pointsOf(edge: ElkExtendedEdge): readonly Point[] {
-  return (edge.sections ?? []).flatMap(({ startPoint, bendPoints = [], endPoint }) => [startPoint, ...bendPoints, endPoint]);
+  return (edge.sections ?? []).flatMap(({ startPoint, bendPoints = [], endPoint }) => [
+    startPoint,
+    ...bendPoints,
+    endPoint,
+  ]);
 }

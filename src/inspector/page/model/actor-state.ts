@@ -18,7 +18,8 @@ export function actorsAt(session: SessionModel, position: number): readonly Acto
   const states: ActorState[] = [];
   for (const track of session.actors.values()) {
     const life = lifeAt(track.lives, position);
-    if (life !== null && (life.to === null || life.to >= position)) states.push(stateIn(session, track, life, position));
+    if (life !== null && (life.to === null || life.to >= position))
+      states.push(stateIn(session, track, life, position));
   }
   return states;
 }

@@ -32,14 +32,19 @@ export function compareRuns(left: readonly StepInfo[], right: readonly StepInfo[
     }
     first ??= rows.length;
     const next = nextMatch(left, right, l, r);
-    for (; l < next.left || r < next.right; ) {
+    for (; l < next.left || r < next.right;) {
       rows.push({ left: l < next.left ? l++ : null, right: r < next.right ? r++ : null, same: false });
     }
   }
   return { first, rows };
 }
 
-function nextMatch(left: readonly StepInfo[], right: readonly StepInfo[], l: number, r: number): { left: number; right: number } {
+function nextMatch(
+  left: readonly StepInfo[],
+  right: readonly StepInfo[],
+  l: number,
+  r: number,
+): { left: number; right: number } {
   for (let ahead = 1; ahead <= LOOK_AHEAD; ahead++)
     for (let skip = 0; skip <= ahead; skip++) {
       if (alike(left[l + skip], right[r + ahead - skip])) return { left: l + skip, right: r + ahead - skip };

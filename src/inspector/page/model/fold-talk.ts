@@ -29,7 +29,13 @@ function fold(draft: TalkDraft, told: Told): void {
   const { event } = told;
   switch (event.type) {
     case 'run.started':
-      return draft.add({ ...itemOf(told), kind: 'task', text: event.task, agent: event.agent, maxSteps: event.maxSteps });
+      return draft.add({
+        ...itemOf(told),
+        kind: 'task',
+        text: event.task,
+        agent: event.agent,
+        maxSteps: event.maxSteps,
+      });
     case 'step.started':
       draft.add({ ...itemOf(told), kind: 'turn', number: event.step, limit: event.limit, of: event.kind });
       if (event.kind === 'model') draft.add(modelTurn(told));
@@ -84,7 +90,10 @@ function foldNote(draft: TalkDraft, told: Told, event: RunEvent): void {
     case 'warning':
       return note('caution', event.message);
     case 'escalation.raised':
-      return note(event.severity === 'low' ? 'caution' : 'danger', `${event.source} escalated (${event.severity}): ${event.reason}`);
+      return note(
+        event.severity === 'low' ? 'caution' : 'danger',
+        `${event.source} escalated (${event.severity}): ${event.reason}`,
+      );
     case 'loop.suspected':
       return event.verdict === 'nudge'
         ? note('caution', `${event.tool} is called again and again: the model is nudged to do something else.`)

@@ -22,7 +22,9 @@ export function stepMarks(told: readonly Told[]): readonly StepMark[] {
       case 'escalation.raised':
         return [{ position, kind: 'error', text: `escalated: ${event.reason}` }];
       case 'loop.suspected':
-        return [{ position, kind: event.verdict === 'refuse' ? 'error' : 'retry', text: `${event.tool} repeats itself` }];
+        return [
+          { position, kind: event.verdict === 'refuse' ? 'error' : 'retry', text: `${event.tool} repeats itself` },
+        ];
       case 'approval.requested':
         return [{ position, kind: 'approval', text: `${event.tool}: waits for approval` }];
       case 'plan.made':
@@ -32,7 +34,13 @@ export function stepMarks(told: readonly Told[]): readonly StepMark[] {
       case 'run.finished':
         return event.result.success
           ? []
-          : [{ position, kind: event.result.status === 'failed' ? 'error' : 'end', text: `ended: ${event.result.reason}` }];
+          : [
+              {
+                position,
+                kind: event.result.status === 'failed' ? 'error' : 'end',
+                text: `ended: ${event.result.reason}`,
+              },
+            ];
       default:
         return [];
     }

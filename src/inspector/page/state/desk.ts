@@ -1,7 +1,9 @@
 import type { Act, StepDetail } from '../../protocol.ts';
 
 /** What became of an order. */
-export type Answer = { readonly ok: true; readonly session: string | null } | { readonly ok: false; readonly message: string };
+export type Answer =
+  | { readonly ok: true; readonly session: string | null }
+  | { readonly ok: false; readonly message: string };
 
 /** What the page can ask for: the server, or, in a saved page, what was saved with it. */
 export interface Desk {
