@@ -58,7 +58,9 @@ function inlineLayouts(layouts: string): Plugin {
   return {
     name: 'inline-layouts',
     load: (id) =>
-      id.endsWith('own-layouts.ts') ? `export const ownLayouts = async () => JSON.parse(${JSON.stringify(layouts)});` : null,
+      id.endsWith('own-layouts.ts')
+        ? `export const ownLayouts = async () => JSON.parse(${JSON.stringify(layouts)});`
+        : null,
   };
 }
 

@@ -15,11 +15,13 @@ const LEAST_ZOOM = 0.15;
 const MOST_ZOOM = 3;
 /** Nothing is blown up beyond this by itself. */
 const MOST_FIT = 1.25;
+const MARGIN = 12;
+/** Kept free below a drawing for the line that says what happened last. */
+const BOTTOM = 36;
 
 /** The camera that shows a whole drawing in the middle of a view, a margin around it; `top` is kept free above. */
 export function fitCamera(drawing: Size, view: Size, top: number): Camera {
-  const margin = 12;
-  const room = { width: Math.max(40, view.width - 2 * margin), height: Math.max(40, view.height - top - margin) };
+  const room = { width: Math.max(40, view.width - 2 * MARGIN), height: Math.max(40, view.height - top - BOTTOM) };
   const zoom = Math.min(MOST_FIT, room.width / drawing.width, room.height / drawing.height);
   return {
     zoom,

@@ -31,16 +31,10 @@ export interface Route {
   readonly target: string;
   readonly points: readonly Point[];
   readonly transitions: readonly string[];
-<<<<<<< HEAD
   /** What it says, a line for each different transition. */
   readonly lines: readonly LabelLine[];
   /** Where room was made for its label; null in a drawing without labels. */
   readonly label: (Point & { readonly width: number; readonly lines: readonly LabelLine[] }) | null;
-=======
-  readonly label:
-    | (Point & { readonly width: number; readonly height: number; readonly lines: readonly LabelLine[] })
-    | null;
->>>>>>> server
 }
 
 /** Where a level of states begins: a dot, and the line to its initial state. */

@@ -6,7 +6,8 @@ export function actorTitle({ track }: ActorState, talk: Talk): string {
   const id = track.info.path.slice(track.info.path.lastIndexOf('/') + 1);
   for (const item of talk.items.toReversed()) {
     if (item.kind === 'call' && item.callId === id) return item.tool;
-    if (item.kind === 'plan' && id === 'step') return item.steps.find(({ status }) => status === 'running')?.tool ?? 'step';
+    if (item.kind === 'plan' && id === 'step')
+      return item.steps.find(({ status }) => status === 'running')?.tool ?? 'step';
   }
   return id;
 }

@@ -13,7 +13,8 @@ export function senderOf(session: SessionModel, actor: string, event: string, po
   if (record?.t === 'event' && record.event.type === event) return null;
   const before = session.steps[position - 1];
   const child = before === undefined ? undefined : session.actors.get(before.actor);
-  if (before === undefined || child?.info.parent !== actor) return named === undefined ? parentOf(session, actor) : actor;
+  if (before === undefined || child?.info.parent !== actor)
+    return named === undefined ? parentOf(session, actor) : actor;
   const over = child.lives.some(({ to }) => to === position || to === position - 1);
   return over || named !== undefined ? before.actor : parentOf(session, actor);
 }

@@ -23,8 +23,16 @@ const TAB_KEYS: readonly (readonly [string, DeskTab, string])[] = [
 export const KEYS: readonly KeyAction[] = [
   { keys: [' '], does: 'Play or pause', run: ({ state }) => togglePlay(state) },
   { keys: ['s'], does: 'Play faster', run: ({ state }) => nextSpeed(state) },
-  { keys: ['ArrowLeft'], does: 'Step back (with Shift: ten)', run: ({ state }, event) => walk(state, event.shiftKey ? -10 : -1) },
-  { keys: ['ArrowRight'], does: 'Step ahead (with Shift: ten)', run: ({ state }, event) => walk(state, event.shiftKey ? 10 : 1) },
+  {
+    keys: ['ArrowLeft'],
+    does: 'Step back (with Shift: ten)',
+    run: ({ state }, event) => walk(state, event.shiftKey ? -10 : -1),
+  },
+  {
+    keys: ['ArrowRight'],
+    does: 'Step ahead (with Shift: ten)',
+    run: ({ state }, event) => walk(state, event.shiftKey ? 10 : 1),
+  },
   { keys: ['Home'], does: 'First step', run: ({ state }) => goTo(state, 0) },
   { keys: ['End'], does: 'Latest step, and follow', run: ({ state }) => goTo(state, null) },
   { keys: ['['], does: 'Last retry, error or approval', run: ({ state }) => walkMarks(state, -1) },
@@ -36,12 +44,20 @@ export const KEYS: readonly KeyAction[] = [
   { keys: ['l'], does: 'Name all transitions', run: ({ state }) => (state.labels.value = !state.labels.value) },
   { keys: ['n'], does: 'Chart of the next live actor', run: nextActor },
   { keys: ['a'], does: 'Approve: go to the call that waits', run: toApproval },
-  ...TAB_KEYS.map(([key, tab, does]) => ({ keys: [key], does, run: ({ state }: Page) => void (state.tab.value = tab) })),
+  ...TAB_KEYS.map(([key, tab, does]) => ({
+    keys: [key],
+    does,
+    run: ({ state }: Page) => void (state.tab.value = tab),
+  })),
   { keys: ['/', '7'], does: 'Search', run: toSearch },
   { keys: ['r'], does: 'Choose a run', run: ({ state }) => (state.dialog.value = { kind: 'sessions' }) },
-  { keys: ['e'], does: 'Send an event', run: ({ state, desk }) => {
-    if (desk.acts) state.dialog.value = { kind: 'send' };
-  } },
+  {
+    keys: ['e'],
+    does: 'Send an event',
+    run: ({ state, desk }) => {
+      if (desk.acts) state.dialog.value = { kind: 'send' };
+    },
+  },
   { keys: ['d'], does: 'Download the recording', run: () => press('a[aria-label="Download the recording"]') },
   { keys: ['x'], does: 'Export one HTML file', run: () => press('a[aria-label="Export one HTML file"]') },
   { keys: ['t'], does: 'Dark or light', run: () => press('button[aria-label="Dark or light"]') },

@@ -30,7 +30,12 @@ export function App() {
       </main>
       <nav class="phone-tabs" aria-label="Parts of the page">
         {PANES.map(([pane, name]) => (
-          <button key={pane} type="button" aria-current={state.pane.value === pane} onClick={() => (state.pane.value = pane)}>
+          <button
+            key={pane}
+            type="button"
+            aria-current={state.pane.value === pane}
+            onClick={() => (state.pane.value = pane)}
+          >
             {name}
           </button>
         ))}

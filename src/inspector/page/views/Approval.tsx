@@ -28,7 +28,11 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
     answer({ kind: 'approve', callId, ...(always ? { always } : {}), ...args });
   };
   return (
-    <form class="approval" aria-label={`Approval of ${inertLine(tool, 60)}`} onSubmit={(event) => event.preventDefault()}>
+    <form
+      class="approval"
+      aria-label={`Approval of ${inertLine(tool, 60)}`}
+      onSubmit={(event) => event.preventDefault()}
+    >
       <p>
         <b class="mono">{inertLine(tool, 80)}</b> may only run when you say so.
       </p>
@@ -54,7 +58,13 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
             </label>
           )}
           <div class="approval-row">
-            <button type="button" class="button yes" data-approve={callId} disabled={sent || edited?.ok === false} onClick={() => approve(false)}>
+            <button
+              type="button"
+              class="button yes"
+              data-approve={callId}
+              disabled={sent || edited?.ok === false}
+              onClick={() => approve(false)}
+            >
               {text === null ? 'Approve' : 'Approve with edits'}
             </button>
             {text === null && (
@@ -62,14 +72,24 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
                 <button type="button" class="button" disabled={sent} onClick={() => approve(true)}>
                   Always
                 </button>
-                <button type="button" class="button" disabled={sent} onClick={() => setText(JSON.stringify(item.args, null, 2))}>
+                <button
+                  type="button"
+                  class="button"
+                  disabled={sent}
+                  onClick={() => setText(JSON.stringify(item.args, null, 2))}
+                >
                   Edit
                 </button>
               </>
             )}
           </div>
           <div class="approval-row">
-            <button type="button" class="button no" disabled={sent} onClick={() => answer({ kind: 'reject', callId, ...(reason === '' ? {} : { reason }) })}>
+            <button
+              type="button"
+              class="button no"
+              disabled={sent}
+              onClick={() => answer({ kind: 'reject', callId, ...(reason === '' ? {} : { reason }) })}
+            >
               Reject
             </button>
             <input
@@ -86,7 +106,9 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
   );
 }
 
-function readObject(text: string): { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly problem: string } {
+function readObject(
+  text: string,
+): { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly problem: string } {
   try {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? { ok: true, value } : { ok: false, problem: 'Arguments are a JSON object: { … }' };

@@ -4,7 +4,7 @@ import { durationText } from '../model/time-scale.ts';
 import type { Tone } from '../model/tone.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { Approval } from './Approval.tsx';
-import { EntryFrame } from './Entry.tsx';
+import { EntryFrame } from './EntryFrame.tsx';
 import { InertText } from './InertText.tsx';
 import { JsonTree } from './JsonTree.tsx';
 
@@ -24,7 +24,13 @@ const WORDS: { readonly [status in CallStatus]: string } = {
 };
 
 /** A call of a tool: its arguments, what recovery did, its result; and the buttons while it waits for a person. */
-export function CallEntry({ item, now }: { readonly item: Extract<TalkItem, { kind: 'call' }>; readonly now: boolean }) {
+export function CallEntry({
+  item,
+  now,
+}: {
+  readonly item: Extract<TalkItem, { kind: 'call' }>;
+  readonly now: boolean;
+}) {
   const { tool, args, status, result, durationMs, recovery, reason } = item;
   const head = (
     <>
@@ -60,7 +66,9 @@ export function CallEntry({ item, now }: { readonly item: Extract<TalkItem, { ki
               <InertText class="danger" text={result.error} />
             </div>
           ) : (
-            <JsonTree value={result.data !== undefined && Object.keys(result).length <= 2 ? result.data : defined(result)} />
+            <JsonTree
+              value={result.data !== undefined && Object.keys(result).length <= 2 ? result.data : defined(result)}
+            />
           )}
         </div>
       )}
@@ -70,5 +78,7 @@ export function CallEntry({ item, now }: { readonly item: Extract<TalkItem, { ki
 
 /** The members of a result that are there. */
 function defined(result: NonNullable<Extract<TalkItem, { kind: 'call' }>['result']>) {
-  return Object.fromEntries(Object.entries(result).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+  return Object.fromEntries(
+    Object.entries(result).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
 }

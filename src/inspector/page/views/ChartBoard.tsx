@@ -11,7 +11,8 @@ export function ChartBoard() {
   const drawn = state.actors.value.filter(({ track }) => track.info.drawing !== null);
   const root = drawn.find(({ track }) => track.info.parent === null);
   const actor = drawn.find(({ path }) => path === state.focus.value) ?? root;
-  const drawing = actor?.track.info.drawing === undefined ? undefined : state.model.drawings.get(actor.track.info.drawing ?? '');
+  const drawing =
+    actor?.track.info.drawing === undefined ? undefined : state.model.drawings.get(actor.track.info.drawing ?? '');
   const step = state.session.value?.steps[state.position.value];
   return (
     <section class="board board-chart" aria-label="Chart">
@@ -20,12 +21,22 @@ export function ChartBoard() {
           {actor !== undefined && drawing !== undefined ? (
             <ChartMain actor={actor} drawing={drawing} />
           ) : (
-            <p class="empty">{state.session.value === null ? 'No run yet. Start one, or drop a recording here.' : 'No machine has moved yet.'}</p>
+            <p class="empty">
+              {state.session.value === null
+                ? 'No run yet. Start one, or drop a recording here.'
+                : 'No machine has moved yet.'}
+            </p>
           )}
           {actor !== undefined && (
             <nav class="chart-title" aria-label="Actor">
               {crumbs(actor.path).map((path) => (
-                <button key={path} type="button" class="crumb" aria-current={path === actor.path} onClick={() => (state.focus.value = path)}>
+                <button
+                  key={path}
+                  type="button"
+                  class="crumb"
+                  aria-current={path === actor.path}
+                  onClick={() => (state.focus.value = path)}
+                >
                   {inertLine(path.slice(path.lastIndexOf('/') + 1), 40)}
                 </button>
               ))}
@@ -33,7 +44,8 @@ export function ChartBoard() {
           )}
           {step !== undefined && (
             <p class="chart-told" data-testid="told">
-              <b>{inertLine(step.event, 60)}</b> {inertLine(step.actor, 60)}: {inertLine(innermost(step.from).join(' + ') || '·', 80)} →{' '}
+              <b>{inertLine(step.event, 60)}</b> {inertLine(step.actor, 60)}:{' '}
+              {inertLine(innermost(step.from).join(' + ') || '·', 80)} →{' '}
               <b>{inertLine(innermost(step.to).join(' + '), 80)}</b>
             </p>
           )}

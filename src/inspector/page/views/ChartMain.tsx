@@ -42,7 +42,11 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   useLayoutEffect(() => {
     const element = svg.current;
     if (element === null) return;
-    return cameraGestures(element, () => camera, (next) => (moved.value = next));
+    return cameraGestures(
+      element,
+      () => camera,
+      (next) => (moved.value = next),
+    );
   });
 
   useEffect(() => {
@@ -57,7 +61,13 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   return (
     <>
       {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- A drawing with parts that can be pressed. */}
-      <svg ref={svg} class="chart-svg" role="group" aria-label={`Statechart of ${actor.path}: in ${here || 'no state yet'}`} tabIndex={0}>
+      <svg
+        ref={svg}
+        class="chart-svg"
+        role="group"
+        aria-label={`Statechart of ${actor.path}: in ${here || 'no state yet'}`}
+        tabIndex={0}
+      >
         <defs>
           <Arrow id="arrow" class="arrow" />
           <Arrow id="arrow-lit" class="arrow-lit" />
@@ -90,7 +100,9 @@ interface PlatesProps {
 function Plates({ layout, compound, actor, visits, taken, onToggle }: PlatesProps) {
   const { state } = usePage();
   const live = new Set(
-    state.actors.value.filter(({ track, alive }) => alive && track.info.parent === actor.path).map(({ track }) => track.info.src),
+    state.actors.value
+      .filter(({ track, alive }) => alive && track.info.parent === actor.path)
+      .map(({ track }) => track.info.src),
   );
   return (
     <>
@@ -107,7 +119,9 @@ function Plates({ layout, compound, actor, visits, taken, onToggle }: PlatesProp
             onToggle={onToggle}
             onPick={(path) => {
               const child = layout.states.find((one) => one.path === path)?.invokes[0];
-              const found = state.actors.value.find(({ track }) => track.info.parent === actor.path && track.info.src === child);
+              const found = state.actors.value.find(
+                ({ track }) => track.info.parent === actor.path && track.info.src === child,
+              );
               if (found !== undefined && found.track.info.drawing !== null) state.focus.value = found.path;
             }}
           />
@@ -118,7 +132,16 @@ function Plates({ layout, compound, actor, visits, taken, onToggle }: PlatesProp
 
 function Arrow({ id, class: name }: { readonly id: string; readonly class: string }) {
   return (
-    <marker id={id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" markerUnits="userSpaceOnUse">
+    <marker
+      id={id}
+      viewBox="0 0 8 8"
+      refX="7"
+      refY="4"
+      markerWidth="7"
+      markerHeight="7"
+      orient="auto"
+      markerUnits="userSpaceOnUse"
+    >
       <path class={name} d="M0 0.500 8 4 0 7.500z" />
     </marker>
   );

@@ -21,7 +21,9 @@ export function StateView({ box, active, visits, running, taken, onToggle, onPic
   const tone = toneOf(path);
   const open = kind === 'compound' || kind === 'parallel';
   const compound = open && !collapsed;
-  const classes = ['state', compound && 'compound', active && 'active', visits > 0 && 'visited'].filter(Boolean).join(' ');
+  const classes = ['state', compound && 'compound', active && 'active', visits > 0 && 'visited']
+    .filter(Boolean)
+    .join(' ');
   const said = `${name}${active ? ', active' : ''}, entered ${visits} times${kind === 'final' ? ', final' : ''}`;
   const pick = (): void => (open ? onToggle(path) : onPick(path));
   return (
@@ -64,7 +66,12 @@ export function StateView({ box, active, visits, running, taken, onToggle, onPic
         </g>
       ))}
       {fromAnywhere.map(({ transition, text }, index) => (
-        <text key={transition} class={taken.has(transition) ? 'sub lit' : 'sub'} x={10} y={height - 8 - (fromAnywhere.length - 1 - index) * 13}>
+        <text
+          key={transition}
+          class={taken.has(transition) ? 'sub lit' : 'sub'}
+          x={10}
+          y={height - 8 - (fromAnywhere.length - 1 - index) * 13}
+        >
           ⇥ {inertLine(text, 40)}
         </text>
       ))}

@@ -18,13 +18,34 @@ export function ChartTools({ camera, view, onCamera }: ChartToolsProps) {
   return (
     // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- A toolbar has no tag of its own.
     <div class="chart-tools" role="toolbar" aria-label="Chart">
-      <button type="button" class="button quiet icon" data-key="+" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoom(1.25)}>
+      <button
+        type="button"
+        class="button quiet icon"
+        data-key="+"
+        title="Zoom in (+)"
+        aria-label="Zoom in"
+        onClick={() => zoom(1.25)}
+      >
         <Icon name="plus" />
       </button>
-      <button type="button" class="button quiet icon" data-key="-" title="Zoom out (−)" aria-label="Zoom out" onClick={() => zoom(0.8)}>
+      <button
+        type="button"
+        class="button quiet icon"
+        data-key="-"
+        title="Zoom out (−)"
+        aria-label="Zoom out"
+        onClick={() => zoom(0.8)}
+      >
         <Icon name="minus" />
       </button>
-      <button type="button" class="button quiet icon" data-key="f" title="Fit (f)" aria-label="Fit the chart" onClick={() => onCamera(null)}>
+      <button
+        type="button"
+        class="button quiet icon"
+        data-key="f"
+        title="Fit (f)"
+        aria-label="Fit the chart"
+        onClick={() => onCamera(null)}
+      >
         <Icon name="fit" />
       </button>
       <button

@@ -20,7 +20,11 @@ export function CompareTab() {
       <div class="pad">
         <label class="move">
           <span class="dim">Beside</span>
-          <select class="field" value={state.other.value ?? ''} onChange={(event) => (state.other.value = event.currentTarget.value || null)}>
+          <select
+            class="field"
+            value={state.other.value ?? ''}
+            onChange={(event) => (state.other.value = event.currentTarget.value || null)}
+          >
             <option value="">choose a run…</option>
             {others.map(({ info }) => (
               <option key={info.id} value={info.id}>
@@ -37,7 +41,10 @@ export function CompareTab() {
 
 function Beside({ left, right }: { readonly left: SessionModel; readonly right: SessionModel }) {
   const { state } = usePage();
-  const { first, rows } = useMemo(() => compareRuns(left.steps, right.steps), [left, right, left.steps.length, right.steps.length]);
+  const { first, rows } = useMemo(
+    () => compareRuns(left.steps, right.steps),
+    [left, right, left.steps.length, right.steps.length],
+  );
   const differing = rows.filter(({ same }) => !same).length;
   const position = state.position.value;
   const at = rows.findIndex((row) => row.left === position);
@@ -65,7 +72,9 @@ function Beside({ left, right }: { readonly left: SessionModel; readonly right: 
         render={(row: ComparedRow, index) => (
           <button
             type="button"
-            class={['row row-compare', index === first && 'first', index === at && state.cursor.value !== null && 'now'].filter(Boolean).join(' ')}
+            class={['row row-compare', index === first && 'first', index === at && state.cursor.value !== null && 'now']
+              .filter(Boolean)
+              .join(' ')}
             onClick={() => {
               if (row.left !== null) goTo(state, row.left);
             }}
@@ -84,7 +93,8 @@ function Cell({ step, same }: { readonly step: StepInfo | undefined; readonly sa
   const actor = step.actor.slice(step.actor.lastIndexOf('/') + 1);
   return (
     <span class={same ? 'cell' : 'cell differs'}>
-      <span class="dim">{inertLine(actor, 20)}</span> {inertLine(step.event, 40)} → {inertLine(innermost(step.to).join(' + '), 60)}
+      <span class="dim">{inertLine(actor, 20)}</span> {inertLine(step.event, 40)} →{' '}
+      {inertLine(innermost(step.to).join(' + '), 60)}
     </span>
   );
 }

@@ -1,12 +1,8 @@
-import type { ComponentChildren } from 'preact';
 import type { TalkItem } from '../model/talk.ts';
-import type { Tone } from '../model/tone.ts';
 import { durationText } from '../model/time-scale.ts';
-import { usePage } from '../state/page-context.ts';
-import { goTo } from '../state/walk.ts';
 import { CallEntry } from './CallEntry.tsx';
+import { EntryFrame } from './EntryFrame.tsx';
 import { InertText } from './InertText.tsx';
-import { Lamp } from './Icon.tsx';
 import { ModelEntry } from './ModelEntry.tsx';
 import { PlanEntry } from './PlanEntry.tsx';
 
@@ -49,7 +45,16 @@ export function Entry({ item, now }: { readonly item: TalkItem; readonly now: bo
     case 'end': {
       const { success, status, reason, stepsTaken, durationMs, result } = item.result;
       return (
-        <EntryFrame item={item} now={now} tone={success ? 'done' : status === 'failed' ? 'danger' : 'caution'} head={<b>{status}: {reason}</b>}>
+        <EntryFrame
+          item={item}
+          now={now}
+          tone={success ? 'done' : status === 'failed' ? 'danger' : 'caution'}
+          head={
+            <b>
+              {status}: {reason}
+            </b>
+          }
+        >
           {!success && <InertText text={result} />}
           <div class="meta">
             <span>{stepsTaken} steps</span>
@@ -59,33 +64,4 @@ export function Entry({ item, now }: { readonly item: TalkItem; readonly now: bo
       );
     }
   }
-}
-
-interface EntryFrameProps {
-  readonly item: TalkItem;
-  readonly now: boolean;
-  readonly tone: Tone;
-  readonly head: ComponentChildren;
-  readonly children: ComponentChildren;
-}
-
-/** What all entries have: their sign, and the time, which leads to their step. */
-export function EntryFrame({ item, now, tone, head, children }: EntryFrameProps) {
-  const { state } = usePage();
-  return (
-    <article class={now ? 'entry now' : 'entry'} data-kind={item.kind}>
-      <span class="sign">
-        <Lamp tone={tone} />
-      </span>
-      <div>
-        <div class="entry-head">
-          {head}
-          <button type="button" class="at" title="Go to this step" onClick={() => goTo(state, item.step)}>
-            {durationText(item.at)}
-          </button>
-        </div>
-        {children}
-      </div>
-    </article>
-  );
 }

@@ -67,8 +67,12 @@ function Messages({ request }: { readonly request: Json }) {
       {messages.map((message, index) =>
         isJsonObject(message) ? (
           <div key={index}>
-            <span class="message-role">{inertLine(String(message.role), 20)}</span>{' '}
-            <InertText class="mono" text={typeof message.content === 'string' ? message.content : JSON.stringify(message.content ?? '')} most={400} />
+            <span class="message-role">{inertLine(typeof message.role === 'string' ? message.role : '', 20)}</span>{' '}
+            <InertText
+              class="mono"
+              text={typeof message.content === 'string' ? message.content : JSON.stringify(message.content ?? '')}
+              most={400}
+            />
           </div>
         ) : null,
       )}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Json } from '../../../parsing/json.ts';
 import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
-import { DialogFrame } from './Dialogs.tsx';
+import { DialogFrame } from './DialogFrame.tsx';
 
 /** Forks the run after an entry of its recording, with what that entry brought, or with something else. */
 export function ForkDialog({ entry, outcome }: { readonly entry: number; readonly outcome: string }) {
@@ -41,7 +41,9 @@ export function ForkDialog({ entry, outcome }: { readonly entry: number; readonl
   );
 }
 
-function readJson(text: string): { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string } {
+function readJson(
+  text: string,
+): { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string } {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {

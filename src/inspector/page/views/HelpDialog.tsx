@@ -1,5 +1,5 @@
 import { KEYS } from '../state/keys.ts';
-import { DialogFrame } from './Dialogs.tsx';
+import { DialogFrame } from './DialogFrame.tsx';
 import { Lamp } from './Icon.tsx';
 
 /** All keys, and what the signs mean. */
@@ -30,5 +30,11 @@ export function HelpDialog() {
   );
 }
 
-const SHOWN: { readonly [key: string]: string } = { ' ': 'Space', ArrowLeft: '←', ArrowRight: '→', PageUp: 'PgUp', PageDown: 'PgDn' };
+const SHOWN: { readonly [key: string]: string } = {
+  ' ': 'Space',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  PageUp: 'PgUp',
+  PageDown: 'PgDn',
+};
 const MEANINGS = { go: 'at work', wait: 'waiting', caution: 'recovering', danger: 'failed', done: 'done' } as const;

@@ -6,7 +6,15 @@ const FIRST = 1200;
 const FURTHER = 20_000;
 
 /** Foreign text, shown and never obeyed: text nodes only, its direction kept to itself, long ones cut. */
-export function InertText({ text, class: name = '', most = FIRST }: { readonly text: string; readonly class?: string; readonly most?: number }) {
+export function InertText({
+  text,
+  class: name = '',
+  most = FIRST,
+}: {
+  readonly text: string;
+  readonly class?: string;
+  readonly most?: number;
+}) {
   const [shown, show] = useState(most);
   const left = text.length - shown;
   return (

@@ -1,6 +1,6 @@
 import type { TalkItem } from '../model/talk.ts';
 import { durationText } from '../model/time-scale.ts';
-import { EntryFrame } from './Entry.tsx';
+import { EntryFrame } from './EntryFrame.tsx';
 import { InertText } from './InertText.tsx';
 
 type ModelItem = Extract<TalkItem, { kind: 'model' }>;
@@ -9,7 +9,12 @@ type ModelItem = Extract<TalkItem, { kind: 'model' }>;
 export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly now: boolean }) {
   const { replied, thought, goal, answer, raw, retries } = item;
   return (
-    <EntryFrame item={item} now={now} tone={replied === null ? 'wait' : retries.length > 0 ? 'caution' : 'go'} head={<b>{replied === null ? 'Model is asked' : 'Model'}</b>}>
+    <EntryFrame
+      item={item}
+      now={now}
+      tone={replied === null ? 'wait' : retries.length > 0 ? 'caution' : 'go'}
+      head={<b>{replied === null ? 'Model is asked' : 'Model'}</b>}
+    >
       {thought !== '' && <InertText class="thought" text={thought} />}
       {goal !== '' && (
         <p class="dim">

@@ -1,7 +1,7 @@
 import type { PlannedStep, TalkItem } from '../model/talk.ts';
 import type { Tone } from '../model/tone.ts';
 import { inertLine } from '../model/inert-text.ts';
-import { EntryFrame } from './Entry.tsx';
+import { EntryFrame } from './EntryFrame.tsx';
 import { Lamp } from './Icon.tsx';
 
 const TONES: { readonly [status in PlannedStep['status']]: Tone } = {
@@ -13,7 +13,13 @@ const TONES: { readonly [status in PlannedStep['status']]: Tone } = {
 };
 
 /** A plan, its steps and how far it has come. */
-export function PlanEntry({ item, now }: { readonly item: Extract<TalkItem, { kind: 'plan' }>; readonly now: boolean }) {
+export function PlanEntry({
+  item,
+  now,
+}: {
+  readonly item: Extract<TalkItem, { kind: 'plan' }>;
+  readonly now: boolean;
+}) {
   const done = item.steps.filter(({ status }) => status === 'done').length;
   const failed = item.steps.some(({ status }) => status === 'failed' || status === 'dropped');
   const head = (
@@ -22,7 +28,12 @@ export function PlanEntry({ item, now }: { readonly item: Extract<TalkItem, { ki
     </b>
   );
   return (
-    <EntryFrame item={item} now={now} tone={failed ? 'caution' : done === item.steps.length ? 'done' : 'go'} head={head}>
+    <EntryFrame
+      item={item}
+      now={now}
+      tone={failed ? 'caution' : done === item.steps.length ? 'done' : 'go'}
+      head={head}
+    >
       <div class="progress" role="img" aria-label={`${done} of ${item.steps.length} steps done`}>
         <span style={{ width: `${(100 * done) / Math.max(1, item.steps.length)}%` }} />
       </div>

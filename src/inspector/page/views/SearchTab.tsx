@@ -32,7 +32,11 @@ export function SearchTab() {
         stick={false}
         reveal={null}
         render={(hit: Hit) => (
-          <button type="button" class={hit.position === state.position.value ? 'row row-hit now' : 'row row-hit'} onClick={() => goTo(state, hit.position)}>
+          <button
+            type="button"
+            class={hit.position === state.position.value ? 'row row-hit now' : 'row row-hit'}
+            onClick={() => goTo(state, hit.position)}
+          >
             <span class="dim">{hit.position + 1}</span>
             <span class="dim">{hit.where}</span>
             <bdi>{hit.excerpt}</bdi>

@@ -4,7 +4,7 @@ import { acceptedEvents } from '../model/accepted-events.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
-import { DialogFrame } from './Dialogs.tsx';
+import { DialogFrame } from './DialogFrame.tsx';
 
 /** Sends an event to a live actor: those that it accepts now are offered, anything else can be written. */
 export function SendDialog() {
@@ -37,7 +37,13 @@ export function SendDialog() {
       </label>
       <label>
         Event
-        <input class="field mono" list="accepted" value={type} placeholder={events[0] ?? 'subject.happened'} onInput={(event) => setType(event.currentTarget.value)} />
+        <input
+          class="field mono"
+          list="accepted"
+          value={type}
+          placeholder={events[0] ?? 'subject.happened'}
+          onInput={(event) => setType(event.currentTarget.value)}
+        />
         <datalist id="accepted">
           {events.map((name) => (
             <option key={name} value={name} />
@@ -53,7 +59,14 @@ export function SendDialog() {
       </div>
       <label>
         With (JSON)
-        <textarea class="field" rows={5} spellcheck={false} value={rest} aria-invalid={read === null} onInput={(event) => setRest(event.currentTarget.value)} />
+        <textarea
+          class="field"
+          rows={5}
+          spellcheck={false}
+          value={rest}
+          aria-invalid={read === null}
+          onInput={(event) => setRest(event.currentTarget.value)}
+        />
       </label>
       {read === null && <p class="problem">This is no JSON object.</p>}
       <button type="button" class="button yes" disabled={read === null || type === ''} onClick={send}>

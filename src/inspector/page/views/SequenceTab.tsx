@@ -19,7 +19,8 @@ export function SequenceTab() {
   const messages = useMemo(() => (session === null ? [] : messagesOf(session)), [session, count]);
   const lines = useMemo(() => (session === null ? null : placeLifelines(session)), [session, count]);
   const position = state.position.value;
-  if (session === null || lines === null || messages.length === 0) return <p class="empty">No actor has heard anything yet.</p>;
+  if (session === null || lines === null || messages.length === 0)
+    return <p class="empty">No actor has heard anything yet.</p>;
   const width = LEFT + lines.names.length * COLUMN + 24;
   const at = messages.findLastIndex((message) => message.position <= position);
   return (
@@ -38,7 +39,13 @@ export function SequenceTab() {
         stick={state.cursor.value === null}
         reveal={at}
         render={(message: Message, index) => (
-          <Row message={message} lines={lines} width={width} now={index === at} onPick={() => goTo(state, message.position)} />
+          <Row
+            message={message}
+            lines={lines}
+            width={width}
+            now={index === at}
+            onPick={() => goTo(state, message.position)}
+          />
         )}
       />
     </div>
@@ -55,7 +62,8 @@ interface RowProps {
 
 function Row({ message, lines, width, now, onPick }: RowProps) {
   const { from, to, label, kind } = message;
-  const x = (path: string | null): number => (path === null ? 12 : LEFT + (lines.columnOf(path, message.position) ?? 0) * COLUMN);
+  const x = (path: string | null): number =>
+    path === null ? 12 : LEFT + (lines.columnOf(path, message.position) ?? 0) * COLUMN;
   const [start, end] = [x(from), x(to)];
   const own = start === end;
   const text = inertLine(label, 34);
@@ -76,9 +84,20 @@ function Row({ message, lines, width, now, onPick }: RowProps) {
         {own ? (
           <path class={`message ${kind}`} d={`M${end} 7h16v9h-12`} marker-end="url(#told)" />
         ) : (
-          <path class={`message ${kind}`} d={`M${start} 16H${end + (end > start ? -5 : 5)}`} stroke-dasharray={kind === 'start' ? '4 3' : ''} />
+          <path
+            class={`message ${kind}`}
+            d={`M${start} 16H${end + (end > start ? -5 : 5)}`}
+            stroke-dasharray={kind === 'start' ? '4 3' : ''}
+          />
         )}
-        {!own && <path class={`message ${kind}`} d={end > start ? `M${end - 9} 12.500l4.500 3.500-4.500 3.500` : `M${end + 9} 12.500l-4.500 3.500 4.500 3.500`} />}
+        {!own && (
+          <path
+            class={`message ${kind}`}
+            d={
+              end > start ? `M${end - 9} 12.500l4.500 3.500-4.500 3.500` : `M${end + 9} 12.500l-4.500 3.500 4.500 3.500`
+            }
+          />
+        )}
         <text x={own ? end + 22 : (start + end) / 2} y={own ? 15 : 11} text-anchor={own ? 'start' : 'middle'}>
           {text}
         </text>

@@ -3,7 +3,7 @@ import { inertLine } from '../model/inert-text.ts';
 import { openFile } from '../state/open-file.ts';
 import { usePage } from '../state/page-context.ts';
 import { showSession } from '../state/walk.ts';
-import { DialogFrame } from './Dialogs.tsx';
+import { DialogFrame } from './DialogFrame.tsx';
 import { Icon, Lamp } from './Icon.tsx';
 import { statusText, statusTone } from './status.ts';
 
@@ -22,10 +22,23 @@ export function SessionsDialog() {
   };
   return (
     <DialogFrame title="Runs">
-      <input class="field" type="search" aria-label="Filter runs" placeholder="Filter…" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
+      <input
+        class="field"
+        type="search"
+        aria-label="Filter runs"
+        placeholder="Filter…"
+        value={wanted}
+        onInput={(event) => setWanted(event.currentTarget.value)}
+      />
       <div>
         {sessions.slice(0, 300).map(({ info }) => (
-          <button key={info.id} type="button" class="session-row" aria-current={info.id === state.session.value?.info.id} onClick={() => choose(info.id)}>
+          <button
+            key={info.id}
+            type="button"
+            class="session-row"
+            aria-current={info.id === state.session.value?.info.id}
+            onClick={() => choose(info.id)}
+          >
             <Lamp tone={statusTone(info.status)} />
             <span>{inertLine(info.title, 160)}</span>
             <span class={statusTone(info.status)}>{statusText(info)}</span>

@@ -98,9 +98,13 @@ function Candidates({ detail }: { readonly detail: StepDetail }) {
       <ul data-testid="candidates">
         {detail.candidates.map(({ transition, guard, passed, taken }) => (
           <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>
-            <Lamp tone={taken ? 'done' : passed === true ? 'wait' : passed === 'failed' ? 'danger' : 'caution'} size={12} />
+            <Lamp
+              tone={taken ? 'done' : passed === true ? 'wait' : passed === 'failed' ? 'danger' : 'caution'}
+              size={12}
+            />
             <span>
-              {guard === null ? 'no guard' : inertLine(guard, 120)} <span class="dim">{inertLine(transition, 120)}</span>
+              {guard === null ? 'no guard' : inertLine(guard, 120)}{' '}
+              <span class="dim">{inertLine(transition, 120)}</span>
             </span>
             <span class={taken ? 'verdict done' : 'verdict dim'}>{verdict(taken, passed)}</span>
           </li>
@@ -129,7 +133,9 @@ function Changes({ differences }: { readonly differences: readonly Difference[] 
           </span>
           <div>
             <b>{inertLine(one.path, 160)}</b>{' '}
-            {one.kind !== 'added' && isShort(one.before) && <span class="was">{inertLine(JSON.stringify(one.before), 80)}</span>}{' '}
+            {one.kind !== 'added' && isShort(one.before) && (
+              <span class="was">{inertLine(JSON.stringify(one.before), 80)}</span>
+            )}{' '}
             {one.kind !== 'removed' && <JsonTree value={one.after} open={0} />}
           </div>
         </li>

@@ -22,12 +22,18 @@ export function StepsTab() {
       stick={state.cursor.value === null}
       reveal={position}
       render={(step: StepInfo, index) => (
-        <button type="button" class={index === position ? 'row row-step now' : 'row row-step'} onClick={() => goTo(state, index)}>
+        <button
+          type="button"
+          class={index === position ? 'row row-step now' : 'row row-step'}
+          onClick={() => goTo(state, index)}
+        >
           <span class="dim">{index + 1}</span>
           <span class="dim">{durationText(step.at)}</span>
           <span>{inertLine(step.actor.slice(step.actor.lastIndexOf('/') + 1), 40)}</span>
           <span>{inertLine(step.event, 60)}</span>
-          <span class={index === position ? '' : toneOf(step.to.at(-1) ?? '')}>{inertLine(innermost(step.to).join(' + '), 80)}</span>
+          <span class={index === position ? '' : toneOf(step.to.at(-1) ?? '')}>
+            {inertLine(innermost(step.to).join(' + '), 80)}
+          </span>
         </button>
       )}
     />

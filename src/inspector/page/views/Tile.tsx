@@ -43,12 +43,26 @@ export function Tile({ actor, chosen }: { readonly actor: ActorState; readonly c
 
 function MiniChart({ layout, actor }: { readonly layout: ChartLayout; readonly actor: ActorState }) {
   return (
-    <svg class="mini" viewBox={`0 0 ${layout.width} ${layout.height}`} preserveAspectRatio="xMinYMid meet" aria-hidden="true">
+    <svg
+      class="mini"
+      viewBox={`0 0 ${layout.width} ${layout.height}`}
+      preserveAspectRatio="xMinYMid meet"
+      aria-hidden="true"
+    >
       {layout.states.map((box) => {
         const compound = (box.kind === 'compound' || box.kind === 'parallel') && !box.collapsed;
         const classes = [compound && 'compound', actor.active.has(box.path) && 'active'].filter(Boolean).join(' ');
         return (
-          <rect key={box.path} class={classes} data-tone={toneOf(box.path)} x={box.x} y={box.y} width={box.width} height={box.height} rx={6} />
+          <rect
+            key={box.path}
+            class={classes}
+            data-tone={toneOf(box.path)}
+            x={box.x}
+            y={box.y}
+            width={box.width}
+            height={box.height}
+            rx={6}
+          />
         );
       })}
       {layout.routes.map((route) => (

@@ -74,7 +74,15 @@ export function TimeBoard() {
   );
 }
 
-function Control({ icon, label, onClick }: { readonly icon: 'first' | 'back' | 'play' | 'pause' | 'ahead' | 'last'; readonly label: string; readonly onClick: () => void }) {
+function Control({
+  icon,
+  label,
+  onClick,
+}: {
+  readonly icon: 'first' | 'back' | 'play' | 'pause' | 'ahead' | 'last';
+  readonly label: string;
+  readonly onClick: () => void;
+}) {
   return (
     <button type="button" class="button quiet icon" title={label} aria-label={label} onClick={onClick}>
       <Icon name={icon} />

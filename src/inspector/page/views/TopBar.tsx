@@ -47,29 +47,64 @@ export function TopBar() {
       {state.link.value === 'lost' && <span class="link-lost">connection lost, trying again</span>}
       <div class="bar-actions">
         {can('cancel') && info?.status === 'running' && (
-          <button type="button" class="button" title="Cancel the run" onClick={() => void order(page, { kind: 'cancel' })}>
+          <button
+            type="button"
+            class="button"
+            title="Cancel the run"
+            onClick={() => void order(page, { kind: 'cancel' })}
+          >
             <Icon name="stop" /> Cancel
           </button>
         )}
         {can('send') && info?.status === 'running' && (
-          <button type="button" class="button quiet icon" title="Send an event (e)" aria-label="Send an event" onClick={() => (state.dialog.value = { kind: 'send' })}>
+          <button
+            type="button"
+            class="button quiet icon"
+            title="Send an event (e)"
+            aria-label="Send an event"
+            onClick={() => (state.dialog.value = { kind: 'send' })}
+          >
             <Icon name="send" />
           </button>
         )}
         {links !== null && (
           <>
-            <a class="button quiet icon" href={links.recording} download title="Download the recording (d)" aria-label="Download the recording">
+            <a
+              class="button quiet icon"
+              href={links.recording}
+              download
+              title="Download the recording (d)"
+              aria-label="Download the recording"
+            >
               <Icon name="down" />
             </a>
-            <a class="button quiet icon" href={links.page} download title="Export one HTML file (x)" aria-label="Export one HTML file">
+            <a
+              class="button quiet icon"
+              href={links.page}
+              download
+              title="Export one HTML file (x)"
+              aria-label="Export one HTML file"
+            >
               <Icon name="page" />
             </a>
           </>
         )}
-        <button type="button" class="button quiet icon" title="Dark or light (t)" aria-label="Dark or light" onClick={toggleTheme}>
+        <button
+          type="button"
+          class="button quiet icon"
+          title="Dark or light (t)"
+          aria-label="Dark or light"
+          onClick={toggleTheme}
+        >
           <Icon name="sun" />
         </button>
-        <button type="button" class="button quiet icon" title="Keys (?)" aria-label="Keys" onClick={() => (state.dialog.value = { kind: 'help' })}>
+        <button
+          type="button"
+          class="button quiet icon"
+          title="Keys (?)"
+          aria-label="Keys"
+          onClick={() => (state.dialog.value = { kind: 'help' })}
+        >
           ?
         </button>
       </div>
@@ -88,7 +123,7 @@ function Facts() {
         <b>{session.steps.length}</b> moves
       </span>
       <span>
-        <b>{turns.length}</b> turns
+        <b>{turns.length}</b> {turns.length === 1 ? 'turn' : 'turns'}
       </span>
       {total.inputTokens + total.outputTokens > 0 && (
         <span>

@@ -18,7 +18,15 @@ interface VirtualListProps<T> {
 const OVERSCAN_PX = 240;
 
 /** A list that has only the rows in its document that are in sight: ten thousand cost no more than twenty. */
-export function VirtualList<T>({ items, estimate, measured = false, label, stick, reveal, render }: VirtualListProps<T>) {
+export function VirtualList<T>({
+  items,
+  estimate,
+  measured = false,
+  label,
+  stick,
+  reveal,
+  render,
+}: VirtualListProps<T>) {
   const box = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLDivElement>(null);
   const heights = useRef<number[]>([]);

@@ -83,7 +83,11 @@ export function drawLanes(canvas: HTMLCanvasElement, picture: LanesPicture): voi
 }
 
 /** Times below the lanes, wherever there is room for one. */
-function drawAxis(pen: CanvasRenderingContext2D, { size, scale, times, colours }: LanesPicture, x: (at: number) => number): void {
+function drawAxis(
+  pen: CanvasRenderingContext2D,
+  { size, scale, times, colours }: LanesPicture,
+  x: (at: number) => number,
+): void {
   pen.font = `9px ${colours.font}`;
   const y = size.height - AXIS / 2;
   for (let place = 0.08; place < 1; place += 88 / Math.max(1, size.width - LABELS - RIGHT)) {
@@ -106,7 +110,11 @@ interface SpanPlace {
   readonly position: number;
 }
 
-function drawSpan(pen: CanvasRenderingContext2D, span: Span, { x, y, height, end, colours, position }: SpanPlace): void {
+function drawSpan(
+  pen: CanvasRenderingContext2D,
+  span: Span,
+  { x, y, height, end, colours, position }: SpanPlace,
+): void {
   const from = x(span.from);
   const to = span.to === null ? end : x(span.to);
   pen.globalAlpha = span.from > position ? 0.28 : 1;
@@ -148,7 +156,8 @@ function drawMark(pen: CanvasRenderingContext2D, { kind }: StepMark, x: number, 
   }
   if (kind === 'retry') polygon(pen, [x, y - 4.5, x + 4.5, y + 4, x - 4.5, y + 4]);
   else if (kind === 'approval') polygon(pen, [x, y - 5, x + 4.5, y, x, y + 5, x - 4.5, y]);
-  else if (kind === 'plan' || kind === 'end') polygon(pen, [x - 3.5, y - 3.5, x + 3.5, y - 3.5, x + 3.5, y + 3.5, x - 3.5, y + 3.5]);
+  else if (kind === 'plan' || kind === 'end')
+    polygon(pen, [x - 3.5, y - 3.5, x + 3.5, y - 3.5, x + 3.5, y + 3.5, x - 3.5, y + 3.5]);
   else pen.arc(x, y, 4, 0, Math.PI * 2);
   pen.fill();
 }

@@ -9,7 +9,8 @@ export function useSize(element: { readonly current: Element | null }): Size {
     if (target === null) return;
     const look = (): void => {
       const { width, height } = target.getBoundingClientRect();
-      if (width > 0 && height > 0) setSize((old) => (old.width === width && old.height === height ? old : { width, height }));
+      if (width > 0 && height > 0)
+        setSize((old) => (old.width === width && old.height === height ? old : { width, height }));
     };
     look();
     const watcher = new ResizeObserver(look);
