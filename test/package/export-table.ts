@@ -78,7 +78,7 @@ export const promised: readonly Promised[] = [
     late: [],
   },
   { subpath: './testing/vitest', names: [], late: [] },
-  { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
+  { subpath: './inspector', names: ['createInspector', 'toResponse'], late: [] },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
 
