@@ -49,7 +49,7 @@ function recordsOf(recording: Recording): readonly Compared[] {
   ];
   return compared
     .map(({ line, record }): Compared => ({ line, record, plain: plain(record, restore) }))
-    .filter(({ record }) => record.t !== 'note' && record.t !== 'restart');
+    .filter(({ record }) => record.t !== 'note');
 }
 
 /** A record without what differs between two runs that are the same: times, and the id of the run. */

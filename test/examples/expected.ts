@@ -135,7 +135,20 @@ export const EXPECTED: { readonly [file: string]: readonly string[] } = {
     'agent/c1/childAgent/c1.1',
     'agent/c1/childAgent/c1.2',
   ],
-  '17-testing.ts': [
+  '17-mcp-heals-and-asks.ts': [
+    'train_free_seats',
+    '  train: BACKING_OFF',
+    '  train: CONNECTING',
+    '  train: DISCOVERING',
+    '  train: READY',
+    '  done: "12A, 14F"',
+    'train_book',
+    '  the server asks: In whose name?',
+    '  it got: accept {"name":"Ada"}',
+    '  done: "booked for Ada"',
+    'Seat 12A is booked for Ada.',
+  ],
+  '18-testing.ts': [
     'first time: passed; asked the model 2 times, the tool 1 times',
     'second time: passed; asked the model 0 times, the tool 0 times',
     'with a live tool: passed; asked the model 0 times, the tool 1 times',
