@@ -78,6 +78,7 @@ export const promised: readonly Promised[] = [
     late: [],
   },
   { subpath: './testing/vitest', names: [], late: [] },
+  { subpath: './testing/jest', names: [], late: [] },
   { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
