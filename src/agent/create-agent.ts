@@ -21,6 +21,8 @@ import { AgentBusyError, AgentClosedError } from './errors.ts';
 import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
 import { audienceOf } from './audience.ts';
+import { bindSignal } from './bind-signal.ts';
+import { inspectorOf } from './inspector-of.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
 import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
@@ -85,6 +87,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
           signal: given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]),
         });
+        const inspector = await inspectorOf(core.options(), given, started.announce);
         return (why) => {
           const refused = core.mcp.missing();
           const setup = makeSetup();
@@ -101,6 +104,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
             head,
             work: core.work(),
             journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
+            inspector,
           };
         };
       },
@@ -155,6 +159,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
         head,
         work: core.work(),
         journal: () => replayJournal(recording, () => started.run.state.state),
+        inspector: null,
       }),
     });
     return started.run;
@@ -256,13 +261,4 @@ function metadataOf(metadata: unknown): JsonObject {
   const json = toJson(metadata ?? {});
   if (json.ok && isJsonObject(json.value)) return json.value;
   throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
-}
-
-/** Cancels the run when the signal aborts; gives back how to stop listening. */
-function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => undefined;
-  const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
-  if (signal.aborted) cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
 }

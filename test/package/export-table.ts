@@ -79,7 +79,7 @@ export const promised: readonly Promised[] = [
   },
   { subpath: './testing/vitest', names: [], late: [] },
   { subpath: './testing/jest', names: [], late: [] },
-  { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
+  { subpath: './inspector', names: ['createInspector', 'toResponse'], late: [] },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
 

@@ -55,12 +55,12 @@ export function foldSession(first: SessionInfo): SessionFold {
   };
 
   const heard = (one: Told): void => {
-    const token = one.event.type === 'model.token';
-    if (!token && one.event.seq <= lastSeq) return;
-    if (!token) {
-      lastSeq = one.event.seq;
-      told.push(one);
-    }
+    const { type, seq } = one.event;
+    // Tokens and news of servers have the number of the event before them.
+    const numbered = type !== 'model.token' && type !== 'mcp.changed';
+    if (numbered && seq <= lastSeq) return;
+    if (numbered) lastSeq = seq;
+    if (type !== 'model.token') told.push(one);
     lastAt = Math.max(lastAt, one.at);
     talk.add(one);
   };

@@ -22,7 +22,7 @@ export function timeScale(steps: readonly StepInfo[], stretch: Stretch): TimeSca
   for (const [position, step] of steps.entries()) {
     const pause = Math.max(0, step.at - before);
     before = step.at;
-    sum += share(pause, stretch);
+    if (position > 0) sum += share(pause, stretch);
     places[position] = sum;
   }
   const whole = sum === 0 ? 1 : sum;
