@@ -35,10 +35,3 @@ export class UseRecordingError extends Error {
     this.path = path;
   }
 }
-
-/** The frames of a stack from the caller of this function on. */
-export function framesAbove(callee: (...args: never) => unknown): string {
-  const holder: { stack?: string } = {};
-  Error.captureStackTrace(holder, callee);
-  return (holder.stack ?? '').split('\n').slice(1).join('\n');
-}

@@ -7,9 +7,10 @@ import type { Run } from '../agent/run.ts';
 import { readRecording } from '../journal/recording.ts';
 import { processEnvironment } from '../models/environment.ts';
 import { type ActorModes, liveLeaves } from './actor-modes.ts';
+import { framesAbove } from './frames-above.ts';
 import { type RecordMode, recordMode } from './record-mode.ts';
 import type { Matching } from './recorded-answers.ts';
-import { UseRecordingError, framesAbove } from './recording-errors.ts';
+import { UseRecordingError } from './recording-errors.ts';
 import { runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
 
 /** How a recording is used. */

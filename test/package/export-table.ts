@@ -78,6 +78,7 @@ export const promised: readonly Promised[] = [
     late: [],
   },
   { subpath: './testing/vitest', names: [], late: [] },
+  { subpath: './testing/jest', names: [], late: [] },
   { subpath: './inspector', names: ['createInspector', 'toResponse'], late: [] },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
