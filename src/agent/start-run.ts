@@ -24,6 +24,7 @@ import type { AgentOutput, RunResult } from '../machines/run-result.ts';
 import { type Move, moveReader } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
+import { eventOfNote } from './note-event.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type PendingApproval, type Run, runHandle } from './run.ts';
 import { runWatch } from './run-watch.ts';
@@ -101,6 +102,8 @@ export function startRun(plan: RunPlan): StartedRun {
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
   const onNote = (effect: Effect, note: JsonObject): void => {
+    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
+    if (told !== null) return publish({ ...told, seq, replayed, ...ofAgent(tokens.placeOf(effect.id)) });
     const token = tokens.event(effect.id, note);
     if (token !== null) publish({ ...token.body, seq, replayed, ...ofAgent(token.agent) });
   };

@@ -22,6 +22,7 @@ function normalized(record: { readonly [key: string]: unknown }, path: string): 
   if (record.t === 'note') return null;
   if (record.t === 'run') return { ...record, runId: basename(path).replace(/\.jsonl$/, ''), at: SOME_DAY };
   const { value } = record;
-  if (record.t !== 'outcome' || !isJsonObject(value)) return { ...record, at: 0 };
-  return { ...record, at: 0, value: Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'stats')) };
+  const timeless = 'at' in record ? { ...record, at: 0 } : record;
+  if (record.t !== 'outcome' || !isJsonObject(value)) return timeless;
+  return { ...timeless, value: Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'stats')) };
 }
