@@ -59,6 +59,7 @@ export const promised: readonly Promised[] = [
     names: ['scriptedModel', 'replay', 'fakeTool', 'explorePaths', 'canReach', 'ExplorationError', 'playBack'],
     late: ['useRecording', 'hostileModel'],
   },
+  { subpath: './testing/coverage', names: ['default'], late: [] },
   { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
