@@ -87,6 +87,9 @@ function mayHoldKey(text: string): boolean {
 /** A vault that knows no secret: for replays, which have only marks, and for machines without a run. */
 export const NO_VAULT: Vault = { seal: (value) => value, open: (value) => value, lostMark: () => null };
 
+/** A vault for runs of which only marks are left: it changes nothing, and knows that no mark can be resolved. */
+export const MARKS_ONLY: Vault = { ...NO_VAULT, lostMark: createVault(() => []).lostMark };
+
 /** The value with every text in it mapped, keys included; the very same value where nothing changed. */
 function mapTexts<T>(value: T, map: (text: string) => string): T {
   return mapped(value, map) as T;

@@ -19,12 +19,13 @@ import { agentMachine } from '../machines/agent.ts';
 import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
 import { runEventReader } from '../machines/run-event-reader.ts';
 import type { AgentOutput, RunResult } from '../machines/run-result.ts';
-import { type Move, moveReader } from '../machines/transition-log.ts';
+import { type Move, moveReader, stateText } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
+import { pendingApprovals } from './pending-approvals.ts';
 import { replySoFar } from './reply-so-far.ts';
 import { failedOutput, stateOf } from './run-state.ts';
-import { type PendingApproval, type Run, runHandle } from './run.ts';
+import { type Run, runHandle } from './run.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
@@ -32,11 +33,15 @@ export interface RunStart {
   readonly head: RunRecord;
   /** What the leaves do for this agent. */
   readonly work: LeafWork;
-  readonly journal: (accepts: (event: OutsideEvent, to: string | undefined) => boolean) => RunJournal;
+  /** Opens the journal; `place` tells the machine's state as a dotted path. */
+  readonly journal: (
+    accepts: (event: OutsideEvent, to: string | undefined) => boolean,
+    place: () => string,
+  ) => RunJournal;
 }
 
 /** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
-type MakeStart = (cancelled: string | undefined) => RunStart;
+export type MakeStart = (cancelled: string | undefined) => RunStart;
 
 interface RunPlan {
   readonly runId: string;
@@ -45,12 +50,15 @@ interface RunPlan {
   readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
   readonly vault: Vault;
-  readonly replayed: boolean;
+  /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
+  readonly replayed: () => boolean;
+  /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
+  readonly caughtUp?: Promise<unknown>;
   readonly onEvent: (event: RunEvent) => void;
   /** Gets the system prompt of each request. */
   readonly onPrompt?: (prompt: string) => void;
-  /** Called once, before the result is known to anybody else. */
-  readonly onDone: (result: RunResult) => void | Promise<void>;
+  /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
+  readonly onDone: (result: RunResult | null) => void | Promise<void>;
 }
 
 /** A run, and what its agent may do with it beyond what the handle offers. */
@@ -67,7 +75,7 @@ export function startRun(plan: RunPlan): StartedRun {
   const { runId, replayed, vault } = plan;
   const log = eventLog();
   const moves: Transition[] = [];
-  const pending = new Map<string, PendingApproval & { readonly path: string }>();
+  const pending = pendingApprovals(runId);
   const preparing = new AbortController();
   let cancelled: string | undefined;
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
@@ -85,10 +93,10 @@ export function startRun(plan: RunPlan): StartedRun {
     }
   };
   const emit = (body: RunEventBody): void => {
-    if (replayed && body.type === 'model.replied') publishWholeText(body.text);
+    if (replayed() && body.type === 'model.replied') publishWholeText(body.text);
     seq += 1;
     if (body.type === 'run.finished') finished = body.result;
-    publish({ ...body, seq, replayed });
+    publish({ ...body, seq, replayed: replayed() });
   };
   const publishWholeText = (text: string): void => {
     if (text !== '' && streams())
@@ -100,7 +108,7 @@ export function startRun(plan: RunPlan): StartedRun {
         index: 0,
         ...soFar.take(text, 'text', 0),
         seq,
-        replayed,
+        replayed: true,
       });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
@@ -117,7 +125,7 @@ export function startRun(plan: RunPlan): StartedRun {
       index: note.index,
       ...soFar.take(note.text, kind, note.index),
       seq,
-      replayed,
+      replayed: replayed(),
     });
   };
   const onStart = ({ name, request }: Effect): void => {
@@ -128,29 +136,19 @@ export function startRun(plan: RunPlan): StartedRun {
     (read: (move: Move) => void) =>
     (move: Move): void => {
       if (move.transition !== null) moves.push(move.transition);
-      if (move.machine === 'toolCall') followApproval(move);
+      pending.follow(move);
       if (move.machine === 'llmCall') attempt = move.snapshot.context.attempts;
       if (move.machine === 'agent' && move.transition?.to === 'PLANNING.ASKING') attempt = 1;
       read(move);
     };
-  const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
-    const { callId } = context.request;
-    if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void pending.delete(callId);
-    const tool: string = context.spec?.name ?? '';
-    pending.set(callId, {
-      runId,
-      callId,
-      tool,
-      args: context.args,
-      reason: `The policy of '${tool}' is confirm.`,
-      path,
-    });
-  };
 
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
     const { head, work, journal: open } = makeStart(cancelled);
-    const journal = open((event, to) => live?.driven.accepts(event, to) ?? false);
+    const journal = open(
+      (event, to) => live?.driven.accepts(event, to) ?? false,
+      () => stateText(snapshot()?.value ?? ''),
+    );
     const recording = recorder(head);
     const reader = runEventReader({ runId, now: () => performance.now(), emit });
     const driven = drive({
@@ -184,7 +182,8 @@ export function startRun(plan: RunPlan): StartedRun {
       return vault.open(result);
     },
     async (error: unknown) => {
-      if (replayed) {
+      if (replayed()) {
+        await plan.onDone(null);
         log.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
@@ -199,7 +198,8 @@ export function startRun(plan: RunPlan): StartedRun {
   const send = (event: OutsideEvent, to?: string): Promise<boolean> =>
     live?.journal.send(vault.seal(event), to) ?? Promise.resolve(false);
   const answer = async (callId: string, event: OutsideEvent): Promise<boolean> => {
-    const waiting = pending.get(callId);
+    await plan.caughtUp;
+    const waiting = pending.find(callId);
     return waiting === undefined ? false : send(event, waiting.path);
   };
   const run = runHandle({
@@ -214,14 +214,12 @@ export function startRun(plan: RunPlan): StartedRun {
       preparing.abort();
       return true;
     },
-    approve: (callId, { always, args }) => answer(callId, { type: 'approval.given', always, args }),
-    reject: (callId, reason) => answer(callId, { type: 'approval.refused', reason }),
-    pending: () =>
-      live?.driven.isActive() === true ? [...pending.values()].map(({ path: _path, ...call }) => call) : [],
+    answer,
+    pending: () => (live?.driven.isActive() === true ? pending.list() : []),
     recording: () => live?.recording.text() ?? '',
     transitions: () => [...moves],
   });
-  return { run, send, announce: (body) => publish({ ...body, seq, replayed }) };
+  return { run, send, announce: (body) => publish({ ...body, seq, replayed: replayed() }) };
 }
 
 async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {

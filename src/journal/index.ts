@@ -1,10 +1,13 @@
 export { ReplayDivergenceError } from './divergence.ts';
 export { fileJournal } from './file.ts';
+export { fork } from './fork.ts';
 export { memoryJournal } from './memory.ts';
 export { RecordingError } from './recording.ts';
 export { replay } from './replay.ts';
 export { transitions } from './transitions.ts';
 export type { Divergence } from './divergence.ts';
+export type { ForkOptions, Forkable } from './fork.ts';
+export type { DivergenceCause } from './likely-cause.ts';
 export type { FileJournalOptions } from './file.ts';
 export type {
   EndRecord,
@@ -12,10 +15,12 @@ export type {
   NoteRecord,
   OutcomeRecord,
   RecordLine,
+  RestartRecord,
   RunRecord,
   StartRecord,
   TimerRecord,
 } from './record.ts';
 export type { Recording } from './recording.ts';
-export type { Replayable } from './replay.ts';
-export type { JournalStore, RunHead, RunJournal } from './run-journal.ts';
+export type { ReplayOptions, ReplayPoint, Replayable } from './replay.ts';
+export type { Carried, CarriedEffect, JournalStore, RunHead, RunJournal } from './run-journal.ts';
+export type { AllowedDifference } from './tolerance.ts';

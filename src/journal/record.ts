@@ -28,6 +28,8 @@ export interface RunRecord {
   readonly seed: number;
   readonly warnings: readonly string[];
   readonly metadata: JsonObject;
+  /** Of a fork: the run that it comes from, and the number of the last record that it shares with it. */
+  readonly parent?: { readonly runId: string; readonly entry: number };
 }
 
 /** An effect was started. `at` counts milliseconds from the beginning of the run. */
@@ -71,6 +73,12 @@ export interface EndRecord {
   readonly output: Json;
 }
 
+/** The run was taken up again after its process had ended without an end record. A replay ignores it. */
+export interface RestartRecord {
+  readonly t: 'restart';
+  readonly at: number;
+}
+
 /** A remark; a replay ignores it. */
 export interface NoteRecord {
   readonly t: 'note';
@@ -79,7 +87,15 @@ export interface NoteRecord {
 }
 
 /** One line of a recording. */
-export type RecordLine = RunRecord | StartRecord | OutcomeRecord | TimerRecord | EventRecord | EndRecord | NoteRecord;
+export type RecordLine =
+  | RunRecord
+  | StartRecord
+  | OutcomeRecord
+  | TimerRecord
+  | EventRecord
+  | EndRecord
+  | RestartRecord
+  | NoteRecord;
 
 /** The record of an entry. */
 export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerRecord | EventRecord {

@@ -5,7 +5,7 @@ import { leafErrorOf } from '../actors/leaf.ts';
 import { type AgentContext, cancelledEnding, fromSetup, fromToolset } from './agent-context.ts';
 import type { AgentInput, AgentSetup, Toolset } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
-import { booksClosed, endingFor, escalatedEnding, thrownEnding } from './endings.ts';
+import { abandonedEnding, booksClosed, endingFor, escalatedEnding, thrownEnding } from './endings.ts';
 import {
   batchClosed,
   isSettled,
@@ -36,6 +36,7 @@ import type { ToolCallInput } from './tool-call-context.ts';
 /** What the agent is told from outside. */
 export type AgentEvent =
   | { readonly type: 'run.cancelled'; readonly reason: string }
+  | { readonly type: 'run.abandoned'; readonly code: string; readonly message: string }
   | { readonly type: 'run.expired' }
   | { readonly type: 'tools.changed'; readonly toolset: Toolset };
 
@@ -151,6 +152,9 @@ export const agentParts = setup({
     endCancelled: assign({
       ending: ({ context, event }) =>
         cancelledEnding(event.type === 'run.cancelled' ? event.reason : '', context.stepsTaken),
+    }),
+    endAbandoned: assign({
+      ending: ({ context, event }) => (event.type === 'run.abandoned' ? abandonedEnding(context, event) : null),
     }),
     endThrown: assign({ ending: ({ context }, outcome: CallOutcome) => thrownEnding(context, outcome) }),
     endEscalated: assign({ ending: ({ context }) => escalatedEnding(context) }),

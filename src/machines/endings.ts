@@ -54,6 +54,18 @@ export function thrownEnding(context: AgentContext, outcome: CallOutcome): Endin
   return { reason: 'thrown', result: `Stopped by '${outcome.tool}': ${reason}`, error };
 }
 
+/** The ending of a run that whoever drives it has given up. */
+export function abandonedEnding(
+  { stepsTaken }: AgentContext,
+  { code, message }: { readonly code: string; readonly message: string },
+): Ending {
+  return {
+    reason: 'thrown',
+    result: `Unable to complete task: ${message}`,
+    error: { code, message, step: stepsTaken },
+  };
+}
+
 /** The ending of a run in which a critical escalation was taken by nobody. */
 export function escalatedEnding({ trouble, stepsTaken }: AgentContext): Ending {
   const { tool = '', reason = 'a critical escalation' } = trouble?.critical ?? {};

@@ -1,0 +1,64 @@
+import type { RunResult } from '../machines/run-result.ts';
+import type { AgentCore } from './agent-core.ts';
+import { audienceOf } from './audience.ts';
+import type { RunOptions } from './run-options.ts';
+import type { Run } from './run.ts';
+import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
+import { writeTrace } from './write-trace.ts';
+
+/** A run of an agent, before it is started. */
+export interface RunToLaunch {
+  readonly runId: string;
+  readonly task: string;
+  readonly given: Pick<RunOptions, 'context' | 'signal' | 'trace'>;
+  /** As in a run's plan; a run without a past is never replayed. */
+  readonly replayed?: () => boolean;
+  readonly caughtUp?: Promise<unknown>;
+  /** Waits for what the run needs until the signal aborts, which a cancel does. */
+  readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
+  readonly onDone: (result: RunResult | null) => void;
+}
+
+/** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
+export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
+  const { runId, task, given, replayed = () => false, caughtUp, prepare, onDone } = run;
+  const audience = audienceOf(core);
+  const prompts: string[] = [];
+  const keepsPrompts = core.options().debugPrompts === true;
+  const started = startRun({
+    runId,
+    task,
+    replayed,
+    ...(caughtUp === undefined ? {} : { caughtUp }),
+    context: given.context,
+    vault: core.vault,
+    onEvent: audience.onEvent,
+    onPrompt: (prompt) => {
+      if (keepsPrompts) prompts.push(prompt);
+      if (!replayed()) audience.onPrompt?.(prompt);
+    },
+    prepare: (signal) => prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal])),
+    onDone: async (result) => {
+      unbind();
+      onDone(result);
+      if (result === null) return;
+      await writeTrace(core, given, {
+        runId,
+        result,
+        recording: () => started.run.recording(),
+        ...(keepsPrompts ? { prompts } : {}),
+      });
+    },
+  });
+  const unbind = bindSignal(started.run, given.signal);
+  return started;
+}
+
+/** Cancels the run when the signal aborts; gives back how to stop listening. */
+function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
+  if (signal === undefined) return () => undefined;
+  const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
+  if (signal.aborted) cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  return () => signal.removeEventListener('abort', cancel);
+}
