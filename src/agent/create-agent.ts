@@ -143,7 +143,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return (result, before) => {
         lastState = started.run.state.state;
         live = null;
-        if (result !== null) keepHistory(before, core.vault.open(result));
+        if (result !== null) keepHistory(before, result);
       };
     },
   });

@@ -1,3 +1,4 @@
+import type { OwnVault } from '../actors/vault.ts';
 import { toJson } from '../actors/to-json.ts';
 import { continuedJournal } from '../journal/continued-journal.ts';
 import { cutRecording, outcomesOf } from '../journal/cut-recording.ts';
@@ -7,6 +8,7 @@ import { recordedRest } from '../journal/recorded-rest.ts';
 import type { Recording } from '../journal/recording.ts';
 import { definitionHash } from '../journal/run-input.ts';
 import { isJsonObject } from '../parsing/json.ts';
+import type { AgentCore } from './agent-core.ts';
 import { launchRun } from './launch-run.ts';
 import type { LiveRuns } from './live-runs.ts';
 import { replayHead } from './replay-head.ts';
@@ -22,12 +24,14 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkOptio
     throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
   const cut = cutRecording(recording, at, outcome);
   const head = forkHead(live, recording.head, { ...options, runId, at: cut.past.lines.at(-1), entry: cut.entry });
+  const vault = forkVault(live.core, recording);
   let played = true;
   const started = launchRun(core, {
     runId,
     task: head.input,
     given: { context, ...(signal === undefined ? {} : { signal }) },
     replayed: () => played,
+    vault: () => vault,
     prepare: async (stop) => {
       await live.ready(stop);
       return (why) => ({
@@ -58,6 +62,14 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkOptio
   });
   live.add(started);
   return started.run;
+}
+
+/** The marks of the parent, where its secrets are still kept; else the agent's, which has them if it made that run. */
+function forkVault(core: AgentCore, recording: Recording): OwnVault {
+  const kept = core.options().journal?.secrets?.read(recording.head.runId) ?? {};
+  if (Object.keys(kept).length > 0) return core.vaultOf(recording);
+  core.vault.reserve([recording.head, recording.lines]);
+  return core.vault;
 }
 
 interface ForkHead extends Pick<ForkOptions, 'input' | 'metadata'> {

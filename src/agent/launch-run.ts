@@ -1,6 +1,8 @@
+import type { OwnVault } from '../actors/vault.ts';
 import type { RunResult } from '../machines/run-result.ts';
 import type { AgentCore } from './agent-core.ts';
 import { audienceOf } from './audience.ts';
+import { keepSecrets } from './keep-secrets.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Run } from './run.ts';
 import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
@@ -14,6 +16,8 @@ export interface RunToLaunch {
   /** As in a run's plan; a run without a past is never replayed. */
   readonly replayed?: () => boolean;
   readonly caughtUp?: Promise<unknown>;
+  /** Asked when the run has been prepared. Default: the agent's own. */
+  readonly vault?: () => OwnVault;
   /** Waits for what the run needs until the signal aborts, which a cancel does. */
   readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
   readonly onDone: (result: RunResult | null) => void;
@@ -21,9 +25,10 @@ export interface RunToLaunch {
 
 /** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
 export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
-  const { runId, task, given, replayed = () => false, caughtUp, prepare, onDone } = run;
+  const { runId, task, given, replayed = () => false, caughtUp, vault = () => core.vault, prepare, onDone } = run;
   const audience = audienceOf(core);
   const prompts: string[] = [];
+  let forgetSecrets = (): void => undefined;
   const keepsPrompts = core.options().debugPrompts === true;
   const started = startRun({
     runId,
@@ -31,15 +36,27 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     replayed,
     ...(caughtUp === undefined ? {} : { caughtUp }),
     context: given.context,
-    vault: core.vault,
+    vault: {
+      seal: (value) => vault().seal(value),
+      open: (value) => vault().open(value),
+      lostMark: (value) => vault().lostMark(value),
+    },
     onEvent: audience.onEvent,
     onPrompt: (prompt) => {
       if (keepsPrompts) prompts.push(prompt);
       if (!replayed()) audience.onPrompt?.(prompt);
     },
-    prepare: (signal) => prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal])),
+    prepare: async (signal) => {
+      const make = await prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]));
+      return (cancelled) => {
+        const start = make(cancelled);
+        forgetSecrets = keepSecrets(core, runId, vault());
+        return start;
+      };
+    },
     onDone: async (result) => {
       unbind();
+      forgetSecrets();
       onDone(result);
       if (result === null) return;
       await writeTrace(core, given, {

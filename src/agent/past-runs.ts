@@ -42,8 +42,8 @@ export function pastRuns(core: AgentCore, { runs, occupy }: Owner): PastRuns {
     resume: (runId, options) => {
       let history: readonly Message[] = [];
       const started = resumeRun(live, runId, options, {
-        onTaken: ({ head }) => {
-          history = core.vault.open(head.history);
+        onTaken: (before) => {
+          history = before;
         },
         onDone: (result) => over(result, history),
       });

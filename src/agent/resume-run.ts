@@ -4,6 +4,7 @@ import { liveJournal } from '../journal/live.ts';
 import type { Recording } from '../journal/recording.ts';
 import { definitionHash } from '../journal/run-input.ts';
 import type { RunHead, RunJournal, TakenRun } from '../journal/run-journal.ts';
+import type { Message } from '../actors/model.ts';
 import type { Toolset } from '../machines/agent-setup.ts';
 import type { RunResult } from '../machines/run-result.ts';
 import type { Json } from '../parsing/json.ts';
@@ -11,7 +12,6 @@ import type { AgentCore } from './agent-core.ts';
 import { ResumeError } from './errors.ts';
 import { launchRun } from './launch-run.ts';
 import type { LiveRuns } from './live-runs.ts';
-import { replayHead } from './replay-head.ts';
 import type { RunOptions } from './run-options.ts';
 import type { StartedRun } from './start-run.ts';
 
@@ -24,9 +24,9 @@ export interface ResumeOptions extends Pick<RunOptions, 'context' | 'signal' | '
   readonly migrate?: (recording: Recording) => Recording;
 }
 
-/** What was recorded, once it is known, and who must be told when the run is over. */
+/** Who is told what the run started from, and that it is over. */
 interface Resumption {
-  readonly onTaken: (recording: Recording) => void;
+  readonly onTaken: (history: readonly Message[]) => void;
   readonly onDone: (result: RunResult | null) => void;
 }
 
@@ -36,6 +36,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
   const caughtUp = Promise.withResolvers<undefined>();
   let played = true;
   let taken: TakenRun | null = null;
+  let vault = core.vault;
 
   const started = launchRun(core, {
     runId,
@@ -43,16 +44,16 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     given,
     replayed: () => played,
     caughtUp: caughtUp.promise,
+    vault: () => vault,
     prepare: async (signal) => {
       taken = await takeRun(core, runId);
       const held = taken;
       const isChanged = held.recording.head.machine.hash !== definitionHash();
       const migrated = isChanged && given.migrate !== undefined;
       const past = migrated ? migrate(held.recording, given.migrate) : held.recording;
-      told.onTaken(past);
+      vault = core.vaultOf(past);
+      told.onTaken(vault.open(past.head.history));
       if (past.lines.at(-1)?.t !== 'end') await live.ready(signal);
-      // Secrets of the agent get the marks that they had.
-      replayHead(past.head, core);
       const { head } = past;
       return (why) => ({
         head,
@@ -81,7 +82,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     onDone: (result) => {
       caughtUp.resolve(undefined);
       live.forget(started);
-      told.onDone(result);
+      told.onDone(result === null ? null : vault.open(result));
       void taken?.sink.close();
     },
   });
@@ -105,8 +106,11 @@ function migrate(recording: Recording, change: ResumeOptions['migrate']): Record
 /** Begins the run anew under its id, in the place of the one that was taken. */
 async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: RunHead): Promise<RunJournal> {
   const store = core.journal();
+  const { runId } = recording.head;
+  const secrets = store.secrets?.read(runId) ?? {};
   await sink.close();
-  await store.remove?.(recording.head.runId);
+  await store.remove?.(runId);
+  store.secrets?.keep(runId, secrets);
   return store.open(run);
 }
 

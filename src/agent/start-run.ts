@@ -232,6 +232,7 @@ async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder):
     }
   } catch (error) {
     driven.actor.stop();
+    await journal.abandon?.();
     throw error;
   }
   const output = recordedOutput(driven.actor.getSnapshot().output);

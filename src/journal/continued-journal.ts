@@ -93,6 +93,9 @@ export function continuedJournal(continuation: Continuation): RunJournal {
         held.push(() => void live?.send(event, to).then(resolve, reject));
       });
     },
+    abandon: async () => {
+      await live?.abandon?.();
+    },
     end: async (output) => {
       if (live === null && played.end(output)) {
         live = ENDED;

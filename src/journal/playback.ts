@@ -13,7 +13,7 @@ import { firstDifference, readableDiff } from './difference.ts';
 import { ReplayDivergenceError } from './divergence.ts';
 import { likelyCause } from './likely-cause.ts';
 import { type RecordLine, type StartRecord, recordedEntry } from './record.ts';
-import type { Recording } from './recording.ts';
+import { type Recording, lineNumber } from './recording.ts';
 import { type Tolerance, isTolerated } from './tolerance.ts';
 
 /** An effect that the machine wants. */
@@ -51,11 +51,12 @@ export const STRICT: Tolerance = { allow: [], now: null };
 
 /** Plays a recording. `state` names the machine's state, for the report of a divergence. */
 export function playback(
-  { head, lines }: Recording,
+  recording: Recording,
   state: () => string,
   tolerance: Tolerance = STRICT,
   onStart: (effect: Effect, at: number) => void = () => undefined,
 ): Playback {
+  const { head, lines } = recording;
   const restore = deltaReader();
   const fresh = new Map<string, Wanted>();
   const running = new Map<string, InFlight>();
@@ -65,7 +66,7 @@ export function playback(
   const diverged = (expected: string, actual: string, recorded?: Json, asked?: Json): ReplayDivergenceError => {
     const difference = firstDifference(recorded, asked);
     return new ReplayDivergenceError({
-      entry: cursor + 2,
+      entry: lineNumber(recording, cursor),
       state: state(),
       expected,
       actual,
@@ -133,7 +134,7 @@ export function playback(
       pass(recorded);
       return true;
     },
-    passed: () => cursor + 1,
+    passed: () => (cursor === 0 ? 1 : lineNumber(recording, cursor - 1)),
     inFlight: () => [...running.values()],
     unstarted: () => [...fresh.values()],
     at: () => now,

@@ -86,7 +86,14 @@ export interface NoteRecord {
   readonly note: JsonObject;
 }
 
-/** One line of a recording. */
+/** A large payload, on the line before its first use. It stands for nothing by itself: readers put it where it belongs. */
+export interface BlobRecord {
+  readonly t: 'blob';
+  readonly hash: string;
+  readonly value: Json;
+}
+
+/** What a recording consists of; in a file {@link BlobRecord}s stand between. */
 export type RecordLine =
   | RunRecord
   | StartRecord
