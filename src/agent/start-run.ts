@@ -12,7 +12,7 @@ import type { LeafWork } from '../actors/leaf.ts';
 import type { Vault } from '../actors/vault.ts';
 import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
-import { type Recorder, recorder } from '../journal/recording.ts';
+import { type Recorder, recorder, stopwatch } from '../journal/recording.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import { agentMachine } from '../machines/agent.ts';
@@ -149,8 +149,9 @@ export function startRun(plan: RunPlan): StartedRun {
       (event, to) => live?.driven.accepts(event, to) ?? false,
       () => stateText(snapshot()?.value ?? ''),
     );
-    const recording = recorder(head);
-    const reader = runEventReader({ runId, now: () => performance.now(), emit });
+    const at = journal.at ?? stopwatch();
+    const recording = recorder(head, at);
+    const reader = runEventReader({ runId, now: at, emit });
     const driven = drive({
       logic: agentMachine,
       work,

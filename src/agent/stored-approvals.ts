@@ -5,7 +5,6 @@
 import type { OutsideEvent } from '../actors/journal.ts';
 import { type Drive, drive } from '../journal/drive.ts';
 import { type Playback, playback } from '../journal/playback.ts';
-import { entryRecord } from '../journal/record.ts';
 import type { Recording } from '../journal/recording.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
@@ -40,7 +39,7 @@ export async function answerStored(
     const age = Math.max(past.at(), Date.now() - Date.parse(recording.head.at));
     fireOverdue(driven, past, age);
     if (!driven.isActive() || !driven.accepts(answer, to)) return false;
-    await sink.append([entryRecord({ t: 'event', event: answer, to }, age)]);
+    await sink.append([{ t: 'event', at: age, event: answer, to, aside: true }]);
     return true;
   } finally {
     await sink.close();

@@ -93,6 +93,7 @@ export function continuedJournal(continuation: Continuation): RunJournal {
         held.push(() => void live?.send(event, to).then(resolve, reject));
       });
     },
+    at: () => live?.at?.() ?? played.at(),
     abandon: async () => {
       await live?.abandon?.();
     },

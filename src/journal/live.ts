@@ -136,6 +136,7 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
       await sink.append([{ t: 'end', at: at(), output }]);
       await sink.close();
     },
+    at,
     abandon: async () => {
       ended = true;
       stop();

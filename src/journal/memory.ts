@@ -122,6 +122,7 @@ function recordingJournal(run: RunHead, recorded: Recorder, onClose: (ended: boo
       await live.abandon?.();
       onClose(false);
     },
+    at: () => live.at?.() ?? 0,
     send: (event, to) => live.send(event, to),
   };
 }

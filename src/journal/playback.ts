@@ -89,7 +89,7 @@ export function playback(
   const compareStarts = (): void => {
     for (const wanted of fresh.values()) {
       const recorded = line();
-      if (recorded === undefined) return;
+      if (recorded === undefined || (recorded.t === 'event' && recorded.aside === true)) return;
       compareStart(recorded, wanted.effect);
       pass(recorded);
       fresh.delete(wanted.effect.id);

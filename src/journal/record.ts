@@ -64,6 +64,8 @@ export interface EventRecord {
   readonly at: number;
   readonly event: OutsideEvent;
   readonly to?: string;
+  /** It was written while nobody drove the run: what the run wanted before it may be started after it. */
+  readonly aside?: true;
 }
 
 /** The run has ended with this output, without its messages, which follow from the rest. */

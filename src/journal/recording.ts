@@ -19,11 +19,9 @@ type Kept =
   | { readonly kind: 'entry'; readonly at: number; readonly entry: Entry }
   | { readonly kind: 'end'; readonly at: number; readonly output: Json };
 
-/** Records one run from its head on. */
-export function recorder(head: RunRecord): Recorder {
-  const began = performance.now();
+/** Records one run from its head on; `at` tells the milliseconds since it began. */
+export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
   const kept: Kept[] = [];
-  const at = (): number => Math.round(performance.now() - began);
   return {
     start: (effect) => void kept.push({ kind: 'start', at: at(), effect }),
     entry: (entry) => void kept.push({ kind: 'entry', at: at(), entry }),
@@ -33,6 +31,12 @@ export function recorder(head: RunRecord): Recorder {
       return write(head) + kept.map((item) => write(lineOf(item, shorten))).join('');
     },
   };
+}
+
+/** Counts the milliseconds from now on. */
+export function stopwatch(): () => number {
+  const began = performance.now();
+  return () => Math.round(performance.now() - began);
 }
 
 function lineOf(item: Kept, write: (effect: Effect) => Json): RecordLine {

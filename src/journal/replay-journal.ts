@@ -30,6 +30,7 @@ export function replayJournal(recording: Recording, state: () => string, toleran
     end: (output) => void played.end(output),
     nextNow,
     endNow: (output) => void played.end(output),
+    at: played.at,
     send: () => Promise.resolve(false),
   };
 }

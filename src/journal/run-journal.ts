@@ -11,6 +11,8 @@ export interface RunJournal extends Journal {
    * more: it is over, or was never there.
    */
   send(event: OutsideEvent, to?: string): Promise<boolean>;
+  /** How long ago the run began, in milliseconds; while it is played from a recording, as recorded. Default: counted anew. */
+  at?(): number;
   /** Gives a run up that cannot go on here: it has no end, and can be taken again. Instead of `end`. */
   abandon?(): Promise<void>;
 }
