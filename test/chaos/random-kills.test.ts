@@ -23,7 +23,8 @@ async function untilGrown(log: string, bytes: number, isOver: () => boolean): Pr
   while (size() < goal && !isOver()) await wait(1);
 }
 
-async function disturbedBatch(batch: number): Promise<void> {
+/** The most often that one of the runs of a batch was taken up again. */
+async function disturbedBatch(batch: number): Promise<number> {
   const random = randomOf(batch + 1);
   const place = workplace();
   const runs = Array.from({ length: RUNS_IN_A_BATCH }, (_, n) => `run-${batch}-${n}`);
@@ -36,13 +37,14 @@ async function disturbedBatch(batch: number): Promise<void> {
   }
   expect(await doJob({ ...place, runs, kill: null })).toBe('done');
   for (const run of runs) expectUnharmed({ ...place, run });
-  expect(Math.max(...runs.map((run) => restartsOf(place.dir, run)))).toBeGreaterThan(1);
+  return Math.max(...runs.map((run) => restartsOf(place.dir, run)));
 }
 
 test.each([0, 2])(
   'runs whose process is killed again and again end as if nothing had been, seed %i',
   async (seed) => {
-    await Promise.all([disturbedBatch(seed), disturbedBatch(seed + 1)]);
+    const restarts = await Promise.all([disturbedBatch(seed), disturbedBatch(seed + 1)]);
+    expect(Math.min(...restarts)).toBeGreaterThan(1);
   },
   120_000,
 );
