@@ -11,6 +11,9 @@ import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { toJson } from '../actors/to-json.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
+import { CHILD } from './child-port.ts';
+import { childrenNow } from './child-tools.ts';
+import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
@@ -19,6 +22,7 @@ import { launchRun } from './launch-run.ts';
 import { pastRuns } from './past-runs.ts';
 import { repairBy } from './repair.ts';
 import type { ResumeOptions } from './resume-run.ts';
+import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
 import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import { type PendingApproval, type Run, approvalGiven } from './run.ts';
@@ -80,15 +84,21 @@ export function createAgent(options: AgentOptions = {}): Agent {
             ...(refused === null ? {} : { refused }),
           };
           const head = core.sealed(runRecord(whole, { runId, at, metadata }));
-          return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }) };
+          return {
+            head,
+            work: core.work(),
+            journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
+          };
         };
       },
       onDone: (result) => {
+        unfollow();
         runs.delete(started);
         if (result !== null) own.onDone(core.vault.open(result));
       },
     });
     runs.set(started, null);
+    const unfollow = followChildren();
     return started;
   };
 
@@ -112,14 +122,19 @@ export function createAgent(options: AgentOptions = {}): Agent {
     return live.run;
   };
 
-  /** Tells the runs that go on what tools there are now. */
-  const announceTools = async (): Promise<void> => {
+  /** Tells the runs that go on what tools there are now; `below`: those of an agent below have changed. */
+  const announceTools = async (below = false): Promise<void> => {
     if (runs.size === 0) return;
     const toolset = core.toolset(await core.allowed());
     const json = toJson(toolset);
-    if (!json.ok) return;
-    const changed: OutsideEvent = { type: 'tools.changed', toolset: json.value };
-    const behind = [...runs].filter(([, known]) => known !== null && known !== toolset);
+    const children = below ? toJson(await childrenNow(core.children)) : null;
+    if (!json.ok || children?.ok === false) return;
+    const changed: OutsideEvent = {
+      type: 'tools.changed',
+      toolset: json.value,
+      ...(children === null ? {} : { children: children.value }),
+    };
+    const behind = [...runs].filter(([, known]) => known !== null && (below || known !== toolset));
     await Promise.all(
       behind.map(([started]) => {
         runs.set(started, toolset);
@@ -135,6 +150,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
   });
   core.registry.onChange(() => void announceTools());
   core.onRemembered(announceTools);
+  const followChildren = (): (() => void) => {
+    const stop = [...core.children.values()].map((child) => child.onChange(() => void announceTools(true)));
+    return () => {
+      for (const end of stop) end();
+    };
+  };
 
   const past = pastRuns(core, {
     runs,
@@ -181,7 +202,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           name,
           policy,
           enabled,
-          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : 'local',
+          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
           ...(verbose ? { description, inputSchema } : {}),
         })),
     get systemPrompt() {
@@ -235,10 +256,16 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await core.mcp.close();
     },
     [Symbol.asyncDispose]: () => agent.close(),
+    [CHILD]: ownPort(core, (task, { signal, context }) => {
+      if (closed) throw new AgentClosedError(core.name);
+      return begin(task, { context, signal }, { history: [], onDone: () => undefined }).run;
+    }),
     repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: past.replay,
     [FORK]: past.fork,
   };
+  declareOnErrors(agent, () => core.registry.onErrors());
+  core.registry.onRegister((added) => refuseRepairCircle(agent, added));
   return agent;
 }
 

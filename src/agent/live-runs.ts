@@ -12,7 +12,7 @@ export interface LiveRuns {
   /** A run goes on with a toolset that was recorded; what is different now is told to it. */
   follow(run: StartedRun, recorded: Toolset | Json): void;
   forget(run: StartedRun): void;
-  /** Waits for the servers as a run that starts does, at most until the signal aborts. */
+  /** Waits for what a run needs, as one that starts does, at most until the signal aborts. */
   ready(signal: AbortSignal): Promise<void>;
 }
 
@@ -32,8 +32,6 @@ export function liveRuns(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
     add: (run) => void runs.set(run, null),
     follow: (run, recorded) => void tellDifference(run, recorded),
     forget: (run) => void runs.delete(run),
-    ready: async (signal) => {
-      if (!signal.aborted) await core.mcp.ready({ timeoutMs: core.options().timeouts?.connectMs ?? 30_000, signal });
-    },
+    ready: async (signal) => void (await core.prepare({ signal })),
   };
 }

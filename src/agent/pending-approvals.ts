@@ -1,3 +1,4 @@
+import { questionInput } from '../machines/escalating.ts';
 import type { Move } from '../machines/transition-log.ts';
 import type { PendingApproval } from './run.ts';
 
@@ -19,6 +20,13 @@ export function pendingApprovals(runId: string): PendingApprovals {
   const waiting = new Map<string, WaitingCall>();
   return {
     follow: ({ machine, snapshot: { context, value }, path }) => {
+      if (machine === 'agent') {
+        const asked =
+          typeof value === 'object' && value.ERROR_RECOVERY === 'ASKING_HUMAN' ? questionInput(context) : null;
+        for (const [callId, call] of waiting)
+          if (call.path === path && callId !== asked?.callId) waiting.delete(callId);
+        if (asked !== null) waiting.set(asked.callId, { runId, ...asked, path });
+      }
       if (machine !== 'toolCall') return;
       const { callId } = context.request;
       if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void waiting.delete(callId);

@@ -77,8 +77,8 @@ export interface RunControls {
   readonly state: () => RunState;
   readonly read: () => AsyncIterator<RunEvent, undefined>;
   readonly cancel: (reason: string) => Promise<boolean>;
-  /** Says something to a call that waits for a person. */
-  readonly answer: (callId: string, answer: OutsideEvent) => Promise<boolean>;
+  readonly approve: (callId: string, options: ApprovalOptions) => Promise<boolean>;
+  readonly reject: (callId: string, reason: string) => Promise<boolean>;
   readonly pending: () => readonly PendingApproval[];
   readonly recording: () => string;
   readonly transitions: () => readonly Transition[];
@@ -106,8 +106,8 @@ export function runHandle(controls: RunControls): Run {
       throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
     },
     cancel: (reason = '') => controls.cancel(reason),
-    approve: (callId, options = {}) => controls.answer(callId, approvalGiven(options)),
-    reject: (callId, reason = '') => controls.answer(callId, { type: 'approval.refused', reason }),
+    approve: (callId, options = {}) => controls.approve(callId, options),
+    reject: (callId, reason = '') => controls.reject(callId, reason),
     recording: controls.recording,
     transitions: controls.transitions,
     [Symbol.asyncIterator]: controls.read,

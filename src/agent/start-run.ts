@@ -23,9 +23,9 @@ import { type Move, moveReader, stateText } from '../machines/transition-log.ts'
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
 import { pendingApprovals } from './pending-approvals.ts';
-import { replySoFar } from './reply-so-far.ts';
 import { failedOutput, stateOf } from './run-state.ts';
-import { type Run, runHandle } from './run.ts';
+import { type Run, approvalGiven, runHandle } from './run.ts';
+import { tokenEvents } from './token-events.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
@@ -81,8 +81,7 @@ export function startRun(plan: RunPlan): StartedRun {
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
   let seq = 0;
-  let attempt = 1;
-  const soFar = replySoFar();
+  const tokens = tokenEvents();
 
   const publish = (event: RunEvent): void => {
     log.push(event);
@@ -92,41 +91,19 @@ export function startRun(plan: RunPlan): StartedRun {
       // Whoever listens must not stop what it listens to.
     }
   };
-  const emit = (body: RunEventBody): void => {
-    if (replayed() && body.type === 'model.replied') publishWholeText(body.text);
+  const emit = (body: RunEventBody, agent = ''): void => {
+    if (replayed() && body.type === 'model.replied' && body.text !== '' && streams())
+      publish({ ...tokens.whole(body.text, agent), seq, replayed: true, ...ofAgent(agent) });
     seq += 1;
     if (body.type === 'run.finished') finished = body.result;
-    publish({ ...body, seq, replayed: replayed() });
-  };
-  const publishWholeText = (text: string): void => {
-    if (text !== '' && streams())
-      publish({
-        type: 'model.token',
-        kind: 'text',
-        text,
-        attempt: 1,
-        index: 0,
-        ...soFar.take(text, 'text', 0),
-        seq,
-        replayed: true,
-      });
+    publish({ ...body, seq, replayed: replayed(), ...ofAgent(agent) });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
-  const onNote = (_effect: Effect, note: JsonObject): void => {
-    if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
-    const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-    publish({
-      type: 'model.token',
-      kind,
-      text: note.text,
-      attempt,
-      index: note.index,
-      ...soFar.take(note.text, kind, note.index),
-      seq,
-      replayed: replayed(),
-    });
+  const onNote = (effect: Effect, note: JsonObject): void => {
+    const token = tokens.event(effect.id, note);
+    if (token !== null) publish({ ...token.body, seq, replayed: replayed(), ...ofAgent(token.agent) });
   };
   const onStart = ({ name, request }: Effect): void => {
     if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
@@ -137,8 +114,7 @@ export function startRun(plan: RunPlan): StartedRun {
     (move: Move): void => {
       if (move.transition !== null) moves.push(move.transition);
       pending.follow(move);
-      if (move.machine === 'llmCall') attempt = move.snapshot.context.attempts;
-      if (move.machine === 'agent' && move.transition?.to === 'PLANNING.ASKING') attempt = 1;
+      tokens.follow(move);
       read(move);
     };
 
@@ -215,12 +191,17 @@ export function startRun(plan: RunPlan): StartedRun {
       preparing.abort();
       return true;
     },
-    answer,
+    approve: (callId, how) => answer(callId, approvalGiven(how)),
+    reject: (callId, reason) => answer(callId, { type: 'approval.refused', reason }),
     pending: () => (live?.driven.isActive() === true ? pending.list() : []),
     recording: () => live?.recording.text() ?? '',
     transitions: () => [...moves],
   });
   return { run, send, announce: (body) => publish({ ...body, seq, replayed: replayed() }) };
+}
+
+function ofAgent(agent: string): { readonly child?: string } {
+  return agent === '' ? {} : { child: agent };
 }
 
 async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {

@@ -32,8 +32,7 @@ export function fileSink({ file, write, flush, check, onClose }: FileSinkOptions
       check?.();
       length += writeAll(file, Buffer.from(text));
     } catch (error) {
-      // A line that is half written would make the whole file unreadable once another follows.
-      if (open) ftruncateSync(file, length);
+      if (open) cut(file, length);
       close();
       throw error;
     }
@@ -53,4 +52,13 @@ export function fileSink({ file, write, flush, check, onClose }: FileSinkOptions
 function writeAll(file: number, bytes: Buffer): number {
   for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
   return bytes.length;
+}
+
+/** A line that is half written would make the whole file unreadable once another follows. */
+function cut(file: number, length: number): void {
+  try {
+    ftruncateSync(file, length);
+  } catch {
+    // The write has failed already, and says why. Who takes the file cuts it.
+  }
 }

@@ -5,6 +5,7 @@ export { JournalError } from './journal-error.ts';
 export { memoryJournal } from './memory.ts';
 export { RecordingError } from './recording.ts';
 export { replay } from './replay.ts';
+export { sqliteJournal } from './sqlite.ts';
 export { transitions } from './transitions.ts';
 export type { Divergence } from './divergence.ts';
 export type { ForkOptions, Forkable } from './fork.ts';
@@ -39,3 +40,4 @@ export type {
   RunSummary,
   TakenRun,
 } from './run-journal.ts';
+export type { SqliteJournalOptions } from './sqlite.ts';

@@ -1,14 +1,14 @@
 /** Stable codes of what a store of runs refuses. */
-export type JournalErrorCode = 'run-locked' | 'run-exists' | 'run-lost';
+export type JournalErrorCode = 'run-locked' | 'run-exists' | 'run-lost' | 'store-newer';
 
-/** A store cannot do what it was asked for; `code` says why, and `runId` to which run. */
+/** A store cannot do what it was asked for; `code` says why, and `runId` to which run (null: to all of them). */
 export class JournalError extends Error {
   override readonly name = 'JournalError';
   readonly code: JournalErrorCode;
-  readonly runId: string;
+  readonly runId: string | null;
 
-  constructor(code: JournalErrorCode, runId: string, place: string) {
-    super(textOf(code, runId, place));
+  constructor(code: JournalErrorCode, runId: string | null, place: string) {
+    super(textOf(code, runId ?? '', place));
     this.code = code;
     this.runId = runId;
   }
@@ -22,5 +22,7 @@ function textOf(code: JournalErrorCode, runId: string, place: string): string {
       return `There is a run ${runId} in ${place} already. Give another runId, or remove that run.`;
     case 'run-lost':
       return `Run ${runId} in ${place} was taken over by another process, because this one seemed dead. It goes on there.`;
+    case 'store-newer':
+      return `${place} was written by a newer version of Signalbox. Update signalbox.`;
   }
 }

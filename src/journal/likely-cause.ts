@@ -9,6 +9,7 @@ export type DivergenceCause =
   | 'toolset-changed'
   | 'code-changed'
   | 'conversation-changed'
+  | 'input-changed'
   | 'recording-cut'
   | 'unknown';
 
@@ -19,6 +20,7 @@ export const CAUSE_TEXTS: { readonly [cause in DivergenceCause]: string } = {
   'toolset-changed': 'a tool was added or removed',
   'code-changed': 'the machines of Signalbox changed: the recording was made by another version',
   'conversation-changed': 'the conversation came out differently: a text that Signalbox or a tool makes was changed',
+  'input-changed': 'the run was given another input',
   'recording-cut': 'the recording was cut, or its run was interrupted; resume or fork it to go on',
   unknown: 'the code or the options were changed',
 };
@@ -47,6 +49,13 @@ export function likelyCause({ recorded, now, difference, atEnd }: Evidence): Div
   if (otherMachines) return 'code-changed';
   if (difference.startsWith('/messages/')) return 'conversation-changed';
   return tools ?? 'unknown';
+}
+
+/** The same of the first difference alone, where nothing else is known. */
+export function causeOfDifference(difference: string): DivergenceCause {
+  if (difference.startsWith('/tools') || difference.startsWith('/responseSchema')) return 'tool-edited';
+  if (difference.startsWith('/messages/0/')) return 'prompt-edited';
+  return difference.startsWith('/messages/') ? 'conversation-changed' : 'unknown';
 }
 
 function toolsChanged(recorded: RunRecord, now: RunRecord | null): 'tool-edited' | 'toolset-changed' | null {

@@ -1,9 +1,8 @@
-import type { Effect } from '../actors/journal.ts';
 import { JournalError } from './journal-error.ts';
 import { type Sink, liveJournal } from './live.ts';
-import type { RecordLine } from './record.ts';
-import { type Recorder, type Recording, readRecording, recorder } from './recording.ts';
-import type { JournalStore, RunHead, RunJournal, RunSummary } from './run-journal.ts';
+import type { RecordLine, RunRecord } from './record.ts';
+import type { Recording } from './recording.ts';
+import type { JournalStore, RunSummary } from './run-journal.ts';
 import { runTally, selectRuns, summaryOf } from './tally.ts';
 
 /** How much {@link memoryJournal} keeps. */
@@ -12,13 +11,13 @@ export interface MemoryJournalOptions {
   readonly maxRuns?: number;
 }
 
-/** A run in memory: what was recorded by reference, then what was written after it was taken. */
+/** A run in memory. Its records hold requests and outcomes by reference: nothing is written out. */
 interface KeptRun {
-  readonly recorded: Recorder | null;
-  readonly before: Recording | null;
-  readonly added: RecordLine[];
+  readonly head: RunRecord;
+  /** What follows the head; null as long as nothing was recorded, not even the head. */
+  lines: RecordLine[] | null;
+  /** Somebody writes it now. */
   written: boolean;
-  ended: boolean;
 }
 
 /**
@@ -33,51 +32,43 @@ export function memoryJournal({ maxRuns = 100 }: MemoryJournalOptions = {}): Jou
     secrets.delete(runId);
     return runs.delete(runId);
   };
-  const give = (runId: string, run: KeptRun, ended: boolean): void => {
-    run.written = false;
-    if (!ended) return;
-    run.ended = true;
-    secrets.delete(runId);
-    const over = [...runs].filter(([, one]) => one.ended && !one.written);
+  const prune = (): void => {
+    const over = [...runs].filter(([, run]) => hasEnded(run) && !run.written);
     for (const [oldest] of over.slice(0, Math.max(0, over.length - maxRuns))) forget(oldest);
   };
-
-  /** Where a run goes on behind what is recorded of it. */
-  const written = (runId: string, before: Recording, over: boolean): Sink => {
-    const run: KeptRun = { recorded: null, before, added: [], written: true, ended: over };
-    runs.set(runId, run);
-    let ended = over;
-    return {
-      append: (records) => {
-        run.added.push(...records.filter(({ t }) => t !== 'run'));
-        ended ||= records.some(({ t }) => t === 'end');
-      },
-      close: () => give(runId, run, ended),
-    };
-  };
+  const sinkOf = (run: KeptRun): Sink => ({
+    append: (records) => {
+      run.lines ??= [];
+      run.lines.push(...records.filter(({ t }) => t !== 'run'));
+    },
+    close: () => {
+      run.written = false;
+      if (!hasEnded(run)) return;
+      secrets.delete(run.head.runId);
+      prune();
+    },
+  });
 
   return {
     open: (run) => {
-      const { runId } = run.head;
-      if (runs.has(runId)) throw new JournalError('run-exists', runId, 'memory');
-      if (run.carried !== undefined) return liveJournal(run, written(runId, { head: run.head, lines: [] }, false));
-      const recorded = recorder(run.head);
-      const kept: KeptRun = { recorded, before: null, added: [], written: true, ended: false };
-      runs.set(runId, kept);
-      return recordingJournal(run, recorded, (ended) => give(runId, kept, ended));
+      const { head } = run;
+      const there = runs.get(head.runId);
+      if (there !== undefined && (there.written || there.lines !== null))
+        throw new JournalError('run-exists', head.runId, 'memory');
+      const kept: KeptRun = { head, lines: null, written: true };
+      runs.set(head.runId, kept);
+      return liveJournal(run, sinkOf(kept));
     },
     take: async (runId) => {
       const run = runs.get(runId);
-      if (run === undefined) return null;
-      if (run.written) throw new JournalError('run-locked', runId, 'memory');
+      if (run?.written === true) throw new JournalError('run-locked', runId, 'memory');
       const recording = recordingOf(run);
-      return { recording, sink: written(runId, recording, run.ended) };
+      if (run === undefined || recording === null) return null;
+      run.written = true;
+      return { recording, sink: sinkOf(run) };
     },
-    read: async (runId) => {
-      const run = runs.get(runId);
-      return run === undefined ? null : recordingOf(run);
-    },
-    list: async (query) => selectRuns([...runs.values()].map(summaryOfRun), query),
+    read: async (runId) => recordingOf(runs.get(runId)),
+    list: async (query) => selectRuns([...runs.values()].flatMap(summaryOfRun), query),
     remove: async (runId) => {
       if (runs.get(runId)?.written === true) throw new JournalError('run-locked', runId, 'memory');
       return forget(runId);
@@ -89,52 +80,17 @@ export function memoryJournal({ maxRuns = 100 }: MemoryJournalOptions = {}): Jou
   };
 }
 
-/** A live journal that remembers by reference: nothing is written out before somebody reads it. */
-function recordingJournal(run: RunHead, recorded: Recorder, onClose: (ended: boolean) => void): RunJournal {
-  const live = liveJournal(run, null);
-  const fresh = new Map<string, Effect>();
-  const flush = (): void => {
-    for (const effect of fresh.values()) recorded.start(effect);
-    fresh.clear();
-  };
-  return {
-    open: (effect, perform) => {
-      fresh.set(effect.id, effect);
-      live.open(effect, perform);
-    },
-    close: (id) => {
-      fresh.delete(id);
-      live.close(id);
-    },
-    next: async () => {
-      flush();
-      const entry = await live.next();
-      if (entry !== null) recorded.entry(entry);
-      return entry;
-    },
-    end: async (output) => {
-      flush();
-      recorded.end(output);
-      await live.end(output);
-      onClose(true);
-    },
-    abandon: async () => {
-      await live.abandon?.();
-      onClose(false);
-    },
-    at: () => live.at?.() ?? 0,
-    send: (event, to) => live.send(event, to),
-  };
+function hasEnded({ lines }: KeptRun): boolean {
+  return lines?.some(({ t }) => t === 'end') === true;
 }
 
-function recordingOf({ recorded, before, added }: KeptRun): Recording {
-  if (recorded !== null) return readRecording(recorded.text());
-  return before === null ? readRecording(added) : { ...before, lines: [...before.lines, ...added] };
+function recordingOf(run: KeptRun | undefined): Recording | null {
+  return run === undefined || run.lines === null ? null : { head: run.head, lines: [...run.lines] };
 }
 
-function summaryOfRun(run: KeptRun): RunSummary {
-  const { head, lines } = recordingOf(run);
+function summaryOfRun({ head, lines, written }: KeptRun): readonly RunSummary[] {
+  if (lines === null) return [];
   const tally = runTally(head);
   for (const record of lines) tally.add(record);
-  return summaryOf(tally.read(), run.written);
+  return [summaryOf(tally.read(), written)];
 }

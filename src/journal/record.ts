@@ -1,6 +1,6 @@
 import type { Effect, Entry, LeafError, OutsideEvent } from '../actors/journal.ts';
 import type { Message, ToolCalling } from '../actors/model.ts';
-import type { AgentSettings, Toolset } from '../machines/agent-setup.ts';
+import type { AgentSettings, ChildSetup, Toolset } from '../machines/agent-setup.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 import type { Effects } from '../tools/spec.ts';
 
@@ -27,6 +27,10 @@ export interface RunRecord {
   readonly options: AgentSettings;
   readonly seed: number;
   readonly warnings: readonly string[];
+  /** The agents below; left out where there is none. */
+  readonly children?: readonly ChildSetup[];
+  /** Code decides about escalations. */
+  readonly escalates?: boolean;
   readonly metadata: JsonObject;
   /** Of a fork: the run that it comes from, and the number of the last record that it shares with it. */
   readonly parent?: { readonly runId: string; readonly entry: number };

@@ -12,6 +12,12 @@ export interface Recorder {
   end(output: Json): void;
   /** The recording so far, as JSON lines. */
   text(): string;
+  /** Milliseconds from the beginning to the latest record: a clock that a replay can read too. */
+  readonly elapsed: number;
+  /** Reads the records one after the other, null when there are no more yet. */
+  reader(): () => RecordLine | null;
+  /** Called after each record, for the one who watches the run. One that throws is ignored. */
+  watch(listener: (() => void) | null): void;
 }
 
 type Kept =
@@ -22,10 +28,36 @@ type Kept =
 /** Records one run from its head on; `at` tells the milliseconds since it began. */
 export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
   const kept: Kept[] = [];
+  let watching: (() => void) | null = null;
+  const keep = (item: Kept): void => {
+    kept.push(item);
+    if (watching !== null) tell(watching);
+  };
   return {
-    start: (effect) => void kept.push({ kind: 'start', at: at(), effect }),
-    entry: (entry) => void kept.push({ kind: 'entry', at: at(), entry }),
-    end: (output) => void kept.push({ kind: 'end', at: at(), output }),
+    start: (effect) => keep({ kind: 'start', at: at(), effect }),
+    entry: (entry) => keep({ kind: 'entry', at: at(), entry }),
+    end: (output) => keep({ kind: 'end', at: at(), output }),
+    get elapsed() {
+      return kept.at(-1)?.at ?? 0;
+    },
+    reader: () => {
+      const write = deltaWriter();
+      let begun = false;
+      let next = 0;
+      return () => {
+        if (!begun) {
+          begun = true;
+          return head;
+        }
+        const item = kept[next];
+        if (item === undefined) return null;
+        next += 1;
+        return lineOf(item, write);
+      };
+    },
+    watch: (listener) => {
+      watching = listener;
+    },
     text: () => {
       const [shorten, write] = [deltaWriter(), lineWriter()];
       return write(head) + kept.map((item) => write(lineOf(item, shorten))).join('');
@@ -37,6 +69,14 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
 export function stopwatch(): () => number {
   const began = performance.now();
   return () => Math.round(performance.now() - began);
+}
+
+function tell(listener: () => void): void {
+  try {
+    listener();
+  } catch {
+    // Whoever watches must not stop what it watches.
+  }
 }
 
 function lineOf(item: Kept, write: (effect: Effect) => Json): RecordLine {

@@ -11,6 +11,7 @@ export interface Tallied extends Omit<RunSummary, 'state'> {
 
 /** Counts along while a run is written, so that a list needs not read it. */
 export interface Tally {
+  /** The head, which was given already, may come again. */
   add(record: RecordLine): void;
   read(): Tallied;
 }
@@ -34,7 +35,7 @@ export function runTally(head: RunRecord): Tally {
   };
 
   const add = (record: RecordLine): void => {
-    records += 1;
+    if (record.t !== 'run') records += 1;
     switch (record.t) {
       case 'start':
         if (record.ms === undefined) onStart(record.id, record.name);

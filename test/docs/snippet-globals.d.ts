@@ -6,3 +6,5 @@ declare const model: import('signalbox').Model;
 declare const weather: import('signalbox').Tool;
 declare const recording: string;
 declare function askInBrowser(userId: string): import('signalbox').Confirm;
+declare const search: import('signalbox').Tool;
+declare const researcher: import('signalbox').Agent;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileJournal } from '../../src/journal/file.ts';
 import { storeContract } from './store-contract.ts';
+import { processContract } from './store-processes.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 for (const durability of ['process', 'power'] as const) {
@@ -9,3 +10,5 @@ for (const durability of ['process', 'power'] as const) {
     return { store: fileJournal(join(folder.path, 'deep/runs'), { durability }), ...folder };
   });
 }
+
+processContract('file', (folder) => join(folder, 'runs'));

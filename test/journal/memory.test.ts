@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { memoryJournal } from '../../src/journal/memory.ts';
-import { answered, interrupted, storeContract, whole } from './store-contract.ts';
+import { storeContract } from './store-contract.ts';
+import { answered, interrupted, whole } from './stored-runs.ts';
 
 storeContract('memoryJournal', () => ({ store: memoryJournal(), [Symbol.asyncDispose]: async () => undefined }));
 
