@@ -2,9 +2,10 @@ import type { JsonObject } from '../parsing/json.ts';
 import { type ToolResult, toToolResult } from '../tools/result.ts';
 import type { Effects, ToolOrigin } from '../tools/spec.ts';
 import { type Deadline, deadline } from './deadline.ts';
-import { leaf } from './leaf.ts';
+import { type LeafIo, leaf } from './leaf.ts';
 import type { McpCalls } from './mcp-calls.ts';
 import { retryHint } from './retry-hint.ts';
+import { serverNotes } from './server-notes.ts';
 import { describeThrown, toJson } from './to-json.ts';
 
 /** What a tool's function gets beside its arguments. */
@@ -66,12 +67,13 @@ export const callTool = (ports: CallToolPorts) =>
     },
   );
 
-async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Promise<unknown> {
+async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & LeafIo): Promise<unknown> {
   const args: JsonObject = structuredClone(input.args);
   if (input.origin.kind === 'mcp') {
     return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {
       signal: io.signal,
       timeoutMs: input.timeoutMs,
+      ...serverNotes(io.note),
     });
   }
   const execute = ports.local(input.tool, input.agent);
@@ -89,8 +91,9 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo): Pro
   }
 }
 
-function deadlineOf({ tool, timeoutMs }: CallToolInput, owner: AbortSignal): Deadline {
-  return deadline(timeoutMs, owner, () =>
+/** A connection keeps its calls' time itself: word of progress prolongs it, and it rests while a person is asked. */
+function deadlineOf({ tool, timeoutMs, origin }: CallToolInput, owner: AbortSignal): Deadline {
+  return deadline(origin.kind === 'mcp' ? null : timeoutMs, owner, () =>
     failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`),
   );
 }

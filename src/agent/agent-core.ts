@@ -16,6 +16,7 @@ import { type Children, childTool, childrenNow, childrenOf, preparedChildren } f
 import { decideBy } from './decide.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
+import { serverAnswers } from './server-answers.ts';
 import { serverSecrets } from './server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
 import { checkServers } from './check-servers.ts';
@@ -97,7 +98,18 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   registry.register(...(given.tools ?? []));
   for (const one of given.skills ?? []) registry.addSkill(one);
   for (const [tool, child] of children) registry.addChild(childTool(tool, child));
-  const mcp: McpBinding = mcpBinding({ servers: given.mcpServers ?? {}, registry });
+  const mcp: McpBinding = mcpBinding({
+    servers: given.mcpServers ?? {},
+    registry,
+    answers: () =>
+      serverAnswers({
+        options: () => options,
+        terminal: isTerminal(),
+        model: () => model,
+        confirm: () => confirmOf(options),
+        vault,
+      }),
+  });
 
   const ports: AgentPorts = {
     model: () => model,

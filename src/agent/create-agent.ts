@@ -1,5 +1,5 @@
-import type { OutsideEvent } from '../actors/journal.ts';
 import type { Message } from '../actors/model.ts';
+import { EXPLORE } from '../journal/explore.ts';
 import { FORK } from '../journal/fork.ts';
 import { REPLAY } from '../journal/replay.ts';
 import { runRecord } from '../journal/run-input.ts';
@@ -12,11 +12,11 @@ import { toJson } from '../actors/to-json.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './child-port.ts';
-import { childrenNow } from './child-tools.ts';
 import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
+import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
 import { launchRun } from './launch-run.ts';
 import { pastRuns } from './past-runs.ts';
@@ -27,6 +27,7 @@ import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import { type PendingApproval, type Run, approvalGiven } from './run.ts';
 import type { StartedRun } from './start-run.ts';
+import { toolNews } from './tool-news.ts';
 
 const GRACE_MS = 5000;
 
@@ -98,7 +99,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       },
     });
     runs.set(started, null);
-    const unfollow = followChildren();
+    const unfollow = news.followChildren();
     return started;
   };
 
@@ -122,43 +123,11 @@ export function createAgent(options: AgentOptions = {}): Agent {
     return live.run;
   };
 
-  /** Tells the runs that go on what tools there are now; `below`: those of an agent below have changed. */
-  const announceTools = async (below = false): Promise<void> => {
-    if (runs.size === 0) return;
-    const toolset = core.toolset(await core.allowed());
-    const json = toJson(toolset);
-    const children = below ? toJson(await childrenNow(core.children)) : null;
-    if (!json.ok || children?.ok === false) return;
-    const changed: OutsideEvent = {
-      type: 'tools.changed',
-      toolset: json.value,
-      ...(children === null ? {} : { children: children.value }),
-    };
-    const behind = [...runs].filter(([, known]) => known !== null && (below || known !== toolset));
-    await Promise.all(
-      behind.map(([started]) => {
-        runs.set(started, toolset);
-        return started.send(changed);
-      }),
-    );
-  };
-  core.mcp.onNews((news) => {
-    if (news.type !== 'mcp.changed') return;
-    const { server, state } = news;
-    const tools = core.mcp.connection(server)?.tools.length ?? 0;
-    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, tools });
-  });
-  core.registry.onChange(() => void announceTools());
-  core.onRemembered(announceTools);
-  const followChildren = (): (() => void) => {
-    const stop = [...core.children.values()].map((child) => child.onChange(() => void announceTools(true)));
-    return () => {
-      for (const end of stop) end();
-    };
-  };
+  const news = toolNews(core, runs);
 
   const past = pastRuns(core, {
     runs,
+    followChildren: news.followChildren,
     occupy: (started) => {
       live = started;
       return (result, before) => {
@@ -263,6 +232,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: past.replay,
     [FORK]: past.fork,
+    [EXPLORE]: (task) => exploredStart(core, task, history),
   };
   declareOnErrors(agent, () => core.registry.onErrors());
   core.registry.onRegister((added) => refuseRepairCircle(agent, added));

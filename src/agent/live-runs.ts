@@ -17,7 +17,12 @@ export interface LiveRuns {
 }
 
 /** Watches over runs that have a past; `runs` are all runs of the agent, with the tools that each knows of. */
-export function liveRuns(core: AgentCore, runs: Map<StartedRun, Toolset | null>): LiveRuns {
+export function liveRuns(
+  core: AgentCore,
+  runs: Map<StartedRun, Toolset | null>,
+  followChildren: () => () => void,
+): LiveRuns {
+  const unfollow = new Map<StartedRun, () => void>();
   const tellDifference = async (run: StartedRun, recorded: Toolset | Json): Promise<void> => {
     const toolset = core.toolset(await core.allowed());
     if (!runs.has(run)) return;
@@ -29,9 +34,16 @@ export function liveRuns(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
   };
   return {
     core,
-    add: (run) => void runs.set(run, null),
+    add: (run) => {
+      runs.set(run, null);
+      unfollow.set(run, followChildren());
+    },
     follow: (run, recorded) => void tellDifference(run, recorded),
-    forget: (run) => void runs.delete(run),
+    forget: (run) => {
+      runs.delete(run);
+      unfollow.get(run)?.();
+      unfollow.delete(run);
+    },
     ready: async (signal) => void (await core.prepare({ signal })),
   };
 }

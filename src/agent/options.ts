@@ -5,6 +5,7 @@ import type { Message, Model, ToolCalling } from '../actors/model.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import type { PromptParts } from '../machines/system-prompt.ts';
+import type { McpElicit } from '../mcp/answers.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { OutputHandler } from '../output/output-handler.ts';
@@ -93,6 +94,11 @@ export interface AgentOptions {
    * prompt in a terminal, else such calls are denied.
    */
   readonly confirm?: Confirm | 'wait';
+  /**
+   * Answers what an MCP server asks a person in the middle of a call (elicitation). Default: a form in a terminal, else
+   * servers are told that nobody can be asked.
+   */
+  readonly elicit?: McpElicit;
   /** Where "always allow" is kept. Default: `~/.signalbox`, where `confirm` can say so. */
   readonly permissions?: Permissions;
   /** What the agent is for, as agents above it are told. Default: the beginning of its instructions. */
@@ -202,6 +208,7 @@ const schema = z
     maxTokens: count(1),
     defaultPolicy: policy,
     confirm: z.union([fn, z.literal('wait')], "must be a function or 'wait'"),
+    elicit: fn,
     permissions: object('a permission store', 'isAlwaysAllowed'),
     onError: object('an object of slots', 'valueOf'),
     implementedBy: fn,

@@ -26,6 +26,8 @@ export interface PastRuns {
 interface Owner {
   /** All runs of the agent that go on, with the tools that each knows of. */
   readonly runs: Map<StartedRun, Toolset | null>;
+  /** Hears of changes of the agents below, until what it gives back is called. */
+  readonly followChildren: () => () => void;
   /**
    * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
    * there is no result, and the history stays as it is.
@@ -34,8 +36,8 @@ interface Owner {
 }
 
 /** Binds what can be done with past runs to an agent. */
-export function pastRuns(core: AgentCore, { runs, occupy }: Owner): PastRuns {
-  const live = liveRuns(core, runs);
+export function pastRuns(core: AgentCore, { runs, followChildren, occupy }: Owner): PastRuns {
+  const live = liveRuns(core, runs, followChildren);
   return {
     replay: (recording, options) => replayRun(core, recording, options),
     fork: (recording, options) => forkRun(live, recording, options),

@@ -22,6 +22,7 @@ import type { AgentOutput, RunResult } from '../machines/run-result.ts';
 import { type Move, moveReader, stateText } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
+import { eventOfNote } from './note-event.ts';
 import { pendingApprovals } from './pending-approvals.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type Run, approvalGiven, runHandle } from './run.ts';
@@ -102,6 +103,8 @@ export function startRun(plan: RunPlan): StartedRun {
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
   const onNote = (effect: Effect, note: JsonObject): void => {
+    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
+    if (told !== null) return publish({ ...told, seq, replayed: replayed(), ...ofAgent(tokens.placeOf(effect.id)) });
     const token = tokens.event(effect.id, note);
     if (token !== null) publish({ ...token.body, seq, replayed: replayed(), ...ofAgent(token.agent) });
   };

@@ -59,6 +59,35 @@ export type RunEventBody =
       /** Milliseconds that the tool ran; 0 for a call that never did. */
       readonly durationMs: number;
     }
+  /** An MCP server tells how far a call is; `total` null: it does not say of how much. At most ten a second. */
+  | {
+      readonly type: 'tool.progress';
+      readonly callId: string;
+      readonly tool: string;
+      readonly progress: number;
+      readonly total: number | null;
+      readonly message: string | null;
+    }
+  /** An MCP server asks a person (elicitation), or your model (sampling), while this call is under way. */
+  | {
+      readonly type: 'question.asked';
+      readonly callId: string;
+      readonly tool: string;
+      readonly server: string;
+      readonly kind: 'elicitation' | 'sampling';
+      readonly message: string;
+    }
+  /** What it was told. `content` is what it got with `accept`; `usage` the tokens that a model's reply cost. */
+  | {
+      readonly type: 'question.answered';
+      readonly callId: string;
+      readonly tool: string;
+      readonly server: string;
+      readonly kind: 'elicitation' | 'sampling';
+      readonly action: 'accept' | 'decline' | 'cancel';
+      readonly content: Json;
+      readonly usage: Usage | null;
+    }
   | {
       readonly type: 'tool.denied';
       readonly callId: string;

@@ -8,3 +8,8 @@ declare const recording: string;
 declare function askInBrowser(userId: string): import('signalbox').Confirm;
 declare const search: import('signalbox').Tool;
 declare const researcher: import('signalbox').Agent;
+declare function showForm(form: {
+  readonly title: string;
+  readonly schema: object;
+  readonly signal: AbortSignal;
+}): Promise<Readonly<Record<string, string>> | null>;

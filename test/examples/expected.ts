@@ -135,4 +135,17 @@ export const EXPECTED: { readonly [file: string]: readonly string[] } = {
     'agent/c1/childAgent/c1.1',
     'agent/c1/childAgent/c1.2',
   ],
+  '17-mcp-heals-and-asks.ts': [
+    'train_free_seats',
+    '  train: BACKING_OFF',
+    '  train: CONNECTING',
+    '  train: DISCOVERING',
+    '  train: READY',
+    '  done: "12A, 14F"',
+    'train_book',
+    '  the server asks: In whose name?',
+    '  it got: accept {"name":"Ada"}',
+    '  done: "booked for Ada"',
+    'Seat 12A is booked for Ada.',
+  ],
 };

@@ -52,7 +52,7 @@ export const promised: readonly Promised[] = [
     names: ['permissionStore', 'validatePath', 'isSafeShellArg', 'terminalConfirm'],
     late: [],
   },
-  { subpath: './mcp', names: ['createMcpConnection', 'policyFromAnnotations'], late: [] },
+  { subpath: './mcp', names: ['createMcpConnection', 'policyFromAnnotations', 'terminalElicit'], late: [] },
   { subpath: './models', names: ['chatModel'], late: [] },
   {
     subpath: './journal',
@@ -62,6 +62,10 @@ export const promised: readonly Promised[] = [
   {
     subpath: './testing',
     names: [
+      'explorePaths',
+      'canReach',
+      'ExplorationError',
+      'playBack',
       'scriptedModel',
       'replay',
       'useRecording',
@@ -76,7 +80,7 @@ export const promised: readonly Promised[] = [
       'RecordingMissError',
       'UseRecordingError',
     ],
-    late: ['explorePaths', 'canReach'],
+    late: [],
   },
   { subpath: './testing/vitest', names: [], late: [] },
   { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
