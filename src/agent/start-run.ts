@@ -140,7 +140,7 @@ export function startRun(plan: RunPlan): StartedRun {
     );
     const at = journal.at ?? stopwatch();
     const recording = recorder(head, at);
-    const reader = runEventReader({ runId, now: at, emit });
+    const reader = runEventReader({ runId, now: () => recording.elapsed, emit });
     const driven = drive({
       logic: agentMachine,
       work,
