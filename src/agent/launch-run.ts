@@ -2,9 +2,10 @@ import type { OwnVault } from '../actors/vault.ts';
 import type { RunResult } from '../machines/run-result.ts';
 import type { AgentCore } from './agent-core.ts';
 import { audienceOf } from './audience.ts';
+import { bindSignal } from './bind-signal.ts';
+import { inspectorOf } from './inspector-of.ts';
 import { keepSecrets } from './keep-secrets.ts';
 import type { RunOptions } from './run-options.ts';
-import type { Run } from './run.ts';
 import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
 import { writeTrace } from './write-trace.ts';
 
@@ -12,7 +13,7 @@ import { writeTrace } from './write-trace.ts';
 export interface RunToLaunch {
   readonly runId: string;
   readonly task: string;
-  readonly given: Pick<RunOptions, 'context' | 'signal' | 'trace'>;
+  readonly given: Pick<RunOptions, 'context' | 'signal' | 'trace' | 'inspect'>;
   /** As in a run's plan; a run without a past is never replayed. */
   readonly replayed?: () => boolean;
   readonly caughtUp?: Promise<unknown>;
@@ -48,10 +49,11 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     },
     prepare: async (signal) => {
       const make = await prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]));
+      const inspector = await inspectorOf(core.options(), given, started.announce);
       return (cancelled) => {
         const start = make(cancelled);
         forgetSecrets = keepSecrets(core, runId, vault());
-        return start;
+        return { ...start, inspector };
       };
     },
     onDone: async (result) => {
@@ -69,13 +71,4 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   });
   const unbind = bindSignal(started.run, given.signal);
   return started;
-}
-
-/** Cancels the run when the signal aborts; gives back how to stop listening. */
-function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => undefined;
-  const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
-  if (signal.aborted) cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
 }

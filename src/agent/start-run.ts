@@ -14,6 +14,7 @@ import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { type Recorder, recorder, stopwatch } from '../journal/recording.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
+import type { RunPort } from '../inspector/run-port.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import { agentMachine } from '../machines/agent.ts';
 import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
@@ -25,6 +26,7 @@ import { eventLog } from './event-log.ts';
 import { eventOfNote } from './note-event.ts';
 import { pendingApprovals } from './pending-approvals.ts';
 import { failedOutput, stateOf } from './run-state.ts';
+import { runWatch } from './run-watch.ts';
 import { type Run, approvalGiven, runHandle } from './run.ts';
 import { tokenEvents } from './token-events.ts';
 
@@ -39,6 +41,8 @@ export interface RunStart {
     accepts: (event: OutsideEvent, to: string | undefined) => boolean,
     place: () => string,
   ) => RunJournal;
+  /** Where the run can be looked at while it goes on. Default: nowhere. */
+  readonly inspector?: RunPort | null;
 }
 
 /** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
@@ -81,6 +85,7 @@ export function startRun(plan: RunPlan): StartedRun {
   let cancelled: string | undefined;
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
+  const watch = runWatch();
   let seq = 0;
   const tokens = tokenEvents();
 
@@ -91,6 +96,7 @@ export function startRun(plan: RunPlan): StartedRun {
     } catch {
       // Whoever listens must not stop what it listens to.
     }
+    watch.onEvent(event);
   };
   const emit = (body: RunEventBody, agent = ''): void => {
     if (replayed() && body.type === 'model.replied' && body.text !== '' && streams())
@@ -118,19 +124,23 @@ export function startRun(plan: RunPlan): StartedRun {
       if (move.transition !== null) moves.push(move.transition);
       pending.follow(move);
       tokens.follow(move);
+      watch.onMove(move);
       read(move);
     };
 
+  const showTo = (inspector: RunPort | null, head: RunRecord, recording: Recorder): void =>
+    watch.attach(inspector, { head, recording, run, send });
+
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
-    const { head, work, journal: open } = makeStart(cancelled);
+    const { head, work, journal: open, inspector = null } = makeStart(cancelled);
     const journal = open(
       (event, to) => live?.driven.accepts(event, to) ?? false,
       () => stateText(snapshot()?.value ?? ''),
     );
     const at = journal.at ?? stopwatch();
     const recording = recorder(head, at);
-    const reader = runEventReader({ runId, now: at, emit });
+    const reader = runEventReader({ runId, now: () => recording.elapsed, emit });
     const driven = drive({
       logic: agentMachine,
       work,
@@ -145,6 +155,7 @@ export function startRun(plan: RunPlan): StartedRun {
       inspect: moveReader(() => true, onMove(reader)),
     });
     live = { driven, journal, recording };
+    showTo(inspector, head, recording);
     await runLoop(driven, journal, recording);
     const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
     const result: RunResult = finished ?? {
@@ -157,6 +168,7 @@ export function startRun(plan: RunPlan): StartedRun {
 
   const ended = done.then(
     async (result) => {
+      watch.ended(result);
       await plan.onDone(result);
       log.close();
       return vault.open(result);
@@ -169,6 +181,7 @@ export function startRun(plan: RunPlan): StartedRun {
       }
       const result: RunResult = vault.seal({ ...failedOutput(plan.task, snapshot(), error), runId, durationMs: 0 });
       emit({ type: 'run.finished', result });
+      watch.ended(result);
       await plan.onDone(result);
       log.close();
       return vault.open(result);

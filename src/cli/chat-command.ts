@@ -8,7 +8,7 @@ import type { CliAgent } from './make-agent.ts';
 import { answerOnConsole, recordingText, reportResult } from './report-result.ts';
 import { type Ran, runOnce } from './run-once.ts';
 import { type Session, openSession } from './session.ts';
-import { packageVersion } from './version.ts';
+import { packageVersion } from '../inspector/version.ts';
 
 const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
 

@@ -83,7 +83,9 @@ export const promised: readonly Promised[] = [
     late: [],
   },
   { subpath: './testing/vitest', names: [], late: [] },
-  { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
+  { subpath: './testing/jest', names: [], late: [] },
+  { subpath: './inspector', names: ['createInspector', 'toResponse'], late: [] },
+  { subpath: './testing/coverage', names: ['default'], late: [] },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
 
