@@ -1,7 +1,8 @@
 import type { Agent } from '../agent/agent-types.ts';
 import type { RunOptions } from '../agent/run-options.ts';
 import type { Run } from '../agent/run.ts';
-import { type Divergence, ReplayDivergenceError, firstDifference } from '../journal/divergence.ts';
+import { firstDifference, readableDiff } from '../journal/difference.ts';
+import { type Divergence, ReplayDivergenceError } from '../journal/divergence.ts';
 import type { Recording } from '../journal/recording.ts';
 import { replay } from '../journal/replay.ts';
 import { permitLiveModels } from '../models/live-guard.ts';
@@ -94,6 +95,8 @@ function checkInput({ path, calledFrom }: Place, { head }: Recording, input: str
     expected: 'the run of another input',
     actual: 'a run of this input',
     difference: firstDifference({ input: head.input }, { input }),
+    diff: readableDiff({ input: head.input }, { input }),
+    cause: 'input-changed',
   };
   throw new RecordingMissError(path, divergence, calledFrom);
 }
