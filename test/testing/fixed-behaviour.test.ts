@@ -47,7 +47,7 @@ describe('with until and then it is a test of what should have happened', () => 
     const { agent, tool } = weatherAgent(31);
     const run = replay(await failingRun(), agent, upToTheCall(model));
     await expect(run).toEndWith('answer', '31 °C');
-    await expect(run).toHaveCalledTool('get_weather', { city: 'austin' }, { times: 1 });
+    await expect(run).toHaveCalledTool('get_weather', { city: 'austin' }, { times: 1, result: { celsius: 31 } });
     expect(tool.calls).toEqual([{ city: 'austin' }]);
     expect(model.requests[0]?.messages.at(-1)?.content).toContain('31');
     model.assertComplete();
