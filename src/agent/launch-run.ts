@@ -6,7 +6,7 @@ import { bindSignal } from './bind-signal.ts';
 import { inspectorOf } from './inspector-of.ts';
 import { keepSecrets } from './keep-secrets.ts';
 import type { RunOptions } from './run-options.ts';
-import { type RunStart, type StartedRun, startRun } from './start-run.ts';
+import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
 import { writeTrace } from './write-trace.ts';
 
 /** A run of an agent, before it is started. */
@@ -20,7 +20,7 @@ export interface RunToLaunch {
   /** Asked when the run has been prepared. Default: the agent's own. */
   readonly vault?: () => OwnVault;
   /** Waits for what the run needs until the signal aborts, which a cancel does. */
-  readonly prepare: (signal: AbortSignal) => Promise<(cancelled: string | undefined) => Omit<RunStart, 'inspector'>>;
+  readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
   readonly onDone: (result: RunResult | null) => void;
 }
 

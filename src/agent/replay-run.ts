@@ -30,7 +30,6 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
     onDone: () => undefined,
     prepare: () => () => ({
       head,
-      inspector: null,
       work: then === undefined ? core.work() : answeredBy(then, core.work()),
       journal: (accepts, place) => {
         const state = (): string => started.run.state.state;

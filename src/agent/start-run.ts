@@ -26,8 +26,8 @@ import { eventLog } from './event-log.ts';
 import { eventOfNote } from './note-event.ts';
 import { pendingApprovals } from './pending-approvals.ts';
 import { failedOutput, stateOf } from './run-state.ts';
-import { type Run, approvalGiven, runHandle } from './run.ts';
 import { runWatch } from './run-watch.ts';
+import { type Run, approvalGiven, runHandle } from './run.ts';
 import { tokenEvents } from './token-events.ts';
 
 /** What a run needs to begin, found out before it does. */
@@ -41,8 +41,8 @@ export interface RunStart {
     accepts: (event: OutsideEvent, to: string | undefined) => boolean,
     place: () => string,
   ) => RunJournal;
-  /** Where the run can be looked at while it goes on; null: nowhere. */
-  readonly inspector: RunPort | null;
+  /** Where the run can be looked at while it goes on. Default: nowhere. */
+  readonly inspector?: RunPort | null;
 }
 
 /** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
@@ -133,14 +133,14 @@ export function startRun(plan: RunPlan): StartedRun {
 
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
-    const { head, work, journal: open, inspector } = makeStart(cancelled);
+    const { head, work, journal: open, inspector = null } = makeStart(cancelled);
     const journal = open(
       (event, to) => live?.driven.accepts(event, to) ?? false,
       () => stateText(snapshot()?.value ?? ''),
     );
     const at = journal.at ?? stopwatch();
     const recording = recorder(head, at);
-    const reader = runEventReader({ runId, now: at, emit });
+    const reader = runEventReader({ runId, now: () => recording.elapsed, emit });
     const driven = drive({
       logic: agentMachine,
       work,
