@@ -11,6 +11,7 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'chat', load: async () => (await import('./chat-command.ts')).chatCommand },
   { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
   { name: 'parse', load: async () => (await import('./parse-command.ts')).parseCommand },
+  { name: 'verify', load: async () => (await import('./verify-command.ts')).verifyCommand },
   { name: 'permissions', load: async () => (await import('./permissions-command.ts')).permissionsCommand },
   { name: 'mcp', load: async () => (await import('./mcp-command.ts')).mcpCommand },
 ];

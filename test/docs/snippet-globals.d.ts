@@ -4,5 +4,8 @@ declare const run: import('signalbox').Run;
 declare const result: import('signalbox').RunResult;
 declare const model: import('signalbox').Model;
 declare const weather: import('signalbox').Tool;
+declare const lookUp: import('signalbox').Tool;
+declare const deleteAll: import('signalbox').Tool;
+declare const buy: import('signalbox').Tool;
 declare const recording: string;
 declare function askInBrowser(userId: string): import('signalbox').Confirm;
