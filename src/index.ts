@@ -1,5 +1,5 @@
 export { createAgent } from './agent/create-agent.ts';
-export { AgentBusyError, AgentClosedError, RunError, ToolExecutionError } from './agent/errors.ts';
+export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionError } from './agent/errors.ts';
 export { createToolRegistry } from './agent/registry.ts';
 export { ReplayDivergenceError } from './journal/divergence.ts';
 export { AGENT_STATES } from './machines/run-result.ts';
@@ -27,10 +27,13 @@ export type {
   Usage,
 } from './actors/model.ts';
 export type { Agent, AgentLogic, AgentLogicInput, ConfigurableOptions, ListedTool } from './agent/agent-types.ts';
+export type { ChildAgent } from './agent/child-tools.ts';
 export type { AgentOptions, InstructionsInput } from './agent/options.ts';
 export type { Permissions, ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
 export type { RunOptions } from './agent/run-options.ts';
-export type { PendingApproval, Run, RunState } from './agent/run.ts';
+export type { ResumeErrorCode } from './agent/errors.ts';
+export type { ResumeOptions } from './agent/resume-run.ts';
+export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run.ts';
 export type { JournalStore } from './journal/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/run-events.ts';
 export type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './machines/run-result.ts';
@@ -39,9 +42,20 @@ export type { McpServerConfig } from './mcp/config.ts';
 export type { McpConnection } from './mcp/connection-types.ts';
 export type { OutputHandler, OutputStats } from './output/output-handler.ts';
 export type { Json, JsonObject, JsonSchema } from './parsing/json.ts';
-export type { Issue, Severity, ToolError } from './parsing/errors.ts';
+export type {
+  DeserializationError,
+  EscalationError,
+  ExecutionError,
+  InvalidArgs,
+  Issue,
+  Severity,
+  ToolError,
+  UnknownTool,
+} from './parsing/errors.ts';
 export type { PlanStep, Repair } from './parsing/reply.ts';
 export type { Backoff } from './recovery/backoff.ts';
+export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from './recovery/steps.ts';
+export type { OnEscalation, Verdict, Verdicts } from './recovery/verdicts.ts';
 export type { InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
 export type { Skill, SkillDefinition } from './tools/skill.ts';
 export type { Effects, Policy, ToolSpec } from './tools/spec.ts';

@@ -9,10 +9,10 @@ export interface Deadline {
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /**
- * Starts the clock. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (The owner's
+ * Starts the clock; null is a time that is never over. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (The owner's
  * signal is followed by hand: `AbortSignal.any` would cost a tenth of a tool call.)
  */
-export function deadline(ms: number, owner: AbortSignal, late: () => Error): Deadline {
+export function deadline(ms: number | null, owner: AbortSignal, late: () => Error): Deadline {
   const controller = new AbortController();
   const follow = (): void => {
     // Work that nobody waits for any more has no limit: a timer would keep the process alive.
@@ -26,7 +26,7 @@ export function deadline(ms: number, owner: AbortSignal, late: () => Error): Dea
       controller.abort(error);
       reject(error);
     };
-    timer = setTimeout(end, Math.min(ms, LONGEST_TIMEOUT));
+    if (ms !== null) timer = setTimeout(end, Math.min(ms, LONGEST_TIMEOUT));
   });
   if (owner.aborted) follow();
   else owner.addEventListener('abort', follow, { once: true });

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonSchema } from '../parsing/json.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { Usage } from './model.ts';
 
 /** MCP's hints about a tool. They are the server's claims, not proofs. */
 export interface McpToolAnnotations {
@@ -49,6 +50,24 @@ export class McpError extends Error {
   }
 }
 
+/** What a server asked while a call was under way, and what it was told. */
+export type McpQuestion =
+  | {
+      readonly phase: 'asked';
+      readonly kind: 'elicitation' | 'sampling';
+      readonly server: string;
+      readonly message: string;
+    }
+  | {
+      readonly phase: 'answered';
+      readonly kind: 'elicitation' | 'sampling';
+      readonly server: string;
+      readonly action: 'accept' | 'decline' | 'cancel';
+      /** What the server got with `accept`. */
+      readonly content: JsonObject;
+      readonly usage: Usage | null;
+    };
+
 /** What the leaf that calls tools knows of MCP. Rejects with an {@link McpError}; a tool's own error is a result. */
 export interface McpCalls {
   callTool(
@@ -63,6 +82,8 @@ export interface McpCalls {
         readonly total?: number;
         readonly message?: string;
       }) => void;
+      /** Hears what the server asks meanwhile, and how that was answered. */
+      readonly onQuestion?: (question: McpQuestion) => void;
     },
   ): Promise<ToolResult>;
 }

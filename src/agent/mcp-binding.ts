@@ -3,7 +3,7 @@ import type { ServerNote } from '../machines/agent-setup.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpToolEntry } from '../mcp/hub.ts';
-import type { McpElicitationAnswer } from '../mcp/link.ts';
+import type { McpAnswers } from '../mcp/answers.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -31,14 +31,8 @@ export interface McpBinding extends McpCalls {
 interface BindingOptions {
   readonly servers: { readonly [name: string]: McpServerConfig | McpConnection };
   readonly registry: OwnRegistry;
-}
-
-/**
- * Declines what a server asks a person. An approval port answers yes or no to one call, and such a question wants a filled
- * form and names no call; a server that got no answer at all might go on as if it had been agreed to.
- */
-function declineQuestions(): Promise<McpElicitationAnswer> {
-  return Promise.resolve({ action: 'decline' });
+  /** What the servers get that ask something; asked for when the first is connected. */
+  readonly answers: () => McpAnswers;
 }
 
 function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined {
@@ -48,7 +42,7 @@ function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
-export function mcpBinding({ servers, registry }: BindingOptions): McpBinding {
+export function mcpBinding({ servers, registry, answers }: BindingOptions): McpBinding {
   const listeners: ((news: McpHubNews) => void)[] = [];
   let hub: McpHub | null = null;
   let loading: Promise<McpHub> | null = null;
@@ -56,7 +50,7 @@ export function mcpBinding({ servers, registry }: BindingOptions): McpBinding {
 
   const load = (): Promise<McpHub> => {
     loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
-      const made = createMcpHub(servers, { elicit: declineQuestions });
+      const made = createMcpHub(servers, answers());
       made.onChange((news) => {
         if (news.type !== 'mcp.oddity') synchronize();
         for (const listener of listeners) listener(news);

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import type { Confirm } from '../actors/ask-approval.ts';
 import type { PromptState } from '../actors/compose-prompt.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
+import type { RunPort } from '../inspector/run-port.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import type { PromptParts } from '../machines/system-prompt.ts';
+import type { McpElicit } from '../mcp/answers.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { OutputHandler } from '../output/output-handler.ts';
@@ -12,9 +14,12 @@ import type { JsonObject } from '../parsing/json.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError, RepairTask } from '../recovery/steps.ts';
+import type { OnEscalation } from '../recovery/verdicts.ts';
 import type { Skill } from '../tools/skill.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { Tool } from '../tools/tool.ts';
+import { CHILD } from './child-port.ts';
+import type { ChildAgent } from './child-tools.ts';
 import type { Permissions } from './registry.ts';
 
 /** What a function that makes instructions is told. */
@@ -90,8 +95,22 @@ export interface AgentOptions {
    * prompt in a terminal, else such calls are denied.
    */
   readonly confirm?: Confirm | 'wait';
+  /**
+   * Answers what an MCP server asks a person in the middle of a call (elicitation). Default: a form in a terminal, else
+   * servers are told that nobody can be asked.
+   */
+  readonly elicit?: McpElicit;
   /** Where "always allow" is kept. Default: `~/.signalbox`, where `confirm` can say so. */
   readonly permissions?: Permissions;
+  /** What the agent is for, as agents above it are told. Default: the beginning of its instructions. */
+  readonly description?: string;
+  /**
+   * Agents below this one: each is a tool by its name, to which the model hands a task. Made once, usable by several
+   * parents, closed by who made it. At most 8 deep.
+   */
+  readonly children?: readonly ChildAgent[];
+  /** Decides about escalations of this agent's tools and children; those it leaves go to the agent above. */
+  readonly onEscalation?: OnEscalation;
   /** What to do about tool errors before the model is told, for tools that leave a slot out. */
   readonly onError?: OnError;
   /**
@@ -119,6 +138,11 @@ export interface AgentOptions {
   readonly showStats?: boolean;
   /** Keeps the composed prompts in the trace. */
   readonly debugPrompts?: boolean;
+  /**
+   * Shows every run on the inspector's page: an inspector of `createInspector` (or its promise), or `true` for one that the
+   * process starts by itself, at the first run, and whose address goes to standard error. Default false.
+   */
+  readonly inspect?: boolean | RunPort | Promise<RunPort>;
   /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run. */
   readonly trace?: boolean | string;
   /** Default `.`. */
@@ -190,9 +214,13 @@ const schema = z
     maxTokens: count(1),
     defaultPolicy: policy,
     confirm: z.union([fn, z.literal('wait')], "must be a function or 'wait'"),
+    elicit: fn,
     permissions: object('a permission store', 'isAlwaysAllowed'),
     onError: object('an object of slots', 'valueOf'),
     implementedBy: fn,
+    description: z.string(),
+    children: z.array(z.custom<ChildAgent>((value) => isAgent(value), 'must be an agent made by createAgent')),
+    onEscalation: fn,
     budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
     limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
     secrets: z.array(z.string().min(6)),
@@ -206,6 +234,10 @@ const schema = z
     showPrompts: z.boolean(),
     showStats: z.boolean(),
     debugPrompts: z.boolean(),
+    inspect: z.union(
+      [z.boolean(), object('', 'attach'), object('', 'then')],
+      'must be true, false or an inspector of createInspector()',
+    ),
     trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
     outputDir: z.string().min(1),
     onEvent: fn,
@@ -241,6 +273,10 @@ export function checkOptions(options: AgentOptions): AgentOptions {
 function withoutUndefined(options: AgentOptions): AgentOptions {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function isAgent(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && CHILD in value;
 }
 
 function isSkill(value: unknown): boolean {

@@ -12,19 +12,23 @@ import type { LeafWork } from '../actors/leaf.ts';
 import type { Vault } from '../actors/vault.ts';
 import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
-import { type Recorder, recorder } from '../journal/recording.ts';
+import { type Recorder, recorder, stopwatch } from '../journal/recording.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
+import type { RunPort } from '../inspector/run-port.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import { agentMachine } from '../machines/agent.ts';
 import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
 import { runEventReader } from '../machines/run-event-reader.ts';
 import type { AgentOutput, RunResult } from '../machines/run-result.ts';
-import { type Move, moveReader } from '../machines/transition-log.ts';
+import { type Move, moveReader, stateText } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
-import { replySoFar } from './reply-so-far.ts';
+import { eventOfNote } from './note-event.ts';
+import { pendingApprovals } from './pending-approvals.ts';
 import { failedOutput, stateOf } from './run-state.ts';
-import { type PendingApproval, type Run, runHandle } from './run.ts';
+import { runWatch } from './run-watch.ts';
+import { type Run, approvalGiven, runHandle } from './run.ts';
+import { tokenEvents } from './token-events.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
@@ -32,11 +36,17 @@ export interface RunStart {
   readonly head: RunRecord;
   /** What the leaves do for this agent. */
   readonly work: LeafWork;
-  readonly journal: (accepts: (event: OutsideEvent, to: string | undefined) => boolean) => RunJournal;
+  /** Opens the journal; `place` tells the machine's state as a dotted path. */
+  readonly journal: (
+    accepts: (event: OutsideEvent, to: string | undefined) => boolean,
+    place: () => string,
+  ) => RunJournal;
+  /** Where the run can be looked at while it goes on. Default: nowhere. */
+  readonly inspector?: RunPort | null;
 }
 
 /** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
-type MakeStart = (cancelled: string | undefined) => RunStart;
+export type MakeStart = (cancelled: string | undefined) => RunStart;
 
 interface RunPlan {
   readonly runId: string;
@@ -45,12 +55,15 @@ interface RunPlan {
   readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
   readonly vault: Vault;
-  readonly replayed: boolean;
+  /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
+  readonly replayed: () => boolean;
+  /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
+  readonly caughtUp?: Promise<unknown>;
   readonly onEvent: (event: RunEvent) => void;
   /** Gets the system prompt of each request. */
   readonly onPrompt?: (prompt: string) => void;
-  /** Called once, before the result is known to anybody else. */
-  readonly onDone: (result: RunResult) => void | Promise<void>;
+  /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
+  readonly onDone: (result: RunResult | null) => void | Promise<void>;
 }
 
 /** A run, and what its agent may do with it beyond what the handle offers. */
@@ -67,14 +80,14 @@ export function startRun(plan: RunPlan): StartedRun {
   const { runId, replayed, vault } = plan;
   const log = eventLog();
   const moves: Transition[] = [];
-  const pending = new Map<string, PendingApproval & { readonly path: string }>();
+  const pending = pendingApprovals(runId);
   const preparing = new AbortController();
   let cancelled: string | undefined;
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
+  const watch = runWatch();
   let seq = 0;
-  let attempt = 1;
-  const soFar = replySoFar();
+  const tokens = tokenEvents();
 
   const publish = (event: RunEvent): void => {
     log.push(event);
@@ -83,42 +96,23 @@ export function startRun(plan: RunPlan): StartedRun {
     } catch {
       // Whoever listens must not stop what it listens to.
     }
+    watch.onEvent(event);
   };
-  const emit = (body: RunEventBody): void => {
-    if (replayed && body.type === 'model.replied') publishWholeText(body.text);
+  const emit = (body: RunEventBody, agent = ''): void => {
+    if (replayed() && body.type === 'model.replied' && body.text !== '' && streams())
+      publish({ ...tokens.whole(body.text, agent), seq, replayed: true, ...ofAgent(agent) });
     seq += 1;
     if (body.type === 'run.finished') finished = body.result;
-    publish({ ...body, seq, replayed });
-  };
-  const publishWholeText = (text: string): void => {
-    if (text !== '' && streams())
-      publish({
-        type: 'model.token',
-        kind: 'text',
-        text,
-        attempt: 1,
-        index: 0,
-        ...soFar.take(text, 'text', 0),
-        seq,
-        replayed,
-      });
+    publish({ ...body, seq, replayed: replayed(), ...ofAgent(agent) });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
-  const onNote = (_effect: Effect, note: JsonObject): void => {
-    if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
-    const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-    publish({
-      type: 'model.token',
-      kind,
-      text: note.text,
-      attempt,
-      index: note.index,
-      ...soFar.take(note.text, kind, note.index),
-      seq,
-      replayed,
-    });
+  const onNote = (effect: Effect, note: JsonObject): void => {
+    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
+    if (told !== null) return publish({ ...told, seq, replayed: replayed(), ...ofAgent(tokens.placeOf(effect.id)) });
+    const token = tokens.event(effect.id, note);
+    if (token !== null) publish({ ...token.body, seq, replayed: replayed(), ...ofAgent(token.agent) });
   };
   const onStart = ({ name, request }: Effect): void => {
     if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
@@ -128,31 +122,25 @@ export function startRun(plan: RunPlan): StartedRun {
     (read: (move: Move) => void) =>
     (move: Move): void => {
       if (move.transition !== null) moves.push(move.transition);
-      if (move.machine === 'toolCall') followApproval(move);
-      if (move.machine === 'llmCall') attempt = move.snapshot.context.attempts;
-      if (move.machine === 'agent' && move.transition?.to === 'PLANNING.ASKING') attempt = 1;
+      pending.follow(move);
+      tokens.follow(move);
+      watch.onMove(move);
       read(move);
     };
-  const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
-    const { callId } = context.request;
-    if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void pending.delete(callId);
-    const tool: string = context.spec?.name ?? '';
-    pending.set(callId, {
-      runId,
-      callId,
-      tool,
-      args: context.args,
-      reason: `The policy of '${tool}' is confirm.`,
-      path,
-    });
-  };
+
+  const showTo = (inspector: RunPort | null, head: RunRecord, recording: Recorder): void =>
+    watch.attach(inspector, { head, recording, run, send });
 
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
-    const { head, work, journal: open } = makeStart(cancelled);
-    const journal = open((event, to) => live?.driven.accepts(event, to) ?? false);
-    const recording = recorder(head);
-    const reader = runEventReader({ runId, now: () => performance.now(), emit });
+    const { head, work, journal: open, inspector = null } = makeStart(cancelled);
+    const journal = open(
+      (event, to) => live?.driven.accepts(event, to) ?? false,
+      () => stateText(snapshot()?.value ?? ''),
+    );
+    const at = journal.at ?? stopwatch();
+    const recording = recorder(head, at);
+    const reader = runEventReader({ runId, now: () => recording.elapsed, emit });
     const driven = drive({
       logic: agentMachine,
       work,
@@ -167,6 +155,7 @@ export function startRun(plan: RunPlan): StartedRun {
       inspect: moveReader(() => true, onMove(reader)),
     });
     live = { driven, journal, recording };
+    showTo(inspector, head, recording);
     await runLoop(driven, journal, recording);
     const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
     const result: RunResult = finished ?? {
@@ -179,17 +168,20 @@ export function startRun(plan: RunPlan): StartedRun {
 
   const ended = done.then(
     async (result) => {
+      watch.ended(result);
       await plan.onDone(result);
       log.close();
       return vault.open(result);
     },
     async (error: unknown) => {
-      if (replayed) {
+      if (replayed()) {
+        await plan.onDone(null);
         log.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
       const result: RunResult = vault.seal({ ...failedOutput(plan.task, snapshot(), error), runId, durationMs: 0 });
       emit({ type: 'run.finished', result });
+      watch.ended(result);
       await plan.onDone(result);
       log.close();
       return vault.open(result);
@@ -199,7 +191,8 @@ export function startRun(plan: RunPlan): StartedRun {
   const send = (event: OutsideEvent, to?: string): Promise<boolean> =>
     live?.journal.send(vault.seal(event), to) ?? Promise.resolve(false);
   const answer = async (callId: string, event: OutsideEvent): Promise<boolean> => {
-    const waiting = pending.get(callId);
+    await plan.caughtUp;
+    const waiting = pending.find(callId);
     return waiting === undefined ? false : send(event, waiting.path);
   };
   const run = runHandle({
@@ -214,14 +207,17 @@ export function startRun(plan: RunPlan): StartedRun {
       preparing.abort();
       return true;
     },
-    approve: (callId, { always, args }) => answer(callId, { type: 'approval.given', always, args }),
+    approve: (callId, how) => answer(callId, approvalGiven(how)),
     reject: (callId, reason) => answer(callId, { type: 'approval.refused', reason }),
-    pending: () =>
-      live?.driven.isActive() === true ? [...pending.values()].map(({ path: _path, ...call }) => call) : [],
+    pending: () => (live?.driven.isActive() === true ? pending.list() : []),
     recording: () => live?.recording.text() ?? '',
     transitions: () => [...moves],
   });
-  return { run, send, announce: (body) => publish({ ...body, seq, replayed }) };
+  return { run, send, announce: (body) => publish({ ...body, seq, replayed: replayed() }) };
+}
+
+function ofAgent(agent: string): { readonly child?: string } {
+  return agent === '' ? {} : { child: agent };
 }
 
 async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {
@@ -234,6 +230,7 @@ async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder):
     }
   } catch (error) {
     driven.actor.stop();
+    await journal.abandon?.();
     throw error;
   }
   const output = recordedOutput(driven.actor.getSnapshot().output);

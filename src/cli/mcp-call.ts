@@ -1,4 +1,6 @@
 import type { McpHub } from '../mcp/hub.ts';
+import type { McpProgress } from '../mcp/link.ts';
+import { terminalElicit } from '../mcp/terminal-elicit.ts';
 import { findJsonError } from '../mcp/json-position.ts';
 import { inert } from '../output/console/inert.ts';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
@@ -31,12 +33,13 @@ export async function callTool(
   if (entries.some(({ kind }) => kind === 'disabled')) {
     throw new UsageError(`the server '${call.server}' is switched off: "disabled" is true in its entry.`);
   }
-  return withServers(entries, options, async (hub) => {
+  const asking = process.stdin.isTTY && process.stderr.isTTY ? { ...options, elicit: terminalElicit() } : options;
+  return withServers(entries, asking, async (hub) => {
     const complaints = complaintsOf(entries, hub);
     for (const complaint of complaints) console.error(complaint);
     const connection = hub.server(call.server);
     if (connection === null || complaints.length > 0) return EXIT_CODE.failed;
-    const result = await connection.callTool(toolName(hub, call), args);
+    const result = await connection.callTool(toolName(hub, call), args, { onProgress: showProgress });
     if (options.json) console.log(JSON.stringify(result));
     else show(result);
     return result.status === 'error' ? EXIT_CODE.failed : EXIT_CODE.answered;
@@ -65,7 +68,15 @@ function toolName(hub: McpHub, { server, tool }: TypedCall): string {
   throw new UsageError(inert(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`));
 }
 
-function show({ status, data, error, parts }: ToolResult): void {
+/** A line for each word of progress, where a person sees it. */
+function showProgress({ progress, total, message }: McpProgress): void {
+  if (process.stderr.isTTY !== true) return;
+  const step = total === undefined ? String(progress) : `${progress} of ${total}`;
+  console.error(inert(message === undefined ? step : `${step}: ${message}`));
+}
+
+function show({ status, message, data, error, parts }: ToolResult): void {
+  if (status === 'partial' && message !== undefined) console.error(inert(message));
   if (status === 'error') console.error(inert(error ?? 'the tool reported an error without a message'));
   for (const piece of [data, parts]) {
     if (piece === undefined) continue;

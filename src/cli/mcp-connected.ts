@@ -1,3 +1,4 @@
+import type { McpElicit } from '../mcp/answers.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import { type McpHub, createMcpHub } from '../mcp/hub.ts';
 import type { McpEntry, UsableEntry } from './mcp-file.ts';
@@ -6,6 +7,8 @@ import type { McpEntry, UsableEntry } from './mcp-file.ts';
 export interface Trying {
   /** Longest time for one attempt in milliseconds, instead of what the file says. */
   readonly timeoutMs: number | undefined;
+  /** Answers what they ask a person; without it they are not offered to ask. */
+  readonly elicit?: McpElicit;
 }
 
 /**
@@ -14,12 +17,12 @@ export interface Trying {
  */
 export async function withServers<T>(
   entries: readonly McpEntry[],
-  { timeoutMs }: Trying,
+  { timeoutMs, elicit }: Trying,
   use: (hub: McpHub) => Promise<T>,
 ): Promise<T> {
   const usable = entries.filter((entry): entry is UsableEntry => entry.kind === 'usable');
   const servers = Object.fromEntries(usable.map(({ name, config }) => [name, tried(config, timeoutMs)]));
-  const hub = createMcpHub(servers, { limits: { maxFailures: 1 } });
+  const hub = createMcpHub(servers, { limits: { maxFailures: 1 }, ...(elicit === undefined ? {} : { elicit }) });
   try {
     await Promise.all(usable.map(({ name }) => hub.connect(name)));
     return await use(hub);

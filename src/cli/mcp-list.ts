@@ -60,7 +60,7 @@ function rowOf(entry: McpEntry, hub: McpHub): ServerRow {
 }
 
 function cellsOf({ name, state, transport, tools, title, version, error }: ServerRow): readonly string[] {
-  if (error !== null) return [name, state, firstLine(error.message)];
+  if (error !== null) return [name, state, oneLine(error.message)];
   if (transport === null) return [name, state];
   return [
     name,
@@ -69,6 +69,16 @@ function cellsOf({ name, state, transport, tools, title, version, error }: Serve
   ];
 }
 
-function firstLine(text: string): string {
-  return inert(text.split('\n')[0] ?? '');
+/** A server's last words stand behind the first line break; some of them say enough. */
+function oneLine(text: string): string {
+  const line = inert(
+    text
+      .split('\n')
+      .map((part) => part.trim())
+      .filter(Boolean)
+      .join(' '),
+  );
+  return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS)}…` : line;
 }
+
+const MAX_CHARS = 300;

@@ -1,6 +1,6 @@
 import type { Effect, Entry, LeafError, OutsideEvent } from '../actors/journal.ts';
 import type { Message, ToolCalling } from '../actors/model.ts';
-import type { AgentSettings, Toolset } from '../machines/agent-setup.ts';
+import type { AgentSettings, ChildSetup, Toolset } from '../machines/agent-setup.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 import type { Effects } from '../tools/spec.ts';
 
@@ -27,7 +27,13 @@ export interface RunRecord {
   readonly options: AgentSettings;
   readonly seed: number;
   readonly warnings: readonly string[];
+  /** The agents below; left out where there is none. */
+  readonly children?: readonly ChildSetup[];
+  /** Code decides about escalations. */
+  readonly escalates?: boolean;
   readonly metadata: JsonObject;
+  /** Of a fork: the run that it comes from, and the number of the last record that it shares with it. */
+  readonly parent?: { readonly runId: string; readonly entry: number };
 }
 
 /** An effect was started. `at` counts milliseconds from the beginning of the run. */
@@ -62,6 +68,8 @@ export interface EventRecord {
   readonly at: number;
   readonly event: OutsideEvent;
   readonly to?: string;
+  /** It was written while nobody drove the run: what the run wanted before it may be started after it. */
+  readonly aside?: true;
 }
 
 /** The run has ended with this output, without its messages, which follow from the rest. */
@@ -71,6 +79,12 @@ export interface EndRecord {
   readonly output: Json;
 }
 
+/** The run was taken up again after its process had ended without an end record. A replay ignores it. */
+export interface RestartRecord {
+  readonly t: 'restart';
+  readonly at: number;
+}
+
 /** A remark; a replay ignores it. */
 export interface NoteRecord {
   readonly t: 'note';
@@ -78,8 +92,23 @@ export interface NoteRecord {
   readonly note: JsonObject;
 }
 
-/** One line of a recording. */
-export type RecordLine = RunRecord | StartRecord | OutcomeRecord | TimerRecord | EventRecord | EndRecord | NoteRecord;
+/** A large payload, on the line before its first use. It stands for nothing by itself: readers put it where it belongs. */
+export interface BlobRecord {
+  readonly t: 'blob';
+  readonly hash: string;
+  readonly value: Json;
+}
+
+/** What a recording consists of; in a file {@link BlobRecord}s stand between. */
+export type RecordLine =
+  | RunRecord
+  | StartRecord
+  | OutcomeRecord
+  | TimerRecord
+  | EventRecord
+  | EndRecord
+  | RestartRecord
+  | NoteRecord;
 
 /** The record of an entry. */
 export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerRecord | EventRecord {

@@ -37,6 +37,8 @@ export function runRecord(
     options: setup.settings,
     seed: setup.seed,
     warnings: setup.warnings,
+    ...(setup.children.length === 0 ? {} : { children: setup.children }),
+    ...(setup.escalates ? { escalates: true } : {}),
     metadata: run.metadata,
   };
 }
@@ -57,6 +59,8 @@ export function inputOf(head: RunRecord): WholeInput {
       settings: head.options,
       seed: head.seed,
       warnings: head.warnings,
+      children: head.children ?? [],
+      escalates: head.escalates ?? false,
     },
   };
 }
@@ -64,7 +68,7 @@ export function inputOf(head: RunRecord): WholeInput {
 let hash: string | undefined;
 
 /** Tells versions of the machines apart: a digest of their definitions, functions left out. */
-function definitionHash(): string {
+export function definitionHash(): string {
   hash ??= digest(
     [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine].map((machine) => plain(machine.config)),
   );

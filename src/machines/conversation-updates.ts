@@ -27,7 +27,17 @@ export function resultMessage(request: CallRequest, tool: string, text: string):
 
 /** A result, cut to what the model gets of it. */
 export function toolMessage(context: AgentContext, request: CallRequest, tool: string, result: ToolResult): Message {
-  return resultMessage(request, tool, resultForModel(result, context.settings.maxToolResultChars));
+  return resultMessage(
+    request,
+    tool,
+    resultForModel(withAttempts(context, result), context.settings.maxToolResultChars),
+  );
+}
+
+/** An error says how many steps are left to do better. */
+export function withAttempts({ settings, stepsTaken }: AgentContext, result: ToolResult): ToolResult {
+  const failed = result.status === 'error' && result.denied !== true;
+  return failed ? { ...result, attemptsLeft: settings.maxSteps - stepsTaken } : result;
 }
 
 /** A word of ours to the model. */

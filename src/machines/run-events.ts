@@ -59,6 +59,35 @@ export type RunEventBody =
       /** Milliseconds that the tool ran; 0 for a call that never did. */
       readonly durationMs: number;
     }
+  /** An MCP server tells how far a call is; `total` null: it does not say of how much. At most ten a second. */
+  | {
+      readonly type: 'tool.progress';
+      readonly callId: string;
+      readonly tool: string;
+      readonly progress: number;
+      readonly total: number | null;
+      readonly message: string | null;
+    }
+  /** An MCP server asks a person (elicitation), or your model (sampling), while this call is under way. */
+  | {
+      readonly type: 'question.asked';
+      readonly callId: string;
+      readonly tool: string;
+      readonly server: string;
+      readonly kind: 'elicitation' | 'sampling';
+      readonly message: string;
+    }
+  /** What it was told. `content` is what it got with `accept`; `usage` the tokens that a model's reply cost. */
+  | {
+      readonly type: 'question.answered';
+      readonly callId: string;
+      readonly tool: string;
+      readonly server: string;
+      readonly kind: 'elicitation' | 'sampling';
+      readonly action: 'accept' | 'decline' | 'cancel';
+      readonly content: Json;
+      readonly usage: Usage | null;
+    }
   | {
       readonly type: 'tool.denied';
       readonly callId: string;
@@ -79,6 +108,8 @@ export type RunEventBody =
       readonly tool: string;
       readonly step: string;
       readonly attempt: number;
+      /** What had gone wrong. */
+      readonly error: string;
     }
   | { readonly type: 'escalation.raised'; readonly source: string; readonly reason: string; readonly severity: string }
   | {
@@ -96,7 +127,12 @@ export type RunEventBody =
  * Something that happened in a run. `seq` counts what the machines made and is the same in every replay; `replayed` is
  * true while a recording is played back.
  */
-export type RunEvent = RunEventBody & { readonly seq: number; readonly replayed: boolean };
+export type RunEvent = RunEventBody & {
+  readonly seq: number;
+  readonly replayed: boolean;
+  /** Set on events of a child agent: the tools that lead to it from the root, joined with `/`. */
+  readonly child?: string;
+};
 
 /** One move of one machine: which actor, on which event, from where to where. */
 export interface Transition {

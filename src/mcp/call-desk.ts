@@ -6,8 +6,10 @@
  * I3 A call that may not be repeated is never sent again once a request of it may have reached the server.
  * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
  */
-import { McpError } from '../actors/mcp-calls.ts';
+import { McpError, type McpQuestion } from '../actors/mcp-calls.ts';
 import { lostCall, toMcpError } from './call-errors.ts';
+import { type CallTimes, limitCall } from './call-limits.ts';
+import { cancelled, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
 import { LinkFault, type McpClock, type McpLink } from './link.ts';
 
 /** A piece of work on a link: a tool call, or any other request. */
@@ -20,14 +22,19 @@ export interface Job<T> {
    */
   readonly mayRepeat: () => boolean;
   readonly isReadOnly: () => boolean;
-  readonly timeoutMs: number;
+  readonly times: CallTimes;
   readonly signal?: AbortSignal | undefined;
-  readonly perform: (link: McpLink, signal: AbortSignal) => Promise<T>;
+  /** Hears what the server asks while the job is under way. */
+  readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /** `heard` is to be called when the server tells that it is at work. */
+  readonly perform: (link: McpLink, signal: AbortSignal, heard: () => void) => Promise<T>;
 }
 
 /** What the desk tells about a link that it used. */
 export interface DeskListener {
   readonly onWaiting: () => void;
+  /** A call has waited long enough for a connection that nobody is trying: it is to be tried now, or never. */
+  readonly onImpatient: () => void;
   readonly onAnswered: (generation: number) => void;
   readonly onDoubt: (generation: number) => void;
   /** The link is useless, and a new one is needed. */
@@ -52,6 +59,10 @@ export interface CallDesk {
   lose(generation: number, fault: LinkFault): void;
   /** Refuses all that waits, and with `also: 'sent'` what is under way. */
   refuse(error: McpError, also?: 'sent'): void;
+  /** Stops the time of what is under way on a link until the returned function is called. */
+  rest(generation: number): () => void;
+  /** Tells what is under way on a link of a question of its server. */
+  tell(generation: number, question: McpQuestion): void;
   /** How many calls are under way on a link. */
   underWay(generation: number): number;
   /** Resolves when no call is under way on a link. */
@@ -62,6 +73,8 @@ interface Call {
   readonly send: (open: OpenLink) => void;
   readonly lose: (fault: LinkFault) => void;
   readonly refuse: (error: McpError) => void;
+  readonly rest: () => () => void;
+  readonly tell: (question: McpQuestion) => void;
   /** Null while it waits. */
   generation: number | null;
   patient: boolean;
@@ -88,7 +101,8 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
 
   const submit = <T>(job: Job<T>): Promise<T> => {
     if (job.signal?.aborted === true) return Promise.reject(cancelled(server, job.what));
-    if (current === null && waiting.size >= MAX_WAITING) return Promise.reject(queueFull(server, job.what));
+    if (current === null && waiting.size >= MAX_WAITING)
+      return Promise.reject(queueFull(server, job.what, MAX_WAITING));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let attempts = 0;
     let delivered = false;
@@ -101,7 +115,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     const settle = (): void => {
       waiting.delete(call);
       leave();
-      clock.clearTimeout(timer);
+      limits.release();
       clock.clearTimeout(patience);
       job.signal?.removeEventListener('abort', onAbort);
       attempt.abort();
@@ -120,7 +134,10 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     const wait = (): void => {
       leave();
       call.generation = null;
+      call.patient = true;
       waiting.add(call);
+      clock.clearTimeout(patience);
+      patience = clock.setTimeout(losePatience, patienceMs);
       if (current !== null) return call.send(current);
       listener.onWaiting();
     };
@@ -129,6 +146,8 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       patient: true,
       refuse: (error) => fail(attempts === 0 || error.code === 'cancelled' ? error : lostCall(told(), error)),
       lose: lost,
+      rest: () => limits.rest(),
+      tell: (question) => job.onQuestion?.(question),
       send(open) {
         attempts += 1;
         waiting.delete(call);
@@ -137,7 +156,10 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
         const mine = new AbortController();
         attempt = mine;
         const isMine = (): boolean => attempt === mine && call.generation === open.generation && sent.has(call);
-        job.perform(open.link, mine.signal).then(
+        const heard = (): void => {
+          if (isMine()) limits.heard();
+        };
+        job.perform(open.link, mine.signal, heard).then(
           (value) => {
             if (!isMine()) return;
             settle();
@@ -169,17 +191,21 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       }
     };
     const onAbort = (): void => fail(cancelled(server, job.what));
-    const onTimeout = (): void => {
+    const onTimeout = (ms: number): void => {
       const { generation } = call;
-      if (generation === null) call.refuse(waitedTooLong(server, job, idle));
-      else fail(timedOut(server, job));
+      if (generation === null) call.refuse(waitedTooLong(server, job.what, ms, idle));
+      else fail(timedOut(server, { ...told(), times: job.times }, ms));
       if (generation !== null) listener.onDoubt(generation);
     };
-    const timer = clock.setTimeout(onTimeout, job.timeoutMs);
-    const patience = clock.setTimeout(() => {
+    const losePatience = (): void => {
       call.patient = false;
-      if (idle !== null && call.generation === null) call.refuse(idle);
-    }, patienceMs);
+      if (idle === null || call.generation !== null) return;
+      // One that broke in the middle gets a last attempt at once: the server may have come back meanwhile.
+      if (attempts > 0) return listener.onImpatient();
+      call.refuse(idle);
+    };
+    const limits = limitCall(clock, job.times, onTimeout);
+    let patience: unknown = null;
     job.signal?.addEventListener('abort', onAbort, { once: true });
     wait();
     return promise;
@@ -214,6 +240,13 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     refuse(error, also) {
       for (const call of [...waiting, ...(also === 'sent' ? sent : [])]) call.refuse(error);
     },
+    rest(generation) {
+      const wakes = [...sent].filter((call) => call.generation === generation).map((call) => call.rest());
+      return () => wakes.forEach((wake) => wake());
+    },
+    tell(generation, question) {
+      for (const call of sent) if (call.generation === generation) call.tell(question);
+    },
     underWay: (generation) => underWay(generation),
     quiet: (generation) =>
       new Promise((resolve) => {
@@ -246,38 +279,4 @@ function reactionTo(fault: LinkFault): 'final' | 'lost' | 'doubt' {
     case 'answer':
       return 'final';
   }
-}
-
-function cancelled(server: string, what: string): McpError {
-  return new McpError('cancelled', server, `The call of ${what} on MCP server '${server}' was cancelled.`);
-}
-
-function queueFull(server: string, what: string): McpError {
-  const message = `${MAX_WAITING} calls wait for MCP server '${server}' already; ${what} was not sent. Try again when it is connected.`;
-  return new McpError('queue-full', server, message);
-}
-
-function waitedTooLong(server: string, { what, timeoutMs }: Job<unknown>, last: McpError | null): McpError {
-  const why = last === null ? '' : ` ${last.message}`;
-  const message = `MCP server '${server}' was not connected within ${timeoutMs / 1000} s; ${what} was not sent.${why}`;
-  return new McpError('not-connected', server, message, last ?? undefined, last?.data);
-}
-
-function refusedCall(server: string, what: string, fault: LinkFault): McpError {
-  return new McpError(
-    'protocol-error',
-    server,
-    `MCP server '${server}' refused the request for ${what}: ${fault.message}.`,
-    fault,
-    fault.data,
-  );
-}
-
-function timedOut(server: string, { what, timeoutMs, isReadOnly }: Job<unknown>): McpError {
-  const doubt = isReadOnly() ? '' : ' Whether it was or will be carried out is unknown.';
-  return new McpError(
-    'timeout',
-    server,
-    `${what} on MCP server '${server}' gave no answer within ${timeoutMs / 1000} s.${doubt}`,
-  );
 }

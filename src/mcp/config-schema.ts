@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import type { McpSampler } from './answers.ts';
 
 const time = z.number().positive('must be more than 0 (milliseconds)');
 const policy = z.enum(['allow', 'confirm', 'deny']);
 const text = z.string().min(1, 'must not be empty');
 const variables = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String));
+
+const sampler = z.custom<McpSampler>((value) => typeof value === 'function');
 
 const override = z.strictObject({
   policy: policy.optional(),
@@ -20,6 +23,11 @@ const settings = {
   required: z.boolean().optional(),
   connectTimeoutMs: time.optional(),
   timeoutMs: time.optional(),
+  maxTotalMs: time.optional(),
+  roots: z.array(text).optional(),
+  sampling: z
+    .union([z.boolean(), z.literal('confirm'), sampler], "must be true, false, 'confirm' or a function")
+    .optional(),
   overrides: z.record(z.string(), override).optional(),
   retryAfterLoss: z.enum(['unless-destructive', 'safe']).optional(),
   disabled: z.boolean().optional(),

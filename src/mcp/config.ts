@@ -1,5 +1,6 @@
 import type { McpToolAnnotations } from '../actors/mcp-calls.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
+import type { McpSampler } from './answers.ts';
 
 /** What one tool of a server gets instead of what the server or its annotations say. */
 export interface McpToolOverride {
@@ -25,8 +26,20 @@ export interface McpServerSettings {
   readonly required?: boolean | undefined;
   /** Longest time for one attempt to connect and list the tools. Default 30 000 ms. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Longest time for one call. Default 180 000 ms. */
+  /** Longest time for one call without an answer or word of progress. Default 180 000 ms. */
   readonly timeoutMs?: number | undefined;
+  /** Longest time for one call all in all, however often the server tells of progress. Default: ten times `timeoutMs`. */
+  readonly maxTotalMs?: number | undefined;
+  /**
+   * Folders that the server is told to work in: paths or `file://` URIs. Absent: servers are told of none, and work with
+   * what stands in their arguments.
+   */
+  readonly roots?: readonly string[] | undefined;
+  /**
+   * Whether the server may have replies of your model. `'confirm'`: when a person agrees to each; a function replies
+   * itself. Default false: it is not offered.
+   */
+  readonly sampling?: boolean | 'confirm' | McpSampler | undefined;
   readonly overrides?: Readonly<Record<string, McpToolOverride>> | undefined;
   /**
    * What happens to a call that was sent when the connection broke. `unless-destructive` (default): it is sent once more
@@ -96,6 +109,9 @@ export interface McpResolvedSettings {
   readonly required: boolean;
   readonly connectTimeoutMs: number;
   readonly timeoutMs: number;
+  readonly maxTotalMs?: number;
+  readonly roots?: readonly string[];
+  readonly sampling: boolean | 'confirm' | McpSampler;
   readonly overrides: Readonly<Record<string, McpToolOverride>>;
   readonly retryAfterLoss: 'unless-destructive' | 'safe';
   readonly disabled: boolean;

@@ -1,4 +1,4 @@
-import type { McpError, McpTool } from '../actors/mcp-calls.ts';
+import type { McpError, McpQuestion, McpTool } from '../actors/mcp-calls.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { McpServer } from './config.ts';
@@ -35,6 +35,12 @@ export type McpConnectionNews =
       readonly changed: readonly string[];
     }
   | {
+      /** The server has other resources or prompts now: list them again if you care for them. */
+      readonly type: 'mcp.list';
+      readonly server: string;
+      readonly list: 'resources' | 'prompts';
+    }
+  | {
       /** The server did something odd, and it was survived. After the first twenty only every thousandth is told. */
       readonly type: 'mcp.oddity';
       readonly server: string;
@@ -46,9 +52,14 @@ export type McpConnectionNews =
 /** How one call is made. */
 export interface McpCallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Longest time in milliseconds, waiting for the connection included. Default: the server's `timeoutMs`. */
+  /**
+   * Longest time in milliseconds, waiting for the connection included; it begins anew when the server tells of progress
+   * or has asked a person. Default: the server's `timeoutMs`.
+   */
   readonly timeoutMs?: number | undefined;
   readonly onProgress?: ((progress: McpProgress) => void) | undefined;
+  /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
+  readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
 }
 
 /** How any other request is made. */
@@ -79,10 +90,15 @@ export interface McpConnection {
   call(tool: string, args: JsonObject, options?: McpCallOptions): Promise<ToolResult>;
   /** Reads a resource; rejects with an {@link McpError}. */
   readResource(uri: string, options?: McpRequestOptions): Promise<readonly McpResourceContent[]>;
+  /** All resources; none where the server offers no resources at all. */
   listResources(options?: McpRequestOptions): Promise<readonly JsonObject[]>;
+  /** All patterns of resources, each with a `uriTemplate` to be filled in. */
+  listResourceTemplates(options?: McpRequestOptions): Promise<readonly JsonObject[]>;
   /** Fetches a prompt, filled in with the arguments; rejects with an {@link McpError}. */
   getPrompt(name: string, args?: Readonly<Record<string, string>>, options?: McpRequestOptions): Promise<McpPrompt>;
   listPrompts(options?: McpRequestOptions): Promise<readonly JsonObject[]>;
+  /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be told at once. */
+  setRoots(folders: readonly string[]): void;
   /** Listens to one kind of news; the returned function ends it. */
   on<T extends McpConnectionNews['type']>(
     type: T,

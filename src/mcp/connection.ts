@@ -12,15 +12,19 @@ import { isJsonObject } from '../parsing/json.ts';
 import { effectsOf, mayRepeat } from './after-loss.ts';
 import { createCallDesk } from './call-desk.ts';
 import { errorResult, toMcpError } from './call-errors.ts';
+import { checkOutput } from './check-output.ts';
 import type { McpServerConfig, McpToolTraits } from './config.ts';
 import type { McpCallOptions, McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
-import { LinkFault, type Dial, type McpAnswers, type McpClock, type McpLink } from './link.ts';
+import type { McpAnswers } from './answers.ts';
+import { LinkFault, type Dial, type McpClock, type McpLink } from './link.ts';
 import { createLinks } from './links.ts';
 import { createListeners } from './listeners.ts';
 import { mapResult } from './map-result.ts';
 import { createOddityCounter } from './oddity-counter.ts';
 import { type Environment, readMcpServer } from './read-config.ts';
+import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
+import { rootsOf } from './roots.ts';
 import { diffTools } from './tool-changes.ts';
 
 /** What a connection may be given beside its configuration. */
@@ -68,6 +72,7 @@ export function createMcpConnection(
     { clock, patienceMs: options.patienceMs ?? 4000 },
     {
       onWaiting: () => actor.send({ type: 'call.wanted' }),
+      onImpatient: () => actor.send({ type: 'connection.wanted' }),
       onAnswered: (generation) => {
         if (actor.getSnapshot().context.failures > 0) actor.send({ type: 'link.proved', generation });
       },
@@ -75,15 +80,21 @@ export function createMcpConnection(
       onLost: (generation, fault) => tellLost(generation, fault),
     },
   );
+  const given = server.settings.roots;
+  let roots = options.roots ?? (given === undefined ? undefined : () => rootsOf(given));
+  const questions = createQuestions({ server: name, sampling: server.settings.sampling, desk, answers: options });
   const links = createLinks({
     server,
     clock,
     dial: options.dial ?? null,
-    answers: options,
+    answers: (generation) => questions.on(generation, roots === undefined ? undefined : () => roots?.() ?? []),
     isBusy: (generation) => desk.underWay(generation) > 0,
     onDown: (generation, fault) => tellLost(generation, fault),
     onDoubt: (generation) => actor.send({ type: 'link.doubted', generation }),
-    onToolsChanged: (generation) => actor.send({ type: 'tools.changed', generation }),
+    onListChanged: (generation, list) => {
+      if (list === 'tools') actor.send({ type: 'tools.changed', generation });
+      else news.emit({ type: 'mcp.list', server: name, list });
+    },
     onOddity: oddities.note,
   });
   const machine = mcpConnectionMachine.provide({
@@ -174,17 +185,28 @@ export function createMcpConnection(
       const annotations = tools.find((listed) => listed.name === tool)?.annotations;
       return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
     };
-    const { onProgress } = io;
+    const { onProgress, onQuestion } = io;
+    const silenceMs = io.timeoutMs ?? override?.timeoutMs ?? server.settings.timeoutMs;
     const raw = await desk.submit({
       what: `'${tool}'`,
       mayRepeat: () => mayRepeat(traits(), server.settings),
       isReadOnly: () => effectsOf(traits()) === 'none',
-      timeoutMs: io.timeoutMs ?? override?.timeoutMs ?? server.settings.timeoutMs,
+      times: { silenceMs, totalMs: server.settings.maxTotalMs ?? 10 * silenceMs },
       signal: io.signal,
-      perform: (link, signal) =>
-        link.callTool(tool, args, { signal, ...(onProgress === undefined ? {} : { onProgress }) }),
+      onQuestion,
+      perform: (link, signal, heard) =>
+        link.callTool(tool, args, {
+          signal,
+          onProgress: (progress) => {
+            heard();
+            onProgress?.(progress);
+          },
+        }),
     });
-    return mapResult(raw);
+    const result = mapResult(raw);
+    const { outputSchema } = tools.find((listed) => listed.name === tool) ?? {};
+    if (outputSchema === undefined) return result;
+    return checkOutput(result, { tool, raw, outputSchema, onOddity: oddities.note });
   };
 
   return {
@@ -227,8 +249,13 @@ export function createMcpConnection(
       call(tool, args, io).catch((thrown: unknown) => errorResult(toMcpError(name, thrown))),
     readResource: requests.readResource,
     listResources: requests.listResources,
+    listResourceTemplates: requests.listResourceTemplates,
     getPrompt: requests.getPrompt,
     listPrompts: requests.listPrompts,
+    setRoots(folders) {
+      roots = () => rootsOf(folders);
+      void links.find(actor.getSnapshot().context.generation)?.notify('notifications/roots/list_changed');
+    },
     on: (type, listener) => news.on(type, listener),
     async [Symbol.asyncDispose]() {
       await this.disconnect();

@@ -1,8 +1,9 @@
 /** Connections to MCP servers, usable without an agent. */
 export { createMcpConnection, type McpConnectionOptions } from './connection.ts';
+export { terminalElicit, type TerminalElicitOptions } from './terminal-elicit.ts';
 export { policyFromAnnotations } from './policy-from-annotations.ts';
 export { McpError } from '../actors/mcp-calls.ts';
-export type { McpErrorCode, McpTool, McpToolAnnotations } from '../actors/mcp-calls.ts';
+export type { McpErrorCode, McpQuestion, McpTool, McpToolAnnotations } from '../actors/mcp-calls.ts';
 export type {
   McpConfigError,
   McpHttpConfig,
@@ -21,4 +22,14 @@ export type {
   McpResourceContent,
   McpState,
 } from './connection-types.ts';
-export type { McpAnswers, McpElicitation, McpElicitationAnswer, McpProgress, McpRoot, McpServerInfo } from './link.ts';
+export type {
+  McpAnswers,
+  McpElicit,
+  McpElicitation,
+  McpElicitationAnswer,
+  McpRoot,
+  McpSampled,
+  McpSampler,
+  McpSampling,
+} from './answers.ts';
+export type { McpProgress, McpServerInfo } from './link.ts';

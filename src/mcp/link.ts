@@ -1,5 +1,6 @@
 import type { McpTool } from '../actors/mcp-calls.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
+import type { McpAnswers } from './answers.ts';
 import type { McpTarget } from './config.ts';
 
 /** What a server said of itself when the link was made. */
@@ -52,36 +53,13 @@ export interface McpProgress {
   readonly message?: string;
 }
 
+/** What a server has lists of. */
+export type McpList = 'tools' | 'resources' | 'prompts';
+
 /** Something odd that a server did and that was survived. */
 export interface McpOddity {
-  readonly kind: 'noise' | 'bad-message' | 'too-large' | 'unexpected' | 'bad-tool';
+  readonly kind: 'noise' | 'bad-message' | 'too-large' | 'unexpected' | 'bad-tool' | 'bad-result' | 'unanswered';
   readonly message: string;
-}
-
-/** A question of a server to the person behind the agent. */
-export interface McpElicitation {
-  readonly server: string;
-  readonly message: string;
-  /** JSON Schema of the wanted answer: an object of plain values. */
-  readonly schema: JsonObject;
-}
-
-/** The answer to a {@link McpElicitation}. */
-export type McpElicitationAnswer =
-  | { readonly action: 'accept'; readonly content: JsonObject }
-  | { readonly action: 'decline' }
-  | { readonly action: 'cancel' };
-
-/** A folder that servers may work in: a `file://` URI. */
-export interface McpRoot {
-  readonly uri: string;
-  readonly name?: string;
-}
-
-/** Answers to what servers may ask of their client. Without one the server is told that we cannot do that. */
-export interface McpAnswers {
-  readonly roots?: () => readonly McpRoot[] | Promise<readonly McpRoot[]>;
-  readonly elicit?: (question: McpElicitation, io: { readonly signal: AbortSignal }) => Promise<McpElicitationAnswer>;
 }
 
 /** The part of a clock that links and calls need; XState's clocks have it. */
@@ -99,7 +77,8 @@ export interface LinkIo {
   readonly onDown: (fault: LinkFault) => void;
   /** Something broke that need not mean death: a ping should decide. */
   readonly onDoubt: (reason: string) => void;
-  readonly onToolsChanged: () => void;
+  /** The server says that one of its lists is another one now. */
+  readonly onListChanged: (list: McpList) => void;
   readonly onOddity: (oddity: McpOddity) => void;
 }
 
@@ -119,6 +98,8 @@ export interface McpLink {
   /** Any other request by its method, `resources/read` for one. */
   request(method: string, params: JsonObject, io: RequestIo): Promise<Json>;
   ping(io: RequestIo): Promise<void>;
+  /** Tells the server something that it gives no answer to. Never rejects: who is gone need not know. */
+  notify(method: string): Promise<void>;
   /** Ends the link and all that was started for it. Never rejects; takes at most 5 s. */
   close(how: 'gently' | 'at-once'): Promise<void>;
 }

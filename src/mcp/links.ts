@@ -8,7 +8,8 @@ import type { McpGeneration, McpGreeting } from '../actors/connect-mcp.ts';
 import { McpError, type McpTool } from '../actors/mcp-calls.ts';
 import { connectTimeout, toMcpError } from './call-errors.ts';
 import type { McpServer } from './config.ts';
-import type { Dial, LinkFault, LinkIo, McpAnswers, McpClock, McpLink, McpOddity } from './link.ts';
+import type { McpAnswers } from './answers.ts';
+import type { Dial, LinkFault, LinkIo, McpClock, McpLink, McpList, McpOddity } from './link.ts';
 import { limitTime } from './time-limit.ts';
 
 /** The links of one connection; the three ports of its machine. */
@@ -32,11 +33,11 @@ export interface LinksOptions {
   readonly server: McpServer;
   readonly dial: Dial | null;
   readonly clock: McpClock;
-  readonly answers: McpAnswers;
+  readonly answers: (generation: number) => McpAnswers;
   readonly isBusy: (generation: number) => boolean;
   readonly onDown: (generation: number, fault: LinkFault) => void;
   readonly onDoubt: (generation: number) => void;
-  readonly onToolsChanged: (generation: number) => void;
+  readonly onListChanged: (generation: number, list: McpList) => void;
   readonly onOddity: (oddity: McpOddity) => void;
 }
 
@@ -76,10 +77,10 @@ export function createLinks(options: LinksOptions): Links {
   const ioOf = (generation: number, signal: AbortSignal): LinkIo => ({
     signal,
     clock,
-    answers: options.answers,
+    answers: options.answers(generation),
     onDown: (fault) => options.onDown(generation, fault),
     onDoubt: () => options.onDoubt(generation),
-    onToolsChanged: () => options.onToolsChanged(generation),
+    onListChanged: (list) => options.onListChanged(generation, list),
     onOddity: options.onOddity,
   });
 

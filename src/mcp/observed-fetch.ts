@@ -82,13 +82,18 @@ function unreachable(url: string | URL, cause: unknown): LinkFault {
   return new LinkFault('unreachable', message, { delivered: !NEVER_SENT.has(code), data: { errno: code }, cause });
 }
 
-/** The code of a network error. Node hides it in `cause`, and in a list of errors when it tried several addresses. */
+/**
+ * The code of a network error. Node hides it in `cause`, and in a list of errors when it tried several addresses. An error
+ * without one, as for a port that no browser would ask, gives its innermost words.
+ */
 function codeOf(error: unknown): string {
+  let words = 'no code';
   for (let at = error, depth = 0; at instanceof Error && depth < 5; depth += 1) {
     if ('code' in at && typeof at.code === 'string') return at.code;
+    words = at.message;
     at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined);
   }
-  return 'no code';
+  return words;
 }
 
 async function statusFault(response: Response, init: RequestInit | undefined): Promise<LinkFault> {

@@ -29,7 +29,7 @@ export function readMcpServer(name: string, entry: unknown, env: Environment = o
   // A variable that only a switched-off server needs may well be missing.
   const source: Environment | null = checked.disabled === true ? null : env;
   const expand = (key: string, text: string): string => (source === null ? text : expanded(name, key, text, source));
-  return { name, target: targetOf(name, checked, expand), settings: settingsOf(checked) };
+  return { name, target: targetOf(name, checked, expand), settings: settingsOf(checked, expand) };
 }
 
 /** The environment of the process, empty where there is none. */
@@ -88,7 +88,7 @@ function targetOf(server: string, entry: CheckedEntry, expand: (key: string, tex
   return { kind: 'http', url, headers: each('headers', entry.headers), transport };
 }
 
-function settingsOf(entry: CheckedEntry): McpServer['settings'] {
+function settingsOf(entry: CheckedEntry, expand: (key: string, text: string) => string): McpServer['settings'] {
   return {
     ...(entry.policy === undefined ? {} : { policy: entry.policy }),
     ...(entry.tools === undefined ? {} : { tools: entry.tools }),
@@ -96,6 +96,9 @@ function settingsOf(entry: CheckedEntry): McpServer['settings'] {
     required: entry.required ?? false,
     connectTimeoutMs: entry.connectTimeoutMs ?? 30_000,
     timeoutMs: entry.timeoutMs ?? 180_000,
+    ...(entry.maxTotalMs === undefined ? {} : { maxTotalMs: entry.maxTotalMs }),
+    ...(entry.roots === undefined ? {} : { roots: entry.roots.map((root, index) => expand(`roots.${index}`, root)) }),
+    sampling: entry.sampling ?? false,
     overrides: entry.overrides ?? {},
     retryAfterLoss: entry.retryAfterLoss ?? 'unless-destructive',
     disabled: entry.disabled ?? false,

@@ -3,10 +3,13 @@ import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { CallDesk } from './call-desk.ts';
 import type { McpServer } from './config.ts';
 import type { McpConnection, McpPrompt, McpRequestOptions, McpResourceContent } from './connection-types.ts';
-import { LinkFault } from './link.ts';
+import { LinkFault, type McpLink } from './link.ts';
 
 /** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
-export type Requests = Pick<McpConnection, 'readResource' | 'listResources' | 'getPrompt' | 'listPrompts'> & {
+export type Requests = Pick<
+  McpConnection,
+  'readResource' | 'listResources' | 'listResourceTemplates' | 'getPrompt' | 'listPrompts'
+> & {
   /** Resolves when the connection is READY. */
   readonly ready: (io: McpRequestOptions) => Promise<void>;
 };
@@ -25,14 +28,15 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
   const ask = async (what: string, method: string, params: JsonObject, io: McpRequestOptions): Promise<JsonObject> => {
     const refused = refusal();
     if (refused !== null) throw refused;
+    const { timeoutMs = server.settings.timeoutMs } = io;
     return desk.submit({
       what,
       mayRepeat: () => true,
       isReadOnly: () => true,
-      timeoutMs: io.timeoutMs ?? server.settings.timeoutMs,
+      times: { silenceMs: timeoutMs, totalMs: timeoutMs },
       signal: io.signal,
       perform: async (link, signal) => {
-        if (method === '') return {};
+        if (method === '' || lacks(link, method)) return {};
         const answer = await link.request(method, params, { signal });
         return isJsonObject(answer) ? answer : {};
       },
@@ -62,6 +66,8 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
       const answer = await ask(`the resource '${uri}'`, 'resources/read', { uri }, io);
       return objectsIn(answer.contents).map((content) => readContent(uri, content));
     },
+    listResourceTemplates: (io = {}) =>
+      pages('the list of resource templates', 'resources/templates/list', 'resourceTemplates', io),
     listResources: (io = {}) => pages('the list of resources', 'resources/list', 'resources', io),
     async getPrompt(name, args = {}, io = {}) {
       const answer = await ask(`the prompt '${name}'`, 'prompts/get', { name, arguments: args }, io);
@@ -69,6 +75,12 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
     },
     listPrompts: (io = {}) => pages('the list of prompts', 'prompts/list', 'prompts', io),
   };
+}
+
+/** A server that has no lists of a kind is not asked for them: many answer that with an error. */
+function lacks({ info: { capabilities } }: McpLink, method: string): boolean {
+  const [kind = ''] = method.split('/');
+  return method.endsWith('/list') && capabilities[kind] === undefined;
 }
 
 function readContent(uri: string, { uri: own, mimeType, text, blob }: JsonObject): McpResourceContent {

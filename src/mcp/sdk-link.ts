@@ -8,17 +8,21 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import {
-  type ClientCapabilities,
-  ElicitRequestSchema,
-  ListRootsRequestSchema,
-  SUPPORTED_PROTOCOL_VERSIONS,
-} from '@modelcontextprotocol/sdk/types.js';
+import { type ClientCapabilities, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { answerRequest } from './answer-request.ts';
 import type { McpTarget } from './config.ts';
 import { createHttpWatch } from './http-watch.ts';
-import { type Dial, LinkFault, type LinkIo, type McpLink, type McpServerInfo, type RequestIo } from './link.ts';
+import {
+  type Dial,
+  LinkFault,
+  type LinkIo,
+  type McpLink,
+  type McpList,
+  type McpServerInfo,
+  type RequestIo,
+} from './link.ts';
 import { listAllTools } from './list-all-tools.ts';
 import { faultOf, isRefusal, notOurProtocol, withEvidence } from './wire-fault.ts';
 import { openStdioWire } from './stdio-wire.ts';
@@ -42,6 +46,11 @@ const ANSWER = z.custom<JsonObject>(isJsonObject);
 /** The SDK insists on a timer of its own; ours decide. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 const GOODBYE_MS = 1000;
+const LISTS: ReadonlyMap<string, McpList> = new Map([
+  ['notifications/tools/list_changed', 'tools'],
+  ['notifications/resources/list_changed', 'resources'],
+  ['notifications/prompts/list_changed', 'prompts'],
+]);
 
 async function dialHttp(
   server: string,
@@ -117,14 +126,19 @@ async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo):
 /** Shakes hands over a wire and makes a link of it. On failure nothing that was started is left. */
 async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
   const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
-  answerQuestions(client, server, io);
+  client.fallbackRequestHandler = async ({ method, params }, { signal }) => {
+    const { answers, onOddity } = io;
+    const given: unknown = params ?? {};
+    return answerRequest({ method, params: isJsonObject(given) ? given : {} }, { server, answers, signal, onOddity });
+  };
   let closed = false;
   client.onerror = (error) => {
     if (!closed && !(error instanceof LinkFault))
       io.onOddity({ kind: 'unexpected', message: error.message.slice(0, 500) });
   };
   client.fallbackNotificationHandler = (notification) => {
-    if (notification.method === 'notifications/tools/list_changed') io.onToolsChanged();
+    const list = LISTS.get(notification.method);
+    if (list !== undefined) io.onListChanged(list);
     return Promise.resolve();
   };
   const ask = asker(client, wire);
@@ -147,6 +161,7 @@ async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Pr
         if (!(fault instanceof LinkFault) || fault.kind !== 'answer') throw fault;
       });
     },
+    notify: (method) => client.notification({ method }).catch(() => undefined),
     close: async (how) => {
       closed = true;
       await wire.end(how).catch(() => undefined);
@@ -215,28 +230,10 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
 
 function capabilitiesOf({ answers }: LinkIo): ClientCapabilities {
   return {
-    ...(answers.roots === undefined ? {} : { roots: {} }),
+    ...(answers.roots === undefined ? {} : { roots: { listChanged: true } }),
     ...(answers.elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } }),
+    ...(answers.sample === undefined ? {} : { sampling: {} }),
   };
-}
-
-/** Only what was offered is answered; the SDK refuses the rest, sampling included, as unknown. */
-function answerQuestions(client: Client, server: string, { answers: { roots, elicit } }: LinkIo): void {
-  if (roots !== undefined) {
-    client.setRequestHandler(ListRootsRequestSchema, async () => ({
-      roots: (await roots()).map((root) => ({ ...root })),
-    }));
-  }
-  if (elicit !== undefined) {
-    client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) => {
-      const schema: unknown = 'requestedSchema' in params ? params.requestedSchema : {};
-      const answer = await elicit(
-        { server, message: params.message, schema: isJsonObject(schema) ? schema : {} },
-        { signal },
-      );
-      return { ...answer };
-    });
-  }
 }
 
 function infoOf(server: string, client: Client, wire: Wire<Transport>): McpServerInfo {

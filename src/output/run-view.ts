@@ -51,6 +51,12 @@ export function advanceView(view: RunView, event: RunEvent): RunView {
       return { ...view, asking: new Set(view.asking).add(event.callId) };
     case 'tool.started':
       return { ...without(view, event.callId), running: new Map(view.running).set(event.callId, event.tool) };
+    case 'tool.progress':
+      return { ...view, running: new Map(view.running).set(event.callId, `${event.tool} ${stepText(event)}`) };
+    case 'question.asked':
+      return { ...view, asking: new Set(view.asking).add(event.callId) };
+    case 'question.answered':
+      return { ...view, asking: new Set([...view.asking].filter((callId) => callId !== event.callId)) };
     case 'tool.finished':
     case 'tool.denied':
       return without(view, event.callId);
@@ -64,6 +70,11 @@ export function waitingFor({ asking, running, model, streaming }: RunView): stri
   if (asking.size > 0 || streaming) return null;
   if (running.size > 0) return `Running ${[...running.values()].join(', ')}`;
   return model;
+}
+
+function stepText({ progress, total, message }: Extract<RunEvent, { readonly type: 'tool.progress' }>): string {
+  const step = total === null ? String(progress) : `${progress} of ${total}`;
+  return message === null ? `(${step})` : `(${step}: ${message})`;
 }
 
 function nextStep(plan: RunView['plan']): RunView['plan'] {

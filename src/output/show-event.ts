@@ -46,6 +46,13 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
       return showCall(output, event);
     case 'tool.finished':
       return showOutcome(output, event, before);
+    case 'tool.progress':
+      // What is being waited for says it.
+      return;
+    case 'question.asked':
+      return output.info(questionText(event));
+    case 'question.answered':
+      return output.info(answerText(event));
     case 'tool.denied':
       return output.warning(
         event.reason.includes(event.tool) ? event.reason : `${event.tool} was not run: ${event.reason}`,
@@ -67,6 +74,17 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
     case 'run.finished':
       return showEnd(output, event, options);
   }
+}
+
+function questionText({ kind, server, message }: Of<'question.asked'>): string {
+  return kind === 'sampling'
+    ? `MCP server ${server} asks the model: ${message}`
+    : `MCP server ${server} asks: ${message}`;
+}
+
+function answerText({ kind, server, action }: Of<'question.answered'>): string {
+  const given = kind === 'sampling' ? 'got a reply' : 'got an answer';
+  return `MCP server ${server} ${action === 'accept' ? given : 'got none'}.`;
 }
 
 const LOOP_TEXT = {

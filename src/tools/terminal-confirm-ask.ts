@@ -1,30 +1,10 @@
-import { type Key, emitKeypressEvents } from 'node:readline';
-import { ReadStream } from 'node:tty';
+import type { Key } from 'node:readline';
 import { type ConfirmQuestion, questionText } from './terminal-confirm-text.ts';
+import { type Terminal, holdKeys, onceSettled } from './terminal.ts';
 
 /** What a person answers. */
 export type TerminalDecision = 'allow-once' | 'always-allow' | 'deny';
 
-/** Where keys come from: `process.stdin`, or a stream that says that it is a terminal. */
-export interface TerminalInput extends NodeJS.ReadableStream {
-  readonly isTTY?: boolean;
-  readonly isRaw?: boolean;
-  readonly readableFlowing?: boolean | null;
-  readonly readableEnded?: boolean;
-  readonly destroyed?: boolean;
-  setRawMode?(mode: boolean): unknown;
-}
-
-/** A terminal, and the last key that it gave. */
-export interface Terminal {
-  readonly input: TerminalInput;
-  readonly output: NodeJS.WritableStream;
-  /** Enter may be one sign or two; the second belongs to the answer before. */
-  lastKey: string;
-}
-
-/** How long to throw keys away that were typed before the question, in milliseconds: one look into the terminal's buffer. */
-const SETTLE_MS = 50;
 const MAX_ANSWER_CHARS = 20;
 
 const ANSWERS: ReadonlyMap<string, TerminalDecision> = new Map([
@@ -48,15 +28,13 @@ export function askInTerminal(
   if (signal?.aborted === true || input.readableEnded === true || input.destroyed === true) return done('deny');
   const text = textOf(question);
   if (text === null) return done('deny');
-  const release = hold(input);
+  const release = holdKeys(input);
   let answer = '';
   let isShown = false;
-  let timer: NodeJS.Timeout | undefined;
-  let immediate: NodeJS.Immediate | undefined;
+  let unsettle = (): void => undefined;
 
   const finish = (decision: TerminalDecision, note: string) => {
-    clearTimeout(timer);
-    clearImmediate(immediate);
+    unsettle();
     input.off('keypress', onKey).off('end', onEnd).off('close', onEnd).off('error', onEnd);
     signal?.removeEventListener('abort', onAbort);
     release();
@@ -95,22 +73,7 @@ export function askInTerminal(
   input.on('keypress', onKey).on('end', onEnd).on('close', onEnd).on('error', onEnd);
   output.on('error', onOutputError);
   signal?.addEventListener('abort', onAbort);
-  // The immediate comes after one more look into the buffer, however late the timer is.
-  if (input instanceof ReadStream) timer = setTimeout(() => (immediate = setImmediate(show)), SETTLE_MS);
-  else show();
-}
-
-/** Takes keys one by one and unechoed, until the returned function puts everything back. */
-function hold(input: TerminalInput): () => void {
-  const wasRaw = input.isRaw === true;
-  const wasFlowing = input.readableFlowing === true;
-  emitKeypressEvents(input);
-  input.setRawMode?.(true);
-  input.resume();
-  return () => {
-    input.setRawMode?.(wasRaw);
-    if (!wasFlowing) input.pause();
-  };
+  unsettle = onceSettled(input, show);
 }
 
 function textOf(question: ConfirmQuestion): string | null {

@@ -9,3 +9,10 @@ declare const deleteAll: import('signalbox').Tool;
 declare const buy: import('signalbox').Tool;
 declare const recording: string;
 declare function askInBrowser(userId: string): import('signalbox').Confirm;
+declare const search: import('signalbox').Tool;
+declare const researcher: import('signalbox').Agent;
+declare function showForm(form: {
+  readonly title: string;
+  readonly schema: object;
+  readonly signal: AbortSignal;
+}): Promise<Readonly<Record<string, string>> | null>;

@@ -1,44 +1,194 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Agent } from '../../src/agent/agent-types.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import type { ModelReply, ModelRequest } from '../../src/actors/model.ts';
+import type { RunEvent } from '../../src/machines/run-events.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { askingEntry } from '../support/mcp/hostile-entry.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
 import { calls } from '../support/replies.ts';
 
-type Servers = NonNullable<NonNullable<Parameters<typeof createAgent>[0]>['mcpServers']>;
+const form = {
+  method: 'elicitation/create',
+  params: {
+    message: 'Which seat?',
+    requestedSchema: { type: 'object', properties: { seat: { type: 'string' } }, required: ['seat'] },
+  },
+};
+const sampling = {
+  method: 'sampling/createMessage',
+  params: {
+    systemPrompt: 'Be brief.',
+    messages: [{ role: 'user', content: { type: 'text', text: 'The key is sk-secret-word-1.' } }],
+    maxTokens: 100_000,
+  },
+};
 
-const ASKS = 'every_trigger-elicitation-request';
-
-async function asking(mcpServers: Servers): Promise<Agent> {
-  const model = scriptedModel([calls([ASKS, {}, 'a']), 'Done.']);
-  const agent = createAgent({ model, mcpServers, silent: true });
+function asking(options: AgentOptions): Agent {
+  const agent = createAgent({ mcpServers: { desk: askingEntry() }, silent: true, ...options });
   onTestFinished(() => agent.close());
-  await agent.ready();
-  await expect.poll(() => agent.tools.list().map(({ name }) => name)).toContain(ASKS);
   return agent;
 }
 
-test('a server that asks a person through an agent is told no, at once, and the model gets what it makes of that', async () => {
-  const agent = await asking({ every: realServer('everything') });
-  const { status, messages } = await agent.run('Ask me');
-  expect(status).toBe('answered');
-  expect(String(messages.find(({ role }) => role === 'tool')?.content)).toContain('declined');
+/** What the tool of the server gave, as the model was told. */
+async function toldBy(agent: Agent): Promise<string> {
+  const { messages } = await agent.run('Book a seat');
+  return String(messages.find(({ role }) => role === 'tool')?.content);
+}
+
+const booking = (args: object) => calls(['desk_ask', JSON.stringify(args), 'a']);
+
+test('what a server asks in the middle of a call is answered by the option elicit, and seen in the events', async () => {
+  const events: RunEvent[] = [];
+  const agent = asking({
+    model: scriptedModel([booking(form), 'Done.']),
+    elicit: ({ server, message }) => ({ action: 'accept', content: { seat: `${server}: ${message} 12A` } }),
+    onEvent: (event) => events.push(event),
+  });
+  expect(await toldBy(agent)).toContain('desk: Which seat? 12A');
+  const seen = events.filter(({ type }) => type.startsWith('question.'));
+  expect(seen).toMatchObject([
+    { type: 'question.asked', tool: 'desk_ask', server: 'desk', kind: 'elicitation', message: 'Which seat?' },
+    { type: 'question.answered', action: 'accept', content: { seat: 'desk: Which seat? 12A' } },
+  ]);
 });
 
-test('an agent offers its servers neither folders nor its model', async () => {
-  const agent = await asking({ every: realServer('everything') });
+test('where nobody can be asked, servers are not told that they may, and are declined', async () => {
+  const agent = asking({ model: scriptedModel([calls(['desk_client', {}, 'a']), booking(form), 'Done.']) });
+  const { messages } = await agent.run('Book a seat');
+  const told = messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+  expect(told[0]).not.toContain('elicitation');
+  expect(told[1]).toContain('decline');
+});
+
+test('a question that nobody answers in approvalMs is cancelled', async () => {
+  const agent = asking({
+    model: scriptedModel([booking(form), 'Done.']),
+    elicit: () => new Promise<never>(() => undefined),
+    timeouts: { approvalMs: 50 },
+  });
+  expect(await toldBy(agent)).toContain('cancel');
+});
+
+test('a run that is cancelled while a person is asked ends, and takes the question back', async () => {
+  const withdrawn = Promise.withResolvers<string>();
+  const agent = asking({
+    model: scriptedModel([booking(form)]),
+    elicit: (_question, { signal }) => {
+      signal.addEventListener('abort', () => withdrawn.resolve('withdrawn'));
+      void run.cancel('enough');
+      return new Promise<never>(() => undefined);
+    },
+  });
+  const run = agent.run('Book a seat');
+  expect(await run).toMatchObject({ status: 'cancelled' });
+  expect(await withdrawn.promise).toBe('withdrawn');
+});
+
+/** A model that books by sampling first, and keeps what it was asked. */
+function samplingModel() {
+  const requests: ModelRequest[] = [];
+  const replies: ModelReply[] = [
+    booking(sampling),
+    { content: 'A poem.', usage: { inputTokens: 5, outputTokens: 3, totalTokens: 8 } },
+    { content: 'Done.' },
+  ];
+  const complete = (request: ModelRequest): Promise<ModelReply> => {
+    requests.push(request);
+    return Promise.resolve(replies[requests.length - 1] ?? { content: 'Done.' });
+  };
+  return { requests, model: { id: 'mine', complete } };
+}
+
+test('with sampling, a server gets a reply of the model: bounded, without secrets, and its cost is seen', async () => {
+  const { requests, model } = samplingModel();
+  const events: RunEvent[] = [];
+  const agent = asking({
+    model,
+    maxTokens: 300,
+    secrets: ['sk-secret-word-1'],
+    mcpServers: { desk: askingEntry({ sampling: true }) },
+    onEvent: (event) => events.push(event),
+  });
+  expect(await toldBy(agent)).toContain('A poem.');
+  expect(requests[1]).toMatchObject({ maxTokens: 300, messages: [{ role: 'system', content: 'Be brief.' }, {}] });
+  expect(JSON.stringify(requests[1])).not.toContain('sk-secret-word-1');
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      type: 'question.answered',
+      kind: 'sampling',
+      usage: { inputTokens: 5, outputTokens: 3, totalTokens: 8 },
+    }),
+  );
+});
+
+test('with sampling: confirm a person agrees to each request, and whoever is not asked has not agreed', async () => {
+  const mcpServers = { desk: askingEntry({ sampling: 'confirm' }) };
+  const asked: string[] = [];
+  const yes = samplingModel();
+  const agreeing = asking({
+    model: yes.model,
+    mcpServers,
+    confirm: ({ reason, args }) => {
+      asked.push(`${reason} ${JSON.stringify(args)}`);
+      return 'allow-once';
+    },
+  });
+  expect(await toldBy(agreeing)).toContain('A poem.');
+  expect(asked).toEqual([expect.stringMatching(/server 'desk'.*The key is/)]);
+  const no = samplingModel();
+  expect(await toldBy(asking({ model: no.model, mcpServers, confirm: () => 'deny' }))).toContain('error');
+  expect(no.requests).toHaveLength(2);
+  const nobody = samplingModel();
+  expect(await toldBy(asking({ model: nobody.model, mcpServers }))).toContain('error');
+  expect(nobody.requests).toHaveLength(2);
+});
+
+test('an agent offers its servers neither folders nor its model unless told to', async () => {
+  const agent = asking({ model: scriptedModel([]), mcpServers: { every: realServer('everything') } });
+  await agent.ready();
+  await expect.poll(() => agent.tools.size).toBeGreaterThan(5);
   const names = agent.tools.list().map(({ name }) => name);
   expect(names).not.toContain('every_get-roots-list');
   expect(names).not.toContain('every_trigger-sampling-request');
+  expect(names).not.toContain('every_trigger-elicitation-request');
+});
+
+test('a real server gets its folders, its answer and its reply', async () => {
+  const agent = asking({
+    model: { complete: () => Promise.resolve({ content: 'sampled by mine' }) },
+    mcpServers: { every: { ...realServer('everything'), roots: ['/work/folder'], sampling: true } },
+    elicit: () => ({ action: 'accept', content: { name: 'Ada', check: true } }),
+  });
+  await agent.ready();
+  await expect.poll(() => agent.tools.has('every_trigger-sampling-request')).toBe(true);
+  const told = async (name: string, args: object = {}): Promise<string> =>
+    JSON.stringify(await agent.tools.execute(`every_${name}`, JSON.parse(JSON.stringify(args))));
+  expect(await told('get-roots-list')).toContain('/work/folder');
+  expect(await told('trigger-elicitation-request')).toContain('Ada');
+  expect(await told('trigger-sampling-request', { prompt: 'hi', maxTokens: 10 })).toContain('sampled by mine');
+});
+
+test('how far a call is can be seen while it runs', async () => {
+  const events: RunEvent[] = [];
+  const agent = asking({
+    model: scriptedModel([calls(['desk_steps', { steps: 3, everyMs: 120 }, 'a']), 'Done.']),
+    onEvent: (event) => events.push(event),
+  });
+  await agent.run('Walk');
+  const progress = events.filter(({ type }) => type === 'tool.progress');
+  expect(progress).toMatchObject(
+    [1, 2, 3].map((step) => ({ tool: 'desk_steps', progress: step, total: 3, message: 'on it' })),
+  );
 });
 
 test('a connection of your own answers as you say, in an agent too', async () => {
-  const every = createMcpConnection('every', realServer('everything'), {
-    elicit: () => Promise.resolve({ action: 'accept', content: { name: 'Ada', check: true } }),
+  const desk = createMcpConnection('desk', askingEntry(), {
+    elicit: () => ({ action: 'accept', content: { seat: '1A' } }),
   });
-  onTestFinished(() => every.disconnect());
-  const agent = await asking({ every });
-  const { messages } = await agent.run('Ask me');
-  expect(String(messages.find(({ role }) => role === 'tool')?.content)).toContain('Ada');
+  onTestFinished(() => desk.disconnect());
+  const agent = asking({ model: scriptedModel([booking(form), 'Done.']), mcpServers: { desk } });
+  expect(await toldBy(agent)).toContain('1A');
 });

@@ -97,6 +97,48 @@ test('calls wait for a server that is down as long as their patience lasts, and 
   expect(await call).toMatchObject({ code: 'not-connected', error: expect.stringContaining('refused by the test') });
 });
 
+test('a call is not kept waiting for the next attempt when its patience is over and none is going on', async () => {
+  const { world, connection, pass } = scripted(1500);
+  world.refuse('unreachable');
+  void connection.connect();
+  for (let at = 0; at < 20; at += 1) await pass(500);
+  const call = connection.callTool('read');
+  const state = connection.state;
+  await pass(1500);
+  expect(state).toBe('BACKING_OFF');
+  expect(connection.state).toBe('BACKING_OFF');
+  expect(await call).toMatchObject({ code: 'not-connected' });
+});
+
+test('news of an older link do not disturb the new one', async () => {
+  const { world, connection, pass } = scripted();
+  await connection.connect();
+  const [first] = world.open();
+  first?.onDown(new LinkFault('exited', 'died', { delivered: true }));
+  await pass(1000);
+  await pass(1000);
+  expect(connection.state).toBe('READY');
+  first?.onDown(new LinkFault('exited', 'died once more', { delivered: true }));
+  first?.onDoubt('a late doubt');
+  await pass();
+  expect(connection.state).toBe('READY');
+  expect(world.open()).toHaveLength(1);
+});
+
+test('a call that broke in the middle waits for the reconnect with its whole patience, however long it had run', async () => {
+  const { world, connection, pass } = scripted(4000);
+  const call = connection.callTool('read', { call: 1 });
+  await pass();
+  await pass(60_000);
+  world.refuse('unreachable');
+  world.open()[0]?.onDown(new LinkFault('exited', 'died', { delivered: true }));
+  for (let at = 0; at < 6; at += 1) await pass(500);
+  world.refuse(null);
+  for (let at = 0; at < 20 && world.arrived.length < 2; at += 1) await pass(500);
+  world.arrived[1]?.answer();
+  expect(await call).toEqual({ status: 'success', data: 'read' });
+});
+
 test('no more than a thousand calls wait', async () => {
   const { connection } = scripted();
   const calls = Array.from({ length: 1001 }, (_, at) => connection.callTool('read', { call: at }));

@@ -65,12 +65,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 100, 1000, 10_000) }) },
 );
 
-/** Lets all that was set in motion come to rest. */
-async function rest(): Promise<void> {
-  for (let at = 0; at < 6; at += 1) await nextTick();
+/** Ticks after a step: none, too few to come to rest, enough. */
+const ticks = fc.constantFrom(0, 1, 3, 12);
+type Paced = readonly [step: Step, ticks: number];
+
+/** Lets what was set in motion go on, with 12 ticks until it comes to rest. */
+async function rest(count = 12): Promise<void> {
+  for (let at = 0; at < count; at += 1) await nextTick();
 }
 
-async function live(steps: readonly Step[], retryAfterLoss: 'safe' | 'unless-destructive') {
+async function live(steps: readonly Paced[], retryAfterLoss: 'safe' | 'unless-destructive') {
   const clock = new SimulatedClock();
   const world = scriptedWorld();
   const connection = createMcpConnection('s', { command: 'x', retryAfterLoss }, { dial: world.dial, clock, seed: 3 });
@@ -120,7 +124,7 @@ async function live(steps: readonly Step[], retryAfterLoss: 'safe' | 'unless-des
       case 'doubt':
         return world.open()[0]?.onDoubt('the test says so');
       case 'change-tools':
-        return world.open()[0]?.onToolsChanged();
+        return world.open()[0]?.onListChanged('tools');
       case 'cancel':
         return controllers.at(-1)?.abort();
       case 'refuse':
@@ -133,9 +137,9 @@ async function live(steps: readonly Step[], retryAfterLoss: 'safe' | 'unless-des
         return clock.increment(now.ms);
     }
   };
-  for (const now of steps) {
+  for (const [now, count] of steps) {
     act(now);
-    await rest();
+    await rest(count);
     expect(world.mostOpen()).toBeLessThanOrEqual(1);
   }
   world.refuse(null);
@@ -144,6 +148,7 @@ async function live(steps: readonly Step[], retryAfterLoss: 'safe' | 'unless-des
     await rest();
   }
   const requests = [...past, ...world.arrived];
+  expect(world.mostOpen()).toBeLessThanOrEqual(1);
   await connection.disconnect();
   return {
     settled,
@@ -162,7 +167,7 @@ test.each(['safe', 'unless-destructive'] as const)(
   'whatever happens, and with %s: one link at a time, every call settled once, none sent more often than it may be',
   async (retryAfterLoss) => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(fc.tuple(step, ticks), { maxLength: 40 }), async (steps) => {
         const { settled, tools, requests, mayHaveArrived, leftOpen } = await live(steps, retryAfterLoss);
         for (const [at, outcomes] of settled.entries()) {
           expect(outcomes).toHaveLength(1);

@@ -12,7 +12,7 @@ const Report = z.object({
     z.object({
       machine: z.string(),
       states: z.object({ covered: z.number(), total: z.number(), missed: z.array(z.string()) }),
-      edges: z.object({ missed: z.array(z.object({ from: z.string(), event: z.string() })) }),
+      edges: z.object({ missed: z.array(z.object({ from: z.string(), guard: z.string().nullable() })) }),
     }),
   ),
 });
@@ -41,7 +41,7 @@ test('the reporter tells which states and arrows no test has taken', { timeout: 
     const agent = machines.find(({ machine }) => machine === 'agent');
     expect(agent?.states.missed).toContain('EXECUTING_PLAN.RUNNING_STEP');
     expect(agent?.states.missed).not.toContain('PLANNING.DECIDING');
-    expect(agent?.edges.missed).not.toContainEqual({ from: 'PLANNING.ASKING', event: 'llmCall.done' });
+    expect(agent?.edges.missed).not.toContainEqual({ from: 'PLANNING.DECIDING', guard: 'answered' });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -9,6 +9,7 @@
 import type { SnapshotFrom } from 'xstate';
 import { toJson } from '../../actors/to-json.ts';
 import type { agentMachine } from '../../machines/agent.ts';
+import type { Trouble } from '../../machines/agent-context.ts';
 import type { LlmCallContext } from '../../machines/llm-call.ts';
 import type { McpConnectionContext } from '../../machines/mcp-connection.ts';
 import type { ToolCallContext } from '../../machines/tool-call-context.ts';
@@ -75,9 +76,15 @@ function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, call
             batch.outcomes[request.callId]?.kind ?? null,
           ]),
         ],
-    trouble === null ? null : trouble.critical !== null,
+    trouble === null ? null : [trouble.escalation?.severity ?? null, verdictKind(trouble.verdict), trouble.ran],
+    context.books.verdicts.length,
+    [context.detour.model !== '', context.detour.skill],
     loopPattern(context.loop.context, { turns, calls: turns * callsATurn }),
   ];
+}
+
+function verdictKind(verdict: Trouble['verdict']): string | null {
+  return verdict === null || verdict === 'unhandled' ? verdict : verdict.kind;
 }
 
 function toolCallMemory(context: ToolCallContext): Json {

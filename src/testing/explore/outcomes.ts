@@ -1,3 +1,4 @@
+import type { Verdict } from '../../recovery/verdicts.ts';
 import { modelOutcomes } from './model-outcomes.ts';
 import { type OutcomesOf, type Representative, fails } from './outcome.ts';
 import {
@@ -16,6 +17,7 @@ export const OUTCOMES: ReadonlyMap<string, OutcomesOf> = new Map<string, Outcome
   ['askApproval', askApprovalOutcomes],
   ['rememberPermission', rememberOutcomes],
   ['runFixer', runFixerOutcomes],
+  ['askEscalation', askEscalationOutcomes],
   ['composePrompt', composePromptOutcomes],
   ['connectMcp', connectOutcomes],
   ['listMcpTools', () => [{ label: 'lists tools', value: [] }, ...MCP_FAILURES]],
@@ -34,6 +36,23 @@ const MCP_FAILURES: readonly Representative[] = [
 function connectOutcomes(): readonly Representative[] {
   const greeting = { title: 'Server', version: '1', protocolVersion: '1', capabilities: {}, transport: 'stdio' };
   return [{ label: 'connects', value: greeting }, ...MCP_FAILURES];
+}
+
+function askEscalationOutcomes(): readonly Representative[] {
+  const verdicts: readonly (Verdict | null)[] = [
+    null,
+    { kind: 'retryWithModel', model: 'another' },
+    { kind: 'reroute', to: 'skill', name: 'another' },
+    { kind: 'reroute', to: 'agent', name: 'another' },
+    { kind: 'partialResult', text: 'some of it' },
+    { kind: 'askHuman', question: 'What now?' },
+    { kind: 'escalate', reason: 'worse than it looks', severity: 'critical' },
+    { kind: 'throwException', reason: 'no further' },
+  ];
+  return [
+    ...verdicts.map((verdict) => ({ label: verdict === null ? 'does not decide' : verdict.kind, value: { verdict } })),
+    fails('throws', 'error', 'the handler failed'),
+  ];
 }
 
 function composePromptOutcomes(): readonly Representative[] {

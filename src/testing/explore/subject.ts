@@ -73,6 +73,8 @@ const NO_SETUP: AgentSetup = {
   settings: DEFAULT_SETTINGS,
   seed: 0,
   warnings: [],
+  children: [],
+  escalates: false,
 };
 
 function isAgentInput(input: unknown): input is AgentInput {
@@ -116,14 +118,18 @@ function checkActors(machine: AnyStateMachine, where: string): void {
   const provided = Object.entries<unknown>(machine.implementations.actors);
   for (const [name, logic] of [...provided, ...inlineActors(machine.root)]) {
     if (typeof logic !== 'object' || logic === null) continue;
-    const config: unknown = Reflect.get(logic, 'config');
     if (isMachine(logic)) checkActors(logic, `${where}/${name}`);
-    else if (!(typeof config === 'object' && config !== null && typeof Reflect.get(config, 'leaf') === 'string'))
+    else if (!isHarmless(Reflect.get(logic, 'config')))
       throw new ExplorationError(
         'not-a-leaf',
         `The actor '${name}' of the machine '${where}' is neither a machine nor made by leaf(), so that it would really act. Provide a leaf in its place.`,
       );
   }
+}
+
+/** A leaf, or an agent inside of another, which is the machine above it once more. */
+function isHarmless(config: unknown): boolean {
+  return typeof config === 'object' && config !== null && ('leaf' in config || 'nests' in config);
 }
 
 /** Actors that stand in the drawing itself instead of being provided by name. */

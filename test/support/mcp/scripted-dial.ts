@@ -7,6 +7,8 @@ export interface Arrived {
   readonly call: unknown;
   readonly generation: number;
   readonly answer: () => void;
+  /** Tells that it is at work. */
+  readonly progress: () => void;
   readonly fail: (fault: LinkFault) => void;
 }
 
@@ -24,6 +26,8 @@ export interface ScriptedWorld {
 
 /** Ending a link takes its time: a new one must wait for it. */
 const CLOSING_TICKS = 2;
+/** So does making one: meanwhile it may have been given up. */
+const DIALLING_TICKS = 2;
 
 const TOOLS = [
   { name: 'read', inputSchema: true, annotations: { readOnlyHint: true } },
@@ -42,7 +46,7 @@ export function scriptedWorld(): ScriptedWorld {
   let refusing: LinkFault['kind'] | null = null;
 
   const dial: Dial = async (_server, _target, io) => {
-    await Promise.resolve();
+    for (let at = 0; at < DIALLING_TICKS; at += 1) await nextTick();
     if (refusing !== null) throw new LinkFault(refusing, 'refused by the test', { delivered: false });
     dialled += 1;
     const generation = dialled;
@@ -57,12 +61,14 @@ export function scriptedWorld(): ScriptedWorld {
           if (!silent) resolve();
         }),
       request: () => Promise.resolve({}),
-      callTool: (tool, args, { signal }) =>
+      notify: () => Promise.resolve(),
+      callTool: (tool, args, { signal, onProgress }) =>
         new Promise((resolve, reject) => {
           const fail = (fault: LinkFault): void => reject(fault);
           signal.addEventListener('abort', () => fail(new LinkFault('aborted', 'given up', { delivered: true })));
           const answer = (): void => resolve({ content: [{ type: 'text', text: tool }] });
-          arrived.push({ tool, call: args.call, generation, answer, fail });
+          const progress = (): void => onProgress?.({ progress: 1 });
+          arrived.push({ tool, call: args.call, generation, answer, progress, fail });
         }),
       async close() {
         for (let at = 0; at < CLOSING_TICKS; at += 1) await nextTick();

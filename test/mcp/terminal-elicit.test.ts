@@ -1,0 +1,157 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { McpElicitationAnswer } from '../../src/mcp/answers.ts';
+import { terminalElicit } from '../../src/mcp/index.ts';
+import type { JsonObject } from '../../src/parsing/json.ts';
+import { terminalConfirm } from '../../src/tools/security.ts';
+
+/** A person at a terminal, who types one line at each prompt. */
+async function answer(
+  properties: JsonObject,
+  lines: readonly string[],
+  more: { readonly required?: readonly string[]; readonly message?: string; readonly isTTY?: boolean } = {},
+) {
+  const { required = [], message = 'Who are you?', isTTY = true } = more;
+  const modes: boolean[] = [];
+  const setRawMode = (mode: boolean): void => void modes.push(mode);
+  const input = Object.assign(new PassThrough(), { isTTY, isRaw: false, setRawMode });
+  const output = new PassThrough();
+  let screen = '';
+  output.on('data', (chunk) => (screen += String(chunk)));
+  const schema = { type: 'object', properties, required };
+  const answered = Promise.resolve(
+    terminalElicit({ input, output })({ server: 'forms', message, schema }, { signal: new AbortController().signal }),
+  );
+  for (const line of lines) {
+    for (let at = 0; at < 4; at += 1) await nextTick();
+    input.write(line);
+  }
+  const result: McpElicitationAnswer = await answered;
+  return { result, screen, modes };
+}
+
+test('a form is filled in field by field, shown as a whole and sent after a yes', async () => {
+  const properties: JsonObject = {
+    name: { type: 'string', title: 'Your name', description: 'As on the passport' },
+    age: { type: 'integer', minimum: 18 },
+    seat: { type: 'string', enum: ['window', 'aisle'], enumNames: ['By the window', 'By the aisle'] },
+    meal: {
+      type: 'string',
+      oneOf: [
+        { const: 'v', title: 'Vegetarian' },
+        { const: 'm', title: 'Meat' },
+      ],
+      default: 'v',
+    },
+    extras: { type: 'array', items: { type: 'string', enum: ['bag', 'bike'] } },
+    member: { type: 'boolean' },
+    note: { type: 'string' },
+  };
+  const lines = ['y\r', 'Ada\r', '36\r', '2\r', '\r', '1, bike\r', 'n\r', '\r', 'y\r'];
+  const { result, screen, modes } = await answer(properties, lines, { required: ['name', 'age'] });
+  expect(result).toEqual({
+    action: 'accept',
+    content: { name: 'Ada', age: 36, seat: 'aisle', meal: 'v', extras: ['bag', 'bike'], member: false },
+  });
+  for (const text of [
+    "MCP server 'forms' asks you",
+    'Your name (name)',
+    'As on the passport',
+    '2 By the aisle',
+    'age = 36',
+  ])
+    expect(screen).toContain(text);
+  expect(modes.at(-1)).toBe(false);
+});
+
+test('what does not fit is asked for again, and says why', async () => {
+  const properties: JsonObject = {
+    age: { type: 'integer', minimum: 18 },
+    mail: { type: 'string', format: 'email' },
+    day: { type: 'string', format: 'date' },
+    seat: { type: 'string', enum: ['window', 'aisle'] },
+  };
+  const lines = [
+    'y\r',
+    '\r',
+    'old\r',
+    '3\r',
+    '36\r',
+    'ada\r',
+    'a@b.c\r',
+    '2026-02-30\r',
+    '2026-02-28\r',
+    '7\r',
+    'window\r',
+    'y\r',
+  ];
+  const { result, screen } = await answer(properties, lines, { required: ['age', 'mail', 'day', 'seat'] });
+  expect(result).toEqual({
+    action: 'accept',
+    content: { age: 36, mail: 'a@b.c', day: '2026-02-28', seat: 'window' },
+  });
+  expect(screen.match(/That does not fit/g)).toHaveLength(6);
+  expect(screen).toContain('a value is needed');
+  expect(screen).toContain('expected an e-mail address');
+});
+
+test.each([
+  ['no to the question declines', ['n\r'], 'decline'],
+  ['Enter alone declines', ['\r'], 'decline'],
+  ['no to sending declines', ['y\r', 'Ada\r', 'n\r'], 'decline'],
+  ['Ctrl-C at the question cancels', ['\u0003'], 'cancel'],
+  ['Ctrl-C in a field cancels', ['y\r', 'Ad\u0003'], 'cancel'],
+  ['Ctrl-D before sending cancels', ['y\r', 'Ada\r', '\u0004'], 'cancel'],
+])('%s', async (_title, lines, action) => {
+  const { result } = await answer({ name: { type: 'string' } }, lines);
+  expect(result).toEqual({ action });
+});
+
+test('a question without fields is a yes or no', async () => {
+  expect((await answer({}, ['y\r'])).result).toEqual({ action: 'accept', content: {} });
+  expect((await answer({}, ['n\r'])).result).toEqual({ action: 'decline' });
+});
+
+test('without a terminal, and for what cannot be typed, it declines', async () => {
+  expect((await answer({ name: { type: 'string' } }, [], { isTTY: false })).result).toEqual({ action: 'decline' });
+  expect((await answer({ nested: { type: 'object' } }, [])).result).toEqual({ action: 'decline' });
+});
+
+test('a server cannot move the cursor or write over the question', async () => {
+  const { screen } = await answer({ '\u001b[2Jname': { type: 'string' } }, ['n\r'], { message: '\u001b[1A\rSend? y' });
+  expect(screen).not.toContain('\u001b');
+  expect(screen).toContain('\\u001b[1A\\u000dSend? y');
+});
+
+test('a form and a confirmation are asked one after the other', async () => {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const output = new PassThrough();
+  let screen = '';
+  output.on('data', (chunk) => (screen += String(chunk)));
+  const { signal } = new AbortController();
+  const allowed = terminalConfirm({ input, output })({ tool: 'write_file', args: {}, reason: 'why' });
+  const agreed = Promise.resolve(
+    terminalElicit({ input, output })({ server: 'forms', message: 'Sure?', schema: { type: 'object' } }, { signal }),
+  );
+  await nextTick();
+  expect(screen).not.toContain('Sure?');
+  input.write('y\r');
+  expect(await allowed).toBe('allow-once');
+  await expect.poll(() => screen).toContain('Send this');
+  input.write('y\r');
+  expect(await agreed).toEqual({ action: 'accept', content: {} });
+});
+
+test('a question that is withdrawn is cancelled, on the screen or before its turn', async () => {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const elicit = terminalElicit({ input, output: new PassThrough() });
+  const question = { server: 'forms', message: 'Sure?', schema: { type: 'object' } };
+  const [first, second] = [new AbortController(), new AbortController()];
+  const answers = [elicit(question, { signal: first.signal }), elicit(question, { signal: second.signal })];
+  await nextTick();
+  second.abort();
+  expect(await answers[1]).toEqual({ action: 'cancel' });
+  first.abort();
+  expect(await answers[0]).toEqual({ action: 'cancel' });
+});
