@@ -15,6 +15,7 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'fork', load: async () => (await import('./fork-command.ts')).forkCommand },
   { name: 'recording', load: async () => (await import('./recording-command.ts')).recordingCommand },
   { name: 'parse', load: async () => (await import('./parse-command.ts')).parseCommand },
+  { name: 'verify', load: async () => (await import('./verify-command.ts')).verifyCommand },
   { name: 'permissions', load: async () => (await import('./permissions-command.ts')).permissionsCommand },
   { name: 'mcp', load: async () => (await import('./mcp-command.ts')).mcpCommand },
 ];
