@@ -1,6 +1,21 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import manifest from './package.json' with { type: 'json' };
+
+/** Examples import the package by its name; tests that import an example get our sources. */
+const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+  typeof target === 'object' && '@signalbox/source' in target
+    ? [
+        {
+          find: new RegExp(`^signalbox${subpath.slice(1)}$`),
+          replacement: fileURLToPath(new URL(target['@signalbox/source'], import.meta.url)),
+        },
+      ]
+    : [],
+);
 
 export default defineConfig({
+  resolve: { alias },
   test: {
     include: ['test/**/*.test.ts'],
     typecheck: { enabled: false },

@@ -27,6 +27,7 @@ export type {
   Usage,
 } from './actors/model.ts';
 export type { Agent, AgentLogic, AgentLogicInput, ConfigurableOptions, ListedTool } from './agent/agent-types.ts';
+export type { ChildAgent } from './agent/child-tools.ts';
 export type { AgentOptions, InstructionsInput } from './agent/options.ts';
 export type { Permissions, ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
 export type { RunOptions } from './agent/run-options.ts';
@@ -39,9 +40,20 @@ export type { McpServerConfig } from './mcp/config.ts';
 export type { McpConnection } from './mcp/connection-types.ts';
 export type { OutputHandler, OutputStats } from './output/output-handler.ts';
 export type { Json, JsonObject, JsonSchema } from './parsing/json.ts';
-export type { Issue, Severity, ToolError } from './parsing/errors.ts';
+export type {
+  DeserializationError,
+  EscalationError,
+  ExecutionError,
+  InvalidArgs,
+  Issue,
+  Severity,
+  ToolError,
+  UnknownTool,
+} from './parsing/errors.ts';
 export type { PlanStep, Repair } from './parsing/reply.ts';
 export type { Backoff } from './recovery/backoff.ts';
+export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from './recovery/steps.ts';
+export type { OnEscalation, Verdict, Verdicts } from './recovery/verdicts.ts';
 export type { InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
 export type { Skill, SkillDefinition } from './tools/skill.ts';
 export type { Effects, Policy, ToolSpec } from './tools/spec.ts';

@@ -8,7 +8,12 @@ export interface ApprovalRequest {
   readonly args: JsonObject;
   /** Why it is asked, in a sentence. */
   readonly reason: string;
+  /** The child agent that asks, by its place in the tree; left out for the root. */
+  readonly agent?: string;
 }
+
+/** What the leaf is given: the question, and always which agent asks. */
+export type AskApprovalInput = Omit<ApprovalRequest, 'agent'> & { readonly agent: string };
 
 /** What a person answers. `always-allow` is remembered for this tool of this agent. */
 export type ApprovalDecision = 'allow-once' | 'always-allow' | 'deny';
@@ -23,12 +28,20 @@ export type Confirm = (
 
 /** Asks for an approval. While a run waits for `approve` or `reject` (`confirm: 'wait'`) it stays open until it is stopped. */
 export const askApproval = (ports: {
-  readonly confirm: () => Confirm | 'wait' | undefined | Promise<Confirm | 'wait' | undefined>;
+  readonly confirm: (agent: string) => Confirm | 'wait' | undefined | Promise<Confirm | 'wait' | undefined>;
 }) =>
-  leaf<ApprovalRequest, ApprovalAnswer>('askApproval', 'none', async (request, { signal, context }) => {
-    const confirm = await ports.confirm();
-    if (confirm === undefined) return { decision: 'nobody' };
-    if (confirm === 'wait') return new Promise<never>(() => undefined);
-    const decision: unknown = await confirm({ ...structuredClone(request), context, signal });
-    return { decision: decision === 'allow-once' || decision === 'always-allow' ? decision : 'deny' };
-  });
+  leaf<AskApprovalInput, ApprovalAnswer>(
+    'askApproval',
+    { effects: 'none', request: asked },
+    async (input, { signal, context }) => {
+      const confirm = await ports.confirm(input.agent);
+      if (confirm === undefined) return { decision: 'nobody' };
+      if (confirm === 'wait') return new Promise<never>(() => undefined);
+      const decision: unknown = await confirm({ ...structuredClone(asked(input)), context, signal });
+      return { decision: decision === 'allow-once' || decision === 'always-allow' ? decision : 'deny' };
+    },
+  );
+
+function asked({ agent, ...request }: AskApprovalInput): ApprovalRequest {
+  return agent === '' ? request : { ...request, agent };
+}

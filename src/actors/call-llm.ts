@@ -8,15 +8,17 @@ export interface CallLlmInput {
   readonly request: ModelRequest;
   readonly connectMs: number;
   readonly responseMs: number | null;
-  /** Asks this model of the option `models` instead of the agent's own. */
-  readonly model?: string;
+  /** Asks this model of the option `models`, or of this preset, instead of the agent's own; empty: its own. */
+  readonly model: string;
+  /** The agent that asks, by its place in the tree; empty for the root. */
+  readonly agent: string;
 }
 
 /** What the leaf needs: the models by name ('' is the agent's own), and which failures are worth another try. */
 export interface CallLlmPorts {
-  readonly model: (name: string) => Model;
+  readonly model: (name: string, agent: string) => Model;
   /** True or false decides; undefined leaves it to the error's kind. */
-  readonly retryable?: (error: unknown) => boolean | undefined;
+  readonly retryable?: (error: unknown, agent: string) => boolean | undefined;
 }
 
 const DEFAULT_RESPONSE_MS = 120_000;
@@ -26,17 +28,21 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 export const callLlm = (ports: CallLlmPorts) =>
   leaf<CallLlmInput, ModelReply>(
     'callLlm',
-    { effects: 'none', request: (input) => input.request, keepsMarks: true },
+    {
+      effects: 'none',
+      request: ({ request, model }) => (model === '' ? request : { ...request, model }),
+      keepsMarks: true,
+    },
     async (input, { signal, note }) => {
       try {
-        const model = ports.model(input.model ?? '');
+        const model = ports.model(input.model, input.agent);
         return checkReply(
           model.keepsTime === true
             ? await complete(model, input, signal, note)
             : await withSilenceLimit(model, input, signal, note),
         );
       } catch (error) {
-        throw forMachine(error, ports.retryable);
+        throw forMachine(error, (failed) => ports.retryable?.(failed, input.agent));
       }
     },
   );
@@ -107,9 +113,16 @@ function rejected(signal: AbortSignal): Promise<never> {
 }
 
 /** Codes that asking again with the same words cannot cure. */
-const HOPELESS: ReadonlySet<string> = new Set(['auth', 'model-not-found', 'bad-request', 'no-model', 'aborted']);
+const HOPELESS: ReadonlySet<string> = new Set([
+  'auth',
+  'model-not-found',
+  'bad-request',
+  'no-model',
+  'live-forbidden',
+  'aborted',
+]);
 
-function forMachine(error: unknown, retryable: CallLlmPorts['retryable']): Error {
+function forMachine(error: unknown, retryable: (error: unknown) => boolean | undefined): Error {
   const code = error instanceof ModelError ? error.code : 'model-error';
   const again = askUser(error, retryable) ?? !HOPELESS.has(code);
   const data = {
@@ -122,9 +135,9 @@ function forMachine(error: unknown, retryable: CallLlmPorts['retryable']): Error
   return Object.assign(new Error(message, { cause: error }), { code, data });
 }
 
-function askUser(error: unknown, retryable: CallLlmPorts['retryable']): boolean | undefined {
+function askUser(error: unknown, retryable: (error: unknown) => boolean | undefined): boolean | undefined {
   try {
-    return retryable?.(error);
+    return retryable(error);
   } catch {
     return undefined;
   }

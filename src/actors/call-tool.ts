@@ -4,6 +4,7 @@ import type { Effects, ToolOrigin } from '../tools/spec.ts';
 import { type Deadline, deadline } from './deadline.ts';
 import { type LeafIo, leaf } from './leaf.ts';
 import type { McpCalls } from './mcp-calls.ts';
+import { retryHint } from './retry-hint.ts';
 import { serverNotes } from './server-notes.ts';
 import { describeThrown, toJson } from './to-json.ts';
 
@@ -27,12 +28,14 @@ export interface CallToolInput {
   readonly effects: Effects;
   readonly timeoutMs: number;
   readonly maxResultBytes: number;
+  /** The agent that calls, by its place in the tree; empty for the root. */
+  readonly agent: string;
 }
 
 /** Where the leaf finds what the machines know only by name. */
 export interface CallToolPorts {
-  readonly local: (tool: string) => ((args: JsonObject, io: ToolIo) => unknown) | undefined;
-  readonly mcp: McpCalls;
+  readonly local: (tool: string, agent: string) => ((args: JsonObject, io: ToolIo) => unknown) | undefined;
+  readonly mcp: (agent: string) => Pick<McpCalls, 'callTool'>;
 }
 
 /**
@@ -67,20 +70,24 @@ export const callTool = (ports: CallToolPorts) =>
 async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & LeafIo): Promise<unknown> {
   const args: JsonObject = structuredClone(input.args);
   if (input.origin.kind === 'mcp') {
-    return ports.mcp.callTool(input.origin.server, input.origin.tool, args, {
+    return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {
       signal: io.signal,
       timeoutMs: input.timeoutMs,
-      ...serverNotes(io.note),
+      ...serverNotes(input.agent, io.note),
     });
   }
-  const execute = ports.local(input.tool);
+  const execute = ports.local(input.tool, input.agent);
   if (execute === undefined)
     throw failure('execution', 'Error', `'${input.tool}' has no function any more: it was removed while it was called`);
   try {
     return await execute(args, io);
   } catch (thrown) {
     const { name, message, code } = describeThrown(thrown);
-    throw failure('execution', name, message, code);
+    const retryAfterMs = retryHint(thrown, Date.now());
+    throw failure('execution', name, message, {
+      ...(code === undefined ? {} : { causeCode: code }),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
   }
 }
 
@@ -91,8 +98,7 @@ function deadlineOf({ tool, timeoutMs, origin }: CallToolInput, owner: AbortSign
   );
 }
 
-/** An error whose own code, if it had one, is kept beside ours. */
-function failure(code: string, name: string, message: string, causeCode?: string): Error {
-  const error = new Error(message);
-  return Object.assign(error, { name, code, data: causeCode === undefined ? {} : { causeCode } });
+/** An error of ours; what is known of the tool's own error travels in `data`. */
+function failure(code: string, name: string, message: string, data: JsonObject = {}): Error {
+  return Object.assign(new Error(message), { name, code, data });
 }

@@ -7,6 +7,8 @@ export interface CheckArgsInput {
   readonly callId: string;
   readonly tool: string;
   readonly args: JsonObject;
+  /** The agent that asks, by its place in the tree; empty for the root. */
+  readonly agent: string;
 }
 
 /** What the check says: the arguments to use, or what is wrong. `own`: the author's `validateArgs` said it. */
@@ -21,9 +23,10 @@ export type ArgsCheck = (
 ) => Promise<{ readonly ok: true; readonly args: Json } | Extract<CheckArgsOutput, { readonly ok: false }>>;
 
 /** Runs a tool's own check of its arguments, where it has one. */
-export const checkArgs = (ports: { readonly check: (tool: string) => ArgsCheck | undefined }) =>
-  leaf<CheckArgsInput, CheckArgsOutput>('checkArgs', 'none', async ({ callId, tool, args }, { signal, context }) => {
-    const check = ports.check(tool);
+export const checkArgs = (ports: { readonly check: (tool: string, agent: string) => ArgsCheck | undefined }) =>
+  leaf<CheckArgsInput, CheckArgsOutput>('checkArgs', OWN_PART, async ({ agent, ...input }, { signal, context }) => {
+    const { callId, tool, args } = input;
+    const check = ports.check(tool, agent);
     if (check === undefined) return { ok: true, args };
     const checked = await check(structuredClone(args), { tool, callId, context, signal });
     if (!checked.ok) return checked;
@@ -34,3 +37,8 @@ export const checkArgs = (ports: { readonly check: (tool: string) => ArgsCheck |
       own: true,
     };
   });
+
+const OWN_PART = {
+  effects: 'none' as const,
+  request: ({ callId, tool, args }: CheckArgsInput) => ({ callId, tool, args }),
+};

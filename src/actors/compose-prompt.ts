@@ -22,6 +22,8 @@ export interface PromptState {
 export interface ComposePromptInput {
   readonly task: string;
   readonly state: PromptState;
+  /** The agent that asks, by its place in the tree; empty for the root. */
+  readonly agent: string;
 }
 
 /** The system prompt for each way of calling tools. */

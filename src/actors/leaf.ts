@@ -53,7 +53,7 @@ interface LeafOptions<TInput> {
   /** What the work gives is JSON of its own making already, so it is not copied once more. */
   readonly yieldsJson?: boolean;
   /** The work gets marks in the place of secrets, as the machine has them; for work that passes its input on to a model. */
-  readonly keepsMarks?: boolean;
+  readonly keepsMarks?: boolean | ((input: TInput) => boolean);
 }
 
 /**
@@ -120,7 +120,8 @@ export function leaf<TInput, TOutput>(
       };
       const work = (host?.work.get(name) as typeof execute | undefined) ?? execute;
       const vault = host?.vault ?? NO_VAULT;
-      const given = (): TInput => (keepsMarks ? input : revealed(vault, name, input));
+      const keeps = typeof keepsMarks === 'function' ? keepsMarks(input) : keepsMarks;
+      const given = (): TInput => (keeps ? input : revealed(vault, name, input));
       const perform: Perform = async (io) =>
         vault.seal(await settled(() => work(given(), { ...io, context: host?.context }), yieldsJson));
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });

@@ -123,6 +123,7 @@ export type ModelErrorCode =
   | 'no-native-tools'
   | 'malformed-tool-call'
   | 'no-model'
+  | 'live-forbidden'
   | 'model-error';
 
 /** A failed model request: a stable `code`, and what the server said of it. */

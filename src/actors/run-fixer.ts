@@ -18,6 +18,8 @@ export interface RunFixerInput {
   readonly value: Json;
   readonly task: RepairTask;
   readonly timeoutMs: number;
+  /** The agent that asks, by its place in the tree; empty for the root. */
+  readonly agent: string;
 }
 
 /** What it says. `arguments` null: it cannot mend them. `steps` null: the slot's function does not handle this error. */
@@ -28,7 +30,7 @@ export type RunFixerOutput =
 
 /** Where the functions of `onError` are found. */
 export interface RunFixerPorts {
-  readonly slot: (tool: string, slot: SlotName) => ResolvedSlot | undefined;
+  readonly slot: (tool: string, slot: SlotName, agent: string) => ResolvedSlot | undefined;
 }
 
 /** Runs one function of `onError`, or asks a repair agent. Whatever it throws counts as "cannot". */
@@ -38,6 +40,8 @@ export const runFixer = (ports: RunFixerPorts) =>
     {
       effects: 'none',
       request: ({ ask, tool, slot, index, error, text }) => ({ ask, tool, slot, index, error, text }),
+      // The author's own functions get secrets as tools do; an agent may hand what it is told to a model.
+      keepsMarks: ({ ask }) => ask === 'fix-agent',
     },
     async (input, { signal }) => {
       const late = () => new Error(`The recovery of '${input.tool}' did not finish within ${input.timeoutMs} ms`);
@@ -51,7 +55,7 @@ export const runFixer = (ports: RunFixerPorts) =>
   );
 
 async function answer(ports: RunFixerPorts, input: RunFixerInput, signal: AbortSignal): Promise<RunFixerOutput> {
-  const slot = ports.slot(input.tool, input.slot);
+  const slot = ports.slot(input.tool, input.slot, input.agent);
   const chosen = typeof slot === 'function' ? await chosenSteps(slot, input.error) : (slot ?? null);
   if (input.ask === 'steps') return { kind: 'steps', steps: chosen === null ? null : stepData(chosen) };
   const step = chosen?.filter(({ kind }) => kind !== 'inherit')[input.index];

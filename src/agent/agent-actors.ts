@@ -1,11 +1,12 @@
 import { askApproval, type Confirm } from '../actors/ask-approval.ts';
+import { askEscalation } from '../actors/ask-escalation.ts';
 import { callLlm } from '../actors/call-llm.ts';
 import { callTool } from '../actors/call-tool.ts';
 import { checkArgs } from '../actors/check-args.ts';
 import { type ComposePromptInput, type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
 import { describeAgent } from '../actors/describe-agent.ts';
 import type { McpCalls } from '../actors/mcp-calls.ts';
-import { type Model, ModelError } from '../actors/model.ts';
+import type { Model } from '../actors/model.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
 import { runFixer } from '../actors/run-fixer.ts';
 import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
@@ -13,13 +14,17 @@ import { agentMachine } from '../machines/agent.ts';
 import { llmCallMachine } from '../machines/llm-call.ts';
 import { toolCallMachine } from '../machines/tool-call.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
+import type { EscalationError } from '../parsing/errors.ts';
+import type { Verdict } from '../recovery/verdicts.ts';
+import type { Children } from './child-tools.ts';
 import type { AgentOptions } from './options.ts';
 import type { OwnRegistry } from './registry.ts';
 
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
   readonly model: () => Model;
-  readonly models: ReadonlyMap<string, Model>;
+  /** A model of the option `models`, or of a preset. Throws for any other name. */
+  readonly modelNamed: (name: string) => Model;
   readonly registry: OwnRegistry;
   readonly mcp: McpCalls;
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
@@ -27,45 +32,76 @@ export interface AgentPorts {
   readonly remember: (tool: string) => Promise<void>;
   readonly options: () => AgentOptions;
   readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
+  /** Decides about an escalation; null: not handled. */
+  readonly decide: (error: EscalationError) => Verdict | null | Promise<Verdict | null>;
+  readonly children: Children;
 }
 
-/** The leaves of an agent. */
-export function agentLeaves(ports: AgentPorts) {
+/** The leaves of an agent and of all agents below it. Each is told which agent it works for, by its place in the tree. */
+export function agentLeaves(root: AgentPorts) {
+  const of = (agent: string): AgentPorts => portsAt(root, agent);
   return {
     callLlm: callLlm({
-      model: (name) => (name === '' ? ports.model() : namedModel(ports.models, name)),
-      retryable: (error) => ports.options().retry?.retryable?.(error),
+      model: (name, agent) => (name === '' ? of(agent).model() : of(agent).modelNamed(name)),
+      retryable: (error, agent) => of(agent).options().retry?.retryable?.(error),
     }),
-    callTool: callTool({ local: (name) => ports.registry.find(name)?.execute, mcp: ports.mcp }),
-    checkArgs: checkArgs({ check: (name) => ports.registry.find(name)?.check }),
-    askApproval: askApproval({ confirm: ports.confirm }),
-    runFixer: runFixer({ slot: (tool, slot) => ports.registry.slot(tool, slot) }),
-    rememberPermission: rememberPermission({ add: ports.remember }),
-    describeAgent: describeAgent<AgentSetup>({ setup: ports.setup }),
-    composePrompt: composePrompt<Toolset>({ compose: (input) => composeByCode(ports.options(), input) }),
+    callTool: callTool({
+      local: (name, agent) => of(agent).registry.find(name)?.execute,
+      mcp: (agent) => of(agent).mcp,
+    }),
+    checkArgs: checkArgs({ check: (name, agent) => of(agent).registry.find(name)?.check }),
+    askApproval: askApproval({ confirm: (agent) => confirmOf(root, agent) }),
+    runFixer: runFixer({ slot: (tool, slot, agent) => of(agent).registry.slot(tool, slot) }),
+    rememberPermission: rememberPermission({ add: (tool, agent) => of(agent).remember(tool) }),
+    askEscalation: askEscalation({ decide: (agent, error) => of(agent).decide(error) }),
+    describeAgent: describeAgent<AgentSetup>({ setup: root.setup }),
+    composePrompt: composePrompt<Toolset>({ compose: (input) => composeByCode(of(input.agent).options(), input) }),
   };
+}
+
+/** What an agent in the tree reaches. A child that is gone is as if it had never been: its parent's leaves find nothing. */
+function portsAt(root: AgentPorts, agent: string): AgentPorts {
+  if (agent === '') return root;
+  let ports = root;
+  for (const name of agent.split('/')) {
+    const child = ports.children.get(name);
+    if (child === undefined) throw new Error(`There is no agent '${agent}' below this one.`);
+    ports = child.ports;
+  }
+  return ports;
+}
+
+/** Who is asked: the nearest agent's own `confirm` from the one that asks up to the root, else whoever the root asks. */
+async function confirmOf(root: AgentPorts, agent: string): Promise<Confirm | 'wait' | undefined> {
+  for (let at = agent; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
+    const { confirm } = portsAt(root, at).options();
+    if (confirm !== undefined) return confirm;
+  }
+  return root.confirm();
 }
 
 /** The actors to provide to the bare agent machine: our machines over this agent's leaves. */
 export function agentActors(leaves: ReturnType<typeof agentLeaves>) {
-  const { callLlm: askModel, describeAgent: describe, composePrompt: compose, ...ofCalls } = leaves;
+  const {
+    callLlm: askModel,
+    describeAgent: describe,
+    composePrompt: compose,
+    askEscalation: decide,
+    ...ofCalls
+  } = leaves;
   return {
     llmCall: llmCallMachine.provide({ actors: { callLlm: askModel } }),
     toolCall: toolCallMachine.provide({ actors: ofCalls }),
     describeAgent: describe,
     composePrompt: compose,
+    askEscalation: decide,
+    askApproval: ofCalls.askApproval,
   };
 }
 
 /** The agent machine over an agent's leaves. */
 export function providedMachine(actors: ReturnType<typeof agentActors>) {
   return agentMachine.provide({ actors });
-}
-
-function namedModel(models: ReadonlyMap<string, Model>, name: string): Model {
-  const model = models.get(name);
-  if (model !== undefined) return model;
-  throw new ModelError('no-model', `There is no model '${name}' among the option models.`);
 }
 
 async function composeByCode(

@@ -5,12 +5,14 @@ import { type Vault, createVault } from '../actors/vault.ts';
 import type { RunRecord } from '../journal/record.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import { memoryJournal } from '../journal/memory.ts';
-import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
+import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/agent-setup.ts';
 import { processEnvironment } from '../models/environment.ts';
 import { secretsOf } from '../models/model-secrets.ts';
 import { resolveModel } from '../models/resolve-model.ts';
-import { agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
+import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
+import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './child-tools.ts';
+import { decideBy } from './decide.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { serverAnswers } from './server-answers.ts';
@@ -36,6 +38,12 @@ export interface AgentCore {
    * tools as they stand when it is called.
    */
   prepare(overrides: { readonly maxSteps?: number; readonly signal: AbortSignal }): Promise<() => AgentSetup>;
+  /** What a run would be told now, without waiting for anything but the permission store. */
+  setupNow(): Promise<AgentSetup>;
+  readonly children: Children;
+  readonly ports: AgentPorts;
+  /** The texts that nobody may see, those of the agents below included. */
+  secrets(): readonly string[];
   /** The tools and servers as they stand now. */
   toolset(allowed: ReadonlySet<string>): Toolset;
   allowed(): Promise<ReadonlySet<string>>;
@@ -58,6 +66,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   let options = given;
   let model = resolveModel(given.model, env);
   const models = new Map(Object.entries(given.models ?? {}).map(([key, spec]) => [key, resolveModel(spec, env)]));
+  const children = childrenOf(given.children ?? []);
   let leaves: ReturnType<typeof agentLeaves> | undefined;
   let work: LeafWork | undefined;
   let actors: ReturnType<typeof agentActors> | undefined;
@@ -85,6 +94,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   });
   registry.register(...(given.tools ?? []));
   for (const one of given.skills ?? []) registry.addSkill(one);
+  for (const [tool, child] of children) registry.addChild(childTool(tool, child));
   const mcp: McpBinding = mcpBinding({
     servers: given.mcpServers ?? {},
     registry,
@@ -98,30 +108,60 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       }),
   });
 
+  const ports: AgentPorts = {
+    model: () => model,
+    modelNamed: (asked) => {
+      const known = models.get(asked) ?? resolveModel(asked, env);
+      models.set(asked, known);
+      return known;
+    },
+    registry,
+    mcp,
+    confirm: () => confirmOf(options),
+    remember: async (tool) => {
+      await (await permissions())?.add(tool);
+      await remembered();
+    },
+    options: () => options,
+    setup: async (signal) => (await core.prepare({ signal }))(),
+    decide: (error) => decideBy({ options: () => options, models, registry, children }, error),
+    children,
+  };
   const ownLeaves = (): ReturnType<typeof agentLeaves> => {
-    leaves ??= agentLeaves({
-      model: () => model,
-      models,
-      registry,
-      mcp,
-      confirm: () => confirmOf(options),
-      remember: async (tool) => {
-        await (await permissions())?.add(tool);
-        await remembered();
-      },
-      options: () => options,
-      setup: async (signal) => (await core.prepare({ signal }))(),
-    });
+    leaves ??= agentLeaves(ports);
     return leaves;
   };
 
   const fixedSecrets = serverSecrets(given.mcpServers ?? {});
-
-  const vault = createVault(() => [
+  const secrets = (): readonly string[] => [
     ...(options.secrets ?? []),
     ...fixedSecrets,
     ...[model, ...models.values()].flatMap(secretsOf),
-  ]);
+    ...[...children.values()].flatMap((child) => child.secrets()),
+  ];
+  const vault = createVault(secrets);
+
+  const setupOf = (told: {
+    readonly allowed: ReadonlySet<string>;
+    readonly facts: readonly string[];
+    readonly below: readonly ChildSetup[];
+    readonly maxSteps?: number | undefined;
+  }): AgentSetup => {
+    const settings = settingsOf(options);
+    const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
+    return {
+      agent: name,
+      instructions: typeof instructions === 'string' ? instructions : '',
+      promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
+      toolset: core.toolset(told.allowed),
+      toolCalling: toolCallingOf(options, model),
+      settings: { ...settings, maxSteps: told.maxSteps ?? settings.maxSteps, jitterSeed: seed },
+      seed,
+      warnings: [...mcp.warnings(), ...told.facts],
+      children: told.below,
+      escalates: options.onEscalation !== undefined,
+    };
+  };
 
   const core: AgentCore = {
     name,
@@ -155,23 +195,19 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       return toolset;
     },
     prepare: async ({ maxSteps, signal }) => {
-      const settings = settingsOf(options);
-      if (!signal.aborted) await mcp.ready({ timeoutMs: settings.connectMs, signal });
+      const connecting = signal.aborted
+        ? undefined
+        : mcp.ready({ timeoutMs: options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs, signal });
+      const [makeBelow] = await Promise.all([preparedChildren(children, signal), connecting]);
       const allowed = await core.allowed();
       if (!signal.aborted) checked ??= checkModel(model, options.minContextSize ?? 32_768);
       const facts = signal.aborted ? [] : await untilAborted(checked ?? [], signal);
-      const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
-      return () => ({
-        agent: name,
-        instructions: typeof instructions === 'string' ? instructions : '',
-        promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
-        toolset: core.toolset(allowed),
-        toolCalling: toolCallingOf(options, model),
-        settings: { ...settings, maxSteps: maxSteps ?? settings.maxSteps, jitterSeed: seed },
-        seed,
-        warnings: [...mcp.warnings(), ...facts],
-      });
+      return () => setupOf({ allowed, facts, below: makeBelow(), maxSteps });
     },
+    setupNow: async () => setupOf({ allowed: await core.allowed(), facts: [], below: await childrenNow(children) }),
+    children,
+    ports,
+    secrets,
     work: () => {
       work ??= workOf(Object.values(ownLeaves()));
       return work;

@@ -10,6 +10,7 @@ import type { JsonSchema } from '../parsing/json.ts';
 import type { Repairer } from '../recovery/steps.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './agent-actors.ts';
+import type { ChildAgent } from './child-tools.ts';
 import type { AgentOptions } from './options.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { RunOptions } from './run-options.ts';
@@ -42,7 +43,7 @@ export interface ListedTool {
   readonly name: string;
   readonly policy: Policy;
   readonly enabled: boolean;
-  /** `local`, or `mcp:` and the server. */
+  /** `local`, `agent` for a child, or `mcp:` and the server. */
   readonly origin: string;
   readonly description?: string;
   readonly inputSchema?: JsonSchema;
@@ -55,7 +56,7 @@ export type ConfigurableOptions = Pick<
 >;
 
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
-export interface Agent extends Replayable<Run>, Repairer {
+export interface Agent extends Replayable<Run>, Repairer, ChildAgent {
   readonly name: string;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
   run(input: string, options?: RunOptions): Run;

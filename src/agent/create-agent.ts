@@ -13,6 +13,9 @@ import { toJson } from '../actors/to-json.ts';
 import { NO_VAULT } from '../actors/vault.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
+import { CHILD } from './child-port.ts';
+import { childrenNow } from './child-tools.ts';
+import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
@@ -20,6 +23,7 @@ import type { AgentOptions } from './options.ts';
 import { audienceOf } from './audience.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
+import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
 import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Run } from './run.ts';
@@ -92,11 +96,16 @@ export function createAgent(options: AgentOptions = {}): Agent {
             ...(refused === null ? {} : { refused }),
           };
           const head = core.sealed(runRecord(whole, { runId, at, metadata }));
-          return { head, work: core.work(), journal: (accepts) => core.journal().open({ head, accepts }) };
+          return {
+            head,
+            work: core.work(),
+            journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
+          };
         };
       },
       onDone: async (result) => {
         unbind();
+        unfollow();
         runs.delete(started);
         own.onDone(core.vault.open(result));
         await writeTrace(core, given, {
@@ -109,6 +118,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     });
     runs.set(started, null);
     const unbind = bindSignal(started.run, given.signal);
+    const unfollow = followChildren();
     return started;
   };
 
@@ -128,14 +138,19 @@ export function createAgent(options: AgentOptions = {}): Agent {
     return live.run;
   };
 
-  /** Tells the runs that go on what tools there are now. */
-  const announceTools = async (): Promise<void> => {
+  /** Tells the runs that go on what tools there are now; `below`: those of an agent below have changed. */
+  const announceTools = async (below = false): Promise<void> => {
     if (runs.size === 0) return;
     const toolset = core.toolset(await core.allowed());
     const json = toJson(toolset);
-    if (!json.ok) return;
-    const changed: OutsideEvent = { type: 'tools.changed', toolset: json.value };
-    const behind = [...runs].filter(([, known]) => known !== null && known !== toolset);
+    const children = below ? toJson(await childrenNow(core.children)) : null;
+    if (!json.ok || children?.ok === false) return;
+    const changed: OutsideEvent = {
+      type: 'tools.changed',
+      toolset: json.value,
+      ...(children === null ? {} : { children: children.value }),
+    };
+    const behind = [...runs].filter(([, known]) => known !== null && (below || known !== toolset));
     await Promise.all(
       behind.map(([started]) => {
         runs.set(started, toolset);
@@ -151,6 +166,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
   });
   core.registry.onChange(() => void announceTools());
   core.onRemembered(announceTools);
+  const followChildren = (): (() => void) => {
+    const stop = [...core.children.values()].map((child) => child.onChange(() => void announceTools(true)));
+    return () => {
+      for (const end of stop) end();
+    };
+  };
 
   const replayRun = (recording: Recording): Run => {
     const head = replayHead(recording.head, core);
@@ -191,7 +212,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           name,
           policy,
           enabled,
-          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : 'local',
+          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
           ...(verbose ? { description, inputSchema } : {}),
         })),
     get systemPrompt() {
@@ -243,9 +264,15 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await core.mcp.close();
     },
     [Symbol.asyncDispose]: () => agent.close(),
+    [CHILD]: ownPort(core, (task, { signal, context }) => {
+      if (closed) throw new AgentClosedError(core.name);
+      return begin(task, { context, signal }, { history: [], onDone: () => undefined }).run;
+    }),
     repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: replayRun,
   };
+  declareOnErrors(agent, () => core.registry.onErrors());
+  core.registry.onRegister((added) => refuseRepairCircle(agent, added));
   return agent;
 }
 

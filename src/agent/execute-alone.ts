@@ -8,8 +8,10 @@ import { runFixer } from '../actors/run-fixer.ts';
 import { describeThrown, toJson } from '../actors/to-json.ts';
 import type { AgentSettings } from '../machines/agent-setup.ts';
 import type { CallOutcome } from '../machines/call-request.ts';
+import { NO_CALLER } from '../machines/tool-call-context.ts';
 import { toolCallMachine } from '../machines/tool-call.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { ToolSpec } from '../tools/spec.ts';
 import type { Asking, OwnRegistry, Permissions } from './registry.ts';
 
 interface AloneCall {
@@ -33,10 +35,10 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
   const actor = createActor(machineFor(call), {
     input: {
       request: { callId: 'c1', tool: name, args: json.value, unreadable: null, toolCallId: null },
-      tools: registry.specs((tool) => allowed.has(tool)),
+      tools: registry.specs((tool) => allowed.has(tool)).map(runByItself),
       verdict: 'clear',
       settings,
-      recovery: {},
+      caller: { ...NO_CALLER, recovery: registry.recovery() },
     },
   });
   const outcome = await new Promise<CallOutcome | { readonly failed: string } | null>((resolve) => {
@@ -58,6 +60,11 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
   return 'failed' in outcome ? { status: 'error', error: `Tool execution failed: ${outcome.failed}` } : outcome.result;
 }
 
+/** Outside of a run no agent stands above: a child is run by its tool's own function. */
+function runByItself(spec: ToolSpec): ToolSpec {
+  return spec.origin.kind === 'agent' ? { ...spec, origin: { kind: 'local' } } : spec;
+}
+
 function machineFor({ registry, io, mcp, asking }: AloneCall) {
   const { context } = io;
   return toolCallMachine.provide({
@@ -67,7 +74,7 @@ function machineFor({ registry, io, mcp, asking }: AloneCall) {
           const tool = registry.find(name);
           return tool === undefined ? undefined : (args, execution) => tool.execute(args, { ...execution, context });
         },
-        mcp,
+        mcp: () => mcp,
       }),
       checkArgs: checkArgs({
         check: (name) => {

@@ -13,9 +13,12 @@ import type { JsonObject } from '../parsing/json.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError, RepairTask } from '../recovery/steps.ts';
+import type { OnEscalation } from '../recovery/verdicts.ts';
 import type { Skill } from '../tools/skill.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { Tool } from '../tools/tool.ts';
+import { CHILD } from './child-port.ts';
+import type { ChildAgent } from './child-tools.ts';
 import type { Permissions } from './registry.ts';
 
 /** What a function that makes instructions is told. */
@@ -98,6 +101,15 @@ export interface AgentOptions {
   readonly elicit?: McpElicit;
   /** Where "always allow" is kept. Default: `~/.signalbox`, where `confirm` can say so. */
   readonly permissions?: Permissions;
+  /** What the agent is for, as agents above it are told. Default: the beginning of its instructions. */
+  readonly description?: string;
+  /**
+   * Agents below this one: each is a tool by its name, to which the model hands a task. Made once, usable by several
+   * parents, closed by who made it. At most 8 deep.
+   */
+  readonly children?: readonly ChildAgent[];
+  /** Decides about escalations of this agent's tools and children; those it leaves go to the agent above. */
+  readonly onEscalation?: OnEscalation;
   /** What to do about tool errors before the model is told, for tools that leave a slot out. */
   readonly onError?: OnError;
   /**
@@ -200,6 +212,9 @@ const schema = z
     permissions: object('a permission store', 'isAlwaysAllowed'),
     onError: object('an object of slots', 'valueOf'),
     implementedBy: fn,
+    description: z.string(),
+    children: z.array(z.custom<ChildAgent>((value) => isAgent(value), 'must be an agent made by createAgent')),
+    onEscalation: fn,
     budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
     limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
     secrets: z.array(z.string().min(6)),
@@ -248,6 +263,10 @@ export function checkOptions(options: AgentOptions): AgentOptions {
 function withoutUndefined(options: AgentOptions): AgentOptions {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function isAgent(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && CHILD in value;
 }
 
 function isSkill(value: unknown): boolean {

@@ -15,6 +15,7 @@ import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { executeAlone } from './execute-alone.ts';
+import type { OwnedOnError } from './repair-circle.ts';
 
 /** Decisions to always allow a tool, kept somewhere. Answers may be promises. */
 export interface Permissions {
@@ -72,8 +73,12 @@ export interface OwnRegistry extends ToolRegistry {
     tools: readonly { readonly server: string; readonly serverTool: string; readonly tool: Tool }[],
   ): void;
   isFromServer(name: string): boolean;
+  /** Registers the tool that hands tasks to a child agent. */
+  addChild(tool: Tool): void;
   /** Registers the tools of a skill, with its error handling. Throws when a name is taken. */
   addSkill(skill: Skill): void;
+  /** The skill itself, by its name. */
+  skill(name: string): Skill | undefined;
   /** The skills as the model is told of them. */
   skills(): readonly SkillNote[];
   setDefaultPolicy(policy: Policy): void;
@@ -81,7 +86,12 @@ export interface OwnRegistry extends ToolRegistry {
   slot(tool: string, slot: SlotName): ResolvedSlot | undefined;
   /** What the agent does about calls of tools that it does not know. */
   recovery(): RecoveryData;
-  onChange(listener: () => void): void;
+  /** Gives back how to stop listening. */
+  onChange(listener: () => void): () => void;
+  /** What tools, skills and the agent itself do about errors. */
+  onErrors(): readonly OwnedOnError[];
+  /** Asked before something is registered; may refuse it by throwing. */
+  onRegister(check: (added: readonly OwnedOnError[]) => void): void;
 }
 
 const NO_MCP: McpCalls = {
@@ -133,6 +143,9 @@ function isMade(given: unknown): given is Tool {
   return typeof given === 'object' && given !== null && 'check' in given;
 }
 
+const ownedByTool = ({ name, onError }: Tool): OwnedOnError => ({ owner: `Tool '${name}'`, onError });
+const ownedBySkill = ({ name, onError }: Skill): OwnedOnError => ({ owner: `Skill '${name}'`, onError });
+
 /** Who is asked about calls that need it, and where "always allow" is kept. */
 export interface Asking {
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
@@ -147,11 +160,12 @@ export function ownRegistry(
   asking: Asking,
 ): OwnRegistry {
   const entries = new Map<string, Entry>();
-  const listeners: (() => void)[] = [];
+  const listeners = new Set<() => void>();
   const resolvedSlots = new WeakMap<Entry, ResolvedOnError>();
   const skills: Skill[] = [];
   const { onError } = options;
   let defaultPolicy = options.defaultPolicy ?? 'allow';
+  let check: (added: readonly OwnedOnError[]) => void = () => undefined;
   const changed = (): void => {
     for (const listener of listeners) listener();
   };
@@ -177,6 +191,7 @@ export function ownRegistry(
       throw new TypeError(
         `A tool named '${taken.name}' is registered already. Remove it first, or choose another name.`,
       );
+    check([...ready.map(ownedByTool), ...(skill === null ? [] : [ownedBySkill(skill)])]);
     for (const one of ready) add(one, { kind: 'local' }, skill);
   };
 
@@ -217,8 +232,15 @@ export function ownRegistry(
       skills.push(skill);
       changed();
     },
+    addChild: (made) => {
+      if (entries.has(made.name))
+        throw new TypeError(`A tool named '${made.name}' is registered already: name the child agent differently.`);
+      add(made, { kind: 'agent' }, null);
+      changed();
+    },
     skills: () =>
       skills.map(({ name, instructions, tools }) => ({ name, instructions, tools: tools.map((one) => one.name) })),
+    skill: (name) => skills.find((one) => one.name === name),
     isFromServer: (name) => entries.get(name)?.origin.kind === 'mcp',
     has: (name) => entries.has(name),
     find: (name) => entries.get(name)?.tool,
@@ -241,7 +263,18 @@ export function ownRegistry(
     setDefaultPolicy: (policy) => {
       defaultPolicy = policy;
     },
-    onChange: (listener) => void listeners.push(listener),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    onErrors: () => [
+      { owner: 'createAgent', onError },
+      ...skills.map(ownedBySkill),
+      ...[...entries.values()].map((entry) => ownedByTool(entry.tool)),
+    ],
+    onRegister: (asked) => {
+      check = asked;
+    },
     execute: (name, args = {}, io = {}) => executeAlone({ registry, name, args, io, mcp: mcp(), settings, asking }),
   };
   return registry;

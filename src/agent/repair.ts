@@ -46,7 +46,7 @@ export async function repairBy(core: AgentCore, task: RepairTask, signal: AbortS
       },
       { signal },
     );
-    return readRepair(reply);
+    return { ...readRepair(reply), ...(reply.usage === undefined ? {} : { usage: reply.usage }) };
   } catch (error) {
     if (signal.aborted) throw error;
     return {

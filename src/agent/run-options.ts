@@ -1,3 +1,4 @@
+import type { JournalStore } from '../journal/run-journal.ts';
 import type { JsonObject } from '../parsing/json.ts';
 
 /** Options of one run. */
@@ -12,6 +13,8 @@ export interface RunOptions {
   readonly metadata?: JsonObject;
   /** Names the run and its file. Default: a fresh id that sorts by time. */
   readonly runId?: string;
+  /** Where this run is kept. Default: the agent's `journal`. */
+  readonly journal?: JournalStore;
   /** Writes a trace: `true` by the agent's `outputDir`, or a path. */
   readonly trace?: boolean | string;
 }

@@ -16,6 +16,7 @@ import { type Recorder, recorder } from '../journal/recording.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import { agentMachine } from '../machines/agent.ts';
+import { questionInput } from '../machines/escalating.ts';
 import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
 import { runEventReader } from '../machines/run-event-reader.ts';
 import type { AgentOutput, RunResult } from '../machines/run-result.ts';
@@ -23,9 +24,9 @@ import { type Move, moveReader } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
 import { eventOfNote } from './note-event.ts';
-import { replySoFar } from './reply-so-far.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type PendingApproval, type Run, runHandle } from './run.ts';
+import { tokenEvents } from './token-events.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
@@ -74,8 +75,7 @@ export function startRun(plan: RunPlan): StartedRun {
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
   let seq = 0;
-  let attempt = 1;
-  const soFar = replySoFar();
+  const tokens = tokenEvents();
 
   const publish = (event: RunEvent): void => {
     log.push(event);
@@ -85,43 +85,19 @@ export function startRun(plan: RunPlan): StartedRun {
       // Whoever listens must not stop what it listens to.
     }
   };
-  const emit = (body: RunEventBody): void => {
-    if (replayed && body.type === 'model.replied') publishWholeText(body.text);
+  const emit = (body: RunEventBody, agent = ''): void => {
+    if (replayed && body.type === 'model.replied' && body.text !== '' && streams())
+      publish({ ...tokens.whole(body.text, agent), seq, replayed, ...ofAgent(agent) });
     seq += 1;
     if (body.type === 'run.finished') finished = body.result;
-    publish({ ...body, seq, replayed });
-  };
-  const publishWholeText = (text: string): void => {
-    if (text !== '' && streams())
-      publish({
-        type: 'model.token',
-        kind: 'text',
-        text,
-        attempt: 1,
-        index: 0,
-        ...soFar.take(text, 'text', 0),
-        seq,
-        replayed,
-      });
+    publish({ ...body, seq, replayed, ...ofAgent(agent) });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
   const onNote = (effect: Effect, note: JsonObject): void => {
-    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
-    if (told !== null) return publish({ ...told, seq, replayed });
-    if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return;
-    const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-    publish({
-      type: 'model.token',
-      kind,
-      text: note.text,
-      attempt,
-      index: note.index,
-      ...soFar.take(note.text, kind, note.index),
-      seq,
-      replayed,
-    });
+    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : tokens.event(effect.id, note);
+    if (told !== null) publish({ ...told.body, seq, replayed, ...ofAgent(told.agent) });
   };
   const onStart = ({ name, request }: Effect): void => {
     if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
@@ -132,10 +108,15 @@ export function startRun(plan: RunPlan): StartedRun {
     (move: Move): void => {
       if (move.transition !== null) moves.push(move.transition);
       if (move.machine === 'toolCall') followApproval(move);
-      if (move.machine === 'llmCall') attempt = move.snapshot.context.attempts;
-      if (move.machine === 'agent' && move.transition?.to === 'PLANNING.ASKING') attempt = 1;
+      if (move.machine === 'agent') followAgent(move);
+      tokens.follow(move);
       read(move);
     };
+  const followAgent = ({ snapshot: { context, value }, path }: Move): void => {
+    const asked = typeof value === 'object' && value.ERROR_RECOVERY === 'ASKING_HUMAN' ? questionInput(context) : null;
+    for (const [callId, call] of pending) if (call.path === path && callId !== asked?.callId) pending.delete(callId);
+    if (asked !== null) pending.set(asked.callId, { runId, ...asked, path });
+  };
   const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
     const { callId } = context.request;
     if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void pending.delete(callId);
@@ -227,6 +208,10 @@ export function startRun(plan: RunPlan): StartedRun {
   return { run, send, announce: (body) => publish({ ...body, seq, replayed }) };
 }
 
+function ofAgent(agent: string): { readonly child?: string } {
+  return agent === '' ? {} : { child: agent };
+}
+
 async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {
   driven.start();
   try {
@@ -237,6 +222,7 @@ async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder):
     }
   } catch (error) {
     driven.actor.stop();
+    await journal.abandon?.();
     throw error;
   }
   const output = recordedOutput(driven.actor.getSnapshot().output);

@@ -2,6 +2,21 @@ import type { RecordLine } from '../journal/record.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 
+/*
+ * How server and page talk. Every request under `/api/` carries the token, as `?token=` or `Authorization: Bearer`.
+ *
+ * - `GET /?token=…`                         the page
+ * - `GET /api/stream`                       SSE: `hello`, then a `session` frame for each session and each change of one
+ * - `GET /api/sessions/<id>/stream`         SSE: all frames of one session from the first on, then as they come. The SSE id
+ *                                           of a frame is its number, so a reconnecting `EventSource` goes on where it was;
+ *                                           `?from=<n>` begins after frame n. Tokens and the like have no number.
+ * - `GET /api/sessions/<id>/frames`         `FramePage`: `?from=<n>&limit=<n>`, to fill a gap or to page through
+ * - `GET /api/sessions/<id>/steps/<n>`      `StepDetail`
+ * - `GET /api/sessions/<id>/recording`      the recording, as a download
+ * - `GET /api/sessions/<id>/export`         one HTML file that opens offline
+ * - `POST /api/sessions/<id>/act`           an `Act` as JSON, answered with an `ActReply`
+ */
+
 /** The version of what server and page say to each other. A page that knows an older one says so instead of guessing. */
 export const PROTOCOL = 1;
 
@@ -49,12 +64,17 @@ export interface SessionInfo {
   readonly at: string;
   readonly status: 'running' | 'answered' | 'stopped' | 'failed' | 'cancelled' | 'interrupted';
   readonly reason: string | null;
+  /** Why it cannot be shown in full: it was made by another version, or is damaged. */
+  readonly problem: string | null;
   readonly parent: { readonly runId: string; readonly entry: number } | null;
   /** What may be done with it from the page. */
   readonly can: readonly ('approve' | 'cancel' | 'send' | 'fork' | 'download')[];
 }
 
-/** An actor of a session. `path` is its id from the root down, `agent/c1/callTool`. */
+/**
+ * An actor of a session. `path` is its id from the root down, `agent/c1/callTool`. A path may be used again after its
+ * actor is gone.
+ */
 export interface ActorInfo {
   readonly path: string;
   readonly parent: string | null;
@@ -63,21 +83,29 @@ export interface ActorInfo {
   readonly drawing: string | null;
 }
 
-/** One move of one machine. `at` counts milliseconds from the session's beginning, `entry` is the line of the recording. */
+/**
+ * One move of one machine. `at` counts milliseconds from the session's beginning. `entry` is the line of the recording
+ * that made the machine move, from 1; null where nothing is recorded.
+ */
 export interface StepInfo {
+  /** Counts from 1. */
   readonly n: number;
   readonly at: number;
   readonly actor: string;
   readonly event: string;
-  /** The drawing's transitions that were taken. */
+  /** The ids of the drawing's transitions that were taken. */
   readonly transitions: readonly string[];
-  /** Dotted paths of all active states, before and after. */
+  /** Dotted paths of all active states, before and after, the root left out. An actor that starts comes from nowhere. */
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly entry: number | null;
 }
 
-/** Everything that the page is told, one after the other; a saved page holds the same as a list. */
+/**
+ * Everything that the page is told, one after the other; a saved page holds the same as a list. A `step` frame comes
+ * before the actors that it made, those that it ended, and the events that tell of it. A drawing comes before the first
+ * actor that is drawn by it, once a session.
+ */
 export type Frame =
   | { readonly t: 'hello'; readonly protocol: number; readonly version: string; readonly live: boolean }
   | { readonly t: 'session'; readonly session: SessionInfo }
@@ -96,6 +124,26 @@ export type Frame =
   /** A viewer was too slow: this many frames of the session were left out; it may ask for them by `GET`. */
   | { readonly t: 'gap'; readonly session: string; readonly dropped: number };
 
+/** A stretch of a session's numbered frames: `frames[0]` has the number `from + 1`. `next` null: there are no more yet. */
+export interface FramePage {
+  readonly from: number;
+  readonly frames: readonly Frame[];
+  readonly next: number | null;
+}
+
+/** What a saved page holds, as inert JSON in `<script type="application/json" id="signalbox-saved">`. */
+export interface SavedPage {
+  readonly frames: readonly Frame[];
+  /** The details of step n at n - 1, objects shared between them written once: read it with `unshare`. */
+  readonly details: SharedJson;
+}
+
+/** JSON in which equal objects stand once; made by `share`, read by `unshare`. */
+export interface SharedJson {
+  readonly shared: readonly Json[];
+  readonly root: Json;
+}
+
 /** What the server answers about one step, made when it is asked for: `GET /api/sessions/<id>/steps/<n>`. */
 export interface StepDetail {
   readonly step: StepInfo;
@@ -112,7 +160,12 @@ export interface StepDetail {
   }[];
 }
 
-/** What the page asks for: `POST /api/sessions/<id>/act`, answered with `{ ok, message?, session? }`. */
+/** What became of an {@link Act}. `session` is a new one, made by a fork. */
+export type ActReply =
+  | { readonly ok: true; readonly session?: string }
+  | { readonly ok: false; readonly message: string };
+
+/** What the page asks for: `POST /api/sessions/<id>/act`. `send` without `to` goes to the root. */
 export type Act =
   | { readonly kind: 'approve'; readonly callId: string; readonly always?: boolean; readonly args?: JsonObject }
   | { readonly kind: 'reject'; readonly callId: string; readonly reason?: string }

@@ -3,29 +3,37 @@ import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 
 /**
  * Writes requests against the one before of the same name, so that a recording grows with what is new: a member that is
- * the same object becomes `{ "$same": id }`, a list that begins alike `{ "$from": id, "keep": n, "add": [...] }`.
+ * the same object becomes `{ "$same": id }`, a list that begins alike `{ "$from": id, "keep": n, "add": [...] }`. A
+ * member that looks like one of these by itself is put in `{ "$is": member }`.
  */
 export function deltaWriter(): (effect: Effect) => Json {
-  const last = new Map<string, { readonly id: string; readonly request: JsonObject }>();
+  const last = new Map<string, Written>();
   return (effect) => {
     const { name, id, request } = effect;
     if (!isJsonObject(request)) return request;
     const before = last.get(name);
     last.set(name, { id, request });
-    if (before === undefined) return request;
     return Object.fromEntries(Object.entries(request).map(([key, value]) => [key, against(before, key, value)]));
   };
 }
 
-function against(before: { readonly id: string; readonly request: JsonObject }, key: string, value: Json): Json {
-  const old = before.request[key];
-  if (typeof value !== 'object' || value === null || typeof old !== 'object' || old === null) return value;
-  if (value === old) return { $same: before.id };
-  if (!isList(value) || !isList(old)) return value;
+interface Written {
+  readonly id: string;
+  readonly request: JsonObject;
+}
+
+function against(before: Written | undefined, key: string, value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  const old = before?.request[key];
+  if (before !== undefined && value === old) return { $same: before.id };
+  if (!isList(value)) return LOOKS_WRITTEN.some((name) => Object.hasOwn(value, name)) ? { $is: value } : value;
+  if (before === undefined || old === undefined || !isList(old)) return value;
   let keep = 0;
   while (keep < value.length && keep < old.length && value[keep] === old[keep]) keep++;
   return keep === 0 ? value : { $from: before.id, keep, add: value.slice(keep) };
 }
+
+const LOOKS_WRITTEN = ['$same', '$from', '$is'] as const;
 
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
@@ -46,6 +54,7 @@ export function deltaReader(): (id: string, written: Json) => Json {
 
 function restored(requests: ReadonlyMap<string, JsonObject>, key: string, value: Json): Json {
   if (!isJsonObject(value)) return value;
+  if (isJsonObject(value.$is)) return value.$is;
   if (typeof value.$same === 'string') return requests.get(value.$same)?.[key] ?? null;
   if (typeof value.$from !== 'string' || typeof value.keep !== 'number' || !Array.isArray(value.add)) return value;
   const old = requests.get(value.$from)?.[key];

@@ -1,50 +1,104 @@
-import { closeSync, fdatasync, mkdirSync, openSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { type Sink, liveJournal } from './live.ts';
-import type { JournalStore } from './run-journal.ts';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { systemCode } from '../tools/system-code.ts';
+import { lineWriter } from './blobs.ts';
+import { readFileContent } from './file-lines.ts';
+import { fileSink } from './file-sink.ts';
+import { summarizeFile } from './file-summary.ts';
+import { type FileWriting, continueRunFile, createRunFile } from './file-writer.ts';
+import { liveJournal } from './live.ts';
+import { type PruneLimits, pruneRuns } from './prune-runs.ts';
+import { RecordingError } from './recording.ts';
+import { type RunFiles, runFiles } from './run-files.ts';
+import type { JournalStore, RunSummary } from './run-journal.ts';
+import { selectRuns, summaryOf } from './tally.ts';
 
-/** Where and how durably {@link fileJournal} writes. */
-export interface FileJournalOptions {
+/** How durably {@link fileJournal} writes, and what it keeps. */
+export interface FileJournalOptions extends PruneLimits {
   /** `process` (default): what is written survives a crash of the process. `power`: also one of the machine. */
   readonly durability?: 'process' | 'power';
+  /**
+   * `all` (default), or `not-answered`: a run that ended with an answer leaves nothing, every other one leaves its
+   * recording, one that crashed too.
+   */
+  readonly keep?: 'all' | 'not-answered';
+  /** How many runs that have ended are kept, those last written to. Default: all. Checked when a run begins or ends. */
+  readonly maxRuns?: number;
+  /** Forgets every run, ended or not, that was not written to for so many days. Default: none. Checked likewise. */
+  readonly maxAgeDays?: number;
 }
 
-const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const sync = promisify(fdatasync);
-
 /**
- * Keeps each run as a file of JSON lines, `<dir>/<runId>.jsonl`, appended while the run goes on. Opening a run whose file
- * exists already is refused. The folder is made when the first run begins.
+ * Keeps each run as a file of JSON lines, `<dir>/<runId>.jsonl`, appended while the run goes on; a lock beside it keeps
+ * other processes from writing it. Opening a run that is there already is refused. The folder is made when the first run
+ * begins.
  *
- * @example createAgent({ journal: fileJournal('.signalbox/runs') })
+ * @example createAgent({ journal: fileJournal('.signalbox/runs', { keep: 'not-answered', maxAgeDays: 30 }) })
  */
 export function fileJournal(dir: string, options: FileJournalOptions = {}): JournalStore {
+  checkOptions(options);
+  const files = runFiles(dir);
+  const prune = (): void => void pruneRuns(files, options);
+  const { durability = 'process', keep = 'all' } = options;
+  const writing: FileWriting = { files, durability, keep, onClose: prune };
   return {
     open: (run) => {
-      const { runId } = run.head;
-      if (!RUN_ID.test(runId))
-        throw new TypeError(
-          `The run id ${JSON.stringify(runId)} cannot name a file. Use letters, digits, dots, dashes and underscores.`,
-        );
-      mkdirSync(dir, { recursive: true });
-      return liveJournal(run, fileSink(join(dir, `${runId}.jsonl`), 'wx', options.durability ?? 'process'));
+      const sink = createRunFile(writing, run.head.runId);
+      prune();
+      return liveJournal(run, sink);
     },
+    take: async (runId) => continueRunFile(writing, runId),
+    read: async (runId) => readFileContent(await contentOf(files, runId))?.recording ?? null,
+    list: async (query) => {
+      const runs: RunSummary[] = [];
+      // One after the other: a folder may hold more files than a process may open.
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      for (const runId of files.ids()) runs.push(...(await summaryOfFile(files, runId)));
+      return selectRuns(runs, query);
+    },
+    remove: async (runId) => files.remove(runId),
+    secrets: files.secrets,
   };
 }
 
 /** Keeps one run in the file at `path`, which is made anew. */
 export function singleFileJournal(path: string): JournalStore {
-  return { open: (run) => liveJournal(run, fileSink(path, 'w', 'process')) };
+  return {
+    open: (run) => {
+      closeSync(openSync(path, 'w', 0o600));
+      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter() }));
+    },
+  };
 }
 
-function fileSink(path: string, flags: 'w' | 'wx', durability: 'process' | 'power'): Sink {
-  const file = openSync(path, flags, 0o600);
-  return {
-    append: (records) => {
-      writeSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-      return durability === 'power' ? sync(file) : undefined;
-    },
-    close: () => closeSync(file),
+async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
+  try {
+    return await readFile(files.pathOf(runId));
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  }
+}
+
+/** A run that is damaged is in no list, but must not hide the others. */
+async function summaryOfFile(files: RunFiles, runId: string): Promise<readonly RunSummary[]> {
+  try {
+    const tallied = summarizeFile(await contentOf(files, runId));
+    return tallied === null ? [] : [summaryOf(tallied, !tallied.ended && files.isLocked(runId))];
+  } catch (error) {
+    if (!(error instanceof RecordingError)) throw error;
+    process.emitWarning(`${files.pathOf(runId)} is left out of the list of runs. ${error.message}`);
+    return [];
+  }
+}
+
+function checkOptions({ durability, keep, maxRuns, maxAgeDays }: FileJournalOptions): void {
+  const wrong = (name: string, must: string): never => {
+    throw new TypeError(`fileJournal: the option ${name} must be ${must}.`);
   };
+  if (durability !== undefined && !['process', 'power'].includes(durability))
+    wrong('durability', "'process' or 'power'");
+  if (keep !== undefined && !['all', 'not-answered'].includes(keep)) wrong('keep', "'all' or 'not-answered'");
+  if (maxRuns !== undefined && !(Number.isInteger(maxRuns) && maxRuns >= 0)) wrong('maxRuns', 'a whole number from 0');
+  if (maxAgeDays !== undefined && !(maxAgeDays > 0)) wrong('maxAgeDays', 'a number above 0');
 }

@@ -1,12 +1,15 @@
 export { ReplayDivergenceError } from './divergence.ts';
 export { fileJournal } from './file.ts';
+export { JournalError } from './journal-error.ts';
 export { memoryJournal } from './memory.ts';
 export { RecordingError } from './recording.ts';
 export { replay } from './replay.ts';
+export { sqliteJournal } from './sqlite.ts';
 export { transitions } from './transitions.ts';
 export type { Divergence } from './divergence.ts';
 export type { FileJournalOptions } from './file.ts';
 export type {
+  BlobRecord,
   EndRecord,
   EventRecord,
   NoteRecord,
@@ -18,4 +21,8 @@ export type {
 } from './record.ts';
 export type { Recording } from './recording.ts';
 export type { Replayable } from './replay.ts';
-export type { JournalStore, RunHead, RunJournal } from './run-journal.ts';
+export type { JournalErrorCode } from './journal-error.ts';
+export type { MemoryJournalOptions } from './memory.ts';
+export type { PruneLimits } from './prune-runs.ts';
+export type { JournalStore, RunHead, RunJournal, RunQuery, RunSecrets, RunSummary, TakenRun } from './run-journal.ts';
+export type { SqliteJournalOptions } from './sqlite.ts';

@@ -86,6 +86,12 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
     return null;
   };
 
+  const stop = (): void => {
+    for (const controller of running.values()) controller.abort(new Error('The run is over.'));
+    running.clear();
+    for (const { settled } of queue.splice(0)) settled?.(false);
+  };
+
   return {
     open: (effect, perform) => {
       fresh.set(effect.id, { effect, perform });
@@ -121,12 +127,15 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
       ended = true;
       const written = writeStarts();
       if (written !== undefined) await written;
-      for (const controller of running.values()) controller.abort(new Error('The run is over.'));
-      running.clear();
-      for (const { settled } of queue.splice(0)) settled?.(false);
+      stop();
       if (sink === null) return;
       await sink.append([{ t: 'end', at: at(), output }]);
       await sink.close();
+    },
+    abandon: async () => {
+      ended = true;
+      stop();
+      await sink?.close();
     },
   };
 }

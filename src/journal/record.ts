@@ -1,6 +1,6 @@
 import type { Effect, Entry, LeafError, OutsideEvent } from '../actors/journal.ts';
 import type { Message, ToolCalling } from '../actors/model.ts';
-import type { AgentSettings, Toolset } from '../machines/agent-setup.ts';
+import type { AgentSettings, ChildSetup, Toolset } from '../machines/agent-setup.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 import type { Effects } from '../tools/spec.ts';
 
@@ -27,6 +27,10 @@ export interface RunRecord {
   readonly options: AgentSettings;
   readonly seed: number;
   readonly warnings: readonly string[];
+  /** The agents below; left out where there is none. */
+  readonly children?: readonly ChildSetup[];
+  /** Code decides about escalations. */
+  readonly escalates?: boolean;
   readonly metadata: JsonObject;
 }
 
@@ -78,7 +82,14 @@ export interface NoteRecord {
   readonly note: JsonObject;
 }
 
-/** One line of a recording. */
+/** A large payload, on the line before its first use. It stands for nothing by itself: readers put it where it belongs. */
+export interface BlobRecord {
+  readonly t: 'blob';
+  readonly hash: string;
+  readonly value: Json;
+}
+
+/** What a recording consists of; in a file {@link BlobRecord}s stand between. */
 export type RecordLine = RunRecord | StartRecord | OutcomeRecord | TimerRecord | EventRecord | EndRecord | NoteRecord;
 
 /** The record of an entry. */

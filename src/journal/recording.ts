@@ -1,7 +1,9 @@
 import type { Effect, Entry } from '../actors/journal.ts';
 import type { Json } from '../parsing/json.ts';
+import { type BlobReader, blobReader } from './blob-reader.ts';
+import { HOLDS_KEY, lineWriter } from './blobs.ts';
 import { deltaWriter } from './deltas.ts';
-import { FORMAT, type RecordLine, type RunRecord, entryRecord, startRecord } from './record.ts';
+import { type BlobRecord, FORMAT, type RecordLine, type RunRecord, entryRecord, startRecord } from './record.ts';
 
 /** Keeps what crosses the boundary, by reference: nothing is written out unless somebody asks for the lines. */
 export interface Recorder {
@@ -10,6 +12,12 @@ export interface Recorder {
   end(output: Json): void;
   /** The recording so far, as JSON lines. */
   text(): string;
+  /** Milliseconds from the beginning to the latest record: a clock that a replay can read too. */
+  readonly elapsed: number;
+  /** Reads the records one after the other, null when there are no more yet. */
+  reader(): () => RecordLine | null;
+  /** Called after each record, for the one who watches the run. One that throws is ignored. */
+  watch(listener: (() => void) | null): void;
 }
 
 type Kept =
@@ -21,17 +29,50 @@ type Kept =
 export function recorder(head: RunRecord): Recorder {
   const began = performance.now();
   const kept: Kept[] = [];
+  let watching: (() => void) | null = null;
   const at = (): number => Math.round(performance.now() - began);
+  const keep = (item: Kept): void => {
+    kept.push(item);
+    if (watching !== null) tell(watching);
+  };
   return {
-    start: (effect) => void kept.push({ kind: 'start', at: at(), effect }),
-    entry: (entry) => void kept.push({ kind: 'entry', at: at(), entry }),
-    end: (output) => void kept.push({ kind: 'end', at: at(), output }),
-    text: () => {
+    start: (effect) => keep({ kind: 'start', at: at(), effect }),
+    entry: (entry) => keep({ kind: 'entry', at: at(), entry }),
+    end: (output) => keep({ kind: 'end', at: at(), output }),
+    get elapsed() {
+      return kept.at(-1)?.at ?? 0;
+    },
+    reader: () => {
       const write = deltaWriter();
-      const lines = kept.map((item) => JSON.stringify(lineOf(item, write)));
-      return `${[JSON.stringify(head), ...lines].join('\n')}\n`;
+      let begun = false;
+      let next = 0;
+      return () => {
+        if (!begun) {
+          begun = true;
+          return head;
+        }
+        const item = kept[next];
+        if (item === undefined) return null;
+        next += 1;
+        return lineOf(item, write);
+      };
+    },
+    watch: (listener) => {
+      watching = listener;
+    },
+    text: () => {
+      const [shorten, write] = [deltaWriter(), lineWriter()];
+      return write(head) + kept.map((item) => write(lineOf(item, shorten))).join('');
     },
   };
+}
+
+function tell(listener: () => void): void {
+  try {
+    listener();
+  } catch {
+    // Whoever watches must not stop what it watches.
+  }
 }
 
 function lineOf(item: Kept, write: (effect: Effect) => Json): RecordLine {
@@ -45,10 +86,20 @@ function lineOf(item: Kept, write: (effect: Effect) => Json): RecordLine {
   }
 }
 
-/** A recording that was read: its head, and the lines after it. */
+/** A recording that was read: its head, and the records after it. */
 export interface Recording {
   readonly head: RunRecord;
+  /** Large payloads are back where they belong; requests stand as they were written, against earlier ones. */
   readonly lines: readonly RecordLine[];
+  /** The line of the file on which each of `lines` stands; absent where they simply follow the head. */
+  readonly numbers?: readonly number[];
+  /** The large payloads that stand in the file already, by hash: who writes on needs not write them again. */
+  readonly payloads?: ReadonlyMap<string, Json>;
+}
+
+/** The line of its file on which one of a recording's `lines` stands; the head is line 1. */
+export function lineNumber({ numbers }: Recording, index: number): number {
+  return numbers?.[index] ?? index + 2;
 }
 
 /** The recording cannot be read; `line` counts from 1. */
@@ -63,41 +114,83 @@ export class RecordingError extends Error {
   }
 }
 
-const KINDS: ReadonlySet<unknown> = new Set(['run', 'start', 'outcome', 'timer', 'event', 'end', 'note', 'restart']);
-
 /**
  * Reads a recording: JSON lines as one text, as a list of lines, or as records that were parsed already. A torn last line
  * is dropped, records of unknown kinds are skipped. Throws a {@link RecordingError} for anything else that is wrong.
  */
 export function readRecording(recording: string | readonly (string | object)[]): Recording {
   const items = typeof recording === 'string' ? recording.split('\n') : recording;
+  const blobs = blobReader();
   const lines: RecordLine[] = [];
-  items.forEach((item, index) => {
+  const numbers: number[] = [];
+  let head: RunRecord | null = null;
+  for (const [index, item] of items.entries()) {
     const record = readLine(item, index, items.length);
-    if (record !== null) lines.push(record);
-  });
-  const [head, ...rest] = lines;
-  if (head?.t !== 'run') throw new RecordingError(1, 'is no run record: a recording begins with one ("t": "run").');
-  if (head.format > FORMAT)
-    throw new RecordingError(
-      1,
-      `has format ${head.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
-    );
-  return { head, lines: rest };
+    if (head === null) {
+      if (record === null && isBlank(item)) continue;
+      head = readHead(record);
+      blobs.head(head);
+      continue;
+    }
+    if (record === null) continue;
+    if (isBlob(record)) blobs.blob(record);
+    else if (isRecord(record)) {
+      lines.push(holdsKey(item) ? whole(record, index + 1, blobs) : record);
+      numbers.push(index + 1);
+    }
+  }
+  if (head === null) throw notBegun();
+  const follows = numbers.every((number, index) => number === index + 2);
+  return { head, lines, ...(follows ? {} : { numbers }), payloads: blobs.known };
 }
 
-function readLine(item: string | object, index: number, count: number): RecordLine | null {
-  if (typeof item !== 'string') return isRecord(item) ? item : null;
-  if (item.trim() === '') return null;
+const KINDS: ReadonlySet<unknown> = new Set(['run', 'start', 'outcome', 'timer', 'event', 'end', 'note', 'restart']);
+
+function readHead(record: object | null): RunRecord {
+  if (record === null || !isRecord(record) || record.t !== 'run') throw notBegun();
+  if (record.format > FORMAT)
+    throw new RecordingError(
+      1,
+      `has format ${record.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
+    );
+  return record;
+}
+
+function notBegun(): RecordingError {
+  return new RecordingError(1, 'is no run record: a recording begins with one ("t": "run").');
+}
+
+/** The JSON object of a line; null for one that is blank, torn or something else. */
+function readLine(item: string | object, index: number, count: number): object | null {
+  if (typeof item !== 'string') return item;
+  if (isBlank(item)) return null;
   try {
     const parsed: unknown = JSON.parse(item);
-    return isRecord(parsed) ? parsed : null;
+    return typeof parsed === 'object' ? parsed : null;
   } catch {
     if (index === count - 1) return null;
     throw new RecordingError(index + 1, 'is no JSON. The file is damaged there; only its last line may be torn.');
   }
 }
 
-function isRecord(value: unknown): value is RecordLine {
-  return typeof value === 'object' && value !== null && KINDS.has(Reflect.get(value, 't'));
+function whole(record: RecordLine, line: number, blobs: BlobReader): RecordLine {
+  const restored = blobs.restore(record);
+  if (restored !== null && isRecord(restored)) return restored;
+  throw new RecordingError(line, 'needs a large payload that does not stand before it. A blob line was lost.');
+}
+
+function isBlank(item: string | object): boolean {
+  return typeof item === 'string' && item.trim() === '';
+}
+
+function holdsKey(item: string | object): boolean {
+  return HOLDS_KEY.test(typeof item === 'string' ? item : JSON.stringify(item));
+}
+
+function isRecord(value: object): value is RecordLine {
+  return KINDS.has(Reflect.get(value, 't'));
+}
+
+function isBlob(value: object): value is BlobRecord {
+  return Reflect.get(value, 't') === 'blob' && typeof Reflect.get(value, 'hash') === 'string';
 }

@@ -11,7 +11,7 @@ import type { Json } from '../parsing/json.ts';
 import { deltaReader } from './deltas.ts';
 import { type Divergence, ReplayDivergenceError, firstDifference } from './divergence.ts';
 import { type RecordLine, type StartRecord, recordedEntry } from './record.ts';
-import type { Recording } from './recording.ts';
+import { type Recording, lineNumber } from './recording.ts';
 import type { RunJournal } from './run-journal.ts';
 
 /** A journal that can be read without waiting, which `transitions` does. */
@@ -28,7 +28,13 @@ export function replayJournal(recording: Recording, state: () => string): Replay
   let cursor = 0;
 
   const diverged = (expected: string, actual: string, difference = ''): ReplayDivergenceError => {
-    const divergence: Divergence = { entry: cursor + 2, state: state(), expected, actual, difference };
+    const divergence: Divergence = {
+      entry: lineNumber(recording, cursor),
+      state: state(),
+      expected,
+      actual,
+      difference,
+    };
     return new ReplayDivergenceError(divergence);
   };
 

@@ -37,6 +37,8 @@ export function runRecord(
     options: setup.settings,
     seed: setup.seed,
     warnings: setup.warnings,
+    ...(setup.children.length === 0 ? {} : { children: setup.children }),
+    ...(setup.escalates ? { escalates: true } : {}),
     metadata: run.metadata,
   };
 }
@@ -57,6 +59,8 @@ export function inputOf(head: RunRecord): WholeInput {
       settings: head.options,
       seed: head.seed,
       warnings: head.warnings,
+      children: head.children ?? [],
+      escalates: head.escalates ?? false,
     },
   };
 }

@@ -11,6 +11,8 @@ export interface RunJournal extends Journal {
    * more: it is over, or was never there.
    */
   send(event: OutsideEvent, to?: string): Promise<boolean>;
+  /** Gives a run up that cannot go on here: it has no end, and can be taken again. Instead of `end`. */
+  abandon?(): Promise<void>;
 }
 
 /** What a journal is told of the run that it keeps. */
@@ -33,11 +35,26 @@ export interface JournalStore {
   read?(runId: string): Promise<Recording | null>;
   /** The runs that match, newest first. */
   list?(query?: RunQuery): Promise<readonly RunSummary[]>;
-  /** Forgets a run; false when there was none. */
+  /**
+   * Forgets a run; false when there was none. Rejects with a `JournalError` (code `run-locked`) while somebody writes it.
+   */
   remove?(runId: string): Promise<boolean>;
+  /** Where the secrets of a run are kept while it lasts, apart from its recording. Without it they are in memory alone. */
+  readonly secrets?: RunSecrets;
 }
 
-/** A run that was taken for writing: what it holds, and where to write on. Closing the sink gives it back. */
+/** The secrets of runs, by their marks such as `«secret:1»`. A run's are forgotten when it ends or is removed. */
+export interface RunSecrets {
+  /** Adds to those of a run. They are kept when this returns. */
+  keep(runId: string, secrets: Readonly<Record<string, string>>): void;
+  /** Those of a run; empty when there are none. */
+  read(runId: string): Readonly<Record<string, string>>;
+}
+
+/**
+ * A run that was taken for writing: what it holds, and where to write on. Closing the sink gives it back, and so does a
+ * write that fails. Large payloads are the sink's business: it is given whole records.
+ */
 export interface TakenRun {
   readonly recording: Recording;
   readonly sink: Sink;
@@ -52,12 +69,14 @@ export interface RunSummary {
   readonly input: string;
   /** `interrupted`: it has no end and nobody writes it; `waiting`: so, and a call of it awaits approval. */
   readonly state: 'running' | 'interrupted' | 'waiting' | 'ended';
-  /** Of a run that ended. */
+  /** Null, as `reason`, for a run that has not ended. */
   readonly status: string | null;
   readonly reason: string | null;
   readonly errorCode: string | null;
   readonly toolsUsed: readonly string[];
+  /** Of a run that has not ended: the replies of the model so far. */
   readonly steps: number;
+  /** The head included; payloads that are stored by themselves are no records. */
   readonly records: number;
   readonly metadata: JsonObject;
 }

@@ -1,12 +1,23 @@
 import type { Message, ModelTool, ToolCalling, Usage } from '../actors/model.ts';
+import type { EscalationError } from '../parsing/errors.ts';
 import type { PlanStep } from '../parsing/reply.ts';
+import type { Verdict } from '../recovery/verdicts.ts';
 import type { ToolResult } from '../tools/result.ts';
-import { type AgentInput, type AgentSettings, type AgentSetup, DEFAULT_SETTINGS, type Toolset } from './agent-setup.ts';
+import {
+  type AgentInput,
+  type AgentSettings,
+  type AgentSetup,
+  type ChildSetup,
+  DEFAULT_SETTINGS,
+  type Place,
+  ROOT_PLACE,
+  type Toolset,
+} from './agent-setup.ts';
 import type { CallOutcome, CallRequest } from './call-request.ts';
 import { type LoopSnapshot, type LoopVerdict, loopBegun } from './loop-detection.ts';
 import { toJsonMode } from './conversation.ts';
 import type { ReadReply } from './read-reply.ts';
-import type { AgentState, ErrorEntry, RunReason } from './run-result.ts';
+import type { AgentState, ErrorEntry, RunReason, RunStatus } from './run-result.ts';
 import { type Prompts, composePrompts, modelTools } from './system-prompt.ts';
 
 /** A call of the current turn or plan step, before it starts. */
@@ -40,8 +51,12 @@ export interface Trouble {
   readonly failed: readonly { readonly tool: string; readonly args: unknown; readonly error: string }[];
   readonly succeeded: readonly string[];
   readonly left: readonly string[];
-  /** Set when one of them was escalated as critical: nobody took it, so the run ends. */
-  readonly critical: { readonly tool: string; readonly reason: string } | null;
+  /** The worst of those that were escalated. */
+  readonly escalation: EscalationError | null;
+  /** What was decided about it; null while nothing was. */
+  readonly verdict: Verdict | 'unhandled' | null;
+  /** At least one of the turn's calls ran, so that the turn cannot be asked again as if nothing had happened. */
+  readonly ran: boolean;
 }
 
 /** How the run ends. `error` null: the last unmended error, if there was one, is shown instead. */
@@ -49,6 +64,10 @@ export interface Ending {
   readonly reason: RunReason;
   readonly result: string;
   readonly error: ErrorEntry | null;
+  /** Set where the reason alone does not say it. */
+  readonly status?: RunStatus;
+  /** What a child hands up to the agent above. */
+  readonly escalation?: EscalationError;
 }
 
 /** What a run was told of its agent, apart from what has a place of its own. */
@@ -58,6 +77,8 @@ export interface Briefing {
   readonly promptByCode: boolean;
   readonly seed: number;
   readonly warnings: readonly string[];
+  readonly children: readonly ChildSetup[];
+  readonly escalates: boolean;
 }
 
 /** What the model is shown, which follows from the toolset. */
@@ -68,6 +89,8 @@ export interface Shown {
 
 /** What a run has counted and collected. */
 export interface Books {
+  /** How many messages of the conversation were there before the run. */
+  readonly historyLength: number;
   readonly planIterations: number;
   readonly plansRefused: number;
   readonly unusableInARow: number;
@@ -79,6 +102,16 @@ export interface Books {
   readonly lastTrouble: ErrorEntry | null;
   readonly errorHistory: readonly ErrorEntry[];
   readonly states: readonly AgentState[];
+  /** Verdicts that were carried out, each with the error that it was for: the same one applies once. */
+  readonly verdicts: readonly string[];
+}
+
+/** What verdicts changed about the rest of the run. */
+export interface Detour {
+  /** The model that is asked the next turn; empty: the agent's own. */
+  readonly model: string;
+  /** The skill that the run is limited to; null: it is not. */
+  readonly skill: string | null;
 }
 
 /**
@@ -95,7 +128,6 @@ export interface AgentContext {
   readonly toolCalling: ToolCalling;
   /** The conversation: the starting history, then what this run added. */
   readonly messages: readonly Message[];
-  readonly historyLength: number;
   readonly reply: ReadReply | null;
   readonly plan: PlanProgress | null;
   /** The plan step that runs now. */
@@ -106,11 +138,14 @@ export interface AgentContext {
   readonly stepsTaken: number;
   readonly books: Books;
   readonly ending: Ending | null;
+  readonly place: Place;
+  readonly detour: Detour;
 }
 
 const NOTHING: Toolset = { tools: [], servers: [], skills: [], recovery: {} };
 
 const NEW_BOOKS: Books = {
+  historyLength: 0,
   planIterations: 0,
   plansRefused: 0,
   unusableInARow: 0,
@@ -122,7 +157,10 @@ const NEW_BOOKS: Books = {
   lastTrouble: null,
   errorHistory: [],
   states: [],
+  verdicts: [],
 };
+
+const NO_DETOUR: Detour = { model: '', skill: null };
 
 /** The memory that a run starts with. */
 export function initialContext(input: AgentInput): AgentContext {
@@ -134,7 +172,6 @@ export function initialContext(input: AgentInput): AgentContext {
     task: input.task,
     ...fromSetup(input.setup ?? null),
     messages: [...history, Object.freeze(task)],
-    historyLength: history.length,
     reply: null,
     plan: null,
     step: null,
@@ -142,8 +179,10 @@ export function initialContext(input: AgentInput): AgentContext {
     trouble: null,
     loop: loopBegun(settings.maxConsecutiveRepeats),
     stepsTaken: 0,
-    books: NEW_BOOKS,
+    books: { ...NEW_BOOKS, historyLength: history.length },
     ending: endingBeforeStart(input),
+    place: input.place ?? ROOT_PLACE,
+    detour: NO_DETOUR,
   };
 }
 
@@ -159,8 +198,9 @@ export function fromSetup(setup: AgentSetup | null) {
   };
 }
 
-function briefingOf({ agent, instructions, promptByCode, seed, warnings }: AgentSetup): Briefing {
-  return { agent, instructions, promptByCode, seed, warnings };
+function briefingOf(setup: AgentSetup): Briefing {
+  const { agent, instructions, promptByCode, seed, warnings, children, escalates } = setup;
+  return { agent, instructions, promptByCode, seed, warnings, children, escalates };
 }
 
 /** What the model is told, which changes when the toolset does. */

@@ -1,13 +1,35 @@
-import { type DoneActorEvent, type ErrorActorEvent, assign, enqueueActions, setup } from 'xstate';
+import { type DoneActorEvent, type ErrorActorEvent, assign, cancel, enqueueActions, setup } from 'xstate';
+import { type ApprovalAnswer, askApproval } from '../actors/ask-approval.ts';
+import { type AskEscalationOutput, askEscalation } from '../actors/ask-escalation.ts';
 import { type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
 import { describeAgent } from '../actors/describe-agent.ts';
 import { leafErrorOf } from '../actors/leaf.ts';
-import { type AgentContext, cancelledEnding, fromSetup, fromToolset } from './agent-context.ts';
-import type { AgentInput, AgentSetup, Toolset } from './agent-setup.ts';
+import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.ts';
+import type { AgentInput, AgentSetup, ChildSetup, Toolset } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
-import { booksClosed, endingFor, escalatedEnding, thrownEnding } from './endings.ts';
+import { childAgent } from './child-agent.ts';
+import { booksClosed, endingFor, thrownEnding } from './endings.ts';
+import {
+  answerOf,
+  answerTold,
+  askedOfAnotherModel,
+  escalatedEnding,
+  goesUp,
+  handOverFailed,
+  handedOver,
+  isCritical,
+  isToBeDecided,
+  limitedToSkill,
+  partialEnding,
+  stoppedByVerdict,
+  toolsTaken,
+  verdictMissed,
+  verdictOf,
+  verdictTaken,
+} from './escalating.ts';
 import {
   batchClosed,
+  callerOf,
   isSettled,
   outcomeTaken,
   planClosed,
@@ -31,13 +53,13 @@ import {
 import type { AgentOutput, AgentState } from './run-result.ts';
 import { promptsOf } from './system-prompt.ts';
 import { toolCallMachine } from './tool-call.ts';
-import type { ToolCallInput } from './tool-call-context.ts';
+import type { ApprovalEvent, ToolCallInput } from './tool-call-context.ts';
 
 /** What the agent is told from outside. */
 export type AgentEvent =
   | { readonly type: 'run.cancelled'; readonly reason: string }
   | { readonly type: 'run.expired' }
-  | { readonly type: 'tools.changed'; readonly toolset: Toolset };
+  | { readonly type: 'tools.changed'; readonly toolset: Toolset; readonly children?: readonly ChildSetup[] };
 
 const NOT_PROVIDED = 'The agent machine was started bare. Use agentMachine.provide({ actors: agent.actors }).';
 
@@ -47,12 +69,15 @@ export const agentParts = setup({
     context: {} as AgentContext,
     input: {} as AgentInput,
     output: {} as AgentOutput,
-    events: {} as AgentEvent | DoneActorEvent<CallOutcome> | ErrorActorEvent,
+    events: {} as AgentEvent | ApprovalEvent | DoneActorEvent<CallOutcome> | ErrorActorEvent,
   },
   actors: {
     llmCall: llmCallMachine,
     toolCall: toolCallMachine,
     describeAgent: describeAgent<AgentSetup>({ setup: () => Promise.reject(new Error(NOT_PROVIDED)) }),
+    askEscalation: askEscalation({ decide: () => null }),
+    askApproval: askApproval({ confirm: () => undefined }),
+    childAgent,
     composePrompt: composePrompt<Toolset>({ compose: () => Promise.reject(new Error(NOT_PROVIDED)) }),
   },
   guards: {
@@ -75,7 +100,17 @@ export const agentParts = setup({
     denied: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied',
     unmended: (_, outcome: CallOutcome) => 'error' in outcome,
     thrown: (_, outcome: CallOutcome) => outcome.kind === 'tool.thrown',
-    escalatedCritically: ({ context }) => context.trouble?.critical != null,
+    escalationToDecide: ({ context }) => isToBeDecided(context),
+    escalationGoesUp: ({ context }) => goesUp(context),
+    escalatedCritically: ({ context }) => isCritical(context),
+    toldToAskAgain: ({ context }) => verdictOf(context, 'retryWithModel') !== null,
+    toldToHandOver: ({ context }) => verdictOf(context, 'reroute')?.to === 'agent',
+    toldToReroute: ({ context }) => verdictOf(context, 'reroute') !== null,
+    toldToAskHuman: ({ context }) => verdictOf(context, 'askHuman') !== null,
+    toldToEndPartially: ({ context }) => verdictOf(context, 'partialResult') !== null,
+    toldToThrow: ({ context }) => verdictOf(context, 'throwException') !== null,
+    childGaveUp: (_, output: AgentOutput) => output.status === 'failed' && output.reason !== 'thrown',
+    nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
     settled: ({ context }) => isSettled(context.batch),
     batchEndsInLoop: ({ context }) => context.batch?.endsRun === 'loop',
     batchEndsBudget: ({ context }) => context.batch?.endsRun === 'budget',
@@ -94,11 +129,7 @@ export const agentParts = setup({
     takePrompts: assign({
       shown: ({ context }, texts: PromptTexts) => ({ ...context.shown, prompts: promptsOf(texts) }),
     }),
-    takeTools: assign(({ context, event }) =>
-      event.type === 'tools.changed'
-        ? { toolset: event.toolset, shown: fromToolset(context.briefing?.instructions ?? '', event.toolset) }
-        : {},
-    ),
+    takeTools: assign(({ context, event }) => (event.type === 'tools.changed' ? toolsTaken(context, event) : {})),
     countStep: assign({ stepsTaken: ({ context }) => context.stepsTaken + 1 }),
     takeReply: assign(({ context }, output: LlmCallOutput) => takenReply(context, output)),
     correct: assign(({ context }) => corrected(context)),
@@ -119,13 +150,14 @@ export const agentParts = setup({
         ? batch.runnable
         : Math.min(batch.runnable, batch.started + 1 - running);
       if (upTo <= batch.started) return;
+      const caller = callerOf(context);
       for (const { request, verdict } of batch.calls.slice(batch.started, upTo)) {
         const input: ToolCallInput = {
           request,
           verdict,
           tools: context.toolset.tools,
           settings: context.settings,
-          recovery: context.toolset.recovery,
+          caller,
         };
         enqueue.spawnChild('toolCall', { id: request.callId, input });
       }
@@ -154,6 +186,24 @@ export const agentParts = setup({
     }),
     endThrown: assign({ ending: ({ context }, outcome: CallOutcome) => thrownEnding(context, outcome) }),
     endEscalated: assign({ ending: ({ context }) => escalatedEnding(context) }),
+    takeVerdict: assign(({ context }, { verdict }: AskEscalationOutput) => verdictTaken(context, verdict)),
+    takeNoVerdict: assign(({ context, event }) => verdictMissed(context, event)),
+    askOfAnotherModel: assign(({ context }) => askedOfAnotherModel(context)),
+    limitToSkill: assign(({ context }) => limitedToSkill(context)),
+    takeHandOver: assign(({ context }, output: AgentOutput) => handedOver(context, output)),
+    takeFailedHandOver: assign(({ context }, output: AgentOutput) => handOverFailed(context, output)),
+    tellAnswer: assign(({ context, event }) => answerTold(context, answerOf(event))),
+    tellDecision: assign(({ context }, { decision }: ApprovalAnswer) =>
+      answerTold(context, decision === 'deny' ? 'no' : 'yes'),
+    ),
+    startDeadline: enqueueActions(({ context, enqueue }) => {
+      const { approvalMs } = context.settings;
+      if (approvalMs !== null)
+        enqueue.raise({ type: 'approval.expired' }, { id: 'approvalDeadline', delay: approvalMs });
+    }),
+    stopDeadline: cancel('approvalDeadline'),
+    endPartially: assign({ ending: ({ context }) => partialEnding(context) }),
+    endByVerdict: assign({ ending: ({ context }) => stoppedByVerdict(context) }),
     closeBooks: assign(({ context }) => booksClosed(context)),
   },
 });

@@ -67,13 +67,36 @@ export interface AgentSetup {
   readonly seed: number;
   /** Things that went wrong before the run began, such as a server that is not ready. */
   readonly warnings: readonly string[];
+  /** The agents below, by the names of the tools that hand them a task. */
+  readonly children: readonly ChildSetup[];
+  /** Code decides about escalations, so a leaf is asked. */
+  readonly escalates: boolean;
 }
+
+/** An agent below another, as its tool calls it. */
+export interface ChildSetup {
+  readonly tool: string;
+  readonly setup: AgentSetup;
+}
+
+/** Where in the tree of agents a run is. */
+export interface Place {
+  /** The tools that lead here from the root, joined with `/`; empty for the root itself. */
+  readonly agent: string;
+  /** What the ids of its calls begin with. */
+  readonly callPrefix: string;
+}
+
+/** The root of the tree. */
+export const ROOT_PLACE: Place = { agent: '', callPrefix: 'c' };
 
 /** What the agent machine starts from. Without `setup` it asks the actor `describeAgent` for it. */
 export interface AgentInput {
   readonly task: string;
   readonly history?: readonly Message[];
   readonly setup?: AgentSetup;
+  /** Default: the root. */
+  readonly place?: Place;
   /** Set when the run was cancelled before it began; says why. It ends without a request. */
   readonly cancelled?: string;
   /** Set when the run cannot begin, such as for a required server that is not there. It ends as failed. */

@@ -11,6 +11,7 @@ import { initialContext } from './agent-context.ts';
 import { promptInput } from './planning.ts';
 import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
+import { escalationInput, handOverInput, questionInput } from './escalating.ts';
 import { stepInput } from './execution.ts';
 
 /** The bare machine. Provide `agent.actors`, or use `agent.logic`, which also records. */
@@ -73,6 +74,8 @@ export const agentMachine = agentParts.createMachine({
               toolCalling: context.toolCalling,
               settings: context.settings,
               seed: (context.briefing?.seed ?? 0) + context.stepsTaken,
+              model: context.detour.model,
+              agent: context.place.agent,
             }),
             onDone: [
               {
@@ -203,9 +206,76 @@ export const agentMachine = agentParts.createMachine({
       states: {
         ASSESSING: {
           always: [
+            { guard: 'escalationToDecide', target: 'ESCALATING' },
+            { guard: 'escalationGoesUp', target: '#agent.COMPLETION', actions: 'endEscalated' },
             { guard: 'escalatedCritically', target: '#agent.COMPLETION', actions: 'endEscalated' },
             { target: '#agent.PLANNING', actions: 'tellTrouble' },
           ],
+        },
+        ESCALATING: {
+          invoke: {
+            id: 'askEscalation',
+            src: 'askEscalation',
+            input: ({ context }) => escalationInput(context),
+            onDone: { target: 'JUDGED', actions: { type: 'takeVerdict', params: ({ event }) => event.output } },
+            onError: { target: 'JUDGED', actions: 'takeNoVerdict' },
+          },
+        },
+        JUDGED: {
+          always: [
+            { guard: 'toldToAskAgain', target: '#agent.PLANNING', actions: 'askOfAnotherModel' },
+            { guard: 'toldToHandOver', target: 'HANDING_OVER' },
+            { guard: 'toldToReroute', target: '#agent.PLANNING', actions: 'limitToSkill' },
+            { guard: 'toldToAskHuman', target: 'ASKING_HUMAN' },
+            { guard: 'toldToEndPartially', target: '#agent.COMPLETION', actions: 'endPartially' },
+            { guard: 'toldToThrow', target: '#agent.COMPLETION', actions: 'endByVerdict' },
+            { target: 'ASSESSING' },
+          ],
+        },
+        HANDING_OVER: {
+          invoke: {
+            id: 'childAgent',
+            src: 'childAgent',
+            input: ({ context }) => handOverInput(context),
+            onDone: [
+              {
+                guard: { type: 'childGaveUp', params: ({ event }) => event.output },
+                target: 'ASSESSING',
+                actions: { type: 'takeFailedHandOver', params: ({ event }) => event.output },
+              },
+              {
+                target: '#agent.COMPLETION',
+                actions: { type: 'takeHandOver', params: ({ event }) => event.output },
+              },
+            ],
+            onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },
+          },
+        },
+        ASKING_HUMAN: {
+          entry: 'startDeadline',
+          exit: 'stopDeadline',
+          on: {
+            'approval.given': { target: '#agent.PLANNING', actions: 'tellAnswer' },
+            'approval.refused': { target: '#agent.PLANNING', actions: 'tellAnswer' },
+            'approval.expired': { target: 'ASSESSING', actions: 'takeNoVerdict' },
+          },
+          invoke: {
+            id: 'askApproval',
+            src: 'askApproval',
+            input: ({ context }) => questionInput(context),
+            onDone: [
+              {
+                guard: { type: 'nobodyToAsk', params: ({ event }) => event.output },
+                target: 'ASSESSING',
+                actions: 'takeNoVerdict',
+              },
+              {
+                target: '#agent.PLANNING',
+                actions: { type: 'tellDecision', params: ({ event }) => event.output },
+              },
+            ],
+            onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },
+          },
         },
       },
     },

@@ -5,6 +5,7 @@ import type { Denial } from '../tools/denials.ts';
 import { lookUp } from '../tools/lookup.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { ToolSpec } from '../tools/spec.ts';
+import type { Spent } from './delegation.ts';
 
 /** A call that the model asked for, in a reply or as a step of a plan. */
 export interface CallRequest {
@@ -35,6 +36,8 @@ interface CallEnd {
   readonly result: ToolResult;
   /** The tool's function was called at least once. */
   readonly ran: boolean;
+  /** What agents below this call used; left out where there was none. */
+  readonly spent?: Spent;
 }
 
 /** The same for the same tool with the same arguments, whatever the order of their keys. */

@@ -25,9 +25,12 @@ export function resultMessage(request: CallRequest, tool: string, text: string):
     : { role: 'tool', toolCallId: request.toolCallId, name: tool, content: text };
 }
 
-/** A result, cut to what the model gets of it. */
+/** A result, cut to what the model gets of it. An error says how many steps are left to do better. */
 export function toolMessage(context: AgentContext, request: CallRequest, tool: string, result: ToolResult): Message {
-  return resultMessage(request, tool, resultForModel(result, context.settings.maxToolResultChars));
+  const { settings, stepsTaken } = context;
+  const failed = result.status === 'error' && result.denied !== true;
+  const told = failed ? { ...result, attemptsLeft: settings.maxSteps - stepsTaken } : result;
+  return resultMessage(request, tool, resultForModel(told, settings.maxToolResultChars));
 }
 
 /** A word of ours to the model. */

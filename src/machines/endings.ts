@@ -54,16 +54,6 @@ export function thrownEnding(context: AgentContext, outcome: CallOutcome): Endin
   return { reason: 'thrown', result: `Stopped by '${outcome.tool}': ${reason}`, error };
 }
 
-/** The ending of a run in which a critical escalation was taken by nobody. */
-export function escalatedEnding({ trouble, stepsTaken }: AgentContext): Ending {
-  const { tool = '', reason = 'a critical escalation' } = trouble?.critical ?? {};
-  return {
-    reason: 'tool-error',
-    result: `Unable to complete task due to tool error: ${reason}`,
-    error: { code: 'escalation', message: reason, step: stepsTaken, tool },
-  };
-}
-
 /** The books, closed: results that came in are kept, and every call that has none gets one. */
 export function booksClosed(context: AgentContext): Partial<AgentContext> {
   const settled = context.batch === null ? {} : batchClosed(context);
@@ -98,7 +88,7 @@ export function outputOf(context: AgentContext): AgentOutput {
     result: 'The run ended without a reason.',
     error: null,
   };
-  const status = STATUS[ending.reason];
+  const status = ending.status ?? STATUS[ending.reason];
   const error = ending.error ?? (status === 'answered' ? null : context.books.lastTrouble);
   return {
     result: ending.result,
@@ -113,6 +103,9 @@ export function outputOf(context: AgentContext): AgentOutput {
     usage: context.books.usage,
     errorHistory: context.books.errorHistory,
     states: context.books.states,
-    messages: context.messages.slice(context.historyLength),
+    messages: context.messages.slice(context.books.historyLength),
+    ...(context.place.agent === ''
+      ? {}
+      : { nested: { toolCalls: context.books.toolCallsRun, escalation: ending.escalation ?? null } }),
   };
 }

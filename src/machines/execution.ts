@@ -1,15 +1,19 @@
 import type { Message } from '../actors/model.ts';
 import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
 import { PLAN_DENIED, PLAN_DONE, planReport, recoveryText, resultForModel, shortOutcome } from './agent-texts.ts';
+import type { EscalationError } from '../parsing/errors.ts';
+import { higher } from '../recovery/verdicts.ts';
 import { describeToolError } from '../tools/error-text.ts';
+import { lookUp } from '../tools/lookup.ts';
 import { type CallOutcome, type CallRequest, callKey } from './call-request.ts';
 import { resultText } from './conversation.ts';
 import { resultMessage, toolMessage, userMessage, withMessages } from './conversation-updates.ts';
+import { NOTHING_SPENT, spentTogether, usageTogether } from './delegation.ts';
 import { loopStepped } from './loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
 import { judged } from './planning.ts';
 import type { ErrorEntry } from './run-result.ts';
-import type { ToolCallInput } from './tool-call-context.ts';
+import type { Caller, ToolCallInput } from './tool-call-context.ts';
 
 type Update = Partial<AgentContext>;
 
@@ -89,7 +93,7 @@ export function stepPrepared(context: AgentContext): Update {
     plan.outcomes.map((outcome) => outcome.result),
   );
   const request: CallRequest = {
-    callId: `c${books.callsMade + 1}`,
+    callId: `${context.place.callPrefix}${books.callsMade + 1}`,
     tool: next.tool,
     args: resolved.ok ? resolved.args : next.args,
     unreadable: resolved.ok ? null : { raw: JSON.stringify(next.args), reason: resolved.reason, truncated: false },
@@ -166,13 +170,41 @@ function troubleOf(outcomes: readonly CallOutcome[], left: readonly string[]): T
     ),
     succeeded: outcomes.filter((outcome) => outcome.kind === 'tool.succeeded').map(shortOutcome),
     left,
-    critical: outcomes.flatMap(criticalEscalation)[0] ?? null,
+    escalation: worstEscalation(outcomes),
+    verdict: null,
+    ran: outcomes.some((outcome) => outcome.ran),
   };
 }
 
-function criticalEscalation(outcome: CallOutcome): readonly { readonly tool: string; readonly reason: string }[] {
-  if (outcome.kind !== 'tool.escalated' || outcome.error.kind !== 'escalation') return [];
-  return outcome.error.severity === 'critical' ? [{ tool: outcome.tool, reason: outcome.error.reason }] : [];
+function worstEscalation(outcomes: readonly CallOutcome[]): EscalationError | null {
+  let worst: EscalationError | null = null;
+  for (const outcome of outcomes) {
+    if (outcome.kind !== 'tool.escalated' || outcome.error.kind !== 'escalation') continue;
+    if (worst === null || higher(worst.severity, outcome.error.severity) !== worst.severity) worst = outcome.error;
+  }
+  return worst;
+}
+
+/** What is left of the run's budget for each of so many agents below. */
+export function budgetLeft({ settings: { budget }, books, batch }: AgentContext, agents: number): Caller['budget'] {
+  const { maxToolCalls, maxTokens } = budget;
+  const share = (most: number | null, used: number): number | null =>
+    most === null ? null : Math.max(0, Math.floor((most - used) / Math.max(1, agents)));
+  return {
+    maxToolCalls: share(maxToolCalls, books.toolCallsRun + (batch?.runnable ?? 1)),
+    maxTokens: share(maxTokens, books.usage.totalTokens),
+  };
+}
+
+/** What the calls of this turn are told of their agent. Agents that it hands tasks to share what is left. */
+export function callerOf(context: AgentContext): Caller {
+  const { place, briefing, batch, toolset } = context;
+  const children = briefing?.children ?? [];
+  const handed = (children.length === 0 ? [] : (batch?.calls ?? [])).filter(({ request }) => {
+    const found = lookUp(toolset.tools, request.tool);
+    return found.ok && found.spec.origin.kind === 'agent';
+  });
+  return { agent: place.agent, children, budget: budgetLeft(context, handed.length), recovery: toolset.recovery };
 }
 
 /** What outcomes change in the run's books: tools used, errors, the loop detection. */
@@ -190,13 +222,18 @@ export function accounted(
   const loop = loopStepped(context.loop, { type: 'round.settled', results });
   const ran = outcomes.filter((outcome) => outcome.ran);
   const { books } = context;
+  const spent = outcomes.reduce(
+    (sum, one) => (one.spent === undefined ? sum : spentTogether(sum, one.spent)),
+    NOTHING_SPENT,
+  );
   const used = new Set([...books.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
   return {
     loop,
     books: {
       ...books,
       lastResult: outcomes.at(-1)?.result ?? books.lastResult,
-      toolCallsRun: books.toolCallsRun + ran.length,
+      toolCallsRun: books.toolCallsRun + ran.length + spent.toolCalls,
+      usage: spent === NOTHING_SPENT ? books.usage : usageTogether(books.usage, spent.usage),
       toolsUsed: used.size === books.toolsUsed.length ? books.toolsUsed : [...used],
       errorHistory: entries.length === 0 ? books.errorHistory : [...books.errorHistory, ...entries],
       lastTrouble: entries.at(-1) ?? (ran.length > 0 ? null : books.lastTrouble),
@@ -222,6 +259,6 @@ export function stepInput(context: AgentContext): ToolCallInput {
     verdict: step?.verdict ?? 'clear',
     tools: toolset.tools,
     settings,
-    recovery: toolset.recovery,
+    caller: callerOf(context),
   };
 }

@@ -9,4 +9,8 @@ export interface LlmCallInput {
   readonly toolCalling: ToolCalling;
   readonly settings: AgentSettings;
   readonly seed: number;
+  /** The model that is asked; empty: the agent's own. */
+  readonly model: string;
+  /** The agent that asks, by its place in the tree; empty for the root. */
+  readonly agent: string;
 }

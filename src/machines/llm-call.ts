@@ -102,6 +102,8 @@ export const llmCallMachine = setup({
           request: composeRequest(context),
           connectMs: context.settings.connectMs,
           responseMs: context.settings.responseMs,
+          model: context.model,
+          agent: context.agent,
         }),
         onDone: { target: 'SUCCEEDED', actions: { type: 'takeReply', params: ({ event }) => event.output } },
         onError: [

@@ -21,9 +21,9 @@ export function observeRun(
   const reader = runEventReader({
     runId: actor.sessionId,
     now: () => performance.now(),
-    emit: (body) => {
+    emit: (body, agent) => {
       try {
-        listener({ ...body, seq: ++seq, replayed: false });
+        listener({ ...body, seq: ++seq, replayed: false, ...(agent === '' ? {} : { child: agent }) });
       } catch {
         // A listener must not stop the machine that it listens to.
       }

@@ -1,12 +1,13 @@
 import type { ComposePromptInput } from '../actors/compose-prompt.ts';
 import type { LeafError } from '../actors/journal.ts';
-import type { Message, Usage } from '../actors/model.ts';
+import type { Message } from '../actors/model.ts';
 import type { Toolset } from './agent-setup.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import { MAX_UNUSABLE, correctionFor, planLimitText } from './agent-texts.ts';
 import { type CallRequest, callKey, isPolling } from './call-request.ts';
 import { shortenOlderResults, toJsonMode } from './conversation.ts';
 import { assistantMessage, refuseCalls, userMessage, withMessages } from './conversation-updates.ts';
+import { usageTogether } from './delegation.ts';
 import type { LlmCallOutput } from './llm-call.ts';
 import { type LoopVerdict, loopStepped } from './loop-detection.ts';
 import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
@@ -22,6 +23,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     reply: output.reply,
     toolNames: context.toolset.tools.map((tool) => tool.name),
     firstCall: context.books.callsMade + 1,
+    callPrefix: context.place.callPrefix,
     isKnownId: (id) => holdsCall(messages, id),
     maxArgumentChars: context.settings.maxArgumentBytes,
   });
@@ -30,10 +32,12 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     reply,
     messages: withMessages(messages, ...assistantMessage(reply)),
     toolCalling: output.toolCalling,
+    detour: context.detour.model === '' ? context.detour : { ...context.detour, model: '' },
     books: {
       ...context.books,
       callsMade: context.books.callsMade + reply.calls.length,
-      usage: added(context.books.usage, output.reply.usage),
+      usage:
+        output.reply.usage === undefined ? context.books.usage : usageTogether(context.books.usage, output.reply.usage),
       unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
     },
   };
@@ -130,15 +134,6 @@ export function isThirdUnusable(context: AgentContext): boolean {
   return context.books.unusableInARow >= MAX_UNUSABLE;
 }
 
-function added(usage: Usage, more: Usage | undefined): Usage {
-  if (more === undefined) return usage;
-  return {
-    inputTokens: usage.inputTokens + more.inputTokens,
-    outputTokens: usage.outputTokens + more.outputTokens,
-    totalTokens: usage.totalTokens + more.totalTokens,
-  };
-}
-
 /** True when the run has used up the tokens that it was given. */
 export function areTokensSpent({ settings: { budget }, books: { usage } }: AgentContext): boolean {
   return budget.maxTokens !== null && usage.totalTokens >= budget.maxTokens;
@@ -155,7 +150,13 @@ export function promptInput({
   toolset,
   stepsTaken,
   books,
+  place,
 }: AgentContext): ComposePromptInput & { readonly toolset: Toolset } {
   const { planIterations, lastResult, errorHistory } = books;
-  return { task, toolset, state: { step: stepsTaken + 1, stepsTaken, planIterations, lastResult, errorHistory } };
+  return {
+    task,
+    toolset,
+    agent: place.agent,
+    state: { step: stepsTaken + 1, stepsTaken, planIterations, lastResult, errorHistory },
+  };
 }

@@ -39,6 +39,8 @@ interface ReadInput {
   readonly toolNames: readonly string[];
   /** The first number for our own call ids. */
   readonly firstCall: number;
+  /** What the ids of calls begin with. */
+  readonly callPrefix: string;
   /** Ids that the conversation knows already; models repeat theirs. */
   readonly isKnownId: (id: string) => boolean;
   /** Larger arguments are not run; characters of JSON. */
@@ -60,9 +62,9 @@ function limited(call: CallRequest, maxChars: number): CallRequest {
 
 const RAW_KEPT = 1000;
 
-function readText({ reply, toolNames, firstCall }: ReadInput): ReadReply {
+function readText({ reply, toolNames, firstCall, callPrefix }: ReadInput): ReadReply {
   const parsed = parseReply(reply.content, { tools: toolNames });
-  const calls = parsed.calls.map((call, index) => fromText(call, `c${firstCall + index}`));
+  const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`));
   const set = parsed.ambiguous === undefined;
   const malformed = reply.finishReason === 'malformed-tool-call';
   const planCut = reply.finishReason === 'length' || !parsed.complete;
@@ -97,7 +99,7 @@ function fromText(call: ToolCallRequest, callId: string): CallRequest {
   };
 }
 
-function readNative({ reply, firstCall, isKnownId }: ReadInput): ReadReply {
+function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): ReadReply {
   const used = new Set<string>();
   const isTaken = (id: string): boolean => used.has(id) || isKnownId(id);
   const read = (reply.toolCalls ?? []).map((call, index) => {
@@ -111,7 +113,7 @@ function readNative({ reply, firstCall, isKnownId }: ReadInput): ReadReply {
   const calls = read
     .filter((call) => call !== planned)
     .map(({ id, tool, parsed, raw }, index) => ({
-      callId: `c${firstCall + index}`,
+      callId: `${callPrefix}${firstCall + index}`,
       tool,
       ...argumentsOf(parsed, raw),
       toolCallId: id,

@@ -1,3 +1,4 @@
+import { and } from 'xstate';
 import { toolCallParts } from './tool-call-parts.ts';
 import { fixerInput } from './tool-recovery.ts';
 
@@ -47,6 +48,7 @@ export const recovering = toolCallParts.createStateConfig({
       always: [
         { guard: { type: 'stepIs', params: 'fix' }, target: 'FIXING' },
         { guard: { type: 'stepIs', params: 'sanitize' }, target: 'SANITIZING' },
+        { guard: 'repairUnaffordable', target: 'CHOOSING_STEP' },
         { guard: { type: 'stepIs', params: 'fix-agent' }, target: 'ASKING_REPAIR_AGENT' },
         { guard: { type: 'stepIs', params: 'substitute' }, target: 'SUBSTITUTING' },
         { guard: 'retriesAtOnce', target: 'RETRYING' },
@@ -67,19 +69,28 @@ export const recovering = toolCallParts.createStateConfig({
           {
             guard: { type: 'escalated', params: ({ event }) => event.output },
             target: '#toolCall.ESCALATED',
-            actions: { type: 'giveUpAsTold', params: ({ event }) => event.output },
+            actions: [
+              { type: 'countRepair', params: ({ event }) => event.output },
+              { type: 'giveUpAsTold', params: ({ event }) => event.output },
+            ],
           },
           {
             guard: { type: 'threw', params: ({ event }) => event.output },
             target: '#toolCall.THROWN',
-            actions: { type: 'giveUpAsTold', params: ({ event }) => event.output },
+            actions: [
+              { type: 'countRepair', params: ({ event }) => event.output },
+              { type: 'giveUpAsTold', params: ({ event }) => event.output },
+            ],
           },
           {
             guard: { type: 'gaveArguments', params: ({ event }) => event.output },
             target: '#toolCall.VALIDATING',
-            actions: { type: 'takeRepair', params: ({ event }) => event.output },
+            actions: [
+              { type: 'countRepair', params: ({ event }) => event.output },
+              { type: 'takeRepair', params: ({ event }) => event.output },
+            ],
           },
-          { target: 'CHOOSING_STEP' },
+          { target: 'CHOOSING_STEP', actions: { type: 'countRepair', params: ({ event }) => event.output } },
         ],
         onError: 'CHOOSING_STEP',
       },
@@ -103,6 +114,7 @@ export const recovering = toolCallParts.createStateConfig({
     BACKING_OFF: { after: { pause: 'RETRYING' } },
     RETRYING: {
       always: [
+        { guard: and(['failedWhileRunning', 'delegates']), target: '#toolCall.DELEGATING', actions: 'forgetError' },
         { guard: 'failedWhileRunning', target: '#toolCall.RUNNING', actions: 'forgetError' },
         { target: '#toolCall.VALIDATING', actions: 'forgetError' },
       ],

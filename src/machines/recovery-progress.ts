@@ -22,38 +22,52 @@ export interface Attempt {
 }
 
 interface SlotProgress {
-  /** null: a function is still to choose them. */
-  readonly steps: readonly StepData[] | null;
+  /** A function has still to choose the steps, for this very failure. */
+  readonly asks: boolean;
+  readonly steps: readonly StepData[];
   readonly index: number;
   /** How often the step at `index` was taken. */
   readonly used: number;
 }
 
 const MAX_STEPS = 8;
-const MAX_ATTEMPTS_KEPT = 6;
+const MAX_ATTEMPTS_KEPT = 20;
+/** An error that asks for a longer wait is not retried. */
+const LONGEST_WAIT_MS = 60_000;
 const MAX_ATTEMPT_CHARS = 2000;
+const MENDS: ReadonlySet<string> = new Set(['fix', 'sanitize', 'fix-agent']);
 const FEEDBACK: StepData = { kind: 'feedback' };
 
 /** The progress of a call that has not failed yet. */
 export const NO_PROGRESS: RecoveryProgress = { slots: {}, slot: null, step: null, taken: 0, attempts: [] };
 
-/** Takes up a failure: which slot it belongs to, and what was tried. */
+/** Takes up a failure: which slot mends it, and what was tried. */
 export function failed(
   progress: RecoveryProgress,
   data: RecoveryData,
   error: ToolError,
   attempt: Attempt,
 ): RecoveryProgress {
-  const slot = slotOf(error);
+  const slot = slotToAsk(progress, data, slotOf(error));
   const attempts = [...progress.attempts, shortened(attempt)].slice(-MAX_ATTEMPTS_KEPT);
   if (slot === null) return { ...progress, slot, step: null, attempts };
-  const known = progress.slots[slot] ?? { steps: stepsOfSlot(data[slot]), index: 0, used: 0 };
-  return { ...progress, slot, step: null, attempts, slots: { ...progress.slots, [slot]: known } };
+  const known = progress.slots[slot] ?? { asks: false, steps: stepsOfSlot(data[slot]), index: 0, used: 0 };
+  const asks = data[slot]?.kind === 'chosen-by-code';
+  return { ...progress, slot, step: null, attempts, slots: { ...progress.slots, [slot]: { ...known, asks } } };
 }
 
-function stepsOfSlot(slot: SlotData | undefined): readonly StepData[] | null {
-  if (slot === undefined) return [];
-  return slot.kind === 'steps' ? slot.steps : null;
+/** Mended arguments that are wrong in a way for which nothing was said leave the rest of the list to try. */
+function slotToAsk(
+  { slot: before, step }: RecoveryProgress,
+  data: RecoveryData,
+  slot: SlotName | null,
+): SlotName | null {
+  const ofArguments = slot === 'invalidArgs' || slot === 'deserializationError';
+  return ofArguments && data[slot] === undefined && step !== null && MENDS.has(step.kind) ? before : slot;
+}
+
+function stepsOfSlot(slot: SlotData | undefined): readonly StepData[] {
+  return slot?.kind === 'steps' ? slot.steps : [];
 }
 
 function shortened({ arguments: text, error }: Attempt): Attempt {
@@ -62,31 +76,40 @@ function shortened({ arguments: text, error }: Attempt): Attempt {
 
 /** True while a function has still to say what to do about this kind of error. */
 export function isToBeChosen({ slot, slots }: RecoveryProgress): boolean {
-  return slot !== null && slots[slot]?.steps === null;
+  return slot !== null && slots[slot]?.asks === true;
 }
 
-/** Takes the steps that a slot's function chose; null: it does not handle the error. */
+/**
+ * Takes the steps that a slot's function chose for this failure; null: it does not handle the error. The same steps as
+ * for the failure before go on where they stood, so that a retry is counted through.
+ */
 export function chosen(progress: RecoveryProgress, steps: readonly StepData[] | null): RecoveryProgress {
-  const { slot } = progress;
-  return slot === null
-    ? progress
-    : { ...progress, slots: { ...progress.slots, [slot]: { steps: steps ?? [], index: 0, used: 0 } } };
+  const { slot, slots } = progress;
+  const before = slot === null ? undefined : slots[slot];
+  if (slot === null || before === undefined) return progress;
+  const same = JSON.stringify(before.steps) === JSON.stringify(steps ?? []);
+  const now = same ? { ...before, asks: false } : { asks: false, steps: steps ?? [], index: 0, used: 0 };
+  return { ...progress, slots: { ...slots, [slot]: now } };
 }
 
-/** Chooses the next step: the current one again while it may be repeated, else the first after it that makes sense. */
+/**
+ * Chooses the next step: the current one again while it may be repeated, else the first after it that makes sense. Once
+ * the most steps were taken, nothing is mended any more, and what ends the list is carried out.
+ */
 export function advanced(progress: RecoveryProgress, error: ToolError, effects: Effects): RecoveryProgress {
   const { slot, slots, taken } = progress;
   const state = slot === null ? undefined : slots[slot];
-  if (slot === null || state === undefined || taken >= MAX_STEPS) return { ...progress, step: FEEDBACK };
-  const steps = state.steps ?? [];
+  if (slot === null || state === undefined) return { ...progress, step: FEEDBACK };
+  const { asks, steps } = state;
   let { index, used } = state;
   for (; index < steps.length; index++, used = 0) {
     const step = steps[index];
-    if (step !== undefined && mayBeTaken(step, used, progress, isHopeless(error, effects))) {
-      return { ...progress, step, taken: taken + 1, slots: { ...slots, [slot]: { steps, index, used: used + 1 } } };
+    if (step !== undefined && mayBeTaken(step, { used, progress, error, effects })) {
+      const now = { asks, steps, index, used: used + 1 };
+      return { ...progress, step, taken: taken + 1, slots: { ...slots, [slot]: now } };
     }
   }
-  return { ...progress, step: FEEDBACK, slots: { ...slots, [slot]: { steps, index, used: 0 } } };
+  return { ...progress, step: FEEDBACK, slots: { ...slots, [slot]: { asks, steps, index, used: 0 } } };
 }
 
 /** Position of the current step in its slot, by which a leaf finds its function. */
@@ -99,22 +122,39 @@ export function timesTaken({ slot, slots }: RecoveryProgress): number {
   return slot === null ? 0 : (slots[slot]?.used ?? 0);
 }
 
-function mayBeTaken(step: StepData, used: number, progress: RecoveryProgress, hopeless: Hopeless): boolean {
+interface Situation {
+  readonly used: number;
+  readonly progress: RecoveryProgress;
+  readonly error: ToolError;
+  readonly effects: Effects;
+}
+
+function mayBeTaken(step: StepData, { used, progress, error, effects }: Situation): boolean {
+  const hopeless = isHopeless(error, effects);
+  const mayMend = progress.taken < MAX_STEPS;
   switch (step.kind) {
     case 'retry':
       return (
-        used < step.maxAttempts - 1 && hopeless !== 'no-tool' && (hopeless !== 'unknown-outcome' || step.whenUnknown)
+        mayMend &&
+        used < step.maxAttempts - 1 &&
+        hopeless !== 'no-tool' &&
+        (hopeless !== 'unknown-outcome' || step.whenUnknown) &&
+        !asksForTooLong(error)
       );
     case 'fix-agent':
-      return used < step.retries && hopeless === null && !(used > 0 && isStuck(progress));
+      return mayMend && used < step.retries && hopeless === null && !(used > 0 && isStuck(progress));
     case 'fix':
     case 'sanitize':
-      return used < 1 && hopeless === null;
+      return mayMend && used < 1 && hopeless === null;
     case 'substitute':
-      return used < 1;
+      return mayMend && used < 1;
     default:
       return true;
   }
+}
+
+function asksForTooLong(error: ToolError): boolean {
+  return error.kind === 'execution' && (error.retryAfterMs ?? 0) > LONGEST_WAIT_MS;
 }
 
 type Hopeless = 'no-tool' | 'unknown-outcome' | null;

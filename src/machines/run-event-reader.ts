@@ -1,3 +1,4 @@
+import { leafErrorOf } from '../actors/leaf.ts';
 import type { ModelReply } from '../actors/model.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { AgentContext, PlannedCall } from './agent-context.ts';
@@ -13,7 +14,8 @@ interface ReaderOptions {
   readonly runId: string;
   /** A monotonic clock in milliseconds, for durations. */
   readonly now: () => number;
-  readonly emit: (event: RunEventBody) => void;
+  /** `agent` is the place of the child agent that the event is about; empty for the root. */
+  readonly emit: (event: RunEventBody, agent: string) => void;
 }
 
 /** What the states of recovery are called in events. */
@@ -25,23 +27,47 @@ const RECOVERY_STEPS: { readonly [state: string]: string } = {
   RETRYING: 'retry',
 };
 
-/** Makes RunEvents of the moves of one run: the only place where they are made. */
-export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move) => void {
+/**
+ * Makes RunEvents of the moves of one run: the only place where they are made. What a child agent does is told like what
+ * the root does, with its place; its beginning and end are the call's by which it was asked.
+ */
+export function runEventReader(options: ReaderOptions): (move: Move) => void {
+  const readers = new Map<string, (move: Move) => void>();
+  const readerOf = (path: string): ((move: Move) => void) => {
+    const known = readers.get(path) ?? agentReader(options);
+    readers.set(path, known);
+    return known;
+  };
+  return (move) => {
+    if (move.snapshot.status === 'stopped') return;
+    if (move.machine === 'agent') readerOf(move.path)(move);
+    else if (move.machine === 'toolCall' || move.machine === 'llmCall')
+      readerOf(move.path.slice(0, move.path.lastIndexOf('/')))(move);
+    if (move.machine === 'agent' && move.snapshot.status === 'done') readers.delete(move.path);
+  };
+}
+
+/** Reads the moves of one agent of the tree, its calls included. */
+function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move) => void {
   const began = now();
   const running = new Map<string, number>();
   let before: AgentContext | null = null;
   let state: AgentState = 'PLANNING';
+  let place = '';
+  const emit = (event: RunEventBody): void => emitFor(event, place);
 
   const readAgent = (move: Move): void => {
     const context: AgentContext = move.snapshot.context;
+    place = context.place.agent;
     if (before === null) {
-      emit({
-        type: 'run.started',
-        runId,
-        agent: context.briefing?.agent ?? 'agent',
-        task: context.task,
-        maxSteps: context.settings.maxSteps,
-      });
+      if (place === '')
+        emit({
+          type: 'run.started',
+          runId,
+          agent: context.briefing?.agent ?? 'agent',
+          task: context.task,
+          maxSteps: context.settings.maxSteps,
+        });
       for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
     } else if (before.briefing?.warnings !== context.briefing?.warnings) {
       for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
@@ -54,8 +80,24 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
       emit({ type: 'state.changed', from: state, to: current, event: move.transition?.event ?? '' });
       state = current;
     }
+    readEscalation(move, context);
     before = context;
-    if (move.snapshot.status === 'done') readEnd(move.snapshot.output, now() - began);
+    if (move.snapshot.status === 'done' && place === '') readEnd(move.snapshot.output, now() - began);
+  };
+
+  /** What is decided about an escalation is a step of recovery, of the whole turn. */
+  const readEscalation = ({ transition }: Move, { trouble, place: { callPrefix }, books }: AgentContext): void => {
+    const verdict = trouble?.verdict ?? null;
+    const tool = trouble?.escalation?.source ?? '';
+    const callId = `${callPrefix}q${books.verdicts.length}`;
+    if (transition?.to === 'ERROR_RECOVERY.ASKING_HUMAN' && verdict !== null && verdict !== 'unhandled') {
+      const question = verdict.kind === 'askHuman' ? verdict.question : '';
+      emit({ type: 'approval.requested', callId, tool, args: { question }, reason: question });
+    }
+    if (transition?.to !== 'ERROR_RECOVERY.JUDGED') return;
+    const step = verdict === null || verdict === 'unhandled' ? 'unhandled' : verdict.kind;
+    const error = trouble?.escalation?.reason ?? '';
+    emit({ type: 'recovery.step', callId, tool, step, attempt: books.verdicts.length, error });
   };
 
   const readEnd = (output: AgentOutput, durationMs: number): void => {
@@ -67,7 +109,7 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
     const context: ToolCallContext = move.snapshot.context;
     const call = { callId: context.request.callId, tool: context.spec?.name ?? context.request.tool };
     const to = move.transition?.to ?? '';
-    if (to === 'RUNNING') {
+    if (to === 'RUNNING' || to === 'DELEGATING') {
       running.set(move.path, now());
       emit({ type: 'tool.started', ...call, args: context.args });
     }
@@ -81,7 +123,18 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
     }
     const step = RECOVERY_STEPS[to.slice('RECOVERING.'.length)];
     if (to.startsWith('RECOVERING.') && step !== undefined)
-      emit({ type: 'recovery.step', ...call, step, attempt: context.progress.taken });
+      emit({
+        type: 'recovery.step',
+        ...call,
+        step,
+        attempt: context.progress.taken,
+        error: context.progress.attempts.at(-1)?.error ?? '',
+      });
+    if (to === 'AWAITING_APPROVAL.APPROVED' && move.event.type === 'xstate.error.actor.rememberPermission')
+      emit({
+        type: 'warning',
+        message: `That '${call.tool}' is always allowed could not be kept, so it will be asked about again: ${leafErrorOf(move.event).message}`,
+      });
     if (move.snapshot.status === 'done') {
       const started = running.get(move.path);
       running.delete(move.path);
@@ -113,10 +166,9 @@ export function runEventReader({ runId, now, emit }: ReaderOptions): (move: Move
   };
 
   return (move) => {
-    if (move.snapshot.status === 'stopped') return;
     if (move.machine === 'agent') readAgent(move);
     else if (move.machine === 'toolCall') readTool(move);
-    else if (move.machine === 'llmCall') readModel(move);
+    else readModel(move);
   };
 }
 

@@ -108,6 +108,8 @@ export type RunEventBody =
       readonly tool: string;
       readonly step: string;
       readonly attempt: number;
+      /** What had gone wrong. */
+      readonly error: string;
     }
   | { readonly type: 'escalation.raised'; readonly source: string; readonly reason: string; readonly severity: string }
   | {
@@ -125,7 +127,12 @@ export type RunEventBody =
  * Something that happened in a run. `seq` counts what the machines made and is the same in every replay; `replayed` is
  * true while a recording is played back.
  */
-export type RunEvent = RunEventBody & { readonly seq: number; readonly replayed: boolean };
+export type RunEvent = RunEventBody & {
+  readonly seq: number;
+  readonly replayed: boolean;
+  /** Set on events of a child agent: the tools that lead to it from the root, joined with `/`. */
+  readonly child?: string;
+};
 
 /** One move of one machine: which actor, on which event, from where to where. */
 export interface Transition {

@@ -1,4 +1,5 @@
 import type { Message, Usage } from '../actors/model.ts';
+import type { EscalationError } from '../parsing/errors.ts';
 
 /** How a run ended, at a glance. */
 export type RunStatus = 'answered' | 'stopped' | 'failed' | 'cancelled';
@@ -50,6 +51,13 @@ export interface AgentOutput {
   readonly states: readonly AgentState[];
   /** What this run added to the conversation. */
   readonly messages: readonly Message[];
+  /** What an agent above needs to know of this one; left out where there is none above. */
+  readonly nested?: {
+    /** Tool calls that ran, those of its own children included. */
+    readonly toolCalls: number;
+    /** What it hands up. */
+    readonly escalation: EscalationError | null;
+  };
 }
 
 /** The result of a run. */

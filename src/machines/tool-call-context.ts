@@ -1,12 +1,14 @@
 import type { CheckedArguments } from '../parsing/check-arguments.ts';
-import type { Severity, ToolError } from '../parsing/errors.ts';
+import type { EscalationError, Severity, ToolError } from '../parsing/errors.ts';
 import type { JsonObject } from '../parsing/json.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import type { ToolResult } from '../tools/result.ts';
+import { lookUp } from '../tools/lookup.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import type { AgentSettings } from './agent-setup.ts';
+import type { AgentSettings, ChildSetup } from './agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
+import type { Spent } from './delegation.ts';
 import type { LoopVerdict } from './loop-detection.ts';
 import type { RecoveryProgress } from './recovery-progress.ts';
 
@@ -16,9 +18,29 @@ export interface ToolCallInput {
   readonly tools: readonly ToolSpec[];
   readonly verdict: LoopVerdict;
   readonly settings: AgentSettings;
-  /** What the agent does about errors of tools that it does not know. */
+  /** The agent that calls. */
+  readonly caller: Caller;
+}
+
+/** What a call knows of the agent that makes it. */
+export interface Caller {
+  /** Where it is in the tree of agents; empty for the root. */
+  readonly agent: string;
+  /** The agents below it. */
+  readonly children: readonly ChildSetup[];
+  /** What is left of the run's budget, for an agent below. */
+  readonly budget: AgentSettings['budget'];
+  /** What it does about errors of tools that it does not know. */
   readonly recovery: RecoveryData;
 }
+
+/** A caller that is no agent: a registry. */
+export const NO_CALLER: Caller = {
+  agent: '',
+  children: [],
+  budget: { maxToolCalls: null, maxTokens: null },
+  recovery: {},
+};
 
 /** A person's answer to a call that waits, from outside. */
 export type ApprovalEvent =
@@ -26,10 +48,20 @@ export type ApprovalEvent =
   | { readonly type: 'approval.refused'; readonly reason: string }
   | { readonly type: 'approval.expired' };
 
-/** The memory of one call. */
+/** A call that nobody below mends. `handedUp`: a child escalated, and this is what it said. */
+export interface GaveUp {
+  readonly kind: 'escalated' | 'thrown';
+  readonly reason: string;
+  readonly severity: Severity;
+  readonly handedUp?: EscalationError;
+}
+
+/** The memory of one call: eighteen members at most, like that of a run. */
 export interface ToolCallContext extends ToolCallInput {
   readonly spec: ToolSpec | null;
   readonly suggestions: readonly string[];
+  /** The name was misspelt, and the model is told so. */
+  readonly renamed: boolean;
   /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
   readonly args: JsonObject;
   readonly check: CheckedArguments | null;
@@ -40,9 +72,20 @@ export interface ToolCallContext extends ToolCallInput {
   readonly ran: boolean;
   readonly progress: RecoveryProgress;
   /** Set when recovery gave up in a way of its own. */
-  readonly gaveUp: {
-    readonly kind: 'escalated' | 'thrown';
-    readonly reason: string;
-    readonly severity: Severity;
-  } | null;
+  readonly gaveUp: GaveUp | null;
+  /** What agents below this call used. */
+  readonly spent: Spent;
+}
+
+/** Finds the tool that is meant. Who handles unknown names with steps of their own gets misspelt ones too. */
+export function toolNamed({
+  request,
+  tools,
+  caller: { recovery },
+}: ToolCallInput): Pick<ToolCallContext, 'spec' | 'suggestions' | 'renamed'> {
+  const found = lookUp(tools, request.tool);
+  if (!found.ok) return { spec: null, suggestions: found.suggestions, renamed: false };
+  if (found.repaired && recovery.unknownTool !== undefined)
+    return { spec: null, suggestions: [found.spec.name], renamed: false };
+  return { spec: found.spec, suggestions: [], renamed: found.repaired };
 }

@@ -10,8 +10,11 @@ import type { StepData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import type { CallOutcome } from './call-request.ts';
+import { childAgent } from './child-agent.ts';
+import { areTokensSpent, childError, childResult, repairCounted, spentBy, spentTogether } from './delegation.ts';
 import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
-import { failureTakenUp, givenUp, givenUpAsTold, pauseOf, repaired } from './tool-recovery.ts';
+import type { AgentOutput } from './run-result.ts';
+import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';
 import { executionError, failedCheck, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
 import type { ApprovalEvent, ToolCallContext, ToolCallInput } from './tool-call-context.ts';
 
@@ -30,12 +33,15 @@ export const toolCallParts = setup({
   actors: {
     callTool: callTool({
       local: missing,
-      mcp: { callTool: (server) => Promise.reject(new McpError('not-connected', server, 'No MCP was provided.')) },
+      mcp: () => ({
+        callTool: (server) => Promise.reject(new McpError('not-connected', server, 'No MCP was provided.')),
+      }),
     }),
     checkArgs: checkArgs({ check: missing }),
     askApproval: askApproval({ confirm: () => undefined }),
     rememberPermission: rememberPermission({ add: () => undefined }),
     runFixer: runFixer({ slot: () => undefined }),
+    childAgent,
   },
   guards: {
     toolUnknown: ({ context }) => context.spec === null,
@@ -46,17 +52,23 @@ export const toolCallParts = setup({
     argumentsWrong: ({ context }) => context.check?.ok === false,
     checkedByCode: ({ context }) => context.spec?.checkedByCode === true,
     codeRejects: (_, output: CheckArgsOutput) => !output.ok,
+    delegates: ({ context }) => context.spec?.origin.kind === 'agent',
+    childThrew: (_, output: AgentOutput) => output.reason === 'thrown',
+    childEscalated: (_, output: AgentOutput) => output.nested?.escalation != null,
+    childFailed: (_, output: AgentOutput) => output.status === 'failed' || output.status === 'cancelled',
     needsApproval: ({ context }) =>
       context.spec?.policy === 'confirm' && !context.spec.alwaysAllowed && !context.approved,
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
     refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',
     alwaysAllowed: (_, answer: ApprovalAnswer) => answer.decision === 'always-allow',
-    givenForGood: ({ event }) => event.type === 'approval.given' && event.always && event.args === null,
+    givenForGood: ({ event }) => event.type === 'approval.given' && event.always,
+    editsUnchecked: ({ context }) => context.check === null,
     givenWithEdits: ({ event }) => event.type === 'approval.given' && event.args !== null,
     toolReportsError: (_, result: ToolResult) => isErrorResult(result),
     stepsToBeChosen: ({ context }) => isToBeChosen(context.progress),
     stepIs: ({ context }, kind: StepData['kind']) => context.progress.step?.kind === kind,
-    retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && context.progress.step.backoff === null,
+    retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && pauseOf(context) === 0,
+    repairUnaffordable: ({ context }) => context.progress.step?.kind === 'fix-agent' && areTokensSpent(context),
     failedWhileRunning: ({ context }) => context.error?.kind === 'execution',
     gaveArguments: (_, output: RunFixerOutput) => output.kind === 'arguments' && output.value !== null,
     gaveResult: (_, output: RunFixerOutput) => output.kind === 'result' && output.result !== null,
@@ -80,13 +92,11 @@ export const toolCallParts = setup({
     takeCheckedArgs: assign({
       args: ({ context }, output: CheckArgsOutput) => (output.ok ? output.args : context.args),
     }),
-    takeEdits: assign({
-      request: ({ context, event }) =>
-        event.type === 'approval.given' && event.args !== null
-          ? { ...context.request, args: event.args, unreadable: null }
-          : context.request,
-      approved: true,
-    }),
+    takeEdits: assign(({ context, event }) =>
+      event.type === 'approval.given' && event.args !== null
+        ? { request: { ...context.request, args: event.args, unreadable: null }, check: null }
+        : {},
+    ),
     approve: assign({ approved: true }),
     startDeadline: enqueueActions(({ context, enqueue }) => {
       const { approvalMs } = context.settings;
@@ -113,6 +123,13 @@ export const toolCallParts = setup({
       result: ({ context }, output: RunFixerOutput) => (output.kind === 'result' ? output.result : context.result),
       error: null,
     }),
+    countRepair: assign({ spent: ({ context }, output: RunFixerOutput) => repairCounted(context, output) }),
+    countSpent: assign({
+      spent: ({ context }, output: AgentOutput) => spentTogether(context.spent, spentBy(output)),
+    }),
+    takeChildResult: assign({ result: (_, output: AgentOutput) => childResult(output) }),
+    failWithChild: assign({ error: ({ context }, output: AgentOutput) => childError(context, output) }),
+    giveUpWithChild: assign({ gaveUp: (_, output: AgentOutput) => givenUpWithChild(output) }),
     giveUp: assign({ gaveUp: ({ context }) => givenUp(context) }),
     giveUpAsTold: assign({ gaveUp: ({ context }, output: RunFixerOutput) => givenUpAsTold(context, output) }),
     forgetError: assign({ error: null, result: null }),

@@ -7,33 +7,31 @@
  * I4 It never ends in an error: every end has an output.
  */
 import { leafErrorOf } from '../actors/leaf.ts';
-import { lookUp } from '../tools/lookup.ts';
 import { asArguments } from './call-request.ts';
+import { NOTHING_SPENT } from './delegation.ts';
 import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
-import { outcomeOf } from './tool-outcome.ts';
+import { toolNamed } from './tool-call-context.ts';
+import { outcomeOf, taskForChild } from './tool-outcome.ts';
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
 export const toolCallMachine = toolCallParts.createMachine({
   id: 'toolCall',
-  context: ({ input }) => {
-    const found = lookUp(input.tools, input.request.tool);
-    return {
-      ...input,
-      spec: found.ok ? found.spec : null,
-      suggestions: found.ok ? [] : found.suggestions,
-      args: asArguments(input.request.args),
-      check: null,
-      approved: false,
-      error: null,
-      denial: null,
-      result: null,
-      ran: false,
-      progress: NO_PROGRESS,
-      gaveUp: null,
-    };
-  },
+  context: ({ input }) => ({
+    ...input,
+    ...toolNamed(input),
+    args: asArguments(input.request.args),
+    check: null,
+    approved: false,
+    error: null,
+    denial: null,
+    result: null,
+    ran: false,
+    progress: NO_PROGRESS,
+    gaveUp: null,
+    spent: NOTHING_SPENT,
+  }),
   initial: 'RESOLVING',
   states: {
     RESOLVING: {
@@ -76,6 +74,7 @@ export const toolCallMachine = toolCallParts.createMachine({
               callId: context.request.callId,
               tool: context.spec?.name ?? '',
               args: context.args,
+              agent: context.caller.agent,
             }),
             onDone: [
               {
@@ -89,7 +88,11 @@ export const toolCallMachine = toolCallParts.createMachine({
           },
         },
         CHECKED: {
-          always: [{ guard: 'needsApproval', target: '#toolCall.AWAITING_APPROVAL' }, { target: '#toolCall.RUNNING' }],
+          always: [
+            { guard: 'needsApproval', target: '#toolCall.AWAITING_APPROVAL' },
+            { guard: 'delegates', target: '#toolCall.DELEGATING' },
+            { target: '#toolCall.RUNNING' },
+          ],
         },
       },
     },
@@ -108,9 +111,9 @@ export const toolCallMachine = toolCallParts.createMachine({
         ASKING: {
           on: {
             'approval.given': [
-              { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: 'takeEdits' },
-              { guard: 'givenForGood', target: 'REMEMBERING', actions: 'approve' },
-              { target: '#toolCall.RUNNING', actions: 'approve' },
+              { guard: 'givenForGood', target: 'REMEMBERING', actions: ['approve', 'takeEdits'] },
+              { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: ['approve', 'takeEdits'] },
+              { target: 'APPROVED', actions: 'approve' },
             ],
           },
           invoke: {
@@ -121,6 +124,7 @@ export const toolCallMachine = toolCallParts.createMachine({
               tool: context.spec?.name ?? '',
               args: context.args,
               reason: `The policy of '${context.spec?.name ?? ''}' is confirm.`,
+              agent: context.caller.agent,
             }),
             onDone: [
               {
@@ -138,7 +142,7 @@ export const toolCallMachine = toolCallParts.createMachine({
                 target: 'REMEMBERING',
                 actions: 'approve',
               },
-              { target: '#toolCall.RUNNING', actions: 'approve' },
+              { target: 'APPROVED', actions: 'approve' },
             ],
             onError: {
               target: '#toolCall.DENIED',
@@ -153,10 +157,17 @@ export const toolCallMachine = toolCallParts.createMachine({
           invoke: {
             id: 'rememberPermission',
             src: 'rememberPermission',
-            input: ({ context }) => ({ tool: context.spec?.name ?? '' }),
-            onDone: '#toolCall.RUNNING',
-            onError: '#toolCall.RUNNING',
+            input: ({ context }) => ({ tool: context.spec?.name ?? '', agent: context.caller.agent }),
+            onDone: 'APPROVED',
+            onError: 'APPROVED',
           },
+        },
+        APPROVED: {
+          always: [
+            { guard: 'editsUnchecked', target: '#toolCall.VALIDATING' },
+            { guard: 'delegates', target: '#toolCall.DELEGATING' },
+            { target: '#toolCall.RUNNING' },
+          ],
         },
       },
     },
@@ -173,6 +184,7 @@ export const toolCallMachine = toolCallParts.createMachine({
           effects: context.spec?.effects ?? 'once',
           timeoutMs: context.spec?.timeoutMs ?? 1,
           maxResultBytes: context.settings.maxResultBytes,
+          agent: context.caller.agent,
         }),
         onDone: [
           {
@@ -181,6 +193,48 @@ export const toolCallMachine = toolCallParts.createMachine({
             actions: { type: 'failAsReported', params: ({ event }) => event.output },
           },
           { target: 'SUCCEEDED', actions: { type: 'takeResult', params: ({ event }) => event.output } },
+        ],
+        onError: { target: 'RECOVERING', actions: 'failAsExecution' },
+      },
+    },
+    DELEGATING: {
+      entry: 'noteRun',
+      invoke: {
+        id: 'childAgent',
+        src: 'childAgent',
+        input: ({ context }) => taskForChild(context),
+        onDone: [
+          {
+            guard: { type: 'childThrew', params: ({ event }) => event.output },
+            target: 'THROWN',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'giveUpWithChild', params: ({ event }) => event.output },
+            ],
+          },
+          {
+            guard: { type: 'childEscalated', params: ({ event }) => event.output },
+            target: 'ESCALATED',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'giveUpWithChild', params: ({ event }) => event.output },
+            ],
+          },
+          {
+            guard: { type: 'childFailed', params: ({ event }) => event.output },
+            target: 'RECOVERING',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'failWithChild', params: ({ event }) => event.output },
+            ],
+          },
+          {
+            target: 'SUCCEEDED',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'takeChildResult', params: ({ event }) => event.output },
+            ],
+          },
         ],
         onError: { target: 'RECOVERING', actions: 'failAsExecution' },
       },

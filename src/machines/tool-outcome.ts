@@ -2,13 +2,15 @@ import type { CheckArgsOutput } from '../actors/check-args.ts';
 import type { LeafError } from '../actors/journal.ts';
 import { checkArguments } from '../parsing/check-arguments.ts';
 import type { ToolError } from '../parsing/errors.ts';
-import { type JsonSchema, isJsonObject } from '../parsing/json.ts';
+import { type JsonObject, type JsonSchema, isJsonObject } from '../parsing/json.ts';
 import { describeDenial } from '../tools/denials.ts';
 import { toErrorResult } from '../tools/error-text.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import { type CallOutcome, asArguments } from './call-request.ts';
 import type { LoopVerdict } from './loop-detection.ts';
-import type { ToolCallContext } from './tool-call-context.ts';
+import type { AgentInput } from './agent-setup.ts';
+import { NOTHING_SPENT, childInput } from './delegation.ts';
+import type { GaveUp, ToolCallContext } from './tool-call-context.ts';
 
 const NUDGE =
   'You have made this same call several times. Its result will not change: use what you have, try something else, or give your answer.';
@@ -53,7 +55,7 @@ export function failedCheck({ args, spec }: ToolCallContext, output: CheckArgsOu
 export function executionError({ args, spec, request }: ToolCallContext, error: LeafError): ToolError {
   const data = isJsonObject(error.data) ? error.data : {};
   const code = typeof data.causeCode === 'string' ? data.causeCode : error.code;
-  const unknown = OUTCOME_UNKNOWN.has(error.code) && spec?.effects !== 'none';
+  const unknown = (OUTCOME_UNKNOWN.has(error.code) || code === 'unknown-outcome') && spec?.effects !== 'none';
   return {
     kind: 'execution',
     tool: spec?.name ?? request.tool,
@@ -61,6 +63,7 @@ export function executionError({ args, spec, request }: ToolCallContext, error: 
     cause: { name: typeof data.name === 'string' ? data.name : 'Error', message: error.message, code },
     timedOut: error.code === 'timeout',
     ...(unknown ? { outcomeUnknown: true } : {}),
+    ...waitAskedFor(data),
   };
 }
 
@@ -73,17 +76,42 @@ export function reportedError({ args, spec, request }: ToolCallContext, result: 
     args,
     cause: { name: 'ToolResultError', message },
     timedOut: false,
+    ...waitAskedFor(result),
   };
 }
 
-/** The one outcome of a call that has come to its end. */
+/** What the agent is told that this call hands a task to. */
+export function taskForChild({ args, spec, request, caller, spent, progress }: ToolCallContext): AgentInput {
+  const { maxToolCalls, maxTokens } = caller.budget;
+  return childInput({
+    setup: caller.children.find(({ tool }) => tool === spec?.name),
+    task: typeof args.task === 'string' ? args.task : '',
+    agent: caller.agent,
+    // A second try must not give its calls the ids of the first.
+    callId: progress.taken === 0 ? request.callId : `${request.callId}-${progress.taken}`,
+    budget: {
+      maxToolCalls: maxToolCalls === null ? null : Math.max(0, maxToolCalls - spent.toolCalls),
+      maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - spent.usage.totalTokens),
+    },
+  });
+}
+
+/** The one outcome of a call that has come to its end. A name that was repaired is labelled in its result. */
 export function outcomeOf(context: ToolCallContext): CallOutcome {
+  const outcome = endOf(context);
+  if (!context.renamed) return outcome;
+  const repaired = `There is no tool '${context.request.tool}': the name was repaired to '${outcome.tool}'. Use that name.`;
+  return { ...outcome, result: { ...outcome.result, repaired } };
+}
+
+function endOf(context: ToolCallContext): CallOutcome {
   const tool = context.spec?.name ?? context.request.tool;
   const end = {
     callId: context.request.callId,
     tool,
     args: context.check?.ok === true ? context.args : context.request.args,
     ran: context.ran,
+    ...(context.spent === NOTHING_SPENT ? {} : { spent: context.spent }),
   };
   if (context.denial !== null) {
     const result: ToolResult = { status: 'error', error: describeDenial(tool, context.denial), denied: true };
@@ -102,12 +130,22 @@ export function outcomeOf(context: ToolCallContext): CallOutcome {
   return { ...end, kind: 'tool.succeeded', result: nudged(context.result ?? { status: 'success' }, context.verdict) };
 }
 
+/** A wait that the error of a tool asks for, as our own leaf or the tool's result says it. */
+function waitAskedFor({ retryAfterMs, retryAfter }: JsonObject | ToolResult): { readonly retryAfterMs?: number } {
+  if (isWait(retryAfterMs)) return { retryAfterMs };
+  return isWait(retryAfter) ? { retryAfterMs: retryAfter * 1000 } : {};
+}
+
+function isWait(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0;
+}
+
 function gaveUpOutcome(
   { error, progress }: ToolCallContext,
-  end: Pick<CallOutcome, 'callId' | 'tool' | 'args' | 'ran'>,
-  { kind, reason, severity }: NonNullable<ToolCallContext['gaveUp']>,
+  end: Pick<CallOutcome, 'callId' | 'tool' | 'args' | 'ran' | 'spent'>,
+  { kind, reason, severity, handedUp }: GaveUp,
 ): CallOutcome {
-  const escalation: ToolError = {
+  const escalation: ToolError = handedUp ?? {
     kind: 'escalation',
     source: end.tool,
     reason,

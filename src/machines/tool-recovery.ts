@@ -4,13 +4,17 @@ import { parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
 import { backoffMs } from '../recovery/backoff.ts';
 import { describeToolError, issueLines } from '../tools/error-text.ts';
 import type { CallRequest } from './call-request.ts';
+import { handedUp } from './delegation.ts';
 import { type RecoveryProgress, failed, stepIndex, timesTaken } from './recovery-progress.ts';
+import type { AgentOutput } from './run-result.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
 
+const MAX_ATTEMPTS_TOLD = 6;
+
 /** Takes up the failure that a call has come to. */
-export function failureTakenUp({ progress, error, spec, recovery, request }: ToolCallContext): RecoveryProgress {
+export function failureTakenUp({ progress, error, spec, caller, request }: ToolCallContext): RecoveryProgress {
   if (error === null) return progress;
-  return failed(progress, spec?.recovery ?? recovery, error, {
+  return failed(progress, spec?.recovery ?? caller.recovery, error, {
     arguments: rawText(request),
     error: describeToolError(error),
   });
@@ -34,9 +38,10 @@ export function fixerInput(context: ToolCallContext, ask: RunFixerInput['ask']):
       schema: spec?.inputSchema ?? true,
       raw: rawText(request),
       issues: issueLines(known),
-      attempts: progress.attempts,
+      attempts: progress.attempts.slice(-MAX_ATTEMPTS_TOLD),
     },
     timeoutMs: settings.fixMs,
+    agent: context.caller.agent,
   };
 }
 
@@ -67,11 +72,20 @@ export function givenUpAsTold({ gaveUp }: ToolCallContext, output: RunFixerOutpu
   return output.kind === 'throw' ? { kind: 'thrown', reason: output.reason, severity: 'critical' } : gaveUp;
 }
 
-/** The wait before the call is repeated: the step's backoff, the same for the same seed. */
-export function pauseOf({ progress, settings, request }: ToolCallContext): number {
+/** Gives up as a child did: it ended the whole run, or handed something up. */
+export function givenUpWithChild(output: AgentOutput): ToolCallContext['gaveUp'] {
+  if (output.reason === 'thrown')
+    return { kind: 'thrown', reason: output.error?.message ?? output.result, severity: 'critical' };
+  const error = handedUp(output);
+  return { kind: 'escalated', reason: error.reason, severity: error.severity, handedUp: error };
+}
+
+/** The wait before the call is repeated: the step's backoff, the same for the same seed, or longer if the error asks for it. */
+export function pauseOf({ progress, settings, request, error }: ToolCallContext): number {
   const { step } = progress;
-  if (step?.kind !== 'retry' || step.backoff === null) return 0;
-  return backoffMs(step.backoff, timesTaken(progress), settings.jitterSeed + numberOf(request.callId));
+  const asked = error?.kind === 'execution' ? (error.retryAfterMs ?? 0) : 0;
+  if (step?.kind !== 'retry' || step.backoff === null) return asked;
+  return Math.max(asked, backoffMs(step.backoff, timesTaken(progress), settings.jitterSeed + numberOf(request.callId)));
 }
 
 function numberOf(callId: string): number {

@@ -1,4 +1,4 @@
-import type { AnyActorRef, AnyMachineSnapshot, InspectionEvent, StateValue } from 'xstate';
+import type { AnyActorRef, AnyMachineSnapshot, AnyTransitionDefinition, InspectionEvent, StateValue } from 'xstate';
 import { actorPath } from '../actors/leaf.ts';
 import type { Transition } from './run-events.ts';
 
@@ -9,6 +9,8 @@ export interface Move {
   readonly machine: string;
   readonly event: { readonly type: string };
   readonly snapshot: AnyMachineSnapshot;
+  /** The definitions that were followed; none when the machine started or took no notice of the event. */
+  readonly taken: readonly AnyTransitionDefinition[];
   readonly transition: Transition | null;
 }
 
@@ -42,7 +44,7 @@ export function moveReader(
     const moved = from !== to || taken.some((transition) => transition.target !== undefined);
     const transition =
       moved && snapshot.status !== 'stopped' ? { actor: before.path, event: eventName(event), from, to } : null;
-    tell({ actor, path: before.path, machine: snapshot.machine.id, event, snapshot, transition });
+    tell({ actor, path: before.path, machine: snapshot.machine.id, event, snapshot, taken, transition });
     if (snapshot.status !== 'active') known.delete(actor);
   };
 }

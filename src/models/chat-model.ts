@@ -7,6 +7,7 @@ import { settleEndpoint, type ChatModelOptions, type Endpoint } from './endpoint
 import { processEnvironment, readVariable, type Environment } from './environment.ts';
 import { noteSecrets } from './model-secrets.ts';
 import { discoveredSource, settledSource, type EndpointSource } from './locate-endpoint.ts';
+import { refuseIfBanned } from './live-guard.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
@@ -60,6 +61,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
 
   const lookIntoContext = async (minContextSize: number): Promise<readonly string[]> => {
     try {
+      refuseIfBanned(idOf(source.known(), model), processEnvironment());
       const signal = AbortSignal.timeout(CHECK_MS);
       const { connection, name } = await settle(signal);
       return await checkContext({ connection, model: name, minContextSize, signal });
@@ -82,6 +84,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     },
     async complete(request, io) {
       if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
+      refuseIfBanned(idOf(source.known(), model), processEnvironment());
       const { connection, name } = await settle(io.signal);
       const { endpoint } = connection;
       const silence = endpoint.preset?.local === true && !hasReplied ? FIRST_LOCAL_RESPONSE_MS : DEFAULT_RESPONSE_MS;

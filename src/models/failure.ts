@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorCode } from '../actors/model.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Answer } from './openai-client.ts';
-import { readRetryAfter } from './retry-after.ts';
+import { readRetryAfter } from '../actors/retry-after.ts';
 import { readServerError, type ServerError } from './server-error.ts';
 
 /** What a request was about, for the text of its failure. */

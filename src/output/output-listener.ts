@@ -23,8 +23,9 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
   const show = showOptions(handler, options);
   let view = EMPTY_VIEW;
   let progress = false;
-  return (event) => {
-    if (event.replayed) return;
+  return (told) => {
+    const event = shown(told);
+    if (event === null) return;
     const before = view;
     view = advanceView(view, event);
     const waiting = waitingFor(view);
@@ -36,6 +37,25 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
     if (waiting !== null) output.startProgress(waiting);
     progress = waiting !== null;
   };
+}
+
+/** What is shown of child agents: what their calls do, named by who does it. Their thoughts would only confuse. */
+const OF_CHILDREN: ReadonlySet<RunEvent['type']> = new Set([
+  'tool.started',
+  'tool.finished',
+  'tool.denied',
+  'approval.requested',
+  'recovery.step',
+  'escalation.raised',
+  'warning',
+]);
+
+function shown(event: RunEvent): RunEvent | null {
+  if (event.replayed) return null;
+  if (event.child === undefined) return event;
+  if (!OF_CHILDREN.has(event.type)) return null;
+  const by = event.child.replaceAll('/', ' › ');
+  return 'tool' in event ? { ...event, tool: `${by} › ${event.tool}` } : event;
 }
 
 function showOptions({ wants }: OutputHandler, { model, showStats, debug }: OutputListenerOptions): ShowOptions {

@@ -38,6 +38,8 @@ export interface ExecutionError {
   readonly cause: { readonly name: string; readonly message: string; readonly code?: string };
   readonly timedOut: boolean;
   readonly outcomeUnknown?: boolean;
+  /** How long whoever failed asks to wait before another attempt, in milliseconds. */
+  readonly retryAfterMs?: number;
 }
 
 /** The model named a tool that is not registered, or a name that fits several. */

@@ -22,7 +22,9 @@ export type SlotData =
 export type RecoveryData = { readonly [slot in SlotName]?: SlotData };
 
 /** A slot after inheritance: its steps, or the function that chooses them. */
-export type ResolvedSlot = readonly RecoveryStep[] | Extract<Slot, (...args: never) => unknown>;
+export type ResolvedSlot = readonly RecoveryStep[] | SlotFunction;
+
+type SlotFunction = Extract<Slot, (...args: never) => unknown>;
 
 /** All slots of one tool after inheritance. */
 export type ResolvedOnError = { readonly [slot in SlotName]?: ResolvedSlot };
@@ -44,16 +46,26 @@ function resolveSlot(levels: readonly (Slot | undefined)[]): ResolvedSlot | unde
   const at = levels.findIndex((slot) => slot !== undefined);
   const slot = levels[at];
   if (slot === undefined) return undefined;
-  if (typeof slot === 'function') return slot;
-  return spliced(stepsOf(slot), levels.slice(at + 1));
+  const below = levels.slice(at + 1);
+  return typeof slot === 'function' ? choosing(slot, below) : spliced(stepsOf(slot), below);
 }
 
-function spliced(steps: readonly RecoveryStep[], below: readonly (Slot | undefined)[]): readonly RecoveryStep[] {
-  return steps.flatMap((step) => {
-    if (step.kind !== 'inherit') return [step];
-    const inherited = resolveSlot(below);
-    return inherited === undefined || typeof inherited === 'function' ? [] : inherited;
-  });
+/** Puts inherited steps in the place of `inherit()`; where a function chooses those, a function chooses the whole. */
+function spliced(steps: readonly RecoveryStep[], below: readonly (Slot | undefined)[]): ResolvedSlot {
+  const inherited = steps.some(({ kind }) => kind === 'inherit') ? resolveSlot(below) : undefined;
+  const whole = (inner: readonly RecoveryStep[]) => steps.flatMap((step) => (step.kind === 'inherit' ? inner : [step]));
+  if (typeof inherited !== 'function') return whole(inherited ?? []);
+  return async (error) => whole(stepsOf((await inherited(error)) ?? []));
+}
+
+/** A function whose choice may hold `inherit()` too. */
+function choosing(choose: SlotFunction, below: readonly (Slot | undefined)[]): SlotFunction {
+  return async (error) => {
+    const steps = await choose(error);
+    if (steps === null || steps === undefined) return null;
+    const whole = spliced(stepsOf(steps), below);
+    return typeof whole === 'function' ? whole(error) : whole;
+  };
 }
 
 /** A single step stands for a list of one. */
@@ -71,7 +83,7 @@ export function recoveryData(resolved: ResolvedOnError): RecoveryData {
   );
 }
 
-/** Steps without their functions. A stray `inherit()` that a function chose stands for nothing. */
+/** Steps without their functions; inheritance is resolved by now. */
 export function stepData(steps: readonly RecoveryStep[]): readonly StepData[] {
   return steps.flatMap((step): readonly StepData[] => {
     switch (step.kind) {

@@ -14,8 +14,17 @@ export interface RepairTask {
   readonly attempts: readonly { readonly arguments: string; readonly error: string }[];
 }
 
-/** What a repair agent comes back with. `null`: it does not know. */
-export type Repaired =
+/** What a repair agent comes back with, and the tokens that it took. `null`: it does not know. */
+export type Repaired = Mended & { readonly usage?: Usage };
+
+/** Tokens, as a model counts them. */
+interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+}
+
+type Mended =
   | { readonly kind: 'arguments'; readonly value: string | { readonly [key: string]: Json } | null }
   | { readonly kind: 'escalate'; readonly reason: string; readonly severity: Severity }
   | { readonly kind: 'throw'; readonly reason: string };

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../parsing/json.ts';
 import type { OnError } from '../recovery/steps.ts';
-import { type Tool, tool } from '../tools/tool.ts';
+import { type ExecuteContext, type Tool, tool } from '../tools/tool.ts';
 
 /** A tool that does nothing but remember its calls and give what it was told to give. */
 export interface FakeTool extends Tool {
@@ -9,14 +9,16 @@ export interface FakeTool extends Tool {
 
 /**
  * A tool for tests. `results` are given in order, the last again and again; an `Error` is thrown, a function is called
- * with the arguments.
+ * with the arguments and the call's context. `calls` keeps the arguments of every call.
  *
  * @example const search = fakeTool('search', [{ hits: 3 }, new Error('offline')]);
  */
 export function fakeTool(
   name: string,
-  results: readonly (Json | Error | ((args: JsonObject) => unknown))[] = [null],
-  definition: Partial<Pick<Tool, 'description' | 'policy' | 'effects' | 'polling' | 'timeoutMs'>> & {
+  results: readonly (Json | Error | ((args: JsonObject, context: ExecuteContext) => unknown))[] = [null],
+  definition: Partial<
+    Pick<Tool, 'description' | 'policy' | 'effects' | 'atomic' | 'polling' | 'enabled' | 'timeoutMs'>
+  > & {
     readonly inputSchema?: JsonObject;
     readonly onError?: OnError;
   } = {},
@@ -28,14 +30,16 @@ export function fakeTool(
     ...(definition.inputSchema === undefined ? {} : { inputSchema: definition.inputSchema }),
     ...(definition.policy === undefined ? {} : { policy: definition.policy }),
     ...(definition.effects === undefined ? {} : { effects: definition.effects }),
+    ...(definition.atomic === undefined ? {} : { atomic: definition.atomic }),
+    ...(definition.enabled === undefined ? {} : { enabled: definition.enabled }),
     ...(definition.polling === undefined ? {} : { polling: definition.polling }),
     ...(definition.timeoutMs === undefined ? {} : { timeoutMs: definition.timeoutMs }),
     ...(definition.onError === undefined ? {} : { onError: definition.onError }),
-    execute: (args: JsonObject) => {
+    execute: (args: JsonObject, context) => {
       calls.push(args);
       const result = results[Math.min(calls.length, results.length) - 1];
       if (result instanceof Error) throw result;
-      return typeof result === 'function' ? result(args) : result;
+      return typeof result === 'function' ? result(args, context) : result;
     },
   });
   return { ...made, calls };

@@ -35,23 +35,37 @@ export function scriptedModel(
       requests.push(request);
       const scripted = replies[requests.length - 1];
       if (scripted === undefined) throw new Error(beyondScript(replies.length, request));
-      const reply = typeof scripted === 'function' ? await scripted(request) : scripted;
-      if (reply instanceof Error) throw reply;
-      const whole: ModelReply = typeof reply === 'string' ? { content: reply } : reply;
+      const reply = await scriptedReply(scripted, request);
       if (request.stream)
-        for (const text of whole.content.match(/\S+\s*|\s+/g) ?? []) onToken?.({ kind: 'text', text });
-      return whole;
+        for (const text of reply.content.match(/\S+\s*|\s+/g) ?? []) onToken?.({ kind: 'text', text });
+      return reply;
     },
     assertComplete: () => {
-      const left = replies.length - requests.length;
-      if (left > 0)
-        throw new Error(
-          `The scripted model was asked ${requests.length} time(s); ${left} of its ${replies.length} replies are left over.`,
-        );
+      const beyond = requests[replies.length];
+      if (beyond !== undefined) throw new Error(beyondScript(replies.length, beyond));
+      const left = replies.slice(requests.length);
+      if (left.length > 0) throw new Error(leftOver(replies.length, left, requests.at(-1)));
     },
   };
 }
 
+/** What a scripted reply stands for; rejects with its error. */
+export async function scriptedReply(scripted: ScriptedReply, request: ModelRequest): Promise<ModelReply> {
+  const reply = typeof scripted === 'function' ? await scripted(request) : scripted;
+  if (reply instanceof Error) throw reply;
+  return typeof reply === 'string' ? { content: reply } : reply;
+}
+
 function beyondScript(count: number, request: ModelRequest): string {
-  return `The scripted model has no reply left: all ${count} are used. It was asked:\n${JSON.stringify(request.messages, null, 2)}`;
+  return `The scripted model has no reply left: all ${count} are used. It was asked:\n${shown(request)}`;
+}
+
+function leftOver(count: number, left: readonly ScriptedReply[], last: ModelRequest | undefined): string {
+  const next = typeof left[0] === 'function' ? 'a function' : JSON.stringify(left[0]);
+  const asked = last === undefined ? 'It was never asked.' : `It was asked last:\n${shown(last)}`;
+  return `${left.length} of the ${count} replies of the scripted model are left over; the next would have been ${next}. ${asked}`;
+}
+
+function shown({ messages }: ModelRequest): string {
+  return JSON.stringify(messages, null, 2);
 }

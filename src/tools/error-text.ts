@@ -1,4 +1,4 @@
-import type { Issue, ToolError } from '../parsing/errors.ts';
+import type { ExecutionError, Issue, ToolError } from '../parsing/errors.ts';
 import type { Json, JsonSchema } from '../parsing/json.ts';
 import type { ToolResult } from './result.ts';
 
@@ -26,7 +26,7 @@ export function describeToolError(error: ToolError): string {
 
 /** The result that the model gets for a call that failed and was not mended: what is wrong, where, and what fits. */
 export function toErrorResult(error: ToolError, own: ToolResult | null): ToolResult {
-  if (own !== null) return own;
+  if (own !== null) return { code: error.kind, ...own };
   const base = { status: 'error' as const, error: describeToolError(error), code: error.kind };
   switch (error.kind) {
     case 'invalid-args':
@@ -45,19 +45,25 @@ export function toErrorResult(error: ToolError, own: ToolResult | null): ToolRes
         ...schemaMember(error.expectedSchema),
       };
     case 'execution':
-      return error.outcomeUnknown === true
-        ? {
-            ...base,
-            suggestion: 'Nobody knows whether the call took effect: look before you repeat it, and assume neither.',
-          }
-        : base;
+      return { ...base, suggestion: executionHint(error) };
     case 'unknown-tool':
       return error.suggestions.length === 0
-        ? base
+        ? { ...base, suggestion: 'Call one of the tools that you were given, by its exact name.' }
         : { ...base, suggestion: `Did you mean: ${error.suggestions.join(', ')}?` };
     case 'escalation':
-      return base;
+      return {
+        ...base,
+        suggestion: 'Do not make this call again. Go on without it, or say that it could not be done.',
+      };
   }
+}
+
+function executionHint({ outcomeUnknown, retryAfterMs }: ExecutionError): string {
+  if (outcomeUnknown === true)
+    return 'Nobody knows whether the call took effect: look before you repeat it, and assume neither.';
+  if (retryAfterMs !== undefined && retryAfterMs > 0)
+    return `It cannot be called again for ${Math.ceil(retryAfterMs / 1000)} s. Go on without it, or say that it could not be done.`;
+  return 'Change the arguments, use another tool, or say that it could not be done.';
 }
 
 /** The issues as one line. */

@@ -1,8 +1,11 @@
+import { editDistance } from './edit-distance.ts';
+import { isMisspelt } from './misspelt.ts';
 import type { ToolSpec } from './spec.ts';
 
 /** What a name that a model wrote stands for. */
 export type Lookup =
-  | { readonly ok: true; readonly spec: ToolSpec }
+  /** `repaired`: the name was misspelt, and there is only one that it can stand for. */
+  | { readonly ok: true; readonly spec: ToolSpec; readonly repaired: boolean }
   | { readonly ok: false; readonly suggestions: readonly string[] };
 
 const MAX_SUGGESTIONS = 3;
@@ -10,20 +13,30 @@ const FARTHEST = 3;
 
 /**
  * Finds the tool that a name means: the exact one, else the only one that equals it ignoring case, else the only one that
- * ends in `_` and the name (MCP tools are registered as `server_tool`). Two candidates are none; nothing is guessed.
+ * ends in `_` and the name (MCP tools are registered as `server_tool`), else the only one of which it is a misspelling, if
+ * that may run unasked. Two candidates are none.
  */
 export function lookUp(tools: readonly ToolSpec[], wanted: string): Lookup {
   const exact = tools.find((tool) => tool.name === wanted);
-  if (exact !== undefined) return { ok: true, spec: exact };
+  if (exact !== undefined) return { ok: true, spec: exact, repaired: false };
   const lower = wanted.trim().toLowerCase();
   for (const fits of [sameName(lower), sameEnding(lower)]) {
     const candidates = tools.filter(fits);
     const [only] = candidates;
-    if (only !== undefined && candidates.length === 1) return { ok: true, spec: only };
+    if (only !== undefined && candidates.length === 1) return { ok: true, spec: only, repaired: false };
     if (candidates.length > 1)
       return { ok: false, suggestions: candidates.map((tool) => tool.name).slice(0, MAX_SUGGESTIONS) };
   }
+  const slip = misspelt(tools, wanted.trim());
+  if (slip !== undefined) return { ok: true, spec: slip, repaired: true };
   return { ok: false, suggestions: nearest(tools, lower) };
+}
+
+/** A tool that is denied, switched off or to be confirmed counts as a candidate and is never chosen: that is no guess to make. */
+function misspelt(tools: readonly ToolSpec[], wanted: string): ToolSpec | undefined {
+  const candidates = tools.filter((tool) => isMisspelt(tool.name, wanted));
+  const [only] = candidates;
+  return candidates.length === 1 && only?.enabled === true && only.policy === 'allow' ? only : undefined;
 }
 
 function sameName(lower: string) {
@@ -48,17 +61,4 @@ function nearest(tools: readonly ToolSpec[], lower: string): readonly string[] {
 function distanceTo(known: string, wanted: string): number {
   if (wanted.length > 3 && (known.includes(wanted) || wanted.includes(known))) return 1;
   return editDistance(known.slice(0, 64), wanted.slice(0, 64));
-}
-
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column++) {
-      const replace = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(replace, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
 }

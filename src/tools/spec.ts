@@ -13,7 +13,9 @@ export type Effects = 'none' | 'idempotent' | 'once';
 /** Where a tool comes from. */
 export type ToolOrigin =
   | { readonly kind: 'local' }
-  | { readonly kind: 'mcp'; readonly server: string; readonly tool: string };
+  | { readonly kind: 'mcp'; readonly server: string; readonly tool: string }
+  /** A child agent: a call hands it a task. */
+  | { readonly kind: 'agent' };
 
 /** What the machines know of a tool: plain JSON. Functions stay behind and are looked up by name. */
 export interface ToolSpec {

@@ -11,3 +11,5 @@ declare function showForm(form: {
   readonly schema: object;
   readonly signal: AbortSignal;
 }): Promise<Readonly<Record<string, string>> | null>;
+declare const search: import('signalbox').Tool;
+declare const researcher: import('signalbox').Agent;

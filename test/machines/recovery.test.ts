@@ -185,6 +185,23 @@ describe('onError', () => {
     expect(seen[1]?.attempts).toHaveLength(2);
   });
 
+  test('tokens of a repair agent count, and none is asked once the budget is spent', async () => {
+    const usage = { inputTokens: 60, outputTokens: 40, totalTokens: 100 };
+    const model = scriptedModel([
+      { content: '{"size": 1}', usage },
+      { content: '{"path": "/ok"}', usage },
+    ]);
+    const fixer = createAgent({ name: 'fixer', model, silent: true });
+    const run = (maxTokens: number) =>
+      oneCall(
+        { args: { size: 1 }, onError: { deserializationError: recover.fix(fixer, { retries: 2 }) } },
+        { budget: { maxTokens } },
+      );
+    const stopped = await run(100);
+    expect(model.requests).toHaveLength(1);
+    expect(stopped.result).toMatchObject({ reason: 'budget', usage: { totalTokens: 100 } });
+  });
+
   test('a model-driven repair agent mends by its text, escalates or throws by its two tools', async () => {
     const fixer = (reply: Parameters<typeof scriptedModel>[0][number]) =>
       recover.fix(createAgent({ name: 'fixer', model: scriptedModel([reply]), silent: true }));

@@ -179,7 +179,7 @@ test('figures are shown only where they are wanted', () => {
 test('every other event has its own words', () => {
   expect(
     shownOf([
-      { type: 'recovery.step', callId: 'c1', tool: 'fetch', step: 'retry', attempt: 2 },
+      { type: 'recovery.step', callId: 'c1', tool: 'fetch', step: 'retry', attempt: 2, error: 'busy' },
       { type: 'escalation.raised', source: 'fetch', reason: 'no access', severity: 'high' },
       { type: 'loop.suspected', callId: 'c1', tool: 'fetch', verdict: 'nudge' },
       { type: 'loop.suspected', callId: 'c1', tool: 'fetch', verdict: 'refuse' },

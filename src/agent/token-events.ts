@@ -1,0 +1,57 @@
+import type { RunEventBody } from '../machines/run-events.ts';
+import type { Move } from '../machines/transition-log.ts';
+import type { JsonObject } from '../parsing/json.ts';
+import { replySoFar } from './reply-so-far.ts';
+
+type TokenBody = Extract<RunEventBody, { readonly type: 'model.token' }>;
+
+/** Makes token events of what a model call notes while it runs: each agent's reply is followed on its own. */
+export interface TokenEvents {
+  /** Takes note of an attempt or a turn that begins. */
+  follow(move: Move): void;
+  /** The event of a note; null for a note that is none of tokens. */
+  event(effectId: string, note: JsonObject): { readonly body: TokenBody; readonly agent: string } | null;
+  /** The whole text of a reply at once, as a replay gives it. */
+  whole(text: string, agent: string): TokenBody;
+}
+
+interface Following {
+  readonly agent: string;
+  readonly soFar: ReturnType<typeof replySoFar>;
+  attempt: number;
+}
+
+/** Token events of one run. */
+export function tokenEvents(): TokenEvents {
+  const agents = new Map<string, Following>();
+  const fresh = (agent: string): Following => ({ agent, soFar: replySoFar(), attempt: 1 });
+  return {
+    follow: ({ machine, path, snapshot, transition }) => {
+      if (machine === 'llmCall') {
+        const following = agents.get(path.slice(0, path.lastIndexOf('/')));
+        if (following !== undefined) following.attempt = snapshot.context.attempts;
+      }
+      if (machine !== 'agent') return;
+      const following = agents.get(path) ?? fresh(snapshot.context.place.agent);
+      agents.set(path, following);
+      if (transition?.to === 'PLANNING.ASKING') following.attempt = 1;
+      if (snapshot.status !== 'active') agents.delete(path);
+    },
+    event: (effectId, note) => {
+      if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return null;
+      const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
+      const { agent, soFar, attempt } = agents.get(agentPath(effectId)) ?? fresh('');
+      const { text, index } = note;
+      return { agent, body: { type: 'model.token', kind, text, attempt, index, ...soFar.take(text, kind, index) } };
+    },
+    whole: (text, agent) => {
+      const { soFar } = fresh(agent);
+      return { type: 'model.token', kind: 'text', text, attempt: 1, index: 0, ...soFar.take(text, 'text', 0) };
+    },
+  };
+}
+
+/** The agent that a model call belongs to: the path of its effect, without the call and the leaf. */
+function agentPath(effectId: string): string {
+  return effectId.split('/').slice(0, -2).join('/');
+}

@@ -1,0 +1,259 @@
+/**
+ * Owns: turning what a run does into frames, and their order. Does not own: where the run comes from (live, or played
+ * back), nor who sees the frames.
+ *
+ * I1 The frames of a run that is watched and of its recording are the same: nothing is taken from a clock of its own.
+ * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
+ */
+import {
+  type AnyActorRef,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type AnyStateNode,
+  isMachineSnapshot,
+} from 'xstate';
+import type { RecordLine } from '../journal/record.ts';
+import { recordedEntry } from '../journal/record.ts';
+import type { RunEvent } from '../machines/run-events.ts';
+import { type Move, eventName } from '../machines/transition-log.ts';
+import { drawMachine, statePath, transitionIds } from './drawing.ts';
+import { loopMatter, loopOf } from './loop-moves.ts';
+import { logicName } from './names.ts';
+import type { Frame } from './protocol.ts';
+
+/** A step beside its frame: what its details are made of. */
+export interface StepMatter {
+  readonly event: { readonly type: string };
+  readonly before: AnyMachineSnapshot | null;
+  /** Null where an actor starts with transitions that it takes at once: there is no snapshot of the moment between. */
+  readonly after: AnyMachineSnapshot | null;
+  readonly taken: Move['taken'];
+}
+
+/** Makes the frames of one session. */
+export interface FrameMaker {
+  record(record: RecordLine): void;
+  move(move: Move): void;
+  event(event: RunEvent): void;
+  /** The same run goes on in other actors than those that were watched so far. */
+  adopt(): void;
+  /** Frames for who comes late to a session that is not recorded: the actors that live, and how they are drawn. */
+  standing(): readonly Frame[];
+}
+
+interface FrameMakerOptions {
+  readonly session: string;
+  /** `numbered` false: the frame is no part of a recording and may be missed. */
+  readonly emit: (frame: Frame, numbered: boolean) => void;
+  /** Gets what each step's details are made of, right after its frame. */
+  readonly onStep?: (n: number, matter: StepMatter) => void;
+  /** For sessions without records: milliseconds since they began. */
+  readonly now?: () => number;
+}
+
+interface Seen {
+  states: readonly string[];
+  snapshot: AnyMachineSnapshot | null;
+  children: object | null;
+  /** By id. Null: somebody of this id lives, but which actor it is was not seen yet. */
+  readonly known: Map<string, object | null>;
+}
+
+interface Newborn {
+  readonly machine: AnyStateMachine;
+  readonly snapshot: AnyMachineSnapshot | null;
+}
+
+const STARTED = { type: 'xstate.init' } as const;
+
+/** A maker of frames; one a session. */
+export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): FrameMaker {
+  const seen = new Map<string, Seen>();
+  const drawn = new Set<string>();
+  const actors = new Map<string, Frame>();
+  const drawings: Frame[] = [];
+  let at = 0;
+  let line = 0;
+  let entry: number | null = null;
+  let n = 0;
+
+  const tell = (frame: Frame): void => emit(frame, true);
+
+  const draw = (machine: AnyStateMachine): string => {
+    const drawing = drawMachine(machine);
+    if (!drawn.has(drawing.hash)) {
+      drawn.add(drawing.hash);
+      const frame: Frame = { t: 'drawing', drawing };
+      drawings.push(frame);
+      tell(frame);
+    }
+    return drawing.hash;
+  };
+
+  const born = (actor: { path: string; parent: string | null; src: string; machine: AnyStateMachine | null }): void => {
+    const { path, parent, src, machine } = actor;
+    const drawing = machine === null ? null : draw(machine);
+    const frame: Frame = { t: 'actor', session, actor: { path, parent, src, drawing }, step: n };
+    actors.set(path, frame);
+    tell(frame);
+  };
+
+  const gone = (path: string): void => {
+    const below = [...actors.keys()].filter((other) => other === path || other.startsWith(`${path}/`));
+    for (const one of below.toReversed()) {
+      actors.delete(one);
+      seen.delete(one);
+      tell({ t: 'actor-gone', session, path: one, step: n });
+    }
+  };
+
+  const enter = (path: string, src: string, actor: Newborn): Seen => {
+    const place: Seen = { states: [], snapshot: null, children: null, known: new Map() };
+    seen.set(path, place);
+    if (!actors.has(path)) {
+      const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
+      born({ path, parent, src, machine: actor.machine });
+    }
+    const initial = initialStates(actor.machine);
+    const { snapshot } = actor;
+    // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be told.
+    const still = snapshot !== null && String(statesOf(snapshot)) === String(initial);
+    step(path, place, { event: STARTED, before: null, after: still ? snapshot : null, taken: [], to: initial });
+    if (still) followChildren(path, place, snapshot);
+    return place;
+  };
+
+  const placeOf = (path: string, src: string, actor: Newborn): Seen => seen.get(path) ?? enter(path, src, actor);
+
+  const step = (path: string, place: Seen, matter: StepMatter & { readonly to: readonly string[] }): void => {
+    const { event, after, taken, to } = matter;
+    const eventless = taken.length > 0 && taken.every(({ eventType }) => eventType === '');
+    n += 1;
+    tell({
+      t: 'step',
+      session,
+      step: {
+        n,
+        at,
+        actor: path,
+        event: eventless ? 'always' : eventName(event),
+        transitions: taken.flatMap(transitionIds),
+        from: place.states,
+        to,
+        entry,
+      },
+    });
+    onStep?.(n, matter);
+    place.states = to;
+    place.snapshot = after;
+  };
+
+  const followChildren = (path: string, place: Seen, snapshot: AnyMachineSnapshot): void => {
+    const children: { readonly [id: string]: AnyActorRef | undefined } = snapshot.children;
+    if (children === place.children) return;
+    place.children = children;
+    for (const [id, before] of place.known) {
+      const child = children[id];
+      if (child === before || (before === null && child !== undefined)) continue;
+      place.known.delete(id);
+      gone(`${path}/${id}`);
+    }
+    for (const [id, child] of Object.entries(children)) {
+      if (child === undefined || place.known.get(id) === child) continue;
+      const fresh = !place.known.has(id);
+      place.known.set(id, child);
+      if (!fresh) continue;
+      const { src, machine } = sourceOf(child);
+      if (machine === null) born({ path: `${path}/${id}`, parent: path, src, machine });
+      else enter(`${path}/${id}`, src, { machine, snapshot: snapshotOf(child) });
+    }
+  };
+
+  /** The agent steps its loop detection by itself, as a value in its context; it is shown like an actor. */
+  const followLoop = (path: string, before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): void => {
+    const loop = loopOf(after);
+    if (loop === null) return;
+    const place = placeOf(`${path}/${loop.machine.id}`, loop.machine.id, { machine: loop.machine, snapshot: loop });
+    const matter = loopMatter(before === null ? null : loopOf(before), loop);
+    if (matter !== null) step(`${path}/${loop.machine.id}`, place, { ...matter, to: statesOf(loop) });
+  };
+
+  return {
+    record: (record) => {
+      line += 1;
+      at = record.t === 'run' ? 0 : record.at;
+      if (record.t === 'run' || recordedEntry(record) !== null) entry = line;
+      tell({ t: 'record', session, line, record });
+    },
+    move: ({ path, snapshot, event, taken, machine }) => {
+      if (snapshot.status === 'stopped') return;
+      if (now !== undefined) at = now();
+      const place = placeOf(path, machine, { machine: snapshot.machine, snapshot });
+      if (taken.length === 0) return;
+      const before = place.snapshot;
+      step(path, place, { event, before, after: snapshot, taken, to: statesOf(snapshot) });
+      followChildren(path, place, snapshot);
+      followLoop(path, before, snapshot);
+      if (snapshot.status !== 'active') for (const id of place.known.keys()) gone(`${path}/${id}`);
+    },
+    event: (event) => {
+      const numbered = event.type !== 'model.token' && event.type !== 'mcp.changed';
+      if (now !== undefined) at = now();
+      emit({ t: 'event', session, event, at, step: n }, numbered);
+    },
+    adopt: () => {
+      for (const place of seen.values()) {
+        place.children = null;
+        for (const id of place.known.keys()) place.known.set(id, null);
+      }
+    },
+    standing: () => [...drawings, ...actors.values()],
+  };
+}
+
+function sourceOf(child: AnyActorRef): { readonly src: string; readonly machine: AnyStateMachine | null } {
+  const logic: unknown = Reflect.get(child, 'logic');
+  const machine = isMachine(logic) ? logic : null;
+  const named = typeof child.src === 'string' && !child.src.startsWith('xstate.invoke.') ? child.src : null;
+  return { src: named ?? machine?.id ?? logicName(logic) ?? child.id, machine };
+}
+
+/** True for the logic of a statechart. */
+export function isMachine(logic: unknown): logic is AnyStateMachine {
+  return typeof logic === 'object' && logic !== null && 'root' in logic && 'implementations' in logic;
+}
+
+/** The dotted paths of all active states of a snapshot, in the order of the document. */
+export function statesOf(snapshot: AnyMachineSnapshot): readonly string[] {
+  return pathsOf(snapshot._nodes);
+}
+
+function pathsOf(nodes: readonly AnyStateNode[]): readonly string[] {
+  return nodes
+    .filter((node) => node.path.length > 0)
+    .toSorted((one, other) => one.order - other.order)
+    .map(statePath);
+}
+
+function snapshotOf(actor: AnyActorRef): AnyMachineSnapshot | null {
+  const snapshot: unknown = actor.getSnapshot();
+  return isMachineSnapshot(snapshot) ? snapshot : null;
+}
+
+/** The dotted paths of the states in which a machine begins, before it takes any transition. */
+function initialStates(machine: AnyStateMachine): readonly string[] {
+  const known = initials.get(machine);
+  if (known !== undefined) return known;
+  const entered = new Set<AnyStateNode>();
+  const enter = (node: AnyStateNode): void => {
+    for (let at: AnyStateNode | undefined = node; at !== undefined && !entered.has(at); at = at.parent) entered.add(at);
+    if (node.type === 'compound') for (const target of node.initial.target) enter(target);
+    if (node.type === 'parallel') for (const child of Object.values(node.states)) enter(child);
+  };
+  enter(machine.root);
+  const paths = pathsOf([...entered]);
+  initials.set(machine, paths);
+  return paths;
+}
+
+const initials = new WeakMap<AnyStateMachine, readonly string[]>();

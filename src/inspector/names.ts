@@ -1,0 +1,75 @@
+import type { AnyStateMachine } from 'xstate';
+
+const LONGEST = 60;
+
+/** What a guard is called: its name, the names that `and`, `or` and `not` join, or what an inline arrow function says. */
+export function guardName(guard: unknown): string {
+  if (typeof guard === 'string') return guard;
+  const parts = member(guard, 'guards');
+  if (typeof guard === 'function' && Array.isArray(parts)) {
+    const names = parts.map(guardName);
+    return guard.name === 'not' ? `not ${names.join('')}` : names.join(` ${guard.name} `);
+  }
+  if (typeof guard === 'function') return functionName(guard);
+  return withParams(guard) ?? 'guard';
+}
+
+/** What an action is called; null for what XState does for itself, such as starting the timer of `after`. */
+export function actionName(action: unknown): string | null {
+  if (typeof action === 'string') return action;
+  if (typeof action !== 'function') return withParams(action) ?? 'action';
+  const type = member(action, 'type');
+  if (typeof type !== 'string' || !type.startsWith('xstate.')) return functionName(action);
+  const kind = type.slice('xstate.'.length);
+  if (kind === 'assign') return assignName(member(action, 'assignment'));
+  const about = member(action, kind === 'cancel' ? 'sendId' : 'event');
+  const event = typeof about === 'string' ? about : member(about, 'type');
+  if (typeof event !== 'string') return kind;
+  return event.startsWith('xstate.after.') ? null : `${kind} ${event}`;
+}
+
+/** What an invoked logic is called: the name that it was set up with, else what it is. */
+export function sourceName(src: unknown, machine: AnyStateMachine): string {
+  if (typeof src === 'string' && !src.startsWith('xstate.invoke.')) return src;
+  return logicName(typeof src === 'string' ? machine.implementations.actors[src] : src) ?? 'inline actor';
+}
+
+/** What an actor logic calls itself: the id of a machine, the name of a leaf. */
+export function logicName(logic: unknown): string | null {
+  const inner = member(logic, 'src');
+  const name = member(logic, 'id') ?? member(member(logic, 'config'), 'leaf');
+  if (typeof name === 'string') return name;
+  return inner === undefined ? null : logicName(inner);
+}
+
+function assignName(assignment: unknown): string {
+  if (typeof assignment === 'function') return functionName(assignment, 'assign');
+  return typeof assignment === 'object' && assignment !== null
+    ? `assign ${Object.keys(assignment).join(', ')}`
+    : 'assign';
+}
+
+function withParams(named: unknown): string | null {
+  const type = member(named, 'type');
+  if (typeof type !== 'string') return null;
+  const params = member(named, 'params');
+  return typeof params === 'string' ? `${type} ${params}` : type;
+}
+
+/** Names that the place gives to a function that has none: `guard: () => …` is called `guard`. */
+const PLACES: ReadonlySet<string> = new Set(['', 'guard', 'actions', 'entry', 'exit', 'assignment', 'anonymous']);
+
+/** The function's own name; of one that has none, what it says if that is short. */
+function functionName(fn: object, otherwise = 'inline'): string {
+  const name = member(fn, 'name');
+  if (typeof name === 'string' && !PLACES.has(name)) return name;
+  const [, body] = /^(?:\([^()]*\)|[\w$]+)\s*=>\s*([^{\s][^]*)$/.exec(Function.prototype.toString.call(fn)) ?? [];
+  const text = body?.replaceAll(/\s+/g, ' ').trim();
+  return text === undefined || text.length > LONGEST ? otherwise : text;
+}
+
+function member(value: unknown, key: string): unknown {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+    ? Reflect.get(value, key)
+    : undefined;
+}

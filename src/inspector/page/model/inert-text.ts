@@ -1,0 +1,62 @@
+/** A piece of foreign text made harmless: `mark` pieces stand for characters that would act on the reader's screen. */
+export interface InertPiece {
+  readonly kind: 'text' | 'mark';
+  readonly text: string;
+}
+
+const NAMES: { readonly [code: number]: string } = {
+  0x200b: 'ZWSP',
+  0x200c: 'ZWNJ',
+  0x200e: 'LRM',
+  0x200f: 'RLM',
+  0x061c: 'ALM',
+  0x202a: 'LRE',
+  0x202b: 'RLE',
+  0x202c: 'PDF',
+  0x202d: 'LRO',
+  0x202e: 'RLO',
+  0x2066: 'LRI',
+  0x2067: 'RLI',
+  0x2068: 'FSI',
+  0x2069: 'PDI',
+  0x2028: 'LS',
+  0x2029: 'PS',
+  0xfeff: 'BOM',
+};
+
+/** Control characters but tab and line feed, marks of direction and width, and halves of surrogate pairs. */
+// oxlint-disable-next-line no-control-regex -- These are what is looked for.
+const ACTIVE =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/**
+ * Splits foreign text into what is shown as it is and what is shown as a named symbol: no control sequence, override of
+ * direction or invisible character takes effect. A carriage return before a line feed is dropped.
+ */
+export function inertText(text: string): readonly InertPiece[] {
+  const pieces: InertPiece[] = [];
+  const plain = text.replaceAll('\r\n', '\n');
+  let from = 0;
+  for (const match of plain.matchAll(ACTIVE)) {
+    if (match.index > from) pieces.push({ kind: 'text', text: plain.slice(from, match.index) });
+    pieces.push({ kind: 'mark', text: symbolOf(match[0].charCodeAt(0)) });
+    from = match.index + match[0].length;
+  }
+  if (from < plain.length) pieces.push({ kind: 'text', text: plain.slice(from) });
+  return pieces;
+}
+
+/** The same as one line of text, for labels and places too small for marks; cut to `most` characters. */
+export function inertLine(text: string, most = 120): string {
+  const line = inertText(text.slice(0, most + 1))
+    .map((piece) => piece.text)
+    .join('')
+    .replaceAll(/\s+/g, ' ');
+  return line.length > most || text.length > most ? `${line.slice(0, most)}…` : line;
+}
+
+function symbolOf(code: number): string {
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  if (code === 0x7f) return '␡';
+  return NAMES[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+}

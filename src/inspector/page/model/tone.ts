@@ -1,0 +1,18 @@
+/** How a state is coloured, and by which sign it is known without colour. */
+export type Tone = 'go' | 'wait' | 'caution' | 'danger' | 'done';
+
+const WORDS: readonly (readonly [Tone, RegExp])[] = [
+  ['danger', /ERROR|FAIL|THROWN|CRASH|BROKEN|LOOPING/i],
+  ['caution', /RECOVER|DENIED|ESCALAT|SUSPECT|SUSPICIOUS|REFUSED|FED_BACK|RETRY|FIXING|SANITIZING|AUTH_REQUIRED|LOST/i],
+  ['wait', /WAIT|BACKING_OFF|BACKOFF|PENDING|PAUSE|SLEEP|RESTING|IDLE/i],
+  ['done', /SUCCE|COMPLET|DONE|READY|FINISHED|STOPPED/i],
+];
+
+/**
+ * A guess of what a state means from its name: machines of any author are drawn, and none says so in its definition. Only
+ * colour and sign depend on it.
+ */
+export function toneOf(path: string): Tone {
+  for (const name of path.split('.').toReversed()) for (const [tone, words] of WORDS) if (words.test(name)) return tone;
+  return 'go';
+}

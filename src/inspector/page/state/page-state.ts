@@ -1,0 +1,101 @@
+import { type ReadonlySignal, type Signal, computed, signal } from '@preact/signals';
+import { type ActorState, actorsAt } from '../model/actor-state.ts';
+import { talkAt } from '../model/fold-talk.ts';
+import { type PageModel, pageModel } from '../model/page-model.ts';
+import type { SessionModel } from '../model/session-model.ts';
+import type { Stretch } from '../model/time-scale.ts';
+import type { Talk } from '../model/talk.ts';
+
+/** What stands on the desk beside the conversation. */
+export type DeskTab = 'step' | 'steps' | 'sequence' | 'exchanges' | 'costs' | 'search' | 'compare';
+
+/** A dialog that is open. */
+export type OpenDialog =
+  | { readonly kind: 'help' }
+  | { readonly kind: 'send' }
+  | { readonly kind: 'fork'; readonly entry: number; readonly outcome: string }
+  | { readonly kind: 'sessions' };
+
+/** The part of the page that a narrow screen shows. */
+export type Pane = 'chart' | 'time' | 'talk' | 'desk';
+
+/** All that the page remembers. Signals hold what the reader chose; what follows from it is computed. */
+export interface PageState {
+  readonly model: PageModel;
+  /** Rises with every batch of frames: who reads the model reads this first. */
+  readonly beat: Signal<number>;
+  readonly link: Signal<'connecting' | 'open' | 'lost' | 'saved'>;
+  readonly chosen: Signal<string | null>;
+  readonly session: ReadonlySignal<SessionModel | null>;
+  /** The step that is looked at, a position; null: the latest, whatever comes. */
+  readonly cursor: Signal<number | null>;
+  readonly position: ReadonlySignal<number>;
+  readonly talk: ReadonlySignal<Talk>;
+  readonly actors: ReadonlySignal<readonly ActorState[]>;
+  /** The actor whose chart is large; null: the root. */
+  readonly focus: Signal<string | null>;
+  readonly follow: Signal<boolean>;
+  readonly labels: Signal<boolean>;
+  readonly tab: Signal<DeskTab>;
+  readonly pane: Signal<Pane>;
+  readonly stretch: Signal<Stretch>;
+  /** Playing at so many times the recorded speed; null: standing. */
+  readonly speed: Signal<number | null>;
+  readonly query: Signal<string>;
+  readonly other: Signal<string | null>;
+  readonly dialog: Signal<OpenDialog | null>;
+  /** The latest thing worth saying aloud. */
+  readonly notice: Signal<{ readonly text: string; readonly tone: 'info' | 'danger' }>;
+}
+
+const NO_TALK: Talk = { items: [] };
+
+/** An empty page. */
+export function pageState(): PageState {
+  const model = pageModel();
+  const beat = signal(0);
+  const chosen = signal<string | null>(null);
+  const cursor = signal<number | null>(null);
+  const session = computed(() => {
+    void beat.value;
+    const all = [...model.sessions.values()];
+    return all.find(({ info }) => info.id === chosen.value) ?? all.at(-1) ?? null;
+  });
+  const position = computed(() => {
+    void beat.value;
+    const last = (session.value?.steps.length ?? 0) - 1;
+    return Math.min(cursor.value ?? last, last);
+  });
+  const talk = computed((): Talk => {
+    void beat.value;
+    if (session.value === null) return NO_TALK;
+    if (cursor.value !== null) return talkAt(session.value.told, position.value);
+    return { items: session.value.talk.items };
+  });
+  const actors = computed(() => {
+    void beat.value;
+    return session.value === null ? [] : actorsAt(session.value, position.value);
+  });
+  return {
+    model,
+    beat,
+    link: signal('connecting'),
+    chosen,
+    session,
+    cursor,
+    position,
+    talk,
+    actors,
+    focus: signal(null),
+    follow: signal(true),
+    labels: signal(false),
+    tab: signal('step'),
+    pane: signal('chart'),
+    stretch: signal('elastic'),
+    speed: signal(null),
+    query: signal(''),
+    other: signal(null),
+    dialog: signal(null),
+    notice: signal({ text: '', tone: 'info' }),
+  };
+}

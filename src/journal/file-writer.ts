@@ -1,0 +1,171 @@
+import {
+  closeSync,
+  fdatasync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { isJsonObject } from '../parsing/json.ts';
+import { systemCode } from '../tools/system-code.ts';
+import { type LineWriter, lineWriter } from './blobs.ts';
+import { isUnbegun, readFileContent } from './file-lines.ts';
+import { fileSink } from './file-sink.ts';
+import { JournalError } from './journal-error.ts';
+import type { Sink } from './live.ts';
+import type { RecordLine } from './record.ts';
+import type { RunFiles } from './run-files.ts';
+import type { TakenRun } from './run-journal.ts';
+
+/** How the files of runs are written. */
+export interface FileWriting {
+  readonly files: RunFiles;
+  readonly durability: 'process' | 'power';
+  /** `not-answered`: the file of a run that ended with an answer is removed. */
+  readonly keep: 'all' | 'not-answered';
+  /** Called when a run is given back. */
+  readonly onClose: () => void;
+}
+
+const sync = promisify(fdatasync);
+
+/** Begins the file of a new run. Throws a `JournalError` where there is one already. */
+export function createRunFile(writing: FileWriting, runId: string): Sink {
+  const { files } = writing;
+  const path = files.pathOf(runId);
+  const made = mkdirSync(files.dir, { recursive: true });
+  return locked(writing, runId, (finish) => {
+    const there = contentOf(path);
+    if (there !== null && !isUnbegun(there)) throw new JournalError('run-exists', runId, files.dir);
+    const file = openSync(path, 'a', 0o600);
+    ftruncateSync(file, 0);
+    return runSink(writing, { file, write: lineWriter(), folders: foldersToSync(files.dir, made), finish });
+  });
+}
+
+/** Takes the file of a run for writing on, after cutting off what a crash has torn; null when nothing was recorded. */
+export function continueRunFile(writing: FileWriting, runId: string): TakenRun | null {
+  const path = writing.files.pathOf(runId);
+  if (contentOf(path) === null) return null;
+  return locked(writing, runId, (finish) => {
+    const content = contentOf(path);
+    const read = content === null ? null : readFileContent(content);
+    if (read === null) return null;
+    const { recording, bytes, closed } = read;
+    const file = openSync(path, 'a', 0o600);
+    ftruncateSync(file, bytes);
+    if (!closed) writeSync(file, '\n');
+    return {
+      recording,
+      sink: runSink(writing, { file, write: lineWriter(recording.payloads), folders: [], finish }),
+    };
+  });
+}
+
+/** Holds the run's lock while it is written; gives it back at once when nothing comes of it. */
+function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: (finish: Finish) => T): T {
+  const lock = files.lock(runId);
+  const finish: Finish = {
+    check: () => {
+      if (!lock.isHeld()) throw new JournalError('run-lost', runId, files.dir);
+    },
+    close: (ending) => {
+      if (lock.isHeld() && ending !== null) {
+        files.secrets.remove(runId);
+        if (keep === 'not-answered' && ending.answered) rmSync(files.pathOf(runId), { force: true });
+      }
+      lock.release();
+      onClose();
+    },
+  };
+  let begun: T | null = null;
+  try {
+    begun = begin(finish);
+    return begun;
+  } finally {
+    if (begun === null) lock.release();
+  }
+}
+
+interface Finish {
+  readonly check: () => void;
+  readonly close: (ending: Ending | null) => void;
+}
+
+interface Ending {
+  readonly answered: boolean;
+}
+
+interface OpenFile {
+  readonly file: number;
+  readonly write: LineWriter;
+  /** Folders that got a new entry. */
+  readonly folders: readonly string[];
+  readonly finish: Finish;
+}
+
+function runSink({ durability }: FileWriting, { file, write, folders, finish }: OpenFile): Sink {
+  let unsynced = folders;
+  let ending: Ending | null = null;
+  const flush = async (): Promise<void> => {
+    await sync(file);
+    for (const folder of unsynced) syncFolder(folder);
+    unsynced = [];
+  };
+  const sink = fileSink({
+    file,
+    write,
+    check: finish.check,
+    onClose: () => finish.close(ending),
+    ...(durability === 'power' ? { flush } : {}),
+  });
+  return {
+    append: (records) => {
+      const written = sink.append(records);
+      const remember = (): void => {
+        ending ??= endingOf(records);
+      };
+      return written === undefined ? remember() : written.then(remember);
+    },
+    close: () => sink.close(),
+  };
+}
+
+function endingOf(records: readonly RecordLine[]): Ending | null {
+  const end = records.find((record) => record.t === 'end');
+  return end === undefined ? null : { answered: isJsonObject(end.output) && end.output.status === 'answered' };
+}
+
+function contentOf(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The folder of the new file, and the parents of those that were made for it: a name is kept by the folder it is in. */
+function foldersToSync(dir: string, made: string | undefined): readonly string[] {
+  const folders = [resolve(dir)];
+  if (made === undefined) return folders;
+  for (let at = resolve(dir); at !== dirname(resolve(made)) && at !== dirname(at); at = dirname(at))
+    folders.push(dirname(at));
+  return folders;
+}
+
+function syncFolder(path: string): void {
+  // Windows cannot flush folders, and keeps their names without.
+  if (process.platform === 'win32') return;
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

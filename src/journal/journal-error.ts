@@ -1,0 +1,28 @@
+/** Stable codes of what a store of runs refuses. */
+export type JournalErrorCode = 'run-locked' | 'run-exists' | 'run-lost' | 'store-newer';
+
+/** A store cannot do what it was asked for; `code` says why, and `runId` to which run (null: to all of them). */
+export class JournalError extends Error {
+  override readonly name = 'JournalError';
+  readonly code: JournalErrorCode;
+  readonly runId: string | null;
+
+  constructor(code: JournalErrorCode, runId: string | null, place: string) {
+    super(textOf(code, runId ?? '', place));
+    this.code = code;
+    this.runId = runId;
+  }
+}
+
+function textOf(code: JournalErrorCode, runId: string, place: string): string {
+  switch (code) {
+    case 'run-locked':
+      return `Run ${runId} in ${place} is being written by somebody else. Wait until it ends, or stop that process.`;
+    case 'run-exists':
+      return `There is a run ${runId} in ${place} already. Give another runId, or remove that run.`;
+    case 'run-lost':
+      return `Run ${runId} in ${place} was taken over by another process, because this one seemed dead. It goes on there.`;
+    case 'store-newer':
+      return `${place} was written by a newer version of Signalbox. Update signalbox.`;
+  }
+}

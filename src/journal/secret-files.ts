@@ -1,0 +1,46 @@
+import { appendFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isJsonObject } from '../parsing/json.ts';
+import { systemCode } from '../tools/system-code.ts';
+import type { RunSecrets } from './run-journal.ts';
+
+/** The secrets of runs in files of one folder, and how a run's are forgotten. */
+export interface SecretFiles extends RunSecrets {
+  remove(runId: string): void;
+}
+
+/**
+ * Keeps the secrets of each run in a file that its owner alone may read, `<dir>/<runId>.vault`: JSON lines of marks and
+ * what they stand for, appended. No command exports it.
+ */
+export function secretFiles(dir: string): SecretFiles {
+  const fileOf = (runId: string): string => join(dir, `${runId}.vault`);
+  return {
+    keep: (runId, secrets) => {
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      appendFileSync(fileOf(runId), `${JSON.stringify(secrets)}\n`, { mode: 0o600 });
+    },
+    read: (runId) => readSecrets(fileOf(runId)),
+    remove: (runId) => rmSync(fileOf(runId), { force: true }),
+  };
+}
+
+function readSecrets(path: string): Readonly<Record<string, string>> {
+  try {
+    return Object.assign({}, ...readFileSync(path, 'utf8').split('\n').map(secretsOf));
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return {};
+    throw error;
+  }
+}
+
+/** A line that a crash has torn holds nothing that was promised to be kept. */
+function secretsOf(line: string): Readonly<Record<string, string>> {
+  try {
+    const value: unknown = JSON.parse(line);
+    const entries = Object.entries(isJsonObject(value) ? value : {});
+    return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,117 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { dirname } from 'node:path';
+import { JournalError } from './journal-error.ts';
+
+/** The version of the tables. A newer one is refused. */
+const VERSION = 1;
+
+const TABLES = `
+  create table if not exists runs (
+    id integer primary key,
+    run_id text not null unique,
+    agent text not null,
+    at text not null,
+    input text not null,
+    metadata text not null,
+    ended integer not null,
+    waiting integer not null,
+    status text,
+    reason text,
+    error_code text,
+    tools text not null,
+    steps integer not null,
+    records integer not null,
+    writer text,
+    beat integer not null
+  ) strict;
+  create index if not exists runs_by_time on runs (at desc, run_id desc);
+  create table if not exists lines (
+    run integer not null references runs (id) on delete cascade,
+    n integer not null,
+    line text not null,
+    primary key (run, n)
+  ) strict;
+  pragma user_version = ${VERSION};
+`;
+
+/** SQLite itself waits this long for another process; who may wait longer tries again. */
+const BUSY_MS = 25;
+
+/** How long to go on trying, in milliseconds. */
+const PATIENCE_MS = 10_000;
+
+/** Opens the database at `path`, which is made when it is not there, readable by its owner only. */
+export function openDatabase(path: string, durability: 'process' | 'power'): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true });
+  closeSync(openSync(path, 'a', 0o600));
+  // Loaded here and not imported: whoever uses no database should not pay for one.
+  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
+  const database = new Database(path, { timeout: BUSY_MS });
+  patiently(() => {
+    database.exec('pragma journal_mode = wal');
+    database.exec(`pragma synchronous = ${durability === 'power' ? 'full' : 'normal'}`);
+    const version = database.prepare('pragma user_version').get()?.['user_version'];
+    if (typeof version === 'number' && version > VERSION) throw new JournalError('store-newer', null, path);
+    if (version !== VERSION) inTransaction(database, () => database.exec(TABLES));
+  });
+  closeAtExit(database);
+  return database;
+}
+
+/** Does something in one transaction: all of it, or, when it throws, nothing. */
+export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('begin immediate');
+  try {
+    const result = work();
+    database.exec('commit');
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    throw error;
+  }
+}
+
+/** Tries again while another process has the database. It blocks the thread: for what cannot wait otherwise. */
+export function patiently<T>(work: () => T): T {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+    }
+  }
+}
+
+/** Tries again while another process has the database, and lets others work in between. */
+export async function patientlyLater<T>(work: () => T): Promise<T> {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+    }
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
+  }
+}
+
+/** SQLITE_BUSY, with whatever it says more. */
+function isBusy(error: unknown): boolean {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
+  return typeof code === 'number' && (code & 0xff) === 5;
+}
+
+const open = new Set<DatabaseSync>();
+
+/** A database that is closed leaves one file; one that is not, two more with what is not in the first yet. */
+function closeAtExit(database: DatabaseSync): void {
+  if (open.size === 0) {
+    process.once('exit', () => {
+      for (const one of open) one.close();
+    });
+  }
+  open.add(database);
+}

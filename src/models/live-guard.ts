@@ -1,0 +1,51 @@
+import { ModelError } from '../actors/model.ts';
+import { type Environment, readVariable } from './environment.ts';
+
+/**
+ * Owns: whether models that are really there may be asked in this process.
+ *
+ * I1 `SIGNALBOX_LIVE=never` forbids whatever the code says; a ban by code is lifted by whoever made it.
+ * I2 A permit suspends bans by code, and nothing else.
+ */
+let bans = 0;
+let permits = 0;
+
+/** Forbids live models until the function that it gives is called. Bans add up. */
+export function banLiveModels(): () => void {
+  bans += 1;
+  return once(() => {
+    bans -= 1;
+  });
+}
+
+/** Suspends bans by code until the function that it gives is called. */
+export function permitLiveModels(): () => void {
+  permits += 1;
+  return once(() => {
+    permits -= 1;
+  });
+}
+
+/** Throws a `ModelError` (code `live-forbidden`) where live models are forbidden. */
+export function refuseIfBanned(model: string, env: Environment): void {
+  const setting = readVariable(env, 'SIGNALBOX_LIVE') ?? 'allow';
+  if (setting === 'allow' && (bans === 0 || permits > 0)) return;
+  throw new ModelError(
+    'live-forbidden',
+    `The model '${model}' was not asked: ${reasonOf(setting)}. Use a scripted model or a recording (signalbox/testing).`,
+  );
+}
+
+function reasonOf(setting: string): string {
+  if (setting === 'allow') return 'live models are forbidden here, by forbidLiveModels()';
+  if (setting === 'never') return 'SIGNALBOX_LIVE=never forbids live models';
+  return `SIGNALBOX_LIVE is '${setting}', and must be 'never' or 'allow'`;
+}
+
+function once(action: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) action();
+    done = true;
+  };
+}

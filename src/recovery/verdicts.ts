@@ -1,0 +1,78 @@
+import type { EscalationError, Severity } from '../parsing/errors.ts';
+
+/** What is done about an escalation: data, so that it is recorded and replayed. Names stand for models and agents. */
+export type Verdict =
+  | { readonly kind: 'retryWithModel'; readonly model: string }
+  | { readonly kind: 'reroute'; readonly to: 'skill' | 'agent'; readonly name: string }
+  | { readonly kind: 'partialResult'; readonly text: string }
+  | { readonly kind: 'askHuman'; readonly question: string }
+  | { readonly kind: 'escalate'; readonly reason: string; readonly severity: Severity }
+  | { readonly kind: 'throwException'; readonly reason: string };
+
+/** All severities, from the mildest on. */
+export const SEVERITIES: readonly Severity[] = ['low', 'medium', 'high', 'critical'];
+
+/** The verdicts that `onEscalation` chooses from. Each throws a `TypeError` for a name or object that is none of the agent's. */
+export interface Verdicts {
+  /** Asks the failed turn again, once, of another model: a name of the option `models`, one of its models, or a preset. */
+  retryWithModel(model: string | object): Verdict;
+  /** A skill limits the rest of the run to its tools and instructions; a child agent is handed the whole task. */
+  reroute(to: string | object): Verdict;
+  /** Ends the run as `stopped` with what there is. */
+  partialResult(text: string): Verdict;
+  /** Asks a person by the way that approvals take; the model goes on with the answer. */
+  askHuman(question: string): Verdict;
+  /** Hands it on to the agent above. The severity only rises. Default: the error's own reason and severity. */
+  escalate(reason?: string, severity?: string): Verdict;
+  /** Ends the whole run as `thrown`. Default: the error's own reason. */
+  throwException(reason?: string): Verdict;
+}
+
+/** Decides about an escalation. `null` or nothing: not handled here, the agent above is asked. */
+export type OnEscalation = (
+  error: EscalationError,
+  to: Verdicts,
+) => Verdict | null | undefined | Promise<Verdict | null | undefined>;
+
+/** How an agent finds what a verdict names. Each gives a name, or null for what is none of its own. */
+export interface VerdictNames {
+  readonly model: (given: string | object) => string | null;
+  readonly place: (given: string | object) => { readonly to: 'skill' | 'agent'; readonly name: string } | null;
+}
+
+/** The verdicts for one escalation. */
+export function verdictsFor(error: EscalationError, names: VerdictNames): Verdicts {
+  return {
+    retryWithModel: (model) => ({ kind: 'retryWithModel', model: known(names.model(model), 'retryWithModel', model) }),
+    reroute: (to) => ({ kind: 'reroute', ...known(names.place(to), 'reroute', to) }),
+    partialResult: (text) => ({ kind: 'partialResult', text }),
+    askHuman: (question) => ({ kind: 'askHuman', question }),
+    escalate: (reason = error.reason, severity = error.severity) => ({
+      kind: 'escalate',
+      reason,
+      severity: higher(error.severity, severityOf(severity)),
+    }),
+    throwException: (reason = error.reason) => ({ kind: 'throwException', reason }),
+  };
+}
+
+function known<T>(found: T | null, verdict: string, given: string | object): T {
+  if (found !== null) return found;
+  const name = typeof given === 'string' ? `'${given}'` : 'that object';
+  const must =
+    verdict === 'reroute'
+      ? 'a skill or a child of this agent, or the name of one'
+      : 'one of the option models, or the name of one or of a preset';
+  throw new TypeError(`to.${verdict}(): ${name} is not known here. Give ${must}.`);
+}
+
+/** Reads a severity, whatever its case; what is none counts as high. */
+export function severityOf(given: unknown): Severity {
+  const lower = typeof given === 'string' ? given.toLowerCase() : '';
+  return SEVERITIES.find((severity) => severity === lower) ?? 'high';
+}
+
+/** The worse of two severities. */
+export function higher(a: Severity, b: Severity): Severity {
+  return SEVERITIES.indexOf(a) >= SEVERITIES.indexOf(b) ? a : b;
+}

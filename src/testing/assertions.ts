@@ -1,0 +1,77 @@
+import { AssertionError } from 'node:assert';
+import type { Run } from '../agent/run.ts';
+import type { RunReason, RunResult, RunStatus } from '../machines/run-result.ts';
+import { checkCalledTool, checkEnding, checkTransitions, checkVisited, type Pending } from './checks.ts';
+import type { RecordingSource, Subject } from './evidence.ts';
+import type { ExpectedTransitions } from './judge-transitions.ts';
+
+type AtOnce = RunResult | RecordingSource;
+
+/**
+ * Throws an `AssertionError` unless the states were visited in this order; a promise for a `Run`. For node:test and every
+ * other runner without `expect`.
+ *
+ * @example await assertVisited(agent.run('Book it'), 'ERROR_RECOVERY', 'COMPLETION');
+ */
+export function assertVisited(run: Run, ...states: readonly string[]): Promise<void>;
+export function assertVisited(done: AtOnce, ...states: readonly string[]): void;
+export function assertVisited(subject: Subject, ...states: readonly string[]): void | Promise<void> {
+  return enforced(checkVisited(subject, states), assertVisited);
+}
+
+/**
+ * Throws an `AssertionError` unless the tool ran, with at least these arguments; a promise for a `Run`.
+ *
+ * @example assertCalledTool(recording, 'get_weather', { city: 'Austin' }, { times: 1 });
+ */
+export function assertCalledTool(run: Run, tool: string, args?: object, options?: CallOptions): Promise<void>;
+export function assertCalledTool(done: AtOnce, tool: string, args?: object, options?: CallOptions): void;
+export function assertCalledTool(
+  subject: Subject,
+  tool: string,
+  ...rest: readonly [args?: object, options?: CallOptions]
+): void | Promise<void> {
+  return enforced(checkCalledTool(subject, tool, ...rest), assertCalledTool);
+}
+
+/** How often a call is expected; without it, once or more. */
+export interface CallOptions {
+  readonly times?: number;
+}
+
+/**
+ * Throws an `AssertionError` unless the run ended with this reason or status, saying this; a promise for a `Run`.
+ *
+ * @example await assertEndsWith(agent.run('What is the weather?'), 'answer', /21 °C/);
+ */
+export function assertEndsWith(run: Run, how: RunReason | RunStatus, text?: string | RegExp): Promise<void>;
+export function assertEndsWith(done: AtOnce, how: RunReason | RunStatus, text?: string | RegExp): void;
+export function assertEndsWith(
+  subject: Subject,
+  how: RunReason | RunStatus,
+  text?: string | RegExp,
+): void | Promise<void> {
+  return enforced(checkEnding(subject, how, text), assertEndsWith);
+}
+
+/**
+ * Throws an `AssertionError` unless these, and no others, were the moves; a promise where a `Run` is involved.
+ *
+ * @example assertTransitions(result, ['PLANNING → DIRECT_EXECUTION', 'DIRECT_EXECUTION → PLANNING', 'PLANNING → COMPLETION']);
+ */
+export function assertTransitions(run: Run, expected: ExpectedTransitions | Run | RecordingSource): Promise<void>;
+export function assertTransitions(done: AtOnce, expected: Run): Promise<void>;
+export function assertTransitions(done: AtOnce, expected: ExpectedTransitions | RecordingSource): void;
+export function assertTransitions(
+  subject: Subject,
+  expected: ExpectedTransitions | Run | RecordingSource,
+): void | Promise<void> {
+  return enforced(checkTransitions(subject, expected), assertTransitions);
+}
+
+/** `caller` is left out of the stack, so that runners point at the test's own line. */
+function enforced(pending: Pending, caller: (...args: never) => unknown): void | Promise<void> {
+  if (pending instanceof Promise) return pending.then((verdict) => void enforced(verdict, caller));
+  if (pending.pass) return undefined;
+  throw new AssertionError({ message: pending.message(), stackStartFn: caller });
+}

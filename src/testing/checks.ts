@@ -1,0 +1,58 @@
+import type { Run } from '../agent/run.ts';
+import { transitions } from '../journal/transitions.ts';
+import type { RunReason, RunStatus } from '../machines/run-result.ts';
+import { type Evidence, type RecordingSource, type Subject, evidenceOf, isRun } from './evidence.ts';
+import { judgeCalledTool } from './judge-called-tool.ts';
+import { judgeEnding } from './judge-ending.ts';
+import { type ExpectedTransitions, judgeTransitions } from './judge-transitions.ts';
+import { judgeVisited } from './judge-visited.ts';
+import type { Verdict } from './verdict.ts';
+
+/** A verdict at once, or after the run that it is about. */
+export type Pending = Verdict | Promise<Verdict>;
+
+/** Judges that the states were visited, in this order. */
+export function checkVisited(subject: Subject, states: readonly (string | readonly string[])[]): Pending {
+  return judged(subject, (evidence) => judgeVisited(evidence, states.flat()));
+}
+
+/** Judges that a tool ran, with these arguments, this often. */
+export function checkCalledTool(
+  subject: Subject,
+  tool: string,
+  args?: unknown,
+  { times }: { readonly times?: number } = {},
+): Pending {
+  const expected = { tool, ...(args === undefined ? {} : { args }), ...(times === undefined ? {} : { times }) };
+  return judged(subject, (evidence) => judgeCalledTool(evidence, expected));
+}
+
+/** Judges how the run ended. */
+export function checkEnding(subject: Subject, how: RunReason | RunStatus, text?: string | RegExp): Pending {
+  return judged(subject, (evidence) => judgeEnding(evidence, text === undefined ? { how } : { how, text }));
+}
+
+/** Judges the way that the run took. */
+export function checkTransitions(subject: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending {
+  if (isRun(expected)) return afterBoth(subject, expected);
+  const moves = isRecording(expected) ? transitions(expected) : expected;
+  return judged(subject, (evidence) => judgeTransitions(evidence, moves));
+}
+
+async function afterBoth(subject: Subject, other: Run): Promise<Verdict> {
+  await other;
+  return judgeTransitions(await evidenceOf(subject), other.transitions());
+}
+
+function isRecording(expected: ExpectedTransitions | RecordingSource): expected is RecordingSource {
+  const [first] = expected;
+  return (
+    typeof expected === 'string' ||
+    (typeof first === 'string' ? first.startsWith('{') : first !== undefined && 't' in first)
+  );
+}
+
+function judged(subject: Subject, judge: (evidence: Evidence) => Verdict): Pending {
+  const evidence = evidenceOf(subject);
+  return evidence instanceof Promise ? evidence.then(judge) : judge(evidence);
+}

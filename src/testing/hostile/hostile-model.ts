@@ -1,0 +1,116 @@
+import type { Model, ModelIo, ModelReply, ModelRequest } from '../../actors/model.ts';
+import { type ScriptedReply, scriptedReply } from '../scripted-model.ts';
+import { inventReply } from './invent-reply.ts';
+import { JSON_MISTAKES } from './json-mistakes.ts';
+import type { Mistake } from './mistake.ts';
+import { type Random, seeded } from './random.ts';
+import { replyOf, saidOf } from './said.ts';
+import { TEXT_MISTAKES } from './text-mistakes.ts';
+import { TURN_MISTAKES } from './turn-mistakes.ts';
+
+const MISTAKES = { ...JSON_MISTAKES, ...TEXT_MISTAKES, ...TURN_MISTAKES } as const;
+
+/** The names of the mistakes that a hostile model can make. */
+export type MistakeName = keyof typeof MISTAKES;
+
+/** What a hostile model says, and what it gets wrong. */
+export interface HostileModelOptions {
+  /** The same seed makes the same mistakes. */
+  readonly seed: number;
+  /**
+   * What it means to say, one reply a request, the last again and again. One that a mistake has lost is said again at the
+   * next request.
+   */
+  readonly replies?: readonly ScriptedReply[];
+  /** Or a model that says it. With neither it calls what is on offer, at random. */
+  readonly model?: Model;
+  /** Only these. Default: all of them. */
+  readonly mistakes?: readonly MistakeName[];
+  /** The share of requests that go wrong, from 0 to 1. Default 0.5. */
+  readonly rate?: number;
+  readonly toolCalling?: 'native' | 'json';
+}
+
+/** A mistake that was made, at a request counted from 1. */
+export interface MistakeMade {
+  readonly request: number;
+  readonly mistake: MistakeName;
+}
+
+/** A model that makes mistakes, and keeps which. */
+export interface HostileModel extends Model {
+  readonly requests: readonly ModelRequest[];
+  readonly mistakesMade: readonly MistakeMade[];
+}
+
+/**
+ * A model for tests that makes the mistakes of small local models: broken and cut JSON, fences and prose, dialects, wrong
+ * names and types, empty and repeated replies, calls in two places at once, failing servers. The same seed makes the same
+ * run. Throws a `TypeError` for a mistake that it does not know.
+ *
+ * @example
+ * const model = hostileModel({ seed: 7, replies: [{ content: '', toolCalls: [{ name: 'look' }] }, 'Done.'] });
+ * const result = await createAgent({ model, tools: [look], silent: true }).run('Look around');
+ */
+export function hostileModel(options: HostileModelOptions): HostileModel {
+  const { seed, replies, model, rate = 0.5, toolCalling = model?.toolCalling } = options;
+  const names = checkedNames(options.mistakes);
+  const requests: ModelRequest[] = [];
+  const mistakesMade: MistakeMade[] = [];
+  let position = 0;
+  let before: ModelReply | null = null;
+
+  const meant = async (request: ModelRequest, io: ModelIo, random: Random): Promise<ModelReply> => {
+    if (model !== undefined) return model.complete(request, { ...io, onToken: () => undefined });
+    const reply = replies?.[Math.min(position, replies.length - 1)];
+    return reply === undefined ? inventReply(request, random) : scriptedReply(reply, request);
+  };
+
+  return {
+    id: `hostile:${seed}`,
+    ...(toolCalling === undefined ? {} : { toolCalling }),
+    requests,
+    mistakesMade,
+    complete: async (request, io) => {
+      io.signal.throwIfAborted();
+      const number = requests.push(request);
+      const random = seeded(seed * 7919 + number);
+      const said = saidOf(await meant(request, io, random), request);
+      const spoilt = random.chance(rate) ? spoil(names, { said, request, before, random }) : null;
+      if (spoilt !== null) mistakesMade.push({ request: number, mistake: spoilt.name });
+      if (spoilt === null || MISTAKES[spoilt.name].keepsMeaning) position += 1;
+      if (spoilt?.made instanceof Error) throw spoilt.made;
+      const reply = replyOf(spoilt?.made ?? said);
+      before = reply;
+      if (request.stream)
+        for (const text of reply.content.match(/\S+\s*|\s+/g) ?? []) io.onToken?.({ kind: 'text', text });
+      return reply;
+    },
+  };
+}
+
+/** The first mistake, from a random one on, that can be made here. */
+function spoil(
+  names: readonly MistakeName[],
+  making: Parameters<Mistake['make']>[0],
+): { readonly name: MistakeName; readonly made: NonNullable<ReturnType<Mistake['make']>> } | null {
+  const start = making.random.below(names.length);
+  for (const name of [...names.slice(start), ...names.slice(0, start)]) {
+    const made = MISTAKES[name].make(making);
+    if (made !== null) return { name, made };
+  }
+  return null;
+}
+
+const ALL: readonly MistakeName[] = Object.keys(MISTAKES).filter(isMistake);
+
+function checkedNames(names: readonly string[] | undefined): readonly MistakeName[] {
+  const unknown = names?.find((name) => !isMistake(name));
+  if (unknown !== undefined)
+    throw new TypeError(`hostileModel: there is no mistake '${unknown}'. There are: ${ALL.join(', ')}.`);
+  return names?.filter(isMistake) ?? ALL;
+}
+
+function isMistake(name: string): name is MistakeName {
+  return Object.hasOwn(MISTAKES, name);
+}

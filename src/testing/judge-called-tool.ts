@@ -1,0 +1,73 @@
+import { firstDifference } from '../journal/divergence.ts';
+import type { Json } from '../parsing/json.ts';
+import { toJson } from '../actors/to-json.ts';
+import type { CallMade } from './calls-in-messages.ts';
+import type { Evidence } from './evidence.ts';
+import { holdsAll } from './holds-all.ts';
+import { type Verdict, endingLines, shortened } from './verdict.ts';
+
+/** Which calls of a tool are meant. */
+export interface ExpectedCall {
+  readonly tool: string;
+  /** Members that the arguments must have; others may stand beside them. */
+  readonly args?: unknown;
+  /** How many such calls; without it, one or more. */
+  readonly times?: number;
+}
+
+/** Did such a call run? Calls that were denied, or whose arguments were not valid, did not. */
+export function judgeCalledTool(evidence: Evidence, { tool, args, times }: ExpectedCall): Verdict {
+  const found = evidence.calls.filter((call) => call.tool === tool && holdsAll(args ?? {}, call.args));
+  const pass = times === undefined ? found.length > 0 : found.length === times;
+  const wanted = `${tool}${args === undefined ? '' : ` with ${shown(args)}`}`;
+  const count = times === undefined ? '' : ` ${counted(times)}`;
+  return {
+    pass,
+    message: () => {
+      const head = pass
+        ? `expected ${evidence.subject} not to have called ${wanted}${count}, but it did:`
+        : `expected ${evidence.subject} to have called ${wanted}${count}, but it ${instead(evidence.calls, times, found.length)}`;
+      return [head, ...listed(evidence.calls), ...nearest(evidence.calls, tool, args), ...endingLines(evidence)].join(
+        '\n',
+      );
+    },
+  };
+}
+
+function instead(calls: readonly CallMade[], times: number | undefined, found: number): string {
+  if (calls.length === 0) return 'ran no tool at all:';
+  return times === undefined ? 'called:' : `did so ${counted(found)}:`;
+}
+
+function counted(times: number): string {
+  return times === 1 ? 'once' : `${times} times`;
+}
+
+const LISTED = 20;
+
+function listed(calls: readonly CallMade[]): readonly string[] {
+  const lines = calls.slice(0, LISTED).map(({ tool, args }) => `  ${tool}(${shortened(JSON.stringify(args))})`);
+  return calls.length > LISTED ? [...lines, `  … and ${calls.length - LISTED} more`] : lines;
+}
+
+/** Where the arguments of the only call of that tool differ: the usual case, and the usual question. */
+function nearest(calls: readonly CallMade[], tool: string, args: unknown): readonly string[] {
+  const [call, ...others] = calls.filter((one) => one.tool === tool);
+  if (call === undefined || others.length > 0 || args === undefined) return [];
+  const expected = toJson(args);
+  if (!expected.ok || holdsAll(args, call.args)) return [];
+  return [`  first difference: ${firstDifference(expected.value, pickedLike(expected.value, call.args))}`];
+}
+
+/** The actual arguments without the members that nobody asked about. */
+function pickedLike(expected: Json, actual: Json): Json {
+  if (typeof expected !== 'object' || expected === null || typeof actual !== 'object' || actual === null) return actual;
+  if (Array.isArray(expected) || Array.isArray(actual)) return actual;
+  const keys = new Set(Object.keys(expected));
+  return Object.fromEntries(Object.entries(actual).filter(([key]) => keys.has(key)));
+}
+
+function shown(value: unknown): string {
+  const json = toJson(value);
+  return json.ok ? JSON.stringify(json.value) : String(value);
+}

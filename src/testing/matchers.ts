@@ -1,0 +1,32 @@
+import type { Run } from '../agent/run.ts';
+import type { RunReason, RunStatus } from '../machines/run-result.ts';
+import { checkCalledTool, checkEnding, checkTransitions, checkVisited, type Pending } from './checks.ts';
+import type { RecordingSource, Subject } from './evidence.ts';
+import type { ExpectedTransitions } from './judge-transitions.ts';
+
+/**
+ * Matchers for vitest and jest. They take a result, a recording or a `Run`; with a `Run` the assertion is a promise to
+ * await. For vitest, `import 'signalbox/testing/vitest'` extends `expect` and declares the types.
+ *
+ * @example
+ * expect.extend(matchers);
+ * await expect(agent.run('What is the weather?')).toEndWith('answer');
+ * expect(recording).toHaveCalledTool('get_weather', { city: 'Austin' });
+ */
+export const matchers = {
+  /** The states were visited in this order, whatever came between: the agent's five, or any of its parts' (`BACKING_OFF`). */
+  toHaveVisited: (received: Subject, ...states: readonly (string | readonly string[])[]): Pending =>
+    checkVisited(received, states),
+
+  /** The tool ran, with at least these arguments; `{ times }` says how often. */
+  toHaveCalledTool: (received: Subject, tool: string, args?: unknown, options?: { readonly times?: number }): Pending =>
+    checkCalledTool(received, tool, args, options),
+
+  /** The run ended with this reason or status, and its text holds or matches this. */
+  toEndWith: (received: Subject, how: RunReason | RunStatus, text?: string | RegExp): Pending =>
+    checkEnding(received, how, text),
+
+  /** These, and no others, were the moves: texts of the agent's own, or the transitions of another run or recording. */
+  toMatchTransitions: (received: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending =>
+    checkTransitions(received, expected),
+} as const;

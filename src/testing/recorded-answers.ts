@@ -1,0 +1,99 @@
+import type { Effect, Outcome } from '../actors/journal.ts';
+import { digest } from '../actors/digest.ts';
+import { deltaReader } from '../journal/deltas.ts';
+import type { Divergence } from '../journal/divergence.ts';
+import { firstDifference } from '../journal/divergence.ts';
+import type { Recording } from '../journal/recording.ts';
+import { type Json, isJsonObject } from '../parsing/json.ts';
+import { nearestOf } from './nearest.ts';
+
+/** How a request finds its recorded answer: by being the same, or by its turn. */
+export type Matching = 'request' | 'order';
+
+/** One request of a recording with what came of it. */
+interface Answer {
+  readonly entry: number;
+  readonly name: string;
+  readonly id: string;
+  /** The request without the call's own id, which says only how many calls came before. */
+  readonly digest: string;
+  readonly request: Json;
+  readonly out: Outcome;
+}
+
+/** The answers of a recording, each given once. */
+export interface RecordedAnswers {
+  /** The answer for this effect; a {@link Divergence} without a state when there is none. */
+  take(effect: Effect): { readonly out: Outcome } | { readonly missing: Omit<Divergence, 'state'> };
+}
+
+/** Reads the answers of a recording; an effect that was started and never settled has none. */
+export function recordedAnswers(recording: Recording, matching: Matching): RecordedAnswers {
+  const answers = answersOf(recording);
+  const given = new Set<Answer>();
+
+  const left = (name: string): readonly Answer[] => answers.filter((one) => one.name === name && !given.has(one));
+  const find = (effect: Effect): Answer | undefined => {
+    const candidates = left(effect.name);
+    const asked = digest(anonymous(effect.request));
+    const same = candidates.find((one) => one.digest === asked);
+    return matching === 'request' ? same : (candidates.find(({ id }) => id === effect.id) ?? candidates[0]);
+  };
+
+  return {
+    take: (effect) => {
+      const answer = find(effect);
+      if (answer === undefined) return { missing: missingAnswer(effect, left(effect.name), answers) };
+      given.add(answer);
+      return { out: answer.out };
+    },
+  };
+}
+
+function missingAnswer(
+  { id, name, request }: Effect,
+  left: readonly Answer[],
+  all: readonly Answer[],
+): Omit<Divergence, 'state'> {
+  const asked = anonymous(request);
+  const nearest = nearestOf(asked, left);
+  const used = nearestOf(
+    asked,
+    all.filter((one) => one.name === name),
+  );
+  const difference = (answer: Answer): string => firstDifference(answer.request, asked);
+  if (nearest !== undefined)
+    return {
+      entry: nearest.entry,
+      expected: `${nearest.id}, the nearest request`,
+      actual: `${id} asks for what is not recorded`,
+      difference: difference(nearest),
+    };
+  if (used !== undefined)
+    return {
+      entry: used.entry,
+      expected: `${used.id}, the nearest request, whose answer was given already`,
+      actual: `${id} asks once more`,
+      difference: difference(used),
+    };
+  return { entry: 1, expected: `no ${name} at all`, actual: `${id} is started`, difference: '' };
+}
+
+function anonymous(request: Json): Json {
+  if (!isJsonObject(request)) return request;
+  const { callId: _callId, ...rest } = request;
+  return rest;
+}
+
+function answersOf({ lines }: Recording): readonly Answer[] {
+  const restore = deltaReader();
+  const outcomes = new Map(lines.flatMap((line) => (line.t === 'outcome' ? [[line.id, line]] : [])));
+  return lines.flatMap((line, index) => {
+    if (line.t !== 'start') return [];
+    const request = anonymous(line.request === undefined ? null : restore(line.id, line.request));
+    const outcome = outcomes.get(line.id);
+    if (outcome === undefined) return [];
+    const out: Outcome = outcome.ok ? { ok: true, value: outcome.value } : { ok: false, error: outcome.error };
+    return [{ entry: index + 2, name: line.name, id: line.id, digest: digest(request), request, out }];
+  });
+}

@@ -1,0 +1,92 @@
+import type { Agent } from '../agent/agent-types.ts';
+import type { RunOptions } from '../agent/run-options.ts';
+import type { Run } from '../agent/run.ts';
+import { type Divergence, ReplayDivergenceError, firstDifference } from '../journal/divergence.ts';
+import type { Recording } from '../journal/recording.ts';
+import { replay } from '../journal/replay.ts';
+import { permitLiveModels } from '../models/live-guard.ts';
+import { keepRecording } from './keep-recording.ts';
+import { mixedJournal } from './mixed-journal.ts';
+import type { Matching } from './recorded-answers.ts';
+import { RecordingMissError } from './recording-errors.ts';
+import { runThen } from './run-then.ts';
+
+interface Asked {
+  readonly input: string;
+  readonly given: RunOptions;
+}
+
+/** Runs the agent as it is, and keeps the recording when the run is over. */
+export function runAndKeep(path: string, agent: Agent, { input, given }: Asked): Run {
+  const forbidAgain = permitLiveModels();
+  try {
+    const run = agent.run(input, given);
+    return runThen(run, {
+      onDone: (result) => {
+        forbidAgain();
+        keepRecording(path, run.recording(), result);
+      },
+      onError: (error) => {
+        forbidAgain();
+        return error;
+      },
+    });
+  } catch (error) {
+    forbidAgain();
+    throw error;
+  }
+}
+
+/** Plays the whole recording back; the agent's history is then what it would be after the run. */
+export function runReplayed(
+  path: string,
+  agent: Agent,
+  { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
+): Run {
+  checkInput(path, recording, input);
+  return runThen(replay(text, agent), {
+    onDone: (result) => agent.setHistory([...recording.head.history, ...result.messages]),
+    onError: (error) => (error instanceof ReplayDivergenceError ? new RecordingMissError(path, error) : error),
+  });
+}
+
+interface Partly extends Asked {
+  readonly recording: Recording;
+  /** The names of the leaves that do their work. */
+  readonly live: ReadonlySet<string>;
+  readonly matching: Matching;
+}
+
+/** Runs the agent with the answers of a recording for all leaves but the live ones. */
+export function runPartly(path: string, agent: Agent, { input, given, recording, live, matching }: Partly): Run {
+  checkInput(path, recording, input);
+  let missed: RecordingMissError | null = null;
+  const journal = mixedJournal({
+    recording,
+    matching,
+    isReplayed: (leaf) => !live.has(leaf),
+    miss: (divergence) => {
+      missed = new RecordingMissError(path, { ...divergence, state: run.state.state });
+      return missed;
+    },
+  });
+  const run = agent.run(input, { ...given, journal });
+  return runThen(run, {
+    onDone: () => {
+      if (missed !== null) throw missed;
+    },
+    onError: (error) => error,
+  });
+}
+
+function checkInput(path: string, { head }: Recording, input: string): void {
+  if (head.input === input) return;
+  const divergence: Divergence = {
+    entry: 1,
+    state: 'PLANNING',
+    expected: 'the run of another input',
+    actual: 'a run of this input',
+    difference: firstDifference({ input: head.input }, { input }),
+  };
+  throw new RecordingMissError(path, divergence);
+}

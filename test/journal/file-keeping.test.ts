@@ -1,0 +1,188 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { appendFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { type FileJournalOptions, fileJournal, singleFileJournal } from '../../src/journal/file.ts';
+import { newWriter } from '../../src/journal/writer.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { answered, interrupted, recordsOf, taken, waiting, whole } from './stored-runs.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const failing = { model: scriptedModel([new Error('no'), new Error('no')]) };
+const DAY = 86_400;
+
+/** A folder with runs in it, answered one after the other, each a second older than the next. */
+async function folderOf(runIds: readonly string[]) {
+  const folder = await temporaryFolder();
+  for (const [index, runId] of runIds.entries()) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await answered(fileJournal(folder.path), runId);
+    const at = Date.now() / 1000 - runIds.length + index;
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await utimes(join(folder.path, `${runId}.jsonl`), at, at);
+  }
+  return { ...folder, left: () => readdirSync(folder.path).toSorted() };
+}
+
+test('a run leaves one file, which only its owner may read', async () => {
+  await using folder = await folderOf(['one']);
+  expect(folder.left()).toEqual(['one.jsonl']);
+  expect(statSync(join(folder.path, 'one.jsonl')).mode & 0o777).toBe(0o600);
+});
+
+test("with keep 'not-answered' a run that went well leaves nothing, and any other its recording", async () => {
+  await using folder = await folderOf([]);
+  const store = whole(fileJournal(folder.path, { keep: 'not-answered' }));
+  await answered(store, 'good');
+  await answered(store, 'bad', failing);
+  await interrupted(store, 'cut');
+  expect(folder.left()).toEqual(['bad.jsonl', 'cut.jsonl']);
+  const { sink } = await taken(store, 'cut');
+  await sink.append([{ t: 'end', at: 1, output: { status: 'answered' } }]);
+  await sink.close();
+  expect(folder.left()).toEqual(['bad.jsonl']);
+});
+
+test('the secrets of a run are in a file that only its owner may read, while the run lasts', async () => {
+  await using folder = await folderOf([]);
+  const store = whole(fileJournal(folder.path));
+  const { run } = await waiting(store, 'one');
+  store.secrets.keep('one', { '«secret:1»': 'a-key' });
+  expect(folder.left()).toEqual(['one.jsonl', 'one.lock', 'one.vault']);
+  expect(statSync(join(folder.path, 'one.vault')).mode & 0o777).toBe(0o600);
+  await run.cancel();
+  await run;
+  expect(folder.left()).toEqual(['one.jsonl']);
+});
+
+test('maxRuns keeps the newest runs that have ended, and every one that has not', async () => {
+  await using folder = await folderOf(['a', 'b', 'c']);
+  await interrupted(fileJournal(folder.path), 'cut');
+  await utimes(join(folder.path, 'cut.jsonl'), 1, 1);
+  await answered(fileJournal(folder.path, { maxRuns: 2 }), 'd');
+  expect(folder.left()).toEqual(['c.jsonl', 'cut.jsonl', 'd.jsonl']);
+});
+
+test('maxAgeDays forgets what nobody has written to for so long, ended or not, but no run that is live', async () => {
+  await using folder = await folderOf(['a', 'b']);
+  const store = fileJournal(folder.path, { maxAgeDays: 2 });
+  await interrupted(store, 'cut');
+  const { run } = await waiting(store, 'live');
+  const old = Date.now() / 1000 - 3 * DAY;
+  for (const runId of ['a', 'cut', 'live'])
+    // oxlint-disable-next-line no-await-in-loop -- three files
+    await utimes(join(folder.path, `${runId}.jsonl`), old, old);
+  await answered(store, 'c');
+  expect(folder.left()).toEqual(['b.jsonl', 'c.jsonl', 'live.jsonl', 'live.lock']);
+  await run.cancel();
+  await run;
+});
+
+test.each([
+  [{ keep: 'some' }, /option keep must be/],
+  [{ durability: 'none' }, /option durability/],
+  [{ maxRuns: -1 }, /option maxRuns/],
+  [{ maxRuns: 1.5 }, /option maxRuns/],
+  [{ maxAgeDays: 0 }, /option maxAgeDays/],
+])('the options %j are refused', (options, message) => {
+  // @ts-expect-error -- as a program without types would
+  const wrong: FileJournalOptions = options;
+  expect(() => fileJournal('runs', wrong)).toThrow(message);
+});
+
+test('a damaged line in the middle is reported by its number, and hides no other run', async () => {
+  await using folder = await folderOf(['good', 'bad']);
+  const path = join(folder.path, 'bad.jsonl');
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  await writeFile(path, lines.with(3, '{"t":"outc').join('\n').replace('{"t":"end"', '{"t":"fin"'));
+  const store = whole(fileJournal(folder.path));
+  await expect(store.read('bad')).rejects.toMatchObject({ code: 'bad-recording', line: 4 });
+  await expect(store.take('bad')).rejects.toMatchObject({ code: 'bad-recording', line: 4 });
+  const warned: string[] = [];
+  const warn = process.emitWarning;
+  process.emitWarning = (warning) => void warned.push(String(warning));
+  expect((await store.list()).map(({ runId }) => runId)).toEqual(['good']);
+  process.emitWarning = warn;
+  expect(warned).toEqual([expect.stringMatching(/bad\.jsonl is left out.*Line 4/)]);
+  expect(await store.remove('bad')).toBe(true);
+});
+
+test('what a crash left before the first line was whole is no run, and its id can be used', async () => {
+  await using folder = await folderOf([]);
+  await writeFile(join(folder.path, 'one.jsonl'), '{"t":"run","form');
+  const store = whole(fileJournal(folder.path));
+  expect(await store.list()).toEqual([]);
+  expect(await store.read('one')).toBeNull();
+  expect(await store.take('one')).toBeNull();
+  await answered(store, 'one');
+  expect(await recordsOf(store, 'one')).toHaveLength(8);
+});
+
+test('a recording whose last newline an editor has removed is whole', async () => {
+  await using folder = await folderOf(['one']);
+  const path = join(folder.path, 'one.jsonl');
+  await writeFile(path, (await readFile(path, 'utf8')).trimEnd());
+  const store = whole(fileJournal(folder.path));
+  expect(await recordsOf(store, 'one')).toHaveLength(8);
+  expect(await store.list()).toMatchObject([{ state: 'ended', records: 8 }]);
+  await answered(store, 'one');
+  const { sink } = await taken(store, 'one');
+  await sink.append([{ t: 'note', at: 1, note: {} }]);
+  await sink.close();
+  expect(await recordsOf(store, 'one')).toHaveLength(9);
+});
+
+test('a lock of a pid that another process has by now is left behind', async () => {
+  await using folder = await folderOf([]);
+  await interrupted(fileJournal(folder.path), 'cut');
+  const lock = join(folder.path, 'cut.lock');
+  const store = whole(fileJournal(folder.path));
+  await writeFile(lock, JSON.stringify(newWriter()));
+  expect(await store.list()).toMatchObject([{ state: 'running' }]);
+  await writeFile(lock, JSON.stringify({ ...newWriter(), start: '1' }));
+  expect(await store.list()).toMatchObject([{ state: 'waiting' }]);
+  await (await taken(store, 'cut')).sink.close();
+  expect(folder.left()).toEqual(['cut.jsonl']);
+});
+
+test.each([
+  ['of another host', JSON.stringify({ ...newWriter(), place: 'elsewhere', pid: 1 })],
+  ['that cannot be read', ''],
+])('a lock %s holds while it gives signs of life, and a minute longer', async (_which, content) => {
+  await using folder = await folderOf([]);
+  await interrupted(fileJournal(folder.path), 'cut');
+  const lock = join(folder.path, 'cut.lock');
+  await writeFile(lock, content);
+  const store = whole(fileJournal(folder.path));
+  await expect(store.take('cut')).rejects.toMatchObject({ code: 'run-locked' });
+  const past = Date.now() / 1000 - 61;
+  await utimes(lock, past, past);
+  await (await taken(store, 'cut')).sink.close();
+  expect(folder.left()).toEqual(['cut.jsonl']);
+});
+
+test('a disk that is full ends the run as failed, and says so', async () => {
+  const agent = createAgent({
+    model: scriptedModel(['Hi.']),
+    silent: true,
+    journal: singleFileJournal('/dev/full'),
+  });
+  const result = await agent.run('Hello');
+  expect(result).toMatchObject({ status: 'failed', reason: 'thrown' });
+  expect(result.error?.message).toContain('ENOSPC');
+});
+
+test('other files in the folder are left alone', async () => {
+  await using folder = await folderOf(['one']);
+  await mkdir(join(folder.path, 'more'));
+  await appendFile(join(folder.path, 'notes.txt'), 'mine');
+  await answered(fileJournal(folder.path, { maxRuns: 1 }), 'two');
+  expect(folder.left()).toEqual(['more', 'notes.txt', 'two.jsonl']);
+  expect(existsSync(join(folder.path, 'one.jsonl'))).toBe(false);
+});
+
+test.each(['../out', '.hidden', 'a/b', ''])('the run id %j names no file', async (runId) => {
+  await using folder = await folderOf([]);
+  await expect(whole(fileJournal(folder.path)).read(runId)).rejects.toThrow(/cannot name a file/);
+});

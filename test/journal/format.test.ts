@@ -1,0 +1,192 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Effect } from '../../src/actors/journal.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { lineWriter } from '../../src/journal/blobs.ts';
+import { deltaReader, deltaWriter } from '../../src/journal/deltas.ts';
+import { fileJournal } from '../../src/journal/file.ts';
+import type { RecordLine, StartRecord } from '../../src/journal/record.ts';
+import { readRecording } from '../../src/journal/recording.ts';
+import { replay } from '../../src/journal/replay.ts';
+import { transitions } from '../../src/journal/transitions.ts';
+import type { JsonObject } from '../../src/parsing/json.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+import { answered } from './stored-runs.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** A run in which a tool is called so many times, each time with another argument and the same result. */
+async function turns(count: number, result: JsonObject | string, more: { readonly maxToolResultChars?: number } = {}) {
+  const replies = Array.from({ length: count }, (_, turn) => calls(['look', { turn }]));
+  const options = {
+    name: 'looker',
+    tools: [fakeTool('look', [result])],
+    silent: true,
+    maxSteps: count + 1,
+    maxConsecutiveRepeats: count + 2,
+    ...more,
+  };
+  const run = createAgent({ ...options, model: scriptedModel([...replies, 'Done.']) }).run('Look around.');
+  await run;
+  return { options, recording: run.recording(), moves: run.transitions() };
+}
+
+/** How often a text stands in another. */
+function countOf(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+const unique = (length: number): string =>
+  Array.from({ length: Math.ceil(length / 8) }, (_, index) => index.toString(36).padStart(8, ' ')).join('');
+
+describe('size', () => {
+  test('grows by the same amount with every turn', async () => {
+    const sizes = await Promise.all(
+      [10, 20, 40, 80].map(async (count) => (await turns(count, { found: 'a stone' })).recording.length),
+    );
+    const [ten = 0, twenty = 0, forty = 0, eighty = 0] = sizes;
+    const perTurn = (twenty - ten) / 10;
+    expect((forty - twenty) / 20 / perTurn).toBeCloseTo(1, 1);
+    expect((eighty - forty) / 40 / perTurn).toBeCloseTo(1, 1);
+    expect(perTurn).toBeLessThan(1500);
+  });
+
+  test.each([
+    ['a text', unique(50_000)],
+    ['an object that holds it', { found: unique(50_000), at: 'home' }],
+    ['text that must be escaped', { found: unique(50_000).replaceAll(' ', '"') }],
+  ])('a result of 50 KB stands in the recording once: %s', async (_what, result) => {
+    const text = typeof result === 'string' ? result : result.found;
+    const inJson = JSON.stringify(text).slice(1, -1);
+    for (const maxToolResultChars of [4000, 200_000]) {
+      // oxlint-disable-next-line no-await-in-loop -- two runs
+      const { recording, options } = await turns(6, result, { maxToolResultChars });
+      expect(countOf(recording, inJson)).toBe(1);
+      expect(recording.length).toBeLessThan(2 * inJson.length + 40_000);
+      // oxlint-disable-next-line no-await-in-loop -- two runs
+      const again = await replay(recording, createAgent({ ...options, model: scriptedModel([]) }));
+      expect(again.reason).toBe('answer');
+    }
+  });
+
+  test('a large input stands in the first line, and nowhere else', async () => {
+    const input = `Read this: ${unique(20_000)}`;
+    const run = createAgent({ model: scriptedModel(['Read.']), silent: true }).run(input);
+    await run;
+    const recording = run.recording();
+    expect(countOf(recording, unique(20_000))).toBe(1);
+    expect(readRecording(recording).head.input).toBe(input);
+    expect(transitions(recording)).toEqual(run.transitions());
+  });
+});
+
+describe('lines', () => {
+  test('a file and run.recording() hold the same, but for the times', async () => {
+    await using folder = await temporaryFolder();
+    const large = { tools: [fakeTool('clock', [{ large: unique(30_000) }])] };
+    const { recording } = await answered(fileJournal(folder.path), 'one', large);
+    const file = await readFile(join(folder.path, 'one.jsonl'), 'utf8');
+    const timeless = (text: string) => text.replaceAll(/"at":\d+/g, '"at":0');
+    expect(timeless(file)).toBe(timeless(recording));
+    expect(countOf(file, '{"t":"blob"')).toBe(1);
+  });
+
+  test('a replay of a replay holds the same lines, payloads included', async () => {
+    const { recording, options } = await turns(2, { found: unique(30_000) });
+    const again = replay(recording, createAgent({ ...options, model: scriptedModel([]) }));
+    await again;
+    const timeless = (text: string) => text.replaceAll(/"at":\d+/g, '"at":0');
+    expect(timeless(again.recording())).toBe(timeless(recording));
+  });
+
+  test('records of unknown kinds are skipped, and lines are counted as they stand in the file', async () => {
+    const { recording, moves } = await turns(2, { found: unique(30_000) });
+    const lines = recording.trimEnd().split('\n');
+    const strange = [lines[0] ?? '', '{"t":"weather","sky":"blue"}', ...lines.slice(1)];
+    expect(transitions(strange)).toEqual(moves);
+    const edited = strange.map((line) => line.replace('"id":"agent/llmCall/callLlm#2"', '"id":"agent/other#2"'));
+    const line = edited.findIndex((text) => text.includes('agent/other#2')) + 1;
+    expect(() => transitions(edited)).toThrow(expect.objectContaining({ code: 'replay-divergence', entry: line }));
+  });
+
+  test('a newer major version is refused', async () => {
+    const { recording } = await turns(1, 'x');
+    expect(() => readRecording(recording.replace('"format":1', '"format":2'))).toThrow(
+      /format 2, and this version of Signalbox reads up to 1\. Update signalbox/,
+    );
+  });
+
+  test('a payload that was lost is reported with the line that needs it', async () => {
+    const { recording } = await turns(2, { found: unique(30_000) });
+    const lines = recording.split('\n');
+    const without = lines.filter((line) => !line.startsWith('{"t":"blob"'));
+    const needs = without.findIndex((line) => line.includes('"$blob"')) + 1;
+    expect(needs).toBeGreaterThan(1);
+    expect(() => readRecording(without)).toThrow(expect.objectContaining({ code: 'bad-recording', line: needs }));
+  });
+});
+
+/** Values in which what stands for something else stands for itself, and texts that are large or JSON themselves. */
+const trickyJson = fc.letrec<{ readonly value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.constantFrom('x'.repeat(9000), JSON.stringify({ a: 'y'.repeat(9000) }), `[${'1,'.repeat(5000)}1]`, `{"a":1}`),
+    fc.dictionary(
+      fc.constantFrom('$blob', '$json', '$is', '$same', '$from', 'keep', 'add', 'data', '__proto__'),
+      tie('value'),
+      { maxKeys: 3 },
+    ),
+    fc.array(tie('value'), { maxLength: 3 }),
+  ),
+})).value;
+
+const asJson = (value: unknown): JsonObject => JSON.parse(JSON.stringify({ value }));
+
+describe('whatever is written is read', () => {
+  const head = JSON.stringify({ t: 'run', format: 1, input: 'x'.repeat(9000) });
+
+  test('as outcomes, in order', () => {
+    fc.assert(
+      fc.property(fc.array(trickyJson, { minLength: 1, maxLength: 4 }), (values) => {
+        const records = values.map((value, at): RecordLine => {
+          const { value: json = null } = asJson(value);
+          return { t: 'outcome', at, id: 'agent#1', ok: true, value: json };
+        });
+        const write = lineWriter();
+        const text = records.map((record) => write(record)).join('');
+        expect(readRecording(`${head}\n${text}`).lines).toEqual(records);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('as requests, written against earlier ones', () => {
+    fc.assert(
+      fc.property(fc.array(trickyJson, { minLength: 1, maxLength: 4 }), (values) => {
+        const [shorten, write, restore] = [deltaWriter(), lineWriter(), deltaReader()];
+        const requests = values.map((value, index) => ({ ...asJson(value), same: asJson(values[index - 1] ?? 1) }));
+        const records = requests.map((request, index): StartRecord => {
+          const effect: Effect = { id: `${index}`, name: 'n', effects: 'none', request, digest: '', key: '' };
+          return {
+            t: 'start',
+            at: 0,
+            id: `${index}`,
+            name: 'n',
+            effects: 'none',
+            digest: '',
+            key: '',
+            request: shorten(effect),
+          };
+        });
+        const { lines } = readRecording(`${head}\n${records.map((record) => write(record)).join('')}`);
+        const read = lines.map((line) => (line.t === 'start' ? restore(line.id, line.request ?? null) : null));
+        expect(read).toEqual(requests);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

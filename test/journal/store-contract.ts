@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import type { RecordLine } from '../../src/journal/record.ts';
+import { readRecording } from '../../src/journal/recording.ts';
+import type { JournalStore } from '../../src/journal/run-journal.ts';
+import { transitions } from '../../src/journal/transitions.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { type WholeStore, answered, interrupted, recordsOf, taken, waiting, whole } from './stored-runs.ts';
+
+/** A store under test; disposing it removes what it has kept. */
+export interface TestedStore extends AsyncDisposable {
+  readonly store: JournalStore;
+}
+
+/** What holds of every store of runs. */
+export function storeContract(name: string, make: () => TestedStore | Promise<TestedStore>): void {
+  describe(`${name} keeps runs`, () => {
+    test('a run that ended is read as it was recorded', async () => {
+      await using tested = await make();
+      const run = await answered(tested.store, 'one');
+      expect(withoutTimes(await recordsOf(tested.store, 'one'))).toEqual(withoutTimes(linesOf(run.recording)));
+      expect(transitions([...(await recordsOf(tested.store, 'one'))])).toEqual(run.moves);
+    });
+
+    test('a run that is not there is null to read and take, and false to remove', async () => {
+      await using tested = await make();
+      const store = whole(tested.store);
+      expect(await store.read('none')).toBeNull();
+      expect(await store.take('none')).toBeNull();
+      expect(await store.remove('none')).toBe(false);
+      expect(await store.list()).toEqual([]);
+    });
+
+    test('the list says how a run ended, with what, and what it was asked', async () => {
+      await using tested = await make();
+      await answered(tested.store, 'one');
+      expect(await whole(tested.store).list()).toEqual([
+        {
+          runId: 'one',
+          agent: 'clock',
+          at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+          input: 'What time is it?',
+          state: 'ended',
+          status: 'answered',
+          reason: 'answer',
+          errorCode: null,
+          toolsUsed: ['clock'],
+          steps: 2,
+          records: 8,
+          metadata: { ticket: 17 },
+        },
+      ]);
+    });
+
+    test('the newest run comes first, and a limit takes the newest', async () => {
+      await using tested = await make();
+      for (const runId of ['a', 'b', 'c']) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other, at different times
+        await answered(tested.store, runId);
+        // oxlint-disable-next-line no-await-in-loop -- times are kept in milliseconds
+        await nextMillisecond();
+      }
+      const { list } = whole(tested.store);
+      expect((await list()).map(({ runId }) => runId)).toEqual(['c', 'b', 'a']);
+      expect((await list({ limit: 2 })).map(({ runId }) => runId)).toEqual(['c', 'b']);
+    });
+
+    test('runs are found by agent, state, status, reason, tool and error code', async () => {
+      await using tested = await make();
+      await answered(tested.store, 'good');
+      await answered(tested.store, 'bad', { model: scriptedModel([new Error('no'), new Error('no')]), name: 'other' });
+      await interrupted(tested.store, 'cut');
+      const found = async (query: Parameters<WholeStore['list']>[0]) =>
+        (await whole(tested.store).list(query)).map(({ runId }) => runId).toSorted();
+      expect(await found({})).toEqual(['bad', 'cut', 'good']);
+      expect(await found({ agent: 'other' })).toEqual(['bad']);
+      expect(await found({ state: 'ended' })).toEqual(['bad', 'good']);
+      expect(await found({ state: 'waiting' })).toEqual(['cut']);
+      expect(await found({ state: 'running' })).toEqual([]);
+      expect(await found({ status: 'failed' })).toEqual(['bad']);
+      expect(await found({ reason: 'answer' })).toEqual(['good']);
+      expect(await found({ tool: 'clock' })).toEqual(['good']);
+      expect(await found({ errorCode: 'model-error' })).toEqual(['bad']);
+      expect(await found({ errorCode: 'model-error', agent: 'clock' })).toEqual([]);
+      expect(await found({ tool: 'clock', limit: 0 })).toEqual([]);
+    });
+
+    test('a second run of the same id is refused, and the first is untouched', async () => {
+      await using tested = await make();
+      const first = await answered(tested.store, 'one');
+      const second = await answered(tested.store, 'one');
+      expect(second.result.error?.message).toContain('There is a run one');
+      expect((await recordsOf(tested.store, 'one')).length).toBe(linesOf(first.recording).length);
+    });
+
+    test('while a run is being written nobody else may take or remove it', async () => {
+      await using tested = await make();
+      const { run } = await waiting(tested.store, 'live');
+      const store = whole(tested.store);
+      await expect(store.take('live')).rejects.toMatchObject({ name: 'JournalError', code: 'run-locked' });
+      await expect(store.remove('live')).rejects.toMatchObject({ code: 'run-locked', runId: 'live' });
+      expect(await store.list()).toMatchObject([{ runId: 'live', state: 'running', status: null, steps: 1 }]);
+      await run.cancel('enough');
+      await run;
+      expect(await store.list()).toMatchObject([{ state: 'ended', status: 'cancelled' }]);
+      expect(await store.remove('live')).toBe(true);
+      expect(await store.read('live')).toBeNull();
+    });
+
+    test('a run that was given up is taken once, written on at its end, and given back', async () => {
+      await using tested = await make();
+      await interrupted(tested.store, 'cut');
+      const before = await recordsOf(tested.store, 'cut');
+      const { recording, sink } = await taken(tested.store, 'cut');
+      expect([recording.head, ...recording.lines]).toEqual(before);
+      await expect(whole(tested.store).take('cut')).rejects.toMatchObject({ code: 'run-locked' });
+      expect(await whole(tested.store).list()).toMatchObject([{ state: 'running' }]);
+      const note = { t: 'note', at: 1, note: { said: 'again' } } as const;
+      await sink.append([note]);
+      await sink.close();
+      expect(await recordsOf(tested.store, 'cut')).toEqual([...before, note]);
+      const again = await taken(tested.store, 'cut');
+      await again.sink.append([{ t: 'end', at: 2, output: { status: 'stopped', reason: 'timeout', stepsTaken: 7 } }]);
+      await again.sink.close();
+      expect(await whole(tested.store).list()).toMatchObject([
+        { state: 'ended', status: 'stopped', reason: 'timeout', steps: 7, records: before.length + 2 },
+      ]);
+    });
+
+    test('an answered approval is waited for no more', async () => {
+      await using tested = await make();
+      await interrupted(tested.store, 'cut');
+      const { recording, sink } = await taken(tested.store, 'cut');
+      const asking = recording.lines.find((record) => record.t === 'start' && record.name === 'askApproval');
+      const id = asking?.t === 'start' ? asking.id : '';
+      const to = id.slice(0, id.lastIndexOf('/'));
+      await sink.append([{ t: 'event', at: 9, event: { type: 'approval.given' }, to }]);
+      await sink.close();
+      expect(await whole(tested.store).list()).toMatchObject([{ state: 'interrupted' }]);
+    });
+
+    test('secrets are kept by run, added to, and forgotten when the run ends or is removed', async () => {
+      await using tested = await make();
+      const { secrets, remove } = whole(tested.store);
+      const { run } = await waiting(tested.store, 'live');
+      secrets.keep('live', { '«secret:1»': 'first-key' });
+      secrets.keep('live', { '«secret:2»': 'second-key' });
+      expect(secrets.read('live')).toEqual({ '«secret:1»': 'first-key', '«secret:2»': 'second-key' });
+      expect(secrets.read('other')).toEqual({});
+      expect(JSON.stringify(await recordsOf(tested.store, 'live'))).not.toContain('first-key');
+      await run.cancel();
+      await run;
+      expect(secrets.read('live')).toEqual({});
+      await interrupted(tested.store, 'cut');
+      secrets.keep('cut', { '«secret:1»': 'first-key' });
+      await remove('cut');
+      expect(secrets.read('cut')).toEqual({});
+    });
+
+    test('a large result comes back whole, also in a run that is taken', async () => {
+      await using tested = await make();
+      const large = 'x'.repeat(50_000);
+      await answered(tested.store, 'large', {
+        tools: [fakeTool('clock', [{ text: large, again: [large] }])],
+        maxSteps: 3,
+      });
+      const records = await recordsOf(tested.store, 'large');
+      const outcome = records.find((record) => record.t === 'outcome' && record.id.includes('callTool'));
+      expect(outcome).toMatchObject({ value: { data: { text: large, again: [large] } } });
+      const { recording, sink } = await taken(tested.store, 'large');
+      await sink.close();
+      expect([recording.head, ...recording.lines]).toEqual(records);
+    });
+  });
+}
+
+function linesOf(text: string): readonly RecordLine[] {
+  const { head, lines } = readRecording(text);
+  return [head, ...lines];
+}
+
+function withoutTimes(records: readonly RecordLine[]): readonly RecordLine[] {
+  return records.map((record) => (record.t === 'run' ? record : { ...record, at: 0 }));
+}
+
+async function nextMillisecond(): Promise<void> {
+  const now = Date.now();
+  // oxlint-disable-next-line no-await-in-loop -- waits for the clock to move
+  while (Date.now() === now) await new Promise((resolve) => setImmediate(resolve));
+}

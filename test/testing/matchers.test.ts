@@ -1,0 +1,168 @@
+import { AssertionError } from 'node:assert';
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { assertCalledTool, assertEndsWith, assertTransitions, assertVisited } from '../../src/testing/assertions.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { matchers } from '../../src/testing/matchers.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import '../../src/testing/vitest.ts';
+import { calls, envelope, plan } from '../support/replies.ts';
+
+function travel(replies: readonly ScriptedReply[] = [calls(['look', { city: 'Austin', days: 2 }]), 'It is 21 °C.']) {
+  const tools = [fakeTool('look'), fakeTool('broken', [new Error('offline')])];
+  return createAgent({ model: scriptedModel(replies), tools, silent: true }).run('How warm is it?');
+}
+
+async function failureOf(assertion: () => unknown): Promise<string> {
+  try {
+    await assertion();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  throw new Error('The assertion was expected to fail.');
+}
+
+describe('a run, its result and its recording are all accepted', () => {
+  test('the run is waited for, the others are judged at once', async () => {
+    const run = travel();
+    await expect(run).toEndWith('answer', '21 °C');
+    const result = await run;
+    for (const done of [result, run.recording(), run.recording().trim().split('\n')]) {
+      expect(done).toEndWith('answered', /\d+ °C/);
+      expect(done).toHaveVisited('PLANNING', 'DIRECT_EXECUTION', 'COMPLETION');
+      expect(done).toHaveCalledTool('look', { city: 'Austin' });
+      expect(done).toMatchTransitions([
+        'PLANNING → DIRECT_EXECUTION',
+        'DIRECT_EXECUTION -> PLANNING',
+        'PLANNING → COMPLETION',
+      ]);
+      expect(done).not.toHaveVisited('ERROR_RECOVERY');
+      expect(done).not.toHaveCalledTool('broken');
+    }
+  });
+
+  test('anything else is refused in words', () => {
+    // @ts-expect-error -- A number is no run.
+    expect(() => matchers.toHaveVisited(5, 'PLANNING')).toThrow(/a Run, a RunResult or a recording/);
+  });
+});
+
+describe('toHaveVisited', () => {
+  test('looks at the order, and into the parts of a run', async () => {
+    const run = travel([calls(['broken']), 'Sorry.']);
+    await expect(run).toHaveVisited('DIRECT_EXECUTION', 'ERROR_RECOVERY', 'PLANNING.ASKING');
+    await expect(run).toHaveVisited('RUNNING');
+    await expect(run).not.toHaveVisited('ERROR_RECOVERY', 'DIRECT_EXECUTION');
+    await expect(run).not.toHaveVisited('BACKING_OFF');
+  });
+
+  test('shows the way that was taken, and how it ended', async () => {
+    expect(await failureOf(() => expect(travel()).toHaveVisited('ERROR_RECOVERY'))).toBe(
+      `expected the run to have visited ERROR_RECOVERY, but it never visited ERROR_RECOVERY:
+  PLANNING → DIRECT_EXECUTION → PLANNING → COMPLETION
+  ended as answered (answer): "It is 21 °C."`,
+    );
+    const order = await failureOf(() => expect(travel()).toHaveVisited('COMPLETION', 'DIRECT_EXECUTION'));
+    expect(order).toContain('but DIRECT_EXECUTION did not come after the ones before it');
+    const not = await failureOf(() => expect(travel()).not.toHaveVisited('PLANNING'));
+    expect(not).toContain('expected the run not to have visited PLANNING, but it did');
+  });
+
+  test('says that a result knows nothing of inner states', async () => {
+    const result = await travel();
+    expect(() => expect(result).toHaveVisited('RUNNING')).toThrow(/not RUNNING. Give the Run or its recording/);
+  });
+});
+
+describe('toHaveCalledTool', () => {
+  test('takes part of the arguments, patterns, and how often', async () => {
+    const run = travel([calls(['look', { city: 'Oslo', at: [1, 2] }]), calls(['look', { city: 'Rome' }]), 'Done.']);
+    await expect(run).toHaveCalledTool('look', { city: /^O/ });
+    await expect(run).toHaveCalledTool('look', { city: expect.any(String) }, { times: 2 });
+    await expect(run).toHaveCalledTool('look', { at: [1, 2] });
+    await expect(run).not.toHaveCalledTool('look', { at: [1] });
+    await expect(run).not.toHaveCalledTool('look', {}, { times: 1 });
+  });
+
+  test.each([
+    ['native calls', [calls(['look', { city: 'Austin' }]), 'Done.']],
+    ['a plan', [plan(['look', { city: 'Austin' }]), 'Done.']],
+    ['an envelope', [envelope({ tool: 'look', tool_args: { city: 'Austin' } }), envelope({ answer: 'Done.' })]],
+  ])('reads the arguments of %s out of a result too', async (_what, replies) => {
+    expect(await travel(replies)).toHaveCalledTool('look', { city: 'Austin' });
+  });
+
+  test('a call that did not run does not count', async () => {
+    const run = travel([calls(['look', '{"city": "Aus']), calls(['nowhere']), 'Done.']);
+    await expect(run).not.toHaveCalledTool('look');
+    expect(await run).not.toHaveCalledTool('nowhere');
+  });
+
+  test('lists the calls and the first difference', async () => {
+    expect(await failureOf(() => expect(travel()).toHaveCalledTool('look', { city: 'Oslo' }))).toBe(
+      `expected the run to have called look with {"city":"Oslo"}, but it called:
+  look({"city":"Austin","days":2})
+  first difference: /city: "Oslo" → "Austin"
+  ended as answered (answer): "It is 21 °C."`,
+    );
+    const none = await failureOf(() => expect(travel(['Hi.'])).toHaveCalledTool('look', undefined, { times: 1 }));
+    expect(none).toContain('expected the run to have called look once, but it ran no tool at all:');
+  });
+});
+
+describe('toEndWith', () => {
+  test('shows the text and the error', async () => {
+    const message = await failureOf(() => expect(travel([new Error('gone')])).toEndWith('answer'));
+    expect(message).toMatch(/^expected the run to end with answer, but it\n {2}ended as failed \(llm-error\): "Unable/);
+    expect(message).toMatch(/error: model-error at step 1: /);
+    const text = await failureOf(() => expect(travel()).toEndWith('answer', 'cold'));
+    expect(text).toContain('to end with answer, saying "cold", but it\n  ended as answered (answer): "It is 21 °C."');
+  });
+
+  test('refuses a word that is no ending: a typo never passes', async () => {
+    const result = await travel();
+    // @ts-expect-error -- No such ending.
+    expect(() => expect(result).not.toEndWith('answerd')).toThrow(/'answerd' is neither a reason nor a status/);
+  });
+});
+
+describe('toMatchTransitions', () => {
+  test('compares with another run or recording, move by move of every machine', async () => {
+    const [run, same, other] = [travel(), travel(), travel(['Hi.'])];
+    await expect(run).toMatchTransitions(same);
+    await expect(run).toMatchTransitions(same.recording());
+    await expect(run).toMatchTransitions(same.transitions());
+    await expect(run).not.toMatchTransitions(other);
+    await expect(run).not.toMatchTransitions([]);
+  });
+
+  test('shows where the ways part', async () => {
+    const wanted = ['PLANNING → DIRECT_EXECUTION', 'tool.failed: DIRECT_EXECUTION → ERROR_RECOVERY'];
+    expect(await failureOf(() => expect(travel()).toMatchTransitions(wanted))).toBe(
+      `expected the run to take other transitions, from move 2 on (- expected, + taken):
+    PLANNING → DIRECT_EXECUTION
+  - tool.failed: DIRECT_EXECUTION → ERROR_RECOVERY
+  + tool.succeeded: DIRECT_EXECUTION → PLANNING
+  + model.replied: PLANNING → COMPLETION
+  ended as answered (answer): "It is 21 °C."`,
+    );
+    await expect(failureOf(() => expect(travel()).toMatchTransitions(['PLANNING to'])).then(String)).resolves.toContain(
+      '"PLANNING to" is no move.',
+    );
+  });
+});
+
+describe('the assertions for runners without expect', () => {
+  test('hold, or throw an AssertionError with the same words', async () => {
+    const run = travel();
+    await assertVisited(run, 'DIRECT_EXECUTION');
+    await assertEndsWith(run, 'answer');
+    await assertCalledTool(run, 'look', { city: 'Austin' }, { times: 1 });
+    await assertTransitions(run, run.recording());
+    await expect(assertEndsWith(run, 'loop')).rejects.toThrow(AssertionError);
+    const result = await run;
+    expect(() => assertVisited(result, 'ERROR_RECOVERY')).toThrow(/expected the result to have visited ERROR_RECOVERY/);
+    expect(() => assertCalledTool(result, 'broken')).toThrow(AssertionError);
+    expect(() => assertTransitions(result, ['PLANNING → COMPLETION'])).toThrow(/from move 1 on/);
+  });
+});

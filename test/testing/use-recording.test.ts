@@ -1,0 +1,250 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import { ReplayDivergenceError } from '../../src/journal/divergence.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { forbidLiveModels } from '../../src/testing/forbid-live-models.ts';
+import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts';
+import { useRecording } from '../../src/testing/use-recording.ts';
+import '../../src/testing/vitest.ts';
+import { agentOn } from '../agent/agent-on-server.ts';
+import { calls } from '../support/replies.ts';
+
+let folder = '';
+let path = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'signalbox-recordings-'));
+  path = join(folder, 'weather.jsonl');
+  for (const name of ['CI', 'SIGNALBOX_RECORD', 'SIGNALBOX_LIVE']) vi.stubEnv(name, '');
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const question = 'What is the weather in Austin?';
+const replies: readonly ScriptedReply[] = [calls(['get_weather', { city: 'Austin' }]), 'It is 21 °C in Austin.'];
+
+/** An agent that knows the weather, with the tool that it asks. */
+function weatherAgent(more: AgentOptions = {}, celsius = 21) {
+  const tool = fakeTool('get_weather', [{ celsius }]);
+  const model = scriptedModel(replies);
+  const agent = createAgent({ instructions: 'You know the weather.', tools: [tool], model, silent: true, ...more });
+  return { agent, tool, model };
+}
+
+async function recordedOnce() {
+  await useRecording(path).run(weatherAgent().agent, question);
+}
+
+const failureOf = async (run: PromiseLike<unknown>): Promise<unknown> =>
+  run.then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+describe('useRecording', () => {
+  test('records the first run against the live model, and replays it ever after, without model, tools or network', async () => {
+    const { agent, server } = await agentOn([
+      { toolCalls: [{ name: 'get_weather', arguments: { city: 'Austin' } }] },
+      { content: 'It is 21 °C in Austin.' },
+    ]);
+    const tool = fakeTool('get_weather', [{ celsius: 21 }]);
+    agent.tools.register(tool);
+    const first = await useRecording(path).run(agent, question);
+    await server.close();
+    const second = await useRecording(path).run(agent, question);
+    expect({ ...second, runId: '', durationMs: 0 }).toEqual({ ...first, runId: '', durationMs: 0 });
+    expect([server.requests.length, tool.calls.length]).toEqual([2, 1]);
+  });
+
+  test('gives a Run at once, with its events, transitions and history', async () => {
+    await recordedOnce();
+    const { agent } = weatherAgent({ model: scriptedModel([]) });
+    const run = useRecording(path).run(agent, question);
+    const seen: string[] = [];
+    for await (const event of run) seen.push(event.type);
+    expect(seen).toEqual(expect.arrayContaining(['run.started', 'tool.finished', 'run.finished']));
+    await expect(run).toMatchTransitions(await readFile(path, 'utf8'));
+    expect(agent.history.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  });
+
+  test('writes what is the same each time: no clock, no run id, nothing half written', async () => {
+    await recordedOnce();
+    const first = await readFile(path, 'utf8');
+    expect(first).toMatch(/^\{"t":"run",.*"runId":"weather","at":"2000-01-01T00:00:00.000Z"/);
+    await rm(path);
+    await useRecording(path).run(weatherAgent({ seed: seedOf(first) }).agent, question);
+    expect(await readFile(path, 'utf8')).toBe(first);
+    expect(await readdir(folder)).toEqual(['weather.jsonl']);
+  });
+
+  test('holds marks in the place of secrets', async () => {
+    const key = 'sk-proj-abcdefghijklmnopqrstuvwx';
+    const { agent } = weatherAgent({ secrets: ['correct horse'], instructions: 'The password is correct horse.' });
+    await useRecording(path).run(agent, `${question} My key is ${key}.`);
+    const text = await readFile(path, 'utf8');
+    expect(text).not.toMatch(/correct horse|sk-proj/);
+    expect(text).toContain('«secret:1»');
+  });
+
+  test('keeps a second run in a second file, and replays the conversation', async () => {
+    const hold = (agent: ReturnType<typeof createAgent>) =>
+      [question, 'And in Oslo?'].map((text) => () => agent.run(text));
+    const live = weatherAgent({ model: scriptedModel([...replies, 'Colder.']) });
+    for (const run of hold(useRecording(path).wrap(live.agent))) await run();
+    const again = weatherAgent({ model: scriptedModel([]) });
+    for (const run of hold(useRecording(path).wrap(again.agent))) await expect(run()).toEndWith('answer');
+    expect((await readdir(folder)).toSorted()).toEqual(['weather.2.jsonl', 'weather.jsonl']);
+    expect(again.agent.history).toEqual(live.agent.history);
+  });
+
+  test('does not keep the recording of a model that could not be asked', async () => {
+    const { agent } = weatherAgent({ model: scriptedModel([new Error('out of order')]), retry: { maxAttempts: 1 } });
+    await expect(useRecording(path).run(agent, question)).rejects.toMatchObject({
+      code: 'recording-failed',
+      message: expect.stringMatching(/weather.jsonl was not written.*out of order/),
+    });
+    expect(existsSync(path)).toBe(false);
+  });
+});
+
+describe('when it records', () => {
+  test.each([
+    ['CI', 'true', /CI is set/],
+    ['SIGNALBOX_RECORD', 'never', /SIGNALBOX_RECORD is never/],
+  ])('never with %s=%s: a missing recording is an error, and nobody is asked', (name, value, reason) => {
+    vi.stubEnv(name, value);
+    const { agent, model } = weatherAgent();
+    expect(() => useRecording(path, { record: 'all' }).run(agent, question)).toThrow(reason);
+    expect(model.requests).toEqual([]);
+  });
+
+  test('CI goes before everything', async () => {
+    await recordedOnce();
+    vi.stubEnv('CI', '1');
+    vi.stubEnv('SIGNALBOX_RECORD', 'all');
+    const { agent, model } = weatherAgent();
+    await expect(useRecording(path).run(agent, question)).toEndWith('answer');
+    expect(model.requests).toEqual([]);
+  });
+
+  test('SIGNALBOX_RECORD=all records anew what is there', async () => {
+    await recordedOnce();
+    vi.stubEnv('SIGNALBOX_RECORD', 'all');
+    await useRecording(path).run(weatherAgent({ model: scriptedModel(['No idea.']) }).agent, question);
+    expect(await readFile(path, 'utf8')).toEndWith('answer', 'No idea.');
+  });
+
+  test('a word that is no mode is refused', () => {
+    vi.stubEnv('SIGNALBOX_RECORD', 'always');
+    expect(() => useRecording(path).run(weatherAgent().agent, question)).toThrow(/is 'always', and must be one of/);
+  });
+
+  test('forbidLiveModels lets a recording be made, and nothing else', async () => {
+    onTestFinished(forbidLiveModels());
+    const { agent } = await agentOn([{ content: 'Warm.' }, { content: 'Warm.' }]);
+    await expect(useRecording(path).run(agent, question)).toEndWith('answer');
+    await expect(agent.run(question)).toEndWith('llm-error');
+    vi.stubEnv('SIGNALBOX_LIVE', 'never');
+    vi.stubEnv('SIGNALBOX_RECORD', 'all');
+    await expect(useRecording(path).run(agent, question)).rejects.toThrow(/SIGNALBOX_LIVE=never/);
+  });
+});
+
+describe('what is not recorded is a loud miss', () => {
+  test('an edited prompt is shown, with the line and what to do', async () => {
+    await recordedOnce();
+    const { agent } = weatherAgent({ instructions: 'You know the wind.', model: scriptedModel([]) });
+    const error = await failureOf(useRecording(path).run(agent, question));
+    expect(error).toBeInstanceOf(ReplayDivergenceError);
+    expect(error).toMatchObject({ code: 'replay-divergence', entry: 2, path });
+    expect(String(error)).toMatch(/know the weather.*know the wind/s);
+    expect(String(error)).toMatch(/recording: .*weather.jsonl, line 2\nIf the change is meant.*SIGNALBOX_RECORD=all/s);
+  });
+
+  test('so is another question', async () => {
+    await recordedOnce();
+    const { agent } = weatherAgent();
+    expect(() => useRecording(path).run(agent, 'What about Oslo?')).toThrow(/line 1/);
+    expect(() => useRecording(path).run(agent, 'What about Oslo?')).toThrow(/weather in Austin.*What about Oslo/s);
+  });
+
+  test('nobody listening is no unhandled rejection', async () => {
+    await recordedOnce();
+    const run = useRecording(path).run(weatherAgent({ instructions: 'Other.' }).agent, question);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(run.runId).toBe('weather');
+  });
+});
+
+describe('modes per actor', () => {
+  test('the model replays while tools run live', async () => {
+    await recordedOnce();
+    const { agent, tool, model } = weatherAgent();
+    const run = useRecording(path, { tools: 'live' }).run(agent, question);
+    await expect(run).toEndWith('answer', '21 °C');
+    expect([tool.calls, model.requests]).toEqual([[{ city: 'Austin' }], []]);
+  });
+
+  test('a live tool that says something else is a miss that shows it', async () => {
+    await recordedOnce();
+    const { agent } = weatherAgent({}, -3);
+    const error = await failureOf(useRecording(path, { tools: 'live' }).run(agent, question));
+    expect(error).toMatchObject({ name: 'ReplayDivergenceError', entry: 6, state: 'PLANNING' });
+    expect(String(error)).toMatch(/the nearest request/);
+    expect(String(error)).toMatch(/\/messages\/3\/content: .*celsius.*21.*celsius.*-3/s);
+  });
+
+  test("match: 'order' answers by turn, whatever is asked", async () => {
+    await recordedOnce();
+    const run = useRecording(path, { tools: 'live', match: 'order' }).run(weatherAgent({}, -3).agent, question);
+    await expect(run).toEndWith('answer', '21 °C');
+  });
+
+  test('tools replay while the model is live', async () => {
+    await recordedOnce();
+    const { agent, tool } = weatherAgent({
+      model: scriptedModel([calls(['missing']), calls(['get_weather', { city: 'Austin' }]), 'Still warm.']),
+    });
+    const run = useRecording(path, { model: 'live' }).run(agent, question);
+    await expect(run).toEndWith('answer', 'Still warm.');
+    await expect(run).toHaveCalledTool('get_weather', { city: 'Austin' });
+    expect(tool.calls).toEqual([]);
+  });
+
+  test('a call that was never recorded is a miss', async () => {
+    await recordedOnce();
+    const model = scriptedModel([calls(['get_weather', { city: 'Oslo' }]), 'Cold.']);
+    const error = await failureOf(useRecording(path, { model: 'live' }).run(weatherAgent({ model }).agent, question));
+    expect(String(error)).toMatch(/\/args\/city: "Austin" → "Oslo"/);
+  });
+
+  test('a call that was recorded once is not answered twice', async () => {
+    await recordedOnce();
+    const model = scriptedModel([replies[0] ?? '', replies[0] ?? '', 'Warm.']);
+    const error = await failureOf(useRecording(path, { model: 'live' }).run(weatherAgent({ model }).agent, question));
+    expect(String(error)).toMatch(/whose answer was given already\n.*c2\/callTool#1 asks once more/);
+  });
+
+  test('a mode that is none is refused by name', () => {
+    // @ts-expect-error -- No such mode.
+    expect(() => useRecording(path, { tools: 'mock' })).toThrow(/option 'tools' is 'mock'/);
+  });
+});
+
+test('a damaged recording is refused with its line', async () => {
+  await recordedOnce();
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  await writeFile(path, lines.with(2, '{"t":"outc').join('\n'));
+  expect(() => useRecording(path).run(weatherAgent().agent, question)).toThrow(/[Ll]ine 3/);
+});
+
+function seedOf(recording: string): number {
+  const seed: unknown = Reflect.get(Object(JSON.parse(recording.split('\n')[0] ?? '')), 'seed');
+  return typeof seed === 'number' ? seed : 0;
+}
