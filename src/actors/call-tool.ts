@@ -73,7 +73,7 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & Lea
     return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {
       signal: io.signal,
       timeoutMs: input.timeoutMs,
-      ...serverNotes(input.agent, io.note),
+      ...serverNotes(io.note),
     });
   }
   const execute = ports.local(input.tool, input.agent);

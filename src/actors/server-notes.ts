@@ -4,12 +4,8 @@ import type { McpCalls, McpQuestion } from './mcp-calls.ts';
 /** Word of progress that comes faster than this is left out: a server may send thousands a second. */
 const PROGRESS_MS = 100;
 
-/**
- * Listens to what a server says during a call of an agent (its place in the tree) and makes remarks of it: how far it is,
- * what it asks, what it was told.
- */
+/** Listens to what a server says during a call and makes remarks of it: how far it is, what it asks, what it was told. */
 export function serverNotes(
-  agent: string,
   note: LeafIo['note'],
 ): Pick<Parameters<McpCalls['callTool']>[3], 'onProgress' | 'onQuestion'> {
   let told = -Infinity;
@@ -18,9 +14,9 @@ export function serverNotes(
       const now = performance.now();
       if (now - told < PROGRESS_MS) return;
       told = now;
-      note({ note: 'progress', agent, progress, total: total ?? null, message: message ?? null });
+      note({ note: 'progress', progress, total: total ?? null, message: message ?? null });
     },
-    onQuestion: (question) => note({ note: 'question', agent, ...plain(question) }),
+    onQuestion: (question) => note({ note: 'question', ...plain(question) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import type { Message } from '../actors/model.ts';
+import type { Explorable } from '../journal/explore.ts';
 import type { Replayable } from '../journal/replay.ts';
 import type { agentMachine } from '../machines/agent.ts';
 import type { RunEvent } from '../machines/run-events.ts';
@@ -56,7 +57,7 @@ export type ConfigurableOptions = Pick<
 >;
 
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
-export interface Agent extends Replayable<Run>, Repairer, ChildAgent {
+export interface Agent extends Replayable<Run>, Explorable, Repairer, ChildAgent {
   readonly name: string;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
   run(input: string, options?: RunOptions): Run;

@@ -1,5 +1,5 @@
-import type { OutsideEvent } from '../actors/journal.ts';
 import type { Message } from '../actors/model.ts';
+import { EXPLORE } from '../journal/explore.ts';
 import { REPLAY } from '../journal/replay.ts';
 import type { Recording } from '../journal/recording.ts';
 import { replayJournal } from '../journal/replay-journal.ts';
@@ -14,13 +14,15 @@ import { NO_VAULT } from '../actors/vault.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './child-port.ts';
-import { childrenNow } from './child-tools.ts';
 import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
+import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
 import { audienceOf } from './audience.ts';
+import { bindSignal } from './bind-signal.ts';
+import { inspectorOf } from './inspector-of.ts';
 import { replayHead } from './replay-head.ts';
 import { repairBy } from './repair.ts';
 import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
@@ -28,6 +30,7 @@ import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Run } from './run.ts';
 import { type StartedRun, startRun } from './start-run.ts';
+import { toolNews } from './tool-news.ts';
 import { writeTrace } from './write-trace.ts';
 
 const GRACE_MS = 5000;
@@ -84,6 +87,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
           signal: given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]),
         });
+        const inspector = await inspectorOf(core.options(), given, started.announce);
         return (why) => {
           const refused = core.mcp.missing();
           const setup = makeSetup();
@@ -100,6 +104,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
             head,
             work: core.work(),
             journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
+            inspector,
           };
         };
       },
@@ -118,7 +123,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     });
     runs.set(started, null);
     const unbind = bindSignal(started.run, given.signal);
-    const unfollow = followChildren();
+    const unfollow = news.followChildren();
     return started;
   };
 
@@ -138,40 +143,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     return live.run;
   };
 
-  /** Tells the runs that go on what tools there are now; `below`: those of an agent below have changed. */
-  const announceTools = async (below = false): Promise<void> => {
-    if (runs.size === 0) return;
-    const toolset = core.toolset(await core.allowed());
-    const json = toJson(toolset);
-    const children = below ? toJson(await childrenNow(core.children)) : null;
-    if (!json.ok || children?.ok === false) return;
-    const changed: OutsideEvent = {
-      type: 'tools.changed',
-      toolset: json.value,
-      ...(children === null ? {} : { children: children.value }),
-    };
-    const behind = [...runs].filter(([, known]) => known !== null && (below || known !== toolset));
-    await Promise.all(
-      behind.map(([started]) => {
-        runs.set(started, toolset);
-        return started.send(changed);
-      }),
-    );
-  };
-  core.mcp.onNews((news) => {
-    if (news.type !== 'mcp.changed') return;
-    const { server, state } = news;
-    const tools = core.mcp.connection(server)?.tools.length ?? 0;
-    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, tools });
-  });
-  core.registry.onChange(() => void announceTools());
-  core.onRemembered(announceTools);
-  const followChildren = (): (() => void) => {
-    const stop = [...core.children.values()].map((child) => child.onChange(() => void announceTools(true)));
-    return () => {
-      for (const end of stop) end();
-    };
-  };
+  const news = toolNews(core, runs);
 
   const replayRun = (recording: Recording): Run => {
     const head = replayHead(recording.head, core);
@@ -187,6 +159,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
         head,
         work: core.work(),
         journal: () => replayJournal(recording, () => started.run.state.state),
+        inspector: null,
       }),
     });
     return started.run;
@@ -270,6 +243,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     }),
     repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: replayRun,
+    [EXPLORE]: (task) => exploredStart(core, task, history),
   };
   declareOnErrors(agent, () => core.registry.onErrors());
   core.registry.onRegister((added) => refuseRepairCircle(agent, added));
@@ -287,13 +261,4 @@ function metadataOf(metadata: unknown): JsonObject {
   const json = toJson(metadata ?? {});
   if (json.ok && isJsonObject(json.value)) return json.value;
   throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
-}
-
-/** Cancels the run when the signal aborts; gives back how to stop listening. */
-function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => undefined;
-  const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
-  if (signal.aborted) cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
 }

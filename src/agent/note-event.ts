@@ -4,18 +4,10 @@ import type { RunEventBody } from '../machines/run-events.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 
 /**
- * The RunEvent, and the place of its agent, that a remark of the leaf that calls tools stands for; null for all other remarks. It is no part of what is
+ * The RunEvent that a remark of the leaf that calls tools stands for; null for all other remarks. It is no part of what is
  * replayed: a replay calls no server.
  */
-export function eventOfNote(
-  effect: Effect,
-  note: JsonObject,
-): { readonly body: RunEventBody; readonly agent: string } | null {
-  const body = bodyOf(effect, note);
-  return body === null ? null : { body, agent: textOf(note.agent) };
-}
-
-function bodyOf({ request }: Effect, note: JsonObject): RunEventBody | null {
+export function eventOfNote({ request }: Effect, note: JsonObject): RunEventBody | null {
   if (!isJsonObject(request)) return null;
   const call = { callId: textOf(request.callId), tool: textOf(request.tool) };
   if (note.note === 'progress' && typeof note.progress === 'number') {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Confirm } from '../actors/ask-approval.ts';
 import type { PromptState } from '../actors/compose-prompt.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
+import type { RunPort } from '../inspector/run-port.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import type { PromptParts } from '../machines/system-prompt.ts';
@@ -137,6 +138,11 @@ export interface AgentOptions {
   readonly showStats?: boolean;
   /** Keeps the composed prompts in the trace. */
   readonly debugPrompts?: boolean;
+  /**
+   * Shows every run on the inspector's page: an inspector of `createInspector` (or its promise), or `true` for one that the
+   * process starts by itself, at the first run, and whose address goes to standard error. Default false.
+   */
+  readonly inspect?: boolean | RunPort | Promise<RunPort>;
   /** Writes `<outputDir>/<agent>-<runId>.trace.json` after each run. */
   readonly trace?: boolean | string;
   /** Default `.`. */
@@ -228,6 +234,10 @@ const schema = z
     showPrompts: z.boolean(),
     showStats: z.boolean(),
     debugPrompts: z.boolean(),
+    inspect: z.union(
+      [z.boolean(), object('', 'attach'), object('', 'then')],
+      'must be true, false or an inspector of createInspector()',
+    ),
     trace: z.union([z.boolean(), z.string().min(1)], 'must be true or the path of a file'),
     outputDir: z.string().min(1),
     onEvent: fn,

@@ -1,3 +1,4 @@
+import type { RunPort } from '../inspector/run-port.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import type { JsonObject } from '../parsing/json.ts';
 
@@ -13,6 +14,8 @@ export interface RunOptions {
   readonly metadata?: JsonObject;
   /** Names the run and its file. Default: a fresh id that sorts by time. */
   readonly runId?: string;
+  /** Shows this run on the inspector's page: `true` by the process's own, or one of `createInspector`. */
+  readonly inspect?: boolean | RunPort | Promise<RunPort>;
   /** Where this run is kept. Default: the agent's `journal`. */
   readonly journal?: JournalStore;
   /** Writes a trace: `true` by the agent's `outputDir`, or a path. */

@@ -14,6 +14,7 @@ import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { type Recorder, recorder } from '../journal/recording.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
+import type { RunPort } from '../inspector/run-port.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import { agentMachine } from '../machines/agent.ts';
 import { questionInput } from '../machines/escalating.ts';
@@ -26,6 +27,7 @@ import { eventLog } from './event-log.ts';
 import { eventOfNote } from './note-event.ts';
 import { failedOutput, stateOf } from './run-state.ts';
 import { type PendingApproval, type Run, runHandle } from './run.ts';
+import { runWatch } from './run-watch.ts';
 import { tokenEvents } from './token-events.ts';
 
 /** What a run needs to begin, found out before it does. */
@@ -35,6 +37,8 @@ export interface RunStart {
   /** What the leaves do for this agent. */
   readonly work: LeafWork;
   readonly journal: (accepts: (event: OutsideEvent, to: string | undefined) => boolean) => RunJournal;
+  /** Where the run can be looked at while it goes on; null: nowhere. */
+  readonly inspector: RunPort | null;
 }
 
 /** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
@@ -74,6 +78,7 @@ export function startRun(plan: RunPlan): StartedRun {
   let cancelled: string | undefined;
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
+  const watch = runWatch();
   let seq = 0;
   const tokens = tokenEvents();
 
@@ -84,6 +89,7 @@ export function startRun(plan: RunPlan): StartedRun {
     } catch {
       // Whoever listens must not stop what it listens to.
     }
+    watch.onEvent(event);
   };
   const emit = (body: RunEventBody, agent = ''): void => {
     if (replayed && body.type === 'model.replied' && body.text !== '' && streams())
@@ -96,8 +102,10 @@ export function startRun(plan: RunPlan): StartedRun {
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
   const onNote = (effect: Effect, note: JsonObject): void => {
-    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : tokens.event(effect.id, note);
-    if (told !== null) publish({ ...told.body, seq, replayed, ...ofAgent(told.agent) });
+    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
+    if (told !== null) return publish({ ...told, seq, replayed, ...ofAgent(tokens.placeOf(effect.id)) });
+    const token = tokens.event(effect.id, note);
+    if (token !== null) publish({ ...token.body, seq, replayed, ...ofAgent(token.agent) });
   };
   const onStart = ({ name, request }: Effect): void => {
     if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
@@ -110,6 +118,7 @@ export function startRun(plan: RunPlan): StartedRun {
       if (move.machine === 'toolCall') followApproval(move);
       if (move.machine === 'agent') followAgent(move);
       tokens.follow(move);
+      watch.onMove(move);
       read(move);
     };
   const followAgent = ({ snapshot: { context, value }, path }: Move): void => {
@@ -131,12 +140,15 @@ export function startRun(plan: RunPlan): StartedRun {
     });
   };
 
+  const showTo = (inspector: RunPort | null, head: RunRecord, recording: Recorder): void =>
+    watch.attach(inspector, { head, recording, run, send });
+
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
-    const { head, work, journal: open } = makeStart(cancelled);
+    const { head, work, journal: open, inspector } = makeStart(cancelled);
     const journal = open((event, to) => live?.driven.accepts(event, to) ?? false);
     const recording = recorder(head);
-    const reader = runEventReader({ runId, now: () => performance.now(), emit });
+    const reader = runEventReader({ runId, now: replayed ? () => performance.now() : () => recording.elapsed, emit });
     const driven = drive({
       logic: agentMachine,
       work,
@@ -151,6 +163,7 @@ export function startRun(plan: RunPlan): StartedRun {
       inspect: moveReader(() => true, onMove(reader)),
     });
     live = { driven, journal, recording };
+    showTo(inspector, head, recording);
     await runLoop(driven, journal, recording);
     const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
     const result: RunResult = finished ?? {
@@ -163,6 +176,7 @@ export function startRun(plan: RunPlan): StartedRun {
 
   const ended = done.then(
     async (result) => {
+      watch.ended(result);
       await plan.onDone(result);
       log.close();
       return vault.open(result);
@@ -174,6 +188,7 @@ export function startRun(plan: RunPlan): StartedRun {
       }
       const result: RunResult = vault.seal({ ...failedOutput(plan.task, snapshot(), error), runId, durationMs: 0 });
       emit({ type: 'run.finished', result });
+      watch.ended(result);
       await plan.onDone(result);
       log.close();
       return vault.open(result);

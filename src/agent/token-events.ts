@@ -11,6 +11,8 @@ export interface TokenEvents {
   follow(move: Move): void;
   /** The event of a note; null for a note that is none of tokens. */
   event(effectId: string, note: JsonObject): { readonly body: TokenBody; readonly agent: string } | null;
+  /** The place of the agent that an effect belongs to; empty for the root. */
+  placeOf(effectId: string): string;
   /** The whole text of a reply at once, as a replay gives it. */
   whole(text: string, agent: string): TokenBody;
 }
@@ -44,6 +46,7 @@ export function tokenEvents(): TokenEvents {
       const { text, index } = note;
       return { agent, body: { type: 'model.token', kind, text, attempt, index, ...soFar.take(text, kind, index) } };
     },
+    placeOf: (effectId) => agents.get(agentPath(effectId))?.agent ?? '',
     whole: (text, agent) => {
       const { soFar } = fresh(agent);
       return { type: 'model.token', kind: 'text', text, attempt: 1, index: 0, ...soFar.take(text, 'text', 0) };

@@ -5,7 +5,7 @@ import { EXIT_CODE } from './exit-code.ts';
 import type { CliAgent } from './make-agent.ts';
 import { answerOnConsole, recordingText, reportResult } from './report-result.ts';
 import { runOnce } from './run-once.ts';
-import { packageVersion } from './version.ts';
+import { packageVersion } from '../inspector/version.ts';
 
 const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
 

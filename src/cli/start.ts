@@ -5,7 +5,7 @@ import { didYouMean } from './nearest-name.ts';
 import { endProcess } from './process-end.ts';
 import { readArguments } from './read-arguments.ts';
 import { commandUsage, programUsage, synopsisLine } from './usage.ts';
-import { packageVersion } from './version.ts';
+import { packageVersion } from '../inspector/version.ts';
 
 /** Runs the command line and ends the process with its exit code, once everything that was printed has gone out. */
 export async function start(argv: readonly string[]): Promise<void> {

@@ -35,6 +35,8 @@ export interface FrameMaker {
   record(record: RecordLine): void;
   move(move: Move): void;
   event(event: RunEvent): void;
+  /** A machine has started, and may not move for long. */
+  started(path: string, src: string, machine: AnyStateMachine, snapshot: AnyMachineSnapshot): void;
   /** The same run goes on in other actors than those that were watched so far. */
   adopt(): void;
   /** Frames for who comes late to a session that is not recorded: the actors that live, and how they are drawn. */
@@ -195,6 +197,10 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       followChildren(path, place, snapshot);
       followLoop(path, before, snapshot);
       if (snapshot.status !== 'active') for (const id of place.known.keys()) gone(`${path}/${id}`);
+    },
+    started: (path, src, machine, snapshot) => {
+      if (now !== undefined) at = now();
+      placeOf(path, src, { machine, snapshot });
     },
     event: (event) => {
       const numbered = event.type !== 'model.token' && event.type !== 'mcp.changed';

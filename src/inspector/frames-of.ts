@@ -3,7 +3,7 @@ import type { StepMatter } from './frame-maker.ts';
 import { playback } from './playback.ts';
 import type { Frame } from './protocol.ts';
 import { PROTOCOL } from './protocol.ts';
-import { sessionInfo } from './session-info.ts';
+import { recordedEnding, sessionInfo } from './session-info.ts';
 
 /** Everything that the page is told of a recording, as one list: what a saved page holds. */
 export function framesOf(recording: Recording, { id, version, onStep }: FramesOptions): readonly Frame[] {
@@ -15,7 +15,12 @@ export function framesOf(recording: Recording, { id, version, onStep }: FramesOp
     ...(onStep === undefined ? {} : { onStep }),
   });
   for (const line of [head, ...lines]) player.feed(line);
-  const session = sessionInfo(head, lines.at(-1) ?? head, { id, kind: 'recording', problem: player.problem, can: [] });
+  const session = sessionInfo(head, recordedEnding(lines.at(-1)), {
+    id,
+    kind: 'recording',
+    problem: player.problem,
+    can: [],
+  });
   return [{ t: 'hello', protocol: PROTOCOL, version, live: false }, { t: 'session', session }, ...frames];
 }
 

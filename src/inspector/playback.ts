@@ -46,7 +46,7 @@ export function playback({ session, emit, onStep }: PlaybackOptions): Playback {
     const readEvents = runEventReader({
       runId: head.runId,
       now: () => at,
-      emit: (body) => maker.event({ ...body, seq: ++seq, replayed: false }),
+      emit: (body, child) => maker.event({ ...body, seq: ++seq, replayed: false, ...(child === '' ? {} : { child }) }),
     });
     driven = drive({
       logic: agentMachine,

@@ -5,7 +5,10 @@ import type { Json, JsonObject } from '../parsing/json.ts';
 /*
  * How server and page talk. Every request under `/api/` carries the token, as `?token=` or `Authorization: Bearer`.
  *
- * - `GET /?token=…`                         the page
+ * - `GET /?token=…`                         the page: `index.html` of its folder, which loads `assets/main.js` and
+ *                                           `assets/styles.css`; a saved page is made of `index.html`, the style sheet and
+ *                                           `saved.js`, one classic script with everything in it
+ * - `GET /assets/<file>`                    the page's other files, the only thing that needs no token
  * - `GET /api/stream`                       SSE: `hello`, then a `session` frame for each session and each change of one
  * - `GET /api/sessions/<id>/stream`         SSE: all frames of one session from the first on, then as they come. The SSE id
  *                                           of a frame is its number, so a reconnecting `EventSource` goes on where it was;
@@ -15,6 +18,8 @@ import type { Json, JsonObject } from '../parsing/json.ts';
  * - `GET /api/sessions/<id>/recording`      the recording, as a download
  * - `GET /api/sessions/<id>/export`         one HTML file that opens offline
  * - `POST /api/sessions/<id>/act`           an `Act` as JSON, answered with an `ActReply`
+ * - `POST /api/recordings`                  a recording as `application/x-ndjson`, answered with an `ActReply` that names
+ *                                           its session
  */
 
 /** The version of what server and page say to each other. A page that knows an older one says so instead of guessing. */

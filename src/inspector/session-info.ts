@@ -2,26 +2,26 @@ import type { RecordLine, RunRecord } from '../journal/record.ts';
 import { type Json, isJsonObject } from '../parsing/json.ts';
 import type { SessionInfo } from './protocol.ts';
 
-/** A session of a run or a recording as the page lists it, of its first line and of its last. */
+/** How a session ended, or that it did not. */
+export type Ending = Pick<SessionInfo, 'status' | 'reason'>;
+
+/** A session of a run or a recording as the page lists it. */
 export function sessionInfo(
   head: RunRecord,
-  last: RecordLine,
+  ending: Ending,
   more: Pick<SessionInfo, 'id' | 'kind' | 'problem' | 'can'>,
 ): SessionInfo {
-  const unfinished = more.kind === 'run' ? 'running' : 'interrupted';
-  return {
-    ...more,
-    title: head.input,
-    agent: head.agent,
-    at: head.at,
-    ...(last.t === 'end' ? endingOf(last.output) : { status: unfinished, reason: null }),
-    parent: parentOf(head),
-  };
+  return { ...more, title: head.input, agent: head.agent, at: head.at, ...ending, parent: parentOf(head) };
+}
+
+/** How a recording ended, by its last line. */
+export function recordedEnding(last: RecordLine | undefined): Ending {
+  return last?.t === 'end' ? endingOf(last.output) : { status: 'interrupted', reason: null };
 }
 
 const STATUSES = ['answered', 'stopped', 'failed', 'cancelled'] as const;
 
-function endingOf(output: Json): Pick<SessionInfo, 'status' | 'reason'> {
+function endingOf(output: Json): Ending {
   if (!isJsonObject(output)) return { status: 'failed', reason: null };
   const { status, reason } = output;
   return {

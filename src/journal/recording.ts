@@ -97,9 +97,10 @@ export interface Recording {
   readonly payloads?: ReadonlyMap<string, Json>;
 }
 
-/** The line of its file on which one of a recording's `lines` stands; the head is line 1. */
-export function lineNumber({ numbers }: Recording, index: number): number {
-  return numbers?.[index] ?? index + 2;
+/** The line of its file on which one of a recording's `lines` stands, or the next would; the head is line 1. */
+export function lineNumber({ numbers, lines }: Recording, index: number): number {
+  if (numbers === undefined) return index + 2;
+  return numbers[index] ?? (numbers.at(-1) ?? 1) + index - lines.length + 1;
 }
 
 /** The recording cannot be read; `line` counts from 1. */

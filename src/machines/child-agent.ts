@@ -10,6 +10,7 @@ export type ChildAgentLogic = ActorLogic<Snapshot<AgentOutput>, EventObject, Age
  * of a tool call can name it without importing the drawing that it is a part of.
  */
 export const childAgent: ChildAgentLogic = {
+  config: { nests: 'agent' },
   transition: (snapshot, event, scope) => machineAbove(scope.self).transition(snapshot, event, scope),
   getInitialSnapshot: (scope, input) => machineAbove(scope.self).getInitialSnapshot(scope, input),
   start: (snapshot, scope) => machineAbove(scope.self).start?.(snapshot, scope),

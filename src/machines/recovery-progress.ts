@@ -148,7 +148,9 @@ function mayBeTaken(step: StepData, { used, progress, error, effects }: Situatio
       return mayMend && used < 1 && hopeless === null;
     case 'substitute':
       return mayMend && used < 1;
-    default:
+    case 'feedback':
+    case 'escalate':
+    case 'throw':
       return true;
   }
 }

@@ -11,6 +11,12 @@ import type { Matching } from './recorded-answers.ts';
 import { RecordingMissError } from './recording-errors.ts';
 import { runThen } from './run-then.ts';
 
+/** The recording's file, and from where in the test it is used. */
+interface Place {
+  readonly path: string;
+  readonly calledFrom: string;
+}
+
 interface Asked {
   readonly input: string;
   readonly given: RunOptions;
@@ -39,14 +45,15 @@ export function runAndKeep(path: string, agent: Agent, { input, given }: Asked):
 
 /** Plays the whole recording back; the agent's history is then what it would be after the run. */
 export function runReplayed(
-  path: string,
+  place: Place,
   agent: Agent,
   { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
 ): Run {
-  checkInput(path, recording, input);
+  checkInput(place, recording, input);
   return runThen(replay(text, agent), {
     onDone: (result) => agent.setHistory([...recording.head.history, ...result.messages]),
-    onError: (error) => (error instanceof ReplayDivergenceError ? new RecordingMissError(path, error) : error),
+    onError: (error) =>
+      error instanceof ReplayDivergenceError ? new RecordingMissError(place.path, error, place.calledFrom) : error,
   });
 }
 
@@ -58,15 +65,15 @@ interface Partly extends Asked {
 }
 
 /** Runs the agent with the answers of a recording for all leaves but the live ones. */
-export function runPartly(path: string, agent: Agent, { input, given, recording, live, matching }: Partly): Run {
-  checkInput(path, recording, input);
+export function runPartly(place: Place, agent: Agent, { input, given, recording, live, matching }: Partly): Run {
+  checkInput(place, recording, input);
   let missed: RecordingMissError | null = null;
   const journal = mixedJournal({
     recording,
     matching,
     isReplayed: (leaf) => !live.has(leaf),
     miss: (divergence) => {
-      missed = new RecordingMissError(path, { ...divergence, state: run.state.state });
+      missed = new RecordingMissError(place.path, { ...divergence, state: run.state.state }, place.calledFrom);
       return missed;
     },
   });
@@ -79,7 +86,7 @@ export function runPartly(path: string, agent: Agent, { input, given, recording,
   });
 }
 
-function checkInput(path: string, { head }: Recording, input: string): void {
+function checkInput({ path, calledFrom }: Place, { head }: Recording, input: string): void {
   if (head.input === input) return;
   const divergence: Divergence = {
     entry: 1,
@@ -88,5 +95,5 @@ function checkInput(path: string, { head }: Recording, input: string): void {
     actual: 'a run of this input',
     difference: firstDifference({ input: head.input }, { input }),
   };
-  throw new RecordingMissError(path, divergence);
+  throw new RecordingMissError(path, divergence, calledFrom);
 }

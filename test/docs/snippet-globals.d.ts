@@ -6,10 +6,10 @@ declare const model: import('signalbox').Model;
 declare const weather: import('signalbox').Tool;
 declare const recording: string;
 declare function askInBrowser(userId: string): import('signalbox').Confirm;
+declare const search: import('signalbox').Tool;
+declare const researcher: import('signalbox').Agent;
 declare function showForm(form: {
   readonly title: string;
   readonly schema: object;
   readonly signal: AbortSignal;
 }): Promise<Readonly<Record<string, string>> | null>;
-declare const search: import('signalbox').Tool;
-declare const researcher: import('signalbox').Agent;

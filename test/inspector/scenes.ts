@@ -1,4 +1,5 @@
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Model } from '../../src/actors/model.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { Run } from '../../src/agent/run.ts';
 import { recover } from '../../src/recovery/recover.ts';
@@ -16,20 +17,29 @@ const money = {
   required: ['to', 'euros'],
 };
 
-const weather = () =>
-  fakeTool(
-    'get_weather',
-    [
-      { celsius: 31, sky: 'clear' },
-      { celsius: 4, sky: 'snow' },
-      { celsius: 17, sky: 'rain' },
-    ],
-    {
-      description: 'Current weather in a city.',
-      effects: 'none',
-      inputSchema: text,
-    },
-  );
+/** Two calls side by side are held back together; the second then ends a little later than the first. */
+const weather = (beforeResult?: () => Promise<void>) => {
+  const held = lazily(async () => beforeResult?.());
+  const first = async () => {
+    await held();
+    return { celsius: 31, sky: 'clear' };
+  };
+  const second = async () => {
+    await held();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return { celsius: 4, sky: 'snow' };
+  };
+  return fakeTool('get_weather', [first, second, { celsius: 17, sky: 'rain' }], {
+    description: 'Current weather in a city.',
+    effects: 'none',
+    inputSchema: text,
+  });
+};
+
+function lazily<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
 
 /** Script tags, control characters, text that runs backwards, and much of it. */
 export const HOSTILE = [
@@ -40,7 +50,7 @@ export const HOSTILE = [
 ].join('\n');
 
 /** Starts the run of a scene. A scene that waits for approval goes on waiting. */
-export function startScene(scene: (typeof SCENES)[number], options: AgentOptions = {}): Run {
+export function startScene(scene: (typeof SCENES)[number], { beforeResult, ...options }: SceneOptions = {}): Run {
   switch (scene) {
     case 'plain':
       return start('What time is it?', ['It is half past twelve.'], options);
@@ -54,7 +64,7 @@ export function startScene(scene: (typeof SCENES)[number], options: AgentOptions
           },
           'In Austin: 31 degrees, against 4 in Oslo.',
         ],
-        { tools: [weather()], ...options },
+        { tools: [weather(beforeResult)], ...options },
       );
     case 'plan-recovery':
       return start(
@@ -106,8 +116,24 @@ export function startScene(scene: (typeof SCENES)[number], options: AgentOptions
   }
 }
 
-function start(input: string, replies: readonly ScriptedReply[], options: AgentOptions): Run {
-  return createAgent({ name: 'assistant', model: scriptedModel(replies), silent: true, seed: 1, ...options }).run(
-    input,
-  );
+function start(
+  input: string,
+  replies: readonly ScriptedReply[],
+  { beforeReply, ...options }: Omit<SceneOptions, 'beforeResult'>,
+): Run {
+  const script = scriptedModel(replies);
+  const model: Model = {
+    id: 'scripted',
+    complete: async (request, io) => {
+      await beforeReply?.(script.requests.length + 1);
+      return script.complete(request, io);
+    },
+  };
+  return createAgent({ name: 'assistant', model, silent: true, seed: 1, ...options }).run(input);
+}
+
+/** Options of the agent; the hooks may hold the model back before its n-th reply, and the first call of a tool. */
+interface SceneOptions extends AgentOptions {
+  readonly beforeReply?: (n: number) => Promise<void>;
+  readonly beforeResult?: () => Promise<void>;
 }

@@ -57,6 +57,10 @@ export const promised: readonly Promised[] = [
   {
     subpath: './testing',
     names: [
+      'explorePaths',
+      'canReach',
+      'ExplorationError',
+      'playBack',
       'scriptedModel',
       'replay',
       'useRecording',
@@ -71,10 +75,11 @@ export const promised: readonly Promised[] = [
       'RecordingMissError',
       'UseRecordingError',
     ],
-    late: ['explorePaths', 'canReach'],
+    late: [],
   },
   { subpath: './testing/vitest', names: [], late: [] },
-  { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
+  { subpath: './testing/jest', names: [], late: [] },
+  { subpath: './inspector', names: ['createInspector', 'toResponse'], late: [] },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
 

@@ -17,6 +17,8 @@ export interface RoutePlan {
   readonly target: string;
   readonly transitions: readonly string[];
   readonly lines: readonly LabelLine[];
+  /** The lines that a label has room for. */
+  readonly shown: readonly LabelLine[];
 }
 
 /** What is to be laid out: ELK's graph, and what it does not carry. */
@@ -103,7 +105,7 @@ export function chartGraph(drawing: MachineDrawing, { collapsed, direction, labe
   return {
     root: { ...tree, edges, layoutOptions: { ...OPTIONS, ...(labels ? {} : SHARED), 'elk.direction': direction } },
     states,
-    routes: new Map([...routes].map(([id, route]) => [id, { id, ...route, lines: shortened(route.lines) }])),
+    routes: new Map([...routes].map(([id, route]) => [id, { id, ...route, shown: shortened(route.lines) }])),
     fromAnywhere,
   };
 }
@@ -135,7 +137,7 @@ function parentOf(path: string): string {
 }
 
 function sizeOf(state: StateDrawing, collapsed: boolean): { width: number; height: number } {
-  const name = state.name.length * NAME_EM + 34 + (collapsed ? 16 : 0);
+  const name = state.name.length * NAME_EM + 62 + (collapsed ? 16 : 0);
   const invokes = state.invokes.map(({ src }) => src.length * LABEL_EM + 34);
   return { width: Math.ceil(Math.max(name, ...invokes)), height: 30 + state.invokes.length * LABEL_LINE };
 }

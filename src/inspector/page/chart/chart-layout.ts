@@ -31,9 +31,10 @@ export interface Route {
   readonly target: string;
   readonly points: readonly Point[];
   readonly transitions: readonly string[];
-  readonly label:
-    | (Point & { readonly width: number; readonly height: number; readonly lines: readonly LabelLine[] })
-    | null;
+  /** What it says, a line for each different transition. */
+  readonly lines: readonly LabelLine[];
+  /** Where room was made for its label; null in a drawing without labels. */
+  readonly label: (Point & { readonly width: number; readonly lines: readonly LabelLine[] }) | null;
 }
 
 /** Where a level of states begins: a dot, and the line to its initial state. */

@@ -47,16 +47,9 @@ export function readLayout(laid: ElkNode, graph: ChartGraph): ChartLayout {
       continue;
     }
     const [label] = edge.labels ?? [];
-    const { x = 0, y = 0, width = 0, height = 0 } = label ?? {};
-    const { id, source, target, transitions, lines } = plan;
-    routes.push({
-      id,
-      source,
-      target,
-      points,
-      transitions,
-      label: label === undefined ? null : { x, y, width, height, lines },
-    });
+    const { x = 0, y = 0, width = 0 } = label ?? {};
+    const { shown, ...route } = plan;
+    routes.push({ ...route, points, label: label === undefined ? null : { x, y, width, lines: shown } });
   }
   return { width: laid.width ?? 0, height: laid.height ?? 0, states, routes, entrances };
 }

@@ -106,6 +106,5 @@ function foldNote(draft: TalkDraft, told: Told, event: RunEvent): void {
 
 function modelTurn(told: Told): Extract<TalkItem, { kind: 'model' }> {
   const empty = { thought: '', goal: '', answer: '', raw: '', attempt: 1, retries: [], replied: null, endedAt: null };
-  const base = itemOf(told);
-  return { ...base, key: `${base.key}m`, kind: 'model', ...empty };
+  return { ...itemOf(told), kind: 'model', ...empty };
 }

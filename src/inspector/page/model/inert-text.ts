@@ -25,8 +25,8 @@ const NAMES: { readonly [code: number]: string } = {
 };
 
 /** Control characters but tab and line feed, marks of direction and width, and halves of surrogate pairs. */
-// oxlint-disable-next-line no-control-regex -- These are what is looked for.
 const ACTIVE =
+  // oxlint-disable-next-line no-control-regex -- These are what is looked for.
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /**

@@ -14,7 +14,7 @@ export interface PageModel {
   add(frame: Frame): void;
 }
 
-/** An empty model. It folds frames in the order in which the server sent them; a second `hello` begins anew. */
+/** An empty model. It folds frames in the order in which the server sent them; a frame that comes twice changes nothing. */
 export function pageModel(): PageModel {
   const drawings = new Map<string, MachineDrawing>();
   const folds = new Map<string, SessionFold>();
@@ -24,8 +24,6 @@ export function pageModel(): PageModel {
   const add = (frame: Frame): void => {
     switch (frame.t) {
       case 'hello':
-        // A stream that begins again tells everything again.
-        for (const known of [drawings, folds, sessions]) known.clear();
         server = { version: frame.version, live: frame.live, newer: frame.protocol > PROTOCOL };
         return;
       case 'drawing':

@@ -13,9 +13,9 @@ export interface TalkDraft extends Talk {
   closePlan(told: Told): void;
 }
 
-/** What every entry begins with. The event's number makes its key; a token has none of its own and never adds one. */
-export function itemOf({ event, at, step }: Told): Pick<TalkItem, 'key' | 'at' | 'step' | 'last'> {
-  return { key: `${event.seq}`, at, step, last: step };
+/** What every entry begins with. */
+export function itemOf({ at, step }: Told): Pick<TalkItem, 'at' | 'step' | 'last'> {
+  return { at, step, last: step };
 }
 
 /** An empty conversation. */

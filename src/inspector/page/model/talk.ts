@@ -35,7 +35,7 @@ export interface ModelReplied {
 }
 
 /** One entry of the conversation. `step` is the position at which it began, `last` the one at which it changed last. */
-export type TalkItem = { readonly key: string; readonly at: number; readonly step: number; readonly last: number } & (
+export type TalkItem = { readonly at: number; readonly step: number; readonly last: number } & (
   | { readonly kind: 'task'; readonly text: string; readonly agent: string; readonly maxSteps: number }
   | { readonly kind: 'turn'; readonly number: number; readonly limit: number; readonly of: 'model' | 'plan' }
   | {

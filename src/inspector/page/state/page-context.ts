@@ -1,12 +1,14 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Desk } from './desk.ts';
+import type { Layouts } from './layouts.ts';
 import type { PageState } from './page-state.ts';
 
 /** What every view may use: what the page remembers, and what it can ask the server. */
 export interface Page {
   readonly state: PageState;
   readonly desk: Desk;
+  readonly layouts: Layouts;
 }
 
 /** Holds the page for all views below it. */

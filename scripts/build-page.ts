@@ -1,0 +1,91 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BuildOptions, type Plugin, build } from 'rolldown';
+import { autoCollapsed } from '../src/inspector/page/chart/auto-collapse.ts';
+import { layoutMachine } from '../src/inspector/page/chart/layout-machine.ts';
+import { layoutKey } from '../src/inspector/page/chart/layout-key.ts';
+import { drawMachine } from '../src/inspector/drawing.ts';
+import { agentMachine } from '../src/machines/agent.ts';
+import { llmCallMachine } from '../src/machines/llm-call.ts';
+import { loopDetectionMachine } from '../src/machines/loop-detection.ts';
+import { mcpConnectionMachine } from '../src/machines/mcp-connection.ts';
+import { toolCallMachine } from '../src/machines/tool-call.ts';
+
+const SOURCE = new URL('../src/inspector/page/', import.meta.url);
+const STYLES = ['tokens', 'page', 'bar', 'chart', 'time', 'talk', 'desk', 'dialog'];
+
+/**
+ * Builds the inspector's page into a folder: `index.html`, which loads `assets/main.js` and `assets/styles.css`; the layout
+ * engine as a chunk beside them; `assets/layouts.json`, the layouts of our own machines; and `saved.js`, all of it as one
+ * classic script, for pages that are saved.
+ */
+export async function buildPage(outDir: string): Promise<void> {
+  const assets = join(outDir, 'assets');
+  mkdirSync(assets, { recursive: true });
+  const layouts = JSON.stringify(await ownLayouts());
+  await bundle({ output: { dir: assets, entryFileNames: 'main.js', chunkFileNames: '[name].js', minify: true } });
+  await bundle({
+    output: { file: join(outDir, 'saved.js'), format: 'iife', codeSplitting: false, minify: true },
+    plugins: [inlineLayouts(layouts)],
+  });
+  const css = STYLES.map((name) => readFileSync(new URL(`styles/${name}.css`, SOURCE), 'utf8')).join('\n');
+  writeFileSync(join(assets, 'styles.css'), css);
+  writeFileSync(join(assets, 'layouts.json'), layouts);
+  writeFileSync(join(outDir, 'index.html'), readFileSync(new URL('index.html', SOURCE), 'utf8'));
+  writeFileSync(join(outDir, 'LICENSES.txt'), licenses());
+}
+
+async function bundle(options: BuildOptions): Promise<void> {
+  await build({
+    input: fileURLToPath(new URL('main.tsx', SOURCE)),
+    platform: 'browser',
+    logLevel: 'warn',
+    ...options,
+    plugins: [withoutWorkers, options.plugins],
+  });
+}
+
+/** The layout engine looks for a package that would run it in a worker of Node; in a page there is none. */
+const withoutWorkers: Plugin = {
+  name: 'without-workers',
+  resolveId: (id) => (id === 'web-worker' ? '\0none' : null),
+  load: (id) => (id === '\0none' ? 'export {};' : null),
+};
+
+/** A saved page cannot fetch anything, so it carries the layouts in its script. */
+function inlineLayouts(layouts: string): Plugin {
+  return {
+    name: 'inline-layouts',
+    load: (id) =>
+      id.endsWith('own-layouts.ts')
+        ? `export const ownLayouts = async () => JSON.parse(${JSON.stringify(layouts)});`
+        : null,
+  };
+}
+
+async function ownLayouts(): Promise<{ readonly [key: string]: unknown }> {
+  const machines = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine];
+  const layouts: { [key: string]: unknown } = {};
+  for (const drawing of machines.map(drawMachine))
+    for (const collapsed of [new Set<string>(), autoCollapsed(drawing, new Set())])
+      for (const direction of ['RIGHT', 'DOWN'] as const)
+        for (const labels of [false, true]) {
+          const style = { direction, labels, collapsed };
+          layouts[layoutKey(drawing.hash, style)] ??= await layoutMachine(drawing, style);
+        }
+  return layouts;
+}
+
+/** The page ships other people's code; their licenses ask to be named. */
+function licenses(): string {
+  const names = ['preact', '@preact/signals', '@preact/signals-core', 'elkjs', 'xstate'];
+  return names
+    .map((name) => {
+      const { version, license }: { version: string; license: string } = JSON.parse(
+        readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), 'utf8'),
+      );
+      return `${name} ${version}: ${license}\n`;
+    })
+    .join('');
+}

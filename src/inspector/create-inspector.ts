@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto';
+import type { InspectionEvent, Observer } from 'xstate';
+import { readRecording } from '../journal/recording.ts';
+import { fileSession } from './file-session.ts';
+import { type FolderWatch, watchFolder } from './folder.ts';
+import { openBrowser } from './open-browser.ts';
+import { ownPage, pageFiles } from './page-files.ts';
+import type { RunPort } from './run-port.ts';
+import { runSession } from './run-session.ts';
+import { listen } from './server.ts';
+import { sessionList } from './session-list.ts';
+import { systemObserver, systemSession } from './system-session.ts';
+import { packageVersion } from './version.ts';
+
+/** How an inspector listens. */
+export interface InspectorOptions {
+  /** Default: any that is free. */
+  readonly port?: number;
+  /** What the address must carry. Default: random, 192 bits. At least 16 characters. */
+  readonly token?: string;
+  /** Opens the page in the browser. Default false. */
+  readonly open?: boolean;
+  /** How many runs that are over stay to be looked at; the oldest go first. Default 50. */
+  readonly keep?: number;
+  /** Keeps the process alive. Default false: it ends when nothing else is left to do. */
+  readonly keepAlive?: boolean;
+  /** A folder with another page, for who builds one of their own. */
+  readonly page?: string;
+}
+
+/** A local page that shows runs, recordings and actor systems. Hand it to agents as their option `inspect`. */
+export interface Inspector extends RunPort {
+  /** The page's address, token included: whoever has it can see and steer the runs. */
+  readonly url: string;
+  readonly port: number;
+  /** An observer for `createActor(machine, { inspect: inspector.inspect })`: any XState v5 actor is shown. */
+  readonly inspect: Observer<InspectionEvent> & ((inspected: InspectionEvent) => void);
+  /** Shows a recording (JSON lines, or their list) and gives the id of its session. Throws when it cannot be read. */
+  open(recording: string | readonly (string | object)[]): string;
+  /** Shows the recordings of a folder, those that are still written as they grow, and new ones. */
+  openFolder(folder: string): Promise<void>;
+  /** Ends everything: server, connections, sessions. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts an inspector: an HTTP server on 127.0.0.1 that nobody reaches without its token. It costs the agents nothing
+ * while nobody looks. Rejects when the port is taken.
+ *
+ * @example
+ * const inspector = await createInspector();
+ * console.log(inspector.url);
+ * const agent = createAgent({ inspect: inspector });
+ */
+export async function createInspector(options: InspectorOptions = {}): Promise<Inspector> {
+  const { port = 0, token = randomBytes(24).toString('base64url'), keep = 50 } = checked(options);
+  const sessions = sessionList();
+  const over: string[] = [];
+  const folders: FolderWatch[] = [];
+  let systems = 0;
+  const { page } = options;
+  const open = (recording: Parameters<Inspector['open']>[0]): string => {
+    const read = readRecording(recording);
+    const id = freeId(read.head.runId);
+    sessions.add(fileSession(id, read, () => sessions.changed(id)).session);
+    return id;
+  };
+  const server = await listen({
+    port,
+    token,
+    unref: options.keepAlive !== true,
+    sessions,
+    page: page === undefined ? ownPage : () => Promise.resolve(pageFiles(page)),
+    open,
+    version: packageVersion(),
+  });
+  const url = `http://127.0.0.1:${server.port}/?token=${encodeURIComponent(token)}`;
+
+  /** Makes room: what is over goes, oldest first. */
+  const retire = (id: string): void => {
+    over.push(id);
+    while (over.length > keep) sessions.remove(over.shift() ?? '');
+  };
+  const freeId = (wanted: string): string => {
+    let id = wanted;
+    for (let n = 2; sessions.find(id) !== undefined; n++) id = `${wanted}~${n}`;
+    return id;
+  };
+
+  const inspector: Inspector = {
+    url,
+    port: server.port,
+    attach: (run) => {
+      const { runId } = run.head;
+      const { session, ended } = runSession(run, () => sessions.changed(runId));
+      sessions.add(session);
+      return {
+        ended: (ending) => {
+          ended(ending);
+          retire(runId);
+        },
+      };
+    },
+    inspect: systemObserver((root) => {
+      const id = `system-${++systems}`;
+      const system = systemSession(id, root, {
+        title: root.id,
+        onChange: () => {
+          sessions.changed(id);
+          if (system.session.info().status !== 'running') retire(id);
+        },
+      });
+      sessions.add(system.session);
+      return system;
+    }),
+    open,
+    openFolder: async (folder) => {
+      folders.push(await watchFolder(folder, sessions, freeId));
+    },
+    close: async () => {
+      for (const folder of folders) folder.close();
+      for (const session of sessions.all()) session.close();
+      await server.close();
+    },
+    [Symbol.asyncDispose]: () => inspector.close(),
+  };
+  if (options.open === true) openBrowser(url);
+  return inspector;
+}
+
+function checked(options: InspectorOptions): InspectorOptions {
+  const { token, port } = options;
+  if (token !== undefined && (typeof token !== 'string' || token.length < 16))
+    throw new TypeError("createInspector: option 'token' must have at least 16 characters.");
+  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
+    throw new TypeError("createInspector: option 'port' must be a whole number from 0 to 65535.");
+  return options;
+}

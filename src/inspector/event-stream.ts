@@ -1,0 +1,78 @@
+/** One event of a stream. `id` null: whoever reconnects goes on from the one before it. */
+export interface StreamItem {
+  readonly id: number | null;
+  readonly data: unknown;
+}
+
+/** A reader that hears nothing for this long is told that the connection stands. */
+const HEARTBEAT_MS = 15_000;
+
+/**
+ * Server-sent events as a Web `Response`, for any HTTP framework. Nothing is read ahead: a batch is taken when the client
+ * has room for it, so a slow one holds up nobody. When it goes away, `signal` aborts. An event `end` says that no more
+ * will come.
+ */
+export function eventStream(
+  batches: (signal: AbortSignal) => AsyncIterator<readonly StreamItem[], unknown>,
+  init: { readonly headers?: Readonly<Record<string, string>> } = {},
+): Response {
+  const gone = new AbortController();
+  const iterator = batches(gone.signal);
+  const encoder = new TextEncoder();
+  let pending: Promise<IteratorResult<readonly StreamItem[], unknown>> | null = null;
+  let greeted = false;
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        if (!greeted) {
+          greeted = true;
+          controller.enqueue(encoder.encode('retry: 1000\n\n'));
+          return;
+        }
+        pending ??= iterator.next();
+        const next = await orHeartbeat(pending);
+        if (next === 'heartbeat') return controller.enqueue(encoder.encode(':\n\n'));
+        pending = null;
+        if (next.done !== true) return controller.enqueue(encoder.encode(next.value.map(eventText).join('')));
+        controller.enqueue(encoder.encode('event: end\ndata:\n\n'));
+        controller.close();
+      },
+      cancel: async () => {
+        gone.abort();
+        await iterator.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      ...init.headers,
+    },
+  });
+}
+
+function eventText({ id, data }: StreamItem): string {
+  return `${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}
+
+async function orHeartbeat<T>(next: Promise<T>): Promise<T | 'heartbeat'> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const beat = new Promise<'heartbeat'>((resolve) => {
+    timer = setTimeout(() => resolve('heartbeat'), HEARTBEAT_MS);
+    timer.unref?.();
+  });
+  try {
+    return await Promise.race([next, beat]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The number that a client says it has got last, in `Last-Event-ID` or otherwise; 0 for none. */
+export function lastNumber(text: string | null | undefined): number {
+  return text !== null && text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : 0;
+}

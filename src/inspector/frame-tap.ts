@@ -1,0 +1,68 @@
+/**
+ * Owns: the frames of one recorded session while somebody watches it.
+ *
+ * I1 Nothing is built while nobody watches: what was missed is made from the recording when somebody comes.
+ * I2 Once the recording has been caught up with, a run's own moves are taken as they happen; nothing is played twice.
+ */
+import { type FrameLog, frameLog } from './frame-log.ts';
+import type { LineSource } from './line-source.ts';
+import { playback } from './playback.ts';
+import { inSlices } from './slices.ts';
+
+/** The frames of a session that is being watched. */
+export interface FrameTap {
+  readonly log: FrameLog;
+  readonly problem: () => string | null;
+  /** Everything that was recorded before it began has been told. */
+  readonly caughtUp: () => boolean;
+  stop(): void;
+}
+
+/** How many frames are kept for who is a little late; who is later is given a gap. */
+const KEPT = 4096;
+
+/** Begins to make frames: first of what was recorded so far, then of what happens. */
+export function frameTap(session: string, source: LineSource): FrameTap {
+  const log = frameLog(KEPT);
+  const next = source.reader();
+  const player = playback({ session, emit: log.push });
+  let stopped = false;
+  let catchingUp = false;
+  let watching = false;
+  let unwatch = (): void => undefined;
+
+  const step = (): boolean => {
+    const line = stopped ? null : next();
+    if (line !== null) player.feed(line);
+    return line !== null;
+  };
+  const { maker } = player;
+  const onLine = (): void => {
+    if (!source.moves) return void catchUp();
+    for (let line = next(); line !== null; line = next()) maker.record(line);
+  };
+  const catchUp = async (): Promise<void> => {
+    if (catchingUp) return;
+    catchingUp = true;
+    await inSlices(step, () => stopped);
+    // No line may come between the last look and the watching: from here on everything happens in one go.
+    while (step());
+    catchingUp = false;
+    if (stopped || watching) return;
+    watching = true;
+    if (source.moves) maker.adopt();
+    unwatch = source.watch({ onLine, onMove: maker.move, onEvent: maker.event });
+  };
+  void catchUp();
+
+  return {
+    log,
+    problem: () => player.problem,
+    caughtUp: () => watching,
+    stop: () => {
+      stopped = true;
+      unwatch();
+      log.close();
+    },
+  };
+}

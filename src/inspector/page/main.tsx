@@ -1,0 +1,50 @@
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { frameFeed } from './state/feed.ts';
+import { listenToKeys } from './state/keys.ts';
+import { layouts } from './state/layouts.ts';
+import { liveDesk } from './state/live-desk.ts';
+import { liveFeed } from './state/live-feed.ts';
+import { acceptDrops } from './state/open-file.ts';
+import { ownLayouts } from './state/own-layouts.ts';
+import { type Page, PageContext } from './state/page-context.ts';
+import { pageState } from './state/page-state.ts';
+import { runPlayer } from './state/play.ts';
+import { readSaved } from './state/saved.ts';
+import { App } from './views/App.tsx';
+import { applyTheme } from './views/theme.ts';
+
+start();
+
+/** Opens the page: live with a server behind it, or with what was saved in it. */
+function start(): void {
+  const state = pageState();
+  const take = frameFeed(state);
+  const saved = readSaved(document);
+  const token = new URLSearchParams(location.search).get('token') ?? '';
+  const page: Page = { state, desk: saved?.desk ?? liveDesk(token), layouts: layouts(ownLayouts()) };
+  if (saved === null) {
+    const feed = liveFeed(state, token, take);
+    effect(() => {
+      const shown = state.session.value?.info.id;
+      if (shown !== undefined) feed.listen(shown);
+      if (state.other.value !== null) feed.listen(state.other.value);
+    });
+  } else {
+    state.link.value = 'saved';
+    for (const frame of saved.frames) take(frame);
+  }
+  applyTheme();
+  runPlayer(state);
+  listenToKeys(page);
+  acceptDrops(page);
+  const root = document.getElementById('page');
+  if (root === null) return;
+  root.replaceChildren();
+  render(
+    <PageContext.Provider value={page}>
+      <App />
+    </PageContext.Provider>,
+    root,
+  );
+}

@@ -1,0 +1,108 @@
+import type { Page } from './page-context.ts';
+import { nextSpeed, togglePlay } from './play.ts';
+import { goTo, walk, walkMarks } from './walk.ts';
+import type { DeskTab } from './page-state.ts';
+
+/** A key, or several that do the same, and what they do. */
+interface KeyAction {
+  readonly keys: readonly string[];
+  readonly does: string;
+  readonly run: (page: Page, event: KeyboardEvent) => void;
+}
+
+const TAB_KEYS: readonly (readonly [string, DeskTab, string])[] = [
+  ['1', 'step', 'Step details'],
+  ['2', 'steps', 'All moves'],
+  ['3', 'sequence', 'Sequence of messages'],
+  ['4', 'exchanges', 'Raw requests and replies'],
+  ['5', 'costs', 'Usage'],
+  ['6', 'compare', 'Compare with another run'],
+];
+
+/** Every key of the page: the help is made of this list. */
+export const KEYS: readonly KeyAction[] = [
+  { keys: [' '], does: 'Play or pause', run: ({ state }) => togglePlay(state) },
+  { keys: ['s'], does: 'Play faster', run: ({ state }) => nextSpeed(state) },
+  {
+    keys: ['ArrowLeft'],
+    does: 'Step back (with Shift: ten)',
+    run: ({ state }, event) => walk(state, event.shiftKey ? -10 : -1),
+  },
+  {
+    keys: ['ArrowRight'],
+    does: 'Step ahead (with Shift: ten)',
+    run: ({ state }, event) => walk(state, event.shiftKey ? 10 : 1),
+  },
+  { keys: ['Home'], does: 'First step', run: ({ state }) => goTo(state, 0) },
+  { keys: ['End'], does: 'Latest step, and follow', run: ({ state }) => goTo(state, null) },
+  { keys: ['['], does: 'Last retry, error or approval', run: ({ state }) => walkMarks(state, -1) },
+  { keys: [']'], does: 'Next retry, error or approval', run: ({ state }) => walkMarks(state, 1) },
+  { keys: ['+'], does: 'Zoom in', run: () => press('[data-key="+"]') },
+  { keys: ['-'], does: 'Zoom out', run: () => press('[data-key="-"]') },
+  { keys: ['f'], does: 'Fit the chart', run: () => press('[data-key="f"]') },
+  { keys: ['g'], does: 'Follow the active state', run: ({ state }) => (state.follow.value = !state.follow.value) },
+  { keys: ['l'], does: 'Name all transitions', run: ({ state }) => (state.labels.value = !state.labels.value) },
+  { keys: ['n'], does: 'Chart of the next live actor', run: nextActor },
+  { keys: ['a'], does: 'Approve: go to the call that waits', run: toApproval },
+  ...TAB_KEYS.map(([key, tab, does]) => ({
+    keys: [key],
+    does,
+    run: ({ state }: Page) => void (state.tab.value = tab),
+  })),
+  { keys: ['/', '7'], does: 'Search', run: toSearch },
+  { keys: ['r'], does: 'Choose a run', run: ({ state }) => (state.dialog.value = { kind: 'sessions' }) },
+  {
+    keys: ['e'],
+    does: 'Send an event',
+    run: ({ state, desk }) => {
+      if (desk.acts) state.dialog.value = { kind: 'send' };
+    },
+  },
+  { keys: ['d'], does: 'Download the recording', run: () => press('a[aria-label="Download the recording"]') },
+  { keys: ['x'], does: 'Export one HTML file', run: () => press('a[aria-label="Export one HTML file"]') },
+  { keys: ['t'], does: 'Dark or light', run: () => press('button[aria-label="Dark or light"]') },
+  { keys: ['?'], does: 'This help', run: ({ state }) => (state.dialog.value = { kind: 'help' }) },
+];
+
+/** Listens to the keyboard. Keys typed into a field, or with Control, Alt or Meta, are left alone. Call once. */
+export function listenToKeys(page: Page): void {
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || page.state.dialog.value !== null) return;
+    const { target } = event;
+    if (target instanceof Element && target.closest('input, textarea, select, dialog') !== null) {
+      if (event.key === 'Escape' && target instanceof HTMLElement) target.blur();
+      return;
+    }
+    if (event.key === ' ' && target instanceof Element && target.closest('button, a, summary') !== null) return;
+    const action = KEYS.find(({ keys }) => keys.includes(event.key));
+    if (action === undefined) return;
+    event.preventDefault();
+    action.run(page, event);
+  });
+}
+
+function press(selector: string): void {
+  const element = document.querySelector(selector);
+  if (element instanceof HTMLElement) element.click();
+}
+
+function nextActor({ state }: Page): void {
+  const drawn = state.actors.value.filter(({ track }) => track.info.drawing !== null).map(({ path }) => path);
+  const at = drawn.indexOf(state.focus.value ?? drawn[0] ?? '');
+  state.focus.value = drawn[(at + 1) % Math.max(1, drawn.length)] ?? null;
+}
+
+function toApproval({ state }: Page): void {
+  state.pane.value = 'talk';
+  goTo(state, null);
+  requestAnimationFrame(() => {
+    const button = document.querySelector('[data-approve]');
+    if (button instanceof HTMLElement) button.focus();
+  });
+}
+
+function toSearch({ state }: Page): void {
+  state.tab.value = 'search';
+  state.pane.value = 'desk';
+  requestAnimationFrame(() => document.getElementById('search')?.focus());
+}

@@ -1,0 +1,53 @@
+import type { Pane } from '../state/page-state.ts';
+import { usePage } from '../state/page-context.ts';
+import { ChartBoard } from './ChartBoard.tsx';
+import { DeskBoard } from './DeskBoard.tsx';
+import { Dialogs } from './Dialogs.tsx';
+import { TalkBoard } from './TalkBoard.tsx';
+import { TimeBoard } from './TimeBoard.tsx';
+import { Toast } from './Toast.tsx';
+import { TopBar } from './TopBar.tsx';
+import { Waiting } from './Waiting.tsx';
+
+const PANES: readonly (readonly [Pane, string])[] = [
+  ['chart', 'Chart'],
+  ['talk', 'Conversation'],
+  ['desk', 'Details'],
+];
+
+/** The whole page. */
+export function App() {
+  const { state } = usePage();
+  const problem = state.session.value?.info.problem ?? null;
+  return (
+    <div class="app">
+      <TopBar />
+      <main class="boards" data-pane={state.pane.value}>
+        <ChartBoard />
+        <TimeBoard />
+        <TalkBoard />
+        <DeskBoard />
+      </main>
+      <nav class="phone-tabs" aria-label="Parts of the page">
+        {PANES.map(([pane, name]) => (
+          <button
+            key={pane}
+            type="button"
+            aria-current={state.pane.value === pane}
+            onClick={() => (state.pane.value = pane)}
+          >
+            {name}
+          </button>
+        ))}
+      </nav>
+      <Waiting />
+      <Toast />
+      {problem !== null && (
+        <p class="toast problem-note" role="note">
+          {problem}
+        </p>
+      )}
+      <Dialogs />
+    </div>
+  );
+}

@@ -1,0 +1,156 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Json } from '../../../parsing/json.ts';
+import type { MachineDrawing, StepDetail } from '../../protocol.ts';
+import { arrowText } from '../chart/arrow-text.ts';
+import { innermost } from '../model/actor-state.ts';
+import { exchangesOf } from '../model/exchange.ts';
+import { inertLine } from '../model/inert-text.ts';
+import { type Difference, jsonDiff } from '../model/json-diff.ts';
+import { durationText } from '../model/time-scale.ts';
+import type { PageModel } from '../model/page-model.ts';
+import type { SessionModel } from '../model/session-model.ts';
+import { usePage } from '../state/page-context.ts';
+import { Icon, Lamp } from './Icon.tsx';
+import { JsonTree } from './JsonTree.tsx';
+
+/** Waits this long before it asks for details: who scrubs passes many steps. */
+const PATIENCE_MS = 90;
+
+/** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
+export function StepTab() {
+  const { state, desk } = usePage();
+  const session = state.session.value;
+  const step = session?.steps[state.position.value];
+  const [detail, setDetail] = useState<StepDetail | null>(null);
+  const id = session?.info.id;
+  const n = step?.n;
+  useEffect(() => {
+    if (id === undefined || n === undefined) return;
+    let wanted = true;
+    const timer = setTimeout(() => {
+      void desk.detail(id, n).then((found) => {
+        if (wanted) setDetail(found);
+      });
+    }, PATIENCE_MS);
+    return () => {
+      wanted = false;
+      clearTimeout(timer);
+    };
+  }, [id, n]);
+
+  if (session === null || step === undefined) return <p class="empty">No step yet.</p>;
+  const current = detail?.step.n === step.n ? detail : null;
+  const before = session.steps[state.position.value - 1];
+  return (
+    <div class="scroll pad" data-testid="step">
+      <div class="section">
+        <p class="move">
+          <b>{inertLine(step.event, 80)}</b>
+          <span class="dim">{inertLine(step.actor, 80)}</span>
+          <span class="dim">
+            at {durationText(step.at)}, {durationText(step.at - (before?.at ?? 0))} after the last
+          </span>
+        </p>
+        <p class="move">
+          <span>{inertLine(innermost(step.from).join(' + ') || '·', 120)}</span>
+          <span class="dim">→</span>
+          <b>{inertLine(innermost(step.to).join(' + '), 120)}</b>
+        </p>
+        {step.entry !== null && desk.acts && session.info.can.includes('fork') && <ForkButton entry={step.entry} />}
+      </div>
+      {current === null ? (
+        <p class="dim">{desk.acts ? 'Reading this step…' : 'No more is known of this step.'}</p>
+      ) : (
+        <>
+          <Candidates detail={current} drawing={drawingOf(session, state.model, step.actor)} />
+          <div class="section">
+            <h3>What changed</h3>
+            <Changes differences={jsonDiff(current.before, current.after)} />
+          </div>
+          <div class="section">
+            <h3>Event</h3>
+            <JsonTree value={current.event} open={3} />
+          </div>
+          <div class="section">
+            <h3>Context after</h3>
+            <JsonTree value={current.after} open={1} />
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function ForkButton({ entry }: { readonly entry: number }) {
+  const { state } = usePage();
+  const session = state.session.value;
+  const settled = exchangesOf(session?.records ?? []).find((exchange) => exchange.settled === entry);
+  const outcome = settled?.outcome?.ok === true ? JSON.stringify(settled.outcome.value, null, 2) : '';
+  return (
+    <button type="button" class="button" onClick={() => (state.dialog.value = { kind: 'fork', entry, outcome })}>
+      <Icon name="fork" /> Fork from here
+    </button>
+  );
+}
+
+function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly drawing: MachineDrawing | null }) {
+  if (detail.candidates.length === 0) return null;
+  return (
+    <div class="section">
+      <h3>What it could have done</h3>
+      <ul data-testid="candidates">
+        {detail.candidates.map(({ transition, guard, passed, taken }) => (
+          <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>
+            <Lamp
+              tone={taken ? 'done' : passed === true ? 'wait' : passed === 'failed' ? 'danger' : 'caution'}
+              size={12}
+            />
+            <span>
+              <b>{guard === null ? 'otherwise' : inertLine(guard, 120)}</b>{' '}
+              <span class="dim">{inertLine(arrowText(drawing, transition), 160)}</span>
+            </span>
+            <span class={taken ? 'verdict done' : 'verdict dim'}>{verdict(taken, passed)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function drawingOf(session: SessionModel, model: PageModel, actor: string): MachineDrawing | null {
+  return model.drawings.get(session.actors.get(actor)?.info.drawing ?? '') ?? null;
+}
+
+function verdict(taken: boolean, passed: boolean | 'failed'): string {
+  if (taken) return 'taken';
+  if (passed === 'failed') return 'guard failed';
+  return passed ? 'allowed, but an earlier one was taken' : 'guard said no';
+}
+
+const SIGNS = { added: '+', removed: '−', changed: '±' } as const;
+
+function Changes({ differences }: { readonly differences: readonly Difference[] }) {
+  if (differences.length === 0) return <p class="dim">Nothing in its memory.</p>;
+  return (
+    <ul class="diff" data-testid="changes">
+      {differences.map((one) => (
+        <li key={one.path}>
+          <span class={one.kind === 'added' ? 'done' : one.kind === 'removed' ? 'danger' : 'caution'} title={one.kind}>
+            {SIGNS[one.kind]}
+          </span>
+          <div>
+            <b>{inertLine(one.path, 160)}</b>{' '}
+            {one.kind !== 'added' && isShort(one.before) && (
+              <span class="was">{inertLine(JSON.stringify(one.before), 80)}</span>
+            )}{' '}
+            {one.kind !== 'removed' && <JsonTree value={one.after} open={0} />}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function isShort(value: Json): boolean {
+  return typeof value !== 'object' || value === null;
+}

@@ -1,0 +1,159 @@
+import type { RunRecord } from '../journal/record.ts';
+import type { NumberedFrame } from './frame-log.ts';
+import { type FrameTap, frameTap } from './frame-tap.ts';
+import type { LineSource } from './line-source.ts';
+import { playback } from './playback.ts';
+import type { Act, ActReply, Frame, SessionInfo } from './protocol.ts';
+import type { Session } from './session.ts';
+import { type Ending, sessionInfo } from './session-info.ts';
+import { inSlices } from './slices.ts';
+import { stepDetails } from './step-details.ts';
+
+interface RecordedOptions {
+  readonly id: string;
+  readonly kind: 'run' | 'recording';
+  readonly head: RunRecord;
+  readonly source: LineSource;
+  readonly ending: () => Ending;
+  readonly text: () => string;
+  readonly can: () => SessionInfo['can'];
+  readonly act: (act: Act) => Promise<ActReply>;
+  /** Its information has changed: a problem was found. */
+  readonly onChange: () => void;
+}
+
+/** How many frames travel at once. */
+const BATCH = 200;
+/** How long frames are collected before they travel: what follows at once goes along. */
+const COLLECT_MS = 5;
+
+/** A session whose frames come from records. */
+export function recordedSession(options: RecordedOptions): Session {
+  const { id, kind, head, source } = options;
+  let tap: FrameTap | null = null;
+  let viewers = 0;
+  let problem: string | null = null;
+  const details = stepDetails(id, source);
+
+  const noteProblem = (found: string | null): void => {
+    if (found === null || found === problem) return;
+    problem = found;
+    options.onChange();
+  };
+  const enter = (): FrameTap => {
+    viewers += 1;
+    tap ??= frameTap(id, source);
+    return tap;
+  };
+  const leave = (): void => {
+    viewers -= 1;
+    if (viewers > 0) return;
+    tap?.stop();
+    tap = null;
+    details.forget();
+  };
+
+  /** Plays the recording back for one viewer, from frame `from` on, until `enough`. */
+  const played = (from: number) => {
+    const ready: NumberedFrame[] = [];
+    const next = source.reader();
+    let count = 0;
+    const player = playback({
+      session: id,
+      emit: (frame, numbered) => {
+        if (!numbered) return;
+        count += 1;
+        if (count > from) ready.push({ number: count, frame });
+      },
+    });
+    const step = (): boolean => {
+      const line = next();
+      if (line !== null) player.feed(line);
+      return line !== null && ready.length < BATCH;
+    };
+    return async (signal: AbortSignal): Promise<readonly NumberedFrame[]> => {
+      await inSlices(step, () => signal.aborted);
+      noteProblem(player.problem);
+      return ready.splice(0);
+    };
+  };
+
+  async function* follow(from: number, signal: AbortSignal): AsyncGenerator<readonly NumberedFrame[], void> {
+    const { log, ...watched } = enter();
+    const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    let number = from;
+    let place = 0;
+    let joined = false;
+    try {
+      while (!signal.aborted) {
+        if (log.start.place > place) {
+          if (joined) yield [{ number: null, frame: { t: 'gap', session: id, dropped: log.start.number - number } }];
+          else
+            for await (const batch of missed(number, () => log.start.number, signal)) {
+              number = batch.at(-1)?.number ?? number;
+              yield batch;
+            }
+          number = Math.max(number, log.start.number);
+          place = log.placeAfter(number) ?? log.start.place;
+        }
+        const batch = log.read(place, BATCH);
+        place += batch.length;
+        const fresh = batch.filter((one) => one.number === null || one.number > number);
+        number = Math.max(number, fresh.findLast((one) => one.number !== null)?.number ?? 0);
+        if (fresh.length > 0) yield fresh;
+        if (batch.length > 0) continue;
+        noteProblem(watched.problem());
+        joined ||= watched.caughtUp();
+        if (log.closed) return;
+        await Promise.race([log.wait(place), left]);
+        await new Promise<void>((resolve) => void setTimeout(resolve, COLLECT_MS));
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  /** What the log has forgotten already, for a viewer who begins at the beginning. */
+  async function* missed(
+    from: number,
+    until: () => number,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly NumberedFrame[]> {
+    const read = played(from);
+    for (let number = from; number < until() && !signal.aborted;) {
+      const batch = await read(signal);
+      if (batch.length === 0) return;
+      number = batch.at(-1)?.number ?? number;
+      yield batch;
+    }
+  }
+
+  return {
+    id,
+    info: () => sessionInfo(head, options.ending(), { id, kind, problem, can: options.can() }),
+    follow,
+    page: async (from, limit) => {
+      const read = played(from);
+      const found: Frame[] = [];
+      const never = new AbortController().signal;
+      for (let batch = await read(never); batch.length > 0 && found.length < limit; batch = await read(never))
+        found.push(...batch.map(({ frame }) => frame));
+      const frames = found.slice(0, limit);
+      return { from, frames, next: found.length > limit ? from + frames.length : null };
+    },
+    detail: async (n) => {
+      const detail = await details.of(n);
+      if (viewers === 0) details.forget();
+      return detail;
+    },
+    recording: options.text,
+    saved: async () => {
+      const { frames, details: all } = await details.all();
+      if (viewers === 0) details.forget();
+      const session = sessionInfo(head, options.ending(), { id, kind: 'recording', problem, can: [] });
+      return { frames: [{ t: 'session', session }, ...frames], details: all };
+    },
+    act: options.act,
+    close: () => tap?.stop(),
+  };
+}

@@ -1,0 +1,33 @@
+import type { OutsideEvent } from '../actors/journal.ts';
+import type { RecordLine, RunRecord } from '../journal/record.ts';
+import type { Json, JsonObject } from '../parsing/json.ts';
+import type { RunWatcher } from './line-source.ts';
+import type { Ending } from './session-info.ts';
+
+/** A run as it is handed to the inspector: its records, its moves while somebody watches, and what may be done with it. */
+export interface WatchedRun {
+  readonly head: RunRecord;
+  /** Reads the records one after the other, null when there are no more yet. */
+  reader(): () => RecordLine | null;
+  /** Null: nobody watches any more. */
+  watch(watcher: RunWatcher | null): void;
+  /** The recording so far, as JSON lines. */
+  recording(): string;
+  approve(callId: string, how: { readonly always?: boolean; readonly args?: JsonObject }): Promise<boolean>;
+  reject(callId: string, reason: string): Promise<boolean>;
+  cancel(reason: string): Promise<boolean>;
+  send(event: OutsideEvent, to: string | undefined): Promise<boolean>;
+  /** Starts a new run from the entry on that line, with another outcome if one is given; gives its id. */
+  readonly fork?: (entry: number, outcome: Json | undefined) => Promise<string>;
+}
+
+/** What an agent tells the inspector of a run afterwards. */
+export interface Attachment {
+  /** The run is over, and how: there will be no more records. */
+  ended(ending: Ending): void;
+}
+
+/** Where agents hand their runs in. */
+export interface RunPort {
+  attach(run: WatchedRun): Attachment;
+}

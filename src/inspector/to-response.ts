@@ -1,0 +1,63 @@
+import type { RunEvent } from '../machines/run-events.ts';
+import { type StreamItem, eventStream, lastNumber } from './event-stream.ts';
+
+/** How a run is sent. */
+export interface ToResponseOptions {
+  /** The header `Last-Event-ID` of a client that reconnects: it is sent what came after that event. */
+  readonly lastEventId?: string | null;
+  /** Headers beside those of the stream, such as CORS ones. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Events that are sent at once, when they are there already. */
+const BATCH = 100;
+
+/**
+ * A run's events as server-sent events, in a Web `Response` for any HTTP framework. The id of each is its `seq`, so a
+ * browser's `EventSource` that loses the connection goes on where it was; tokens have none, and those of the reply under
+ * way are sent again. A client that goes away does not end the run. The last event is named `end`.
+ *
+ * @example
+ * app.get('/runs/:id', (c) => toResponse(runs.get(c.req.param('id')), { lastEventId: c.req.header('last-event-id') }));
+ */
+export function toResponse(run: AsyncIterable<RunEvent>, options: ToResponseOptions = {}): Response {
+  const after = lastNumber(options.lastEventId);
+  return eventStream(
+    (signal) => batches(run, after, signal),
+    options.headers === undefined ? {} : { headers: options.headers },
+  );
+}
+
+async function* batches(
+  run: AsyncIterable<RunEvent>,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly StreamItem[], void> {
+  const events = run[Symbol.asyncIterator]();
+  const left = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
+  let next = events.next();
+  for (;;) {
+    const items: StreamItem[] = [];
+    let patience: Promise<undefined> | null = null;
+    for (let waits = false; !waits && items.length < BATCH;) {
+      const event = await Promise.race(patience === null ? [next, left] : [next, left, patience]);
+      if (event === null || (event !== undefined && event.done === true)) {
+        if (items.length > 0) yield items;
+        return;
+      }
+      waits = event === undefined;
+      if (event === undefined) continue;
+      next = events.next();
+      const { value } = event;
+      patience ??= soon();
+      if (value.seq > after || (value.seq === after && value.type === 'model.token'))
+        items.push({ id: value.type === 'model.token' ? null : value.seq, data: value });
+    }
+    if (items.length > 0) yield items;
+  }
+}
+
+/** Resolves once everything that is there already could be read. */
+function soon(): Promise<undefined> {
+  return new Promise((resolve) => void setTimeout(resolve, 0));
+}

@@ -1,0 +1,122 @@
+/**
+ * Owns: which states of a machine count as one. Two configurations with the same abstraction have the same machines in
+ * the same states, with the same values in all that guards read.
+ *
+ * I1 What guards read is kept, texts are not. Calls are known by their place, not by their id. A counter that cannot
+ *    reach its limit in the turns that are left is left out: no guard can tell.
+ * I2 A machine that is not ours is known by its whole context, unless told otherwise.
+ */
+import type { SnapshotFrom } from 'xstate';
+import { toJson } from '../../actors/to-json.ts';
+import type { agentMachine } from '../../machines/agent.ts';
+import type { Trouble } from '../../machines/agent-context.ts';
+import type { LlmCallContext } from '../../machines/llm-call.ts';
+import type { McpConnectionContext } from '../../machines/mcp-connection.ts';
+import type { ToolCallContext } from '../../machines/tool-call-context.ts';
+import type { Json } from '../../parsing/json.ts';
+import type { LiveActor, MachineState } from './live-actors.ts';
+import { loopPattern } from './loop-pattern.ts';
+import { isAgent, isLlmCall, isLoopDetection, isMcpConnection, isToolCall } from './our-machines.ts';
+
+/** The abstraction of all actors together, without what is open and what the laws remember. */
+export function abstractionOf(actors: readonly LiveActor[], callsATurn: number): Json {
+  const names = new Map<string, string>();
+  const renamed = (path: string): string =>
+    path.replaceAll(/\bc\d+\b/g, (callId) => {
+      const known = names.get(callId) ?? `call${names.size}`;
+      names.set(callId, known);
+      return known;
+    });
+  return actors.map(({ path, state, snapshot }) => [
+    renamed(path),
+    state,
+    snapshot.status,
+    snapshot.status === 'active' ? memoryOf(snapshot, callsATurn) : null,
+  ]);
+}
+
+function memoryOf(snapshot: MachineState, callsATurn: number): Json {
+  if (isAgent(snapshot)) return agentMemory(snapshot, callsATurn);
+  if (isToolCall(snapshot)) return toolCallMemory(snapshot.context);
+  if (isLlmCall(snapshot)) return llmCallMemory(snapshot.context);
+  if (isLoopDetection(snapshot)) return loopPattern(snapshot.context, { turns: Infinity, calls: Infinity });
+  if (isMcpConnection(snapshot)) return connectionMemory(snapshot.context);
+  const whole = toJson(snapshot.context);
+  return whole.ok ? whole.value : null;
+}
+
+function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, callsATurn: number): Json {
+  const { settings, books, plan, batch, step, trouble } = context;
+  const { maxTokens, maxToolCalls } = settings.budget;
+  // The turn that is under way in PLANNING was counted already, and its calls are still to come.
+  const turns = settings.maxSteps - context.stepsTaken + (typeof value === 'object' && 'PLANNING' in value ? 1 : 0);
+  const plansMatter = settings.maxPlanIterations > 0 && books.planIterations + turns > settings.maxPlanIterations;
+  return [
+    context.stepsTaken,
+    plansMatter ? books.planIterations : 0,
+    books.plansRefused > 0,
+    books.unusableInARow + turns >= 3 ? books.unusableInARow : Math.min(books.unusableInARow, 1),
+    maxToolCalls === null ? 0 : books.toolCallsRun,
+    maxTokens === null ? 0 : books.usage.totalTokens,
+    context.toolCalling,
+    context.toolset.tools.length,
+    context.briefing === null,
+    plan === null ? null : [plan.steps.slice(plan.index).map(({ tool }) => tool), plan.outcomes.at(-1)?.kind ?? null],
+    step === null ? null : step.verdict === 'refuse',
+    batch === null
+      ? null
+      : [
+          batch.runnable,
+          batch.endsRun,
+          batch.calls.map(({ request, verdict }, index) => [
+            request.tool,
+            request.unreadable === null,
+            verdict === 'refuse',
+            index < batch.started,
+            batch.outcomes[request.callId]?.kind ?? null,
+          ]),
+        ],
+    trouble === null ? null : [trouble.escalation?.severity ?? null, verdictKind(trouble.verdict), trouble.ran],
+    context.books.verdicts.length,
+    [context.detour.model !== '', context.detour.skill],
+    loopPattern(context.loop.context, { turns, calls: turns * callsATurn }),
+  ];
+}
+
+function verdictKind(verdict: Trouble['verdict']): string | null {
+  return verdict === null || verdict === 'unhandled' ? verdict : verdict.kind;
+}
+
+function toolCallMemory(context: ToolCallContext): Json {
+  const { request, spec, verdict, check, approved, error, denial, result, ran, progress, gaveUp } = context;
+  const [last, before] = [progress.attempts.at(-1), progress.attempts.at(-2)];
+  return [
+    spec?.name ?? request.tool,
+    request.unreadable === null,
+    verdict === 'refuse',
+    check?.ok ?? null,
+    approved,
+    error === null ? null : [error.kind, error.kind === 'execution' && error.outcomeUnknown === true],
+    denial?.kind ?? null,
+    result?.status ?? null,
+    ran,
+    progress.slot,
+    progress.taken,
+    Object.entries(progress.slots).map(([slot, state]) => [
+      slot,
+      state?.index ?? 0,
+      state?.used ?? 0,
+      state?.steps?.length ?? null,
+    ]),
+    last !== undefined && last.arguments === before?.arguments && last.error === before.error,
+    gaveUp === null ? null : [gaveUp.kind, gaveUp.severity],
+  ];
+}
+
+function llmCallMemory({ attempts, shortened, toolCalling }: LlmCallContext): Json {
+  return [attempts, shortened, toolCalling];
+}
+
+function connectionMemory({ failures, greeting, announced, heeded, error }: McpConnectionContext): Json {
+  return [failures, greeting === null, announced > heeded, error?.code ?? null];
+}

@@ -1,0 +1,81 @@
+import type { Outcome } from '../../actors/journal.ts';
+import { type Json, isJsonObject } from '../../parsing/json.ts';
+import { isErrorResult } from '../../tools/result.ts';
+import { type Happening, type Story, ownerOf } from './story.ts';
+import { textAt } from './text-at.ts';
+
+/** What is known from outside of one call of a tool. */
+export interface CallFacts {
+  /** How often the tool was run. */
+  readonly runs: number;
+  /** How its latest run ended; null before it did. */
+  readonly latest: 'done' | 'failed' | 'unknown' | null;
+  /** Somebody agreed to the arguments as they stand. */
+  readonly approved: boolean;
+  /** The arguments that the tool's own check gave back; null when it has not accepted any. */
+  readonly accepted: Json;
+  /** The tool's own check has rejected what stands now. */
+  readonly rejected: boolean;
+  /** What the recovery was asked, in order. */
+  readonly asked: readonly string[];
+  /** The name of the leaf that settled last; null when none did. */
+  readonly lastLeaf: string | null;
+}
+
+const NOTHING: CallFacts = {
+  runs: 0,
+  latest: null,
+  approved: false,
+  accepted: null,
+  rejected: false,
+  asked: [],
+  lastLeaf: null,
+};
+
+/** The facts of the call whose actor is at this path, since that actor was started. */
+export function callFacts(story: Story, path: string): CallFacts {
+  const born = story.findLastIndex((one) => one.kind === 'moved' && one.actor === path && one.event === 'started');
+  return story.slice(Math.max(born, 0)).reduce((facts, one) => factsAfter(facts, one, path), NOTHING);
+}
+
+function factsAfter(facts: CallFacts, one: Happening, path: string): CallFacts {
+  if (one.kind === 'told')
+    return one.to === path && one.event.type === 'approval.given' ? { ...facts, approved: true } : facts;
+  if ((one.kind !== 'started' && one.kind !== 'settled') || ownerOf(one.effect) !== path) return facts;
+  if (one.kind === 'started') return factsAtStart(facts, one.effect.name, one.effect.request);
+  return { ...factsAtEnd(facts, one.effect.name, one.out), lastLeaf: one.effect.name };
+}
+
+function factsAtStart(facts: CallFacts, leaf: string, request: Json): CallFacts {
+  if (leaf === 'callTool') return { ...facts, runs: facts.runs + 1, latest: null };
+  if (leaf === 'runFixer' && isJsonObject(request))
+    return { ...facts, asked: [...facts.asked, textAt(request, 'ask')] };
+  return facts;
+}
+
+function factsAtEnd(facts: CallFacts, leaf: string, out: Outcome): CallFacts {
+  const value = out.ok && isJsonObject(out.value) ? out.value : {};
+  switch (leaf) {
+    case 'askApproval':
+      return { ...facts, approved: value.decision === 'allow-once' || value.decision === 'always-allow' };
+    case 'checkArgs':
+      return value.ok === true
+        ? { ...facts, accepted: value.args ?? null, rejected: false }
+        : { ...facts, accepted: null, rejected: true };
+    case 'runFixer':
+      return value.kind === 'arguments' && value.value !== null
+        ? { ...facts, approved: false, accepted: null, rejected: false }
+        : facts;
+    case 'callTool':
+      return { ...facts, latest: endOf(out) };
+    default:
+      return facts;
+  }
+}
+
+const UNKNOWN: ReadonlySet<string> = new Set(['timeout', 'unknown-outcome']);
+
+function endOf(out: Outcome): 'done' | 'failed' | 'unknown' {
+  if (!out.ok) return UNKNOWN.has(out.error.code) ? 'unknown' : 'failed';
+  return isErrorResult(out.value) ? 'failed' : 'done';
+}

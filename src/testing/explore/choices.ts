@@ -1,0 +1,158 @@
+import type { Effect, OutsideEvent } from '../../actors/journal.ts';
+import type { Json, JsonObject } from '../../parsing/json.ts';
+import { isJsonObject } from '../../parsing/json.ts';
+import type { Choice, ExploredRun } from './explored-run.ts';
+import type { LiveActor } from './live-actors.ts';
+import { isAgent, isLlmCall, isMcpConnection, isToolCall } from './our-machines.ts';
+import { type KnownTool, type LeafScene, type OutcomesOf, outcomeOf } from './outcome.ts';
+import { OUTCOMES, unknownOutcomes } from './outcomes.ts';
+import { sampleArguments } from './sample-arguments.ts';
+import { ownerOf } from './story.ts';
+import type { View } from './view.ts';
+
+/** What a caller adds to the table of outcomes and events. */
+export interface World {
+  readonly outcomes: { readonly [leaf: string]: OutcomesOf };
+  readonly events: ((view: View) => readonly OutsideEvent[]) | null;
+  readonly arguments: { readonly [tool: string]: JsonObject };
+  /** Hears of what could only be explored in part. */
+  readonly onGap: (gap: string) => void;
+}
+
+/** All that can happen next: every outcome of all that is open, every timer, every event from outside. */
+export function choicesOf(run: ExploredRun, world: World): readonly Choice[] {
+  if (run.isOver()) return [];
+  const actors = run.actors();
+  const outcomes = [...run.open.values()].flatMap((effect) => outcomesOf(effect, actors, world));
+  return [...outcomes, ...eventsOf(run, actors, world)];
+}
+
+function outcomesOf(effect: Effect, actors: readonly LiveActor[], world: World): readonly Choice[] {
+  if (effect.ms !== undefined) return [{ label: `${effect.ms} ms pass`, entry: { t: 'timer', id: effect.id } }];
+  const table = world.outcomes[effect.name] ?? OUTCOMES.get(effect.name);
+  if (table === undefined) world.onGap(`the leaf ${effect.name} was explored as failing only: give its outcomes`);
+  const outcomes = (table ?? unknownOutcomes)(sceneOf(effect, actors, world));
+  const who = subjectOf(effect);
+  return outcomes.map((one) => ({
+    label: `${who} ${one.label}`,
+    entry: { t: 'outcome', id: effect.id, out: outcomeOf(one) },
+  }));
+}
+
+const WHO: { readonly [leaf: string]: string } = {
+  callLlm: 'the model',
+  checkArgs: 'the check of',
+  askApproval: 'the person asked about',
+  rememberPermission: 'the permission for',
+  runFixer: 'the recovery of',
+};
+
+/** Who does something, in words: `the model`, `look`, `the check of look`. */
+function subjectOf({ name, request }: Effect): string {
+  const tool = isJsonObject(request) && typeof request.tool === 'string' ? request.tool : '';
+  const call = isJsonObject(request) && typeof request.callId === 'string' ? ` (${request.callId})` : '';
+  if (name === 'callTool') return `${tool}${call}`;
+  return [WHO[name] ?? name, `${tool}${call}`].filter((part) => part !== '').join(' ');
+}
+
+function sceneOf(effect: Effect, actors: readonly LiveActor[], world: World): LeafScene {
+  const tools = toolsNear(ownerOf(effect), actors);
+  return {
+    effect,
+    tools,
+    again: isAskedAgain(ownerOf(effect), actors),
+    tokens: tokensOf(actors),
+    argumentsFor: (tool): Json | undefined => {
+      const args = world.arguments[tool.name] ?? sampleArguments(tool.inputSchema);
+      if (args === undefined)
+        world.onGap(`no arguments could be made up for ${tool.name}: give some in the option arguments`);
+      return args;
+    },
+  };
+}
+
+/** The tools that an actor's nearest agent knows, or that a machine alone was given. */
+function toolsNear(path: string, actors: readonly LiveActor[]): readonly KnownTool[] {
+  const above = actors.filter((actor) => path === actor.path || path.startsWith(`${actor.path}/`)).toReversed();
+  for (const { snapshot } of above) {
+    if (isAgent(snapshot)) return snapshot.context.toolset.tools.map(known);
+    if (isToolCall(snapshot)) return snapshot.context.tools.map(known);
+    if (isLlmCall(snapshot) && above.length === 1)
+      return snapshot.context.tools.map(({ name, inputSchema }) => ({ name, inputSchema, usable: true }));
+  }
+  return [];
+}
+
+function known(spec: {
+  readonly name: string;
+  readonly inputSchema: KnownTool['inputSchema'];
+  readonly policy: string;
+  readonly enabled: boolean;
+}): KnownTool {
+  const { name, inputSchema, policy, enabled } = spec;
+  return { name, inputSchema, usable: enabled && policy !== 'deny' };
+}
+
+function isAskedAgain(path: string, actors: readonly LiveActor[]): boolean {
+  const turn = actors.find((actor) => actor.path === path)?.snapshot;
+  if (turn === undefined || !isLlmCall(turn)) return false;
+  const agent = actors.find((actor) => path.startsWith(`${actor.path}/`))?.snapshot;
+  const { attempts, shortened, toolCalling } = turn.context;
+  return (
+    attempts > 1 || shortened || (agent !== undefined && isAgent(agent) && agent.context.toolCalling !== toolCalling)
+  );
+}
+
+/** A third of the budget a reply: it lasts for some turns, and then it does not. */
+function tokensOf([root]: readonly LiveActor[]): number | null {
+  if (root === undefined || !isAgent(root.snapshot)) return null;
+  const { maxTokens } = root.snapshot.context.settings.budget;
+  return maxTokens === null ? null : Math.ceil(maxTokens / 3);
+}
+
+function eventsOf(run: ExploredRun, actors: readonly LiveActor[], world: World): readonly Choice[] {
+  const [root] = actors;
+  const given = world.events === null ? [] : world.events(run.view());
+  const toRoot = [...given, ...(root === undefined ? [] : ownEvents(root))];
+  return [
+    ...toRoot.filter((event) => run.accepts(event)).map((event) => choiceOf(event)),
+    ...actors.flatMap((actor) => approvalsOf(actor).map((event) => choiceOf(event, actor.path))),
+  ];
+}
+
+function choiceOf(event: OutsideEvent, to?: string): Choice {
+  const { type, ...details } = event;
+  const more = Object.keys(details).length === 0 ? '' : ` ${JSON.stringify(details)}`;
+  const label = `${type}${more}${to === undefined ? '' : ` to ${to}`}`;
+  return { label, entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to } };
+}
+
+function ownEvents({ snapshot }: LiveActor): readonly OutsideEvent[] {
+  if (isAgent(snapshot)) return [CANCEL];
+  if (!isMcpConnection(snapshot)) return [];
+  const { generation } = snapshot.context;
+  const error = { code: 'not-connected', message: 'The link was lost.' };
+  const wishes = ['connection.wanted', 'connection.stopped', 'call.wanted', 'tools.wanted'];
+  return [
+    ...wishes.map((type) => ({ type })),
+    { type: 'link.lost', generation, error },
+    { type: 'link.lost', generation: generation - 1, error },
+    { type: 'link.doubted', generation },
+    { type: 'link.proved', generation },
+    { type: 'tools.changed', generation },
+  ];
+}
+
+/** The cancel that is explored at every point. */
+export const CANCEL: OutsideEvent = { type: 'run.cancelled', reason: 'cancelled by the exploration' };
+
+/** What a person can say to a call that waits. */
+function approvalsOf({ snapshot, state }: LiveActor): readonly OutsideEvent[] {
+  if (!isToolCall(snapshot) || state !== 'AWAITING_APPROVAL.ASKING') return [];
+  return [
+    { type: 'approval.given', always: false, args: null },
+    { type: 'approval.given', always: true, args: null },
+    { type: 'approval.given', always: false, args: snapshot.context.args },
+    { type: 'approval.refused', reason: 'not now' },
+  ];
+}

@@ -1,0 +1,99 @@
+import type { LeafError } from '../../../actors/journal.ts';
+import { isJsonObject } from '../../../parsing/json.ts';
+import type { Law } from '../law.ts';
+import { type Story, ownerOf } from '../story.ts';
+
+/** The attempts of one model turn. */
+interface Turn {
+  readonly modes: readonly string[];
+  readonly errors: readonly LeafError[];
+}
+
+const LONGEST_PAUSE_MS = 60_000;
+
+/** How often the model is asked. */
+export const modelTurns: Law = {
+  name: 'retries',
+  says: 'The model is asked again while its failures may pass and attempts are left, and only then.',
+  check: ({ story, fresh, settings }) => {
+    if (settings === null) return null;
+    for (const [index, one] of fresh.entries()) {
+      const upTo = story.slice(0, story.length - fresh.length + index + 1);
+      const wrong =
+        one.kind === 'started' && one.effect.name === 'callLlm'
+          ? askedWrongly(turnOf(upTo, ownerOf(one.effect)), settings.maxAttempts)
+          : one.kind === 'moved' && one.machine === 'llmCall'
+            ? endedWrongly(turnOf(upTo, one.actor), one.to, settings.maxAttempts)
+            : null;
+      if (wrong !== null) return wrong;
+    }
+    return null;
+  },
+};
+
+function askedWrongly({ modes, errors }: Turn, maxAttempts: number): string | null {
+  if (modes.length === 1) return null;
+  const before = errors.at(-1);
+  if (before === undefined) return 'the model was asked again after it had replied';
+  if (counted(errors, modes) >= maxAttempts) return `the model was asked again after ${maxAttempts} failed attempts`;
+  if (isHopeless(before)) return `the model was asked again after ${before.code}, which another try cannot cure`;
+  if (before.code === 'no-native-tools' && modes.at(-1) !== 'json')
+    return 'a server that refuses tools was asked with tools again';
+  const overflows = errors.filter(({ code }) => code === 'context-overflow').length;
+  return overflows > 1 ? 'a conversation that was too long was sent a third time' : null;
+}
+
+function endedWrongly({ errors, modes }: Turn, to: string, maxAttempts: number): string | null {
+  const last = errors.at(-1);
+  if (last === undefined) return null;
+  const replied = errors.length < modes.length;
+  if (to === 'SUCCEEDED')
+    return replied || last.code === 'malformed-tool-call'
+      ? null
+      : `a turn that failed with ${last.code} counted as a reply`;
+  if (to === 'FAILED' && last.code === 'malformed-tool-call') return 'a malformed call counted as an outage';
+  if (to !== 'FAILED' || isHopeless(last) || counted(errors, modes) >= maxAttempts) return null;
+  const repeated = errors.filter(({ code }) => code === last.code).length > 1;
+  if (last.code === 'context-overflow' && repeated) return null;
+  return `the model was given up after ${last.code}, with attempts left`;
+}
+
+/** Failures that cost an attempt: the first refusal of tools and the first overflow do not. */
+function counted(errors: readonly LeafError[], modes: readonly string[]): number {
+  const free = errors.filter(
+    ({ code }, index) =>
+      (code === 'no-native-tools' && modes[index] === 'native') ||
+      (code === 'context-overflow' && errors.findIndex((other) => other.code === code) === index),
+  ).length;
+  return errors.length - free;
+}
+
+function isHopeless({ data }: LeafError): boolean {
+  if (!isJsonObject(data)) return false;
+  return data.retryable === false || (typeof data.retryAfterMs === 'number' && data.retryAfterMs > LONGEST_PAUSE_MS);
+}
+
+function turnOf(story: Story, path: string): Turn {
+  const over = story.findLastIndex((one, index) => index < story.length - 1 && isEnd(one, path));
+  const own = story.slice(over + 1);
+  return {
+    modes: own.flatMap((one) =>
+      one.kind === 'started' && isOwn(one.effect, path) ? [modeOf(one.effect.request)] : [],
+    ),
+    errors: own.flatMap((one) =>
+      one.kind === 'settled' && isOwn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
+    ),
+  };
+}
+
+function isEnd(one: Story[number], path: string): boolean {
+  return one.kind === 'moved' && one.actor === path && (one.to === 'SUCCEEDED' || one.to === 'FAILED');
+}
+
+function isOwn(effect: Parameters<typeof ownerOf>[0], path: string): boolean {
+  return effect.name === 'callLlm' && ownerOf(effect) === path;
+}
+
+function modeOf(request: unknown): string {
+  return typeof request === 'object' && request !== null ? String(Reflect.get(request, 'toolCalling')) : '';
+}

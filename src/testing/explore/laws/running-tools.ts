@@ -1,0 +1,119 @@
+import type { Effect } from '../../../actors/journal.ts';
+import { digest } from '../../../actors/digest.ts';
+import { checkArguments } from '../../../parsing/check-arguments.ts';
+import { type JsonObject, isJsonObject } from '../../../parsing/json.ts';
+import type { ToolSpec } from '../../../tools/spec.ts';
+import { type CallFacts, callFacts } from '../call-facts.ts';
+import type { Law, Moment } from '../law.ts';
+import { isToolCall } from '../our-machines.ts';
+import { ownerOf } from '../story.ts';
+import { textAt } from '../text-at.ts';
+
+/** One run of a tool that has just begun. */
+interface Begun {
+  readonly effect: Effect;
+  readonly path: string;
+  readonly spec: ToolSpec | undefined;
+  readonly name: string;
+  readonly args: JsonObject;
+  readonly facts: CallFacts;
+}
+
+const eachRun =
+  (check: (begun: Begun, moment: Moment) => string | null) =>
+  (moment: Moment): string | null => {
+    for (const [index, one] of moment.fresh.entries()) {
+      if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isJsonObject(one.effect.request)) continue;
+      const { tool, args } = one.effect.request;
+      const path = ownerOf(one.effect);
+      const before = moment.story.slice(0, moment.story.length - moment.fresh.length + index);
+      const wrong = check(
+        {
+          effect: one.effect,
+          path,
+          name: textAt(one.effect.request, 'tool'),
+          spec: toolsAt(moment, path).find(({ name }) => name === tool),
+          args: isJsonObject(args) ? args : {},
+          facts: callFacts(before, path),
+        },
+        moment,
+      );
+      if (wrong !== null) return wrong;
+    }
+    return null;
+  };
+
+function toolsAt({ actors, tools }: Moment, path: string): readonly ToolSpec[] {
+  const owner = actors.find((actor) => actor.path === path)?.snapshot;
+  return owner !== undefined && isToolCall(owner) ? owner.context.tools : tools;
+}
+
+/** What may run at all. */
+export const permission: Law = {
+  name: 'permission',
+  says: 'No tool runs without ALLOW or an approval; one that is denied, switched off or unknown never does.',
+  check: eachRun(({ spec, name, facts }) => {
+    if (spec === undefined) return `'${name}' ran, and no such tool is registered`;
+    if (!spec.enabled) return `'${name}' ran, and it is switched off`;
+    if (spec.policy === 'deny') return `'${name}' ran, and its policy is deny`;
+    if (spec.policy === 'confirm' && !spec.alwaysAllowed && !facts.approved)
+      return `'${name}' ran, its policy is confirm, and nobody had agreed to these arguments`;
+    return null;
+  }),
+};
+
+/** With what it may run. */
+export const soundArguments: Law = {
+  name: 'arguments',
+  says: 'No tool runs with arguments that are cut off, do not fit its schema or were rejected by its own check.',
+  check: eachRun(({ spec, name, args, path, facts }, { actors }) => {
+    if (spec === undefined) return null;
+    const owner = actors.find((actor) => actor.path === path)?.snapshot;
+    if (owner !== undefined && isToolCall(owner) && owner.context.request.unreadable !== null)
+      return `'${name}' ran with arguments that could not be read or were cut off`;
+    if (!checkArguments(args, spec.inputSchema).ok) return `'${name}' ran with arguments that do not fit its schema`;
+    if (!spec.checkedByCode) return null;
+    if (facts.rejected) return `'${name}' ran with arguments that its own check had rejected`;
+    if (digest(facts.accepted) !== digest(args)) return `'${name}' ran with arguments that its own check has not seen`;
+    return null;
+  }),
+};
+
+/** How often it may run. */
+export const onceIsOnce: Law = {
+  name: 'once',
+  says: "A tool whose effects are 'once' is not run again after an outcome that nobody knows, unless its step says so.",
+  check: eachRun(({ spec, name, facts }) => {
+    if (spec?.effects !== 'once' || facts.latest !== 'unknown') return null;
+    const slot = spec.recovery.executionError;
+    const steps = slot?.kind === 'steps' ? slot.steps : [];
+    return steps.some((step) => step.kind === 'retry' && step.whenUnknown)
+      ? null
+      : `'${name}' ran again, and nobody knew whether it had taken effect`;
+  }),
+};
+
+/** The loop guard, judged by what was run. */
+export const noLoops: Law = {
+  name: 'loops',
+  says: 'The same call is never run maxConsecutiveRepeats times in a row, and a run ends as a loop only when it might be.',
+  check: ({ story, settings, tools, output }) => {
+    if (settings === null) return null;
+    const limit = settings.maxConsecutiveRepeats;
+    const calls: { readonly path: string; key: string }[] = [];
+    for (const one of story) {
+      if (one.kind === 'moved' && one.machine === 'toolCall' && one.event === 'started')
+        calls.push({ path: one.actor, key: `never ran ${calls.length}` });
+      if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isJsonObject(one.effect.request)) continue;
+      const { tool, args } = one.effect.request;
+      const call = calls.findLast(({ path }) => path === ownerOf(one.effect));
+      const polling = tools.some((spec) => spec.name === tool && spec.polling);
+      if (call !== undefined && !polling) call.key = `${textAt(one.effect.request, 'tool')} ${digest(args ?? {})}`;
+    }
+    if (output?.reason === 'loop' && calls.length < limit) return `the run ended as a loop after ${calls.length} calls`;
+    const latest = calls.slice(-limit);
+    return latest.length === limit && latest.every(({ key }) => key === latest[0]?.key)
+      ? `the same call ran ${limit} times in a row`
+      : null;
+  },
+};

@@ -1,0 +1,24 @@
+import { digest } from '../../actors/digest.ts';
+import type { Json } from '../../parsing/json.ts';
+import { abstractionOf } from './abstraction.ts';
+import { callFacts } from './call-facts.ts';
+import type { ExploredRun } from './explored-run.ts';
+import { isToolCall } from './our-machines.ts';
+
+/**
+ * What makes two states of a walk the same: the machines' abstraction, what is open, and what the laws remember of the
+ * calls under way. `more` is what somebody's own laws depend on; `callsATurn` the most that a model makes at once.
+ */
+export function keyOf(run: ExploredRun, more: Json, callsATurn: number): string {
+  const actors = run.actors();
+  const calls = actors
+    .filter(({ snapshot }) => isToolCall(snapshot))
+    .map(({ path }) => {
+      const { runs, latest, approved, accepted, rejected } = callFacts(run.story, path);
+      return [Math.min(runs, MANY), latest, approved, accepted !== null, rejected];
+    });
+  const open = [...run.open.values()].map(({ name }) => name).sort();
+  return digest([abstractionOf(actors, callsATurn), open, calls, more]);
+}
+
+const MANY = 9;

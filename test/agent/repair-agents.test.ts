@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { ModelError, type Model } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+
+const SCHEMA = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] };
+
+/** One call with nonsense for arguments, mended by a repair agent with this model. */
+async function mendedBy(model: Model, options: AgentOptions = {}) {
+  const fixer = createAgent({ name: 'fixer', instructions: 'You know paths.', model, silent: true, ...options });
+  const write = fakeTool('write', ['written'], {
+    inputSchema: SCHEMA,
+    onError: { invalidArgs: [recover.fix(fixer), recover.substitute(() => 'stood in')] },
+  });
+  const agent = createAgent({
+    model: scriptedModel([calls(['write', 'nonsense']), 'Done.']),
+    tools: [write],
+    silent: true,
+  });
+  return { result: await agent.run('Write'), calls: write.calls };
+}
+
+describe('a repair agent mends by its text', () => {
+  test.each<[string, ScriptedReply]>([
+    ['plain', '{"path": "/a"}'],
+    ['in a fence', 'Here you are:\n```json\n{"path": "/a"}\n```'],
+    ['after its reasoning', '<think>{"path": "/wrong"} no…</think>{"path": "/a"}'],
+    ['before a special token', '{"path": "/a"}<|im_end|>'],
+    ['with a trailing comma', "{'path': '/a',}"],
+  ])('%s', async (_how, reply) => {
+    expect((await mendedBy(scriptedModel([reply]))).calls).toEqual([{ path: '/a' }]);
+  });
+
+  test('and what looks like an envelope is not read as one', async () => {
+    const { calls: made } = await mendedBy(scriptedModel(['{"tool": "write", "path": "/a", "answer": "no"}']));
+    expect(made).toEqual([{ tool: 'write', path: '/a', answer: 'no' }]);
+  });
+});
+
+describe('a repair agent whose model calls tools by text alone', () => {
+  const escalating = '{"tool": "escalate", "tool_args": {"reason": "not mine", "severity": "low"}}';
+
+  test.each<[string, AgentOptions]>([
+    ['is asked for it in JSON mode', { toolCalling: 'json' }],
+    ['is understood in native mode as well', {}],
+  ])('%s', async (_how, options) => {
+    const model = scriptedModel([escalating]);
+    const { result } = await mendedBy(model, options);
+    expect(result.errorHistory).toMatchObject([{ code: 'escalation', message: expect.stringContaining('not mine') }]);
+    const [request] = model.requests;
+    expect(request?.tools?.map(({ name }) => name)).toEqual(
+      options.toolCalling === 'json' ? undefined : ['escalate', 'throwException'],
+    );
+    expect(String(request?.messages[0]?.content)).toMatch(/^You know paths\..*"escalate"/s);
+  });
+
+  test('ends the run by the dialect of an open model', async () => {
+    const text = '<tool_call>{"name": "throwException", "arguments": {"reason": "never"}}</tool_call>';
+    expect((await mendedBy(scriptedModel([text]))).result).toMatchObject({
+      reason: 'thrown',
+      error: { message: 'never' },
+    });
+  });
+
+  test('is asked again without tools when its server takes none', async () => {
+    const model = scriptedModel([new ModelError('no-native-tools', 'no tools here'), '{"path": "/a"}']);
+    expect((await mendedBy(model)).calls).toEqual([{ path: '/a' }]);
+    expect(model.requests.map(({ toolCalling }) => toolCalling)).toEqual(['native', 'json']);
+  });
+});
+
+test.each<[string, ScriptedReply]>([
+  ['cannot be asked', new Error('the server is down')],
+  ['escalates without a reason or with a severity of its own', calls(['escalate', { severity: 'apocalyptic' }])],
+])('a repair agent that %s hands the matter up', async (_what, reply) => {
+  const { result, calls: made } = await mendedBy(scriptedModel([reply]));
+  expect(result.errorHistory).toMatchObject([{ code: 'escalation', message: expect.stringContaining('(high)') }]);
+  expect(made).toEqual([]);
+});
+
+test('a repair agent that says nothing leaves the next step to try', async () => {
+  const { result } = await mendedBy(scriptedModel([{ content: ' ' }]));
+  expect(JSON.stringify(result.messages)).toContain('stood in');
+});

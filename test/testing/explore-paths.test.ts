@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { replay, transitions } from '../../src/journal/index.ts';
+import { DEFAULT_SETTINGS } from '../../src/machines/agent-setup.ts';
+import { agentMachine, llmCallMachine, mcpConnectionMachine } from '../../src/machines/index.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import { canReach, explorePaths, fakeTool, scriptedModel } from '../../src/testing/index.ts';
+
+const schema = { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] };
+const look = fakeTool('look', ['tea'], { inputSchema: schema, effects: 'none' });
+const buy = fakeTool('buy', [7], { policy: 'confirm' });
+const wipe = fakeTool('wipe', [null], { policy: 'deny' });
+
+const agentWith = (options: Parameters<typeof createAgent>[0] = {}) =>
+  createAgent({ model: scriptedModel([]), silent: true, maxSteps: 2, ...options });
+
+describe('exploring an agent as it is configured', () => {
+  test('proves the laws of a small agent, and says that everything was visited', async () => {
+    const found = await explorePaths(agentWith({ tools: [look, buy, wipe] }));
+    expect(found.violations).toEqual([]);
+    expect(found).toMatchObject({ ok: true, exhaustive: true, bounds: [] });
+    const reasons = new Set(found.paths.map(({ reason }) => reason));
+    expect(reasons).toEqual(new Set(['answer', 'llm-error', 'max-steps', 'loop', 'cancelled']));
+    expect(new Set(found.paths.map(({ state }) => state))).toEqual(new Set(['COMPLETION']));
+    expect(found.states).toContain('toolCall: AWAITING_APPROVAL.ASKING');
+    expect(found.laws.every(({ held }) => held)).toBe(true);
+  });
+
+  test('runs nothing and asks nobody: tools, model and person stay untouched', async () => {
+    const model = scriptedModel([]);
+    const asked: string[] = [];
+    const agent = agentWith({ model, tools: [look, buy], confirm: ({ tool }) => (asked.push(tool), 'deny') });
+    await explorePaths(agent, { maxSteps: 1 });
+    expect([model.requests, look.calls, buy.calls, asked]).toEqual([[], [], [], []]);
+    expect(agent.history).toEqual([]);
+  });
+
+  test('finds the shortest way to what must never be, as a recording that replays to it', async () => {
+    const agent = agentWith({ tools: [look, buy] });
+    const found = await explorePaths(agent, { never: { 'buys before it looks': ({ ran }) => ran[0]?.tool === 'buy' } });
+    const [violation] = found.violations;
+    expect(violation).toMatchObject({ law: 'buys before it looks', state: 'DIRECT_EXECUTION.RUNNING_CALLS' });
+    expect(violation?.path).toEqual(['the model calls buy', 'the person asked about buy (c1) allows it once']);
+    const counterexample = violation?.counterexample ?? '';
+    expect(transitions(counterexample).at(-2)).toMatchObject({ actor: 'agent/c1', to: 'RUNNING' });
+    const result = await replay(counterexample, agent);
+    expect(result).toMatchObject({ status: 'cancelled', error: { message: expect.stringContaining('buys before') } });
+  });
+
+  test('the same exploration gives the same counterexample, byte for byte', async () => {
+    const once = () => explorePaths(agentWith({ tools: [look] }), { never: ({ ran }) => ran.length > 0 });
+    const [first, second] = [await once(), await once()];
+    expect(first.violations[0]?.counterexample).toBe(second.violations[0]?.counterexample);
+  });
+
+  test('says that it was bounded when maxPaths ends it, and goes on at random', async () => {
+    const found = await explorePaths(agentWith({ tools: [look, buy], maxSteps: 20 }), { maxPaths: 300 });
+    expect(found.exhaustive).toBe(false);
+    expect(found.bounds.join()).toContain('maxPaths (300) was reached');
+    expect(found.paths.length).toBeGreaterThan(50);
+  });
+
+  test('explores recovery, budgets, approvals by wait and the total time', { timeout: 60_000 }, async () => {
+    const flaky = fakeTool('flaky', [1], {
+      onError: {
+        executionError: [recover.retry({ maxAttempts: 2, backoff: recover.constant(5) }), recover.throwException()],
+        invalidArgs: [recover.fix(() => null), recover.escalate('no', 'critical')],
+      },
+    });
+    const agent = agentWith({
+      tools: [flaky],
+      confirm: 'wait',
+      defaultPolicy: 'confirm',
+      budget: { maxToolCalls: 1, maxTokens: 100 },
+      timeouts: { totalMs: 1000, approvalMs: 500 },
+    });
+    const found = await explorePaths(agent);
+    expect(found.violations).toEqual([]);
+    expect(found.exhaustive).toBe(true);
+    const reasons = new Set(found.paths.map(({ reason }) => reason));
+    for (const reason of ['thrown', 'budget', 'timeout', 'tool-error']) expect(reasons).toContain(reason);
+  });
+});
+
+describe('canReach', () => {
+  test('is true where there is a way, and false where none exists', async () => {
+    const agent = agentWith({ tools: [look, wipe] });
+    expect(await canReach(agent, ({ ran }) => ran.some(({ tool }) => tool === 'look'))).toBe(true);
+    expect(await canReach(agent, ({ ran }) => ran.some(({ tool }) => tool === 'wipe'))).toBe(false);
+    expect(await canReach(agent, ({ states }) => Object.values(states).includes('THROWN'))).toBe(false);
+  });
+
+  test('rejects when the bounds come before the answer', async () => {
+    const agent = agentWith({ tools: [look], maxSteps: 20 });
+    const search = canReach(agent, () => false, { maxPaths: 50 });
+    await expect(search).rejects.toMatchObject({ name: 'ExplorationError', code: 'not-exhaustive' });
+  });
+});
+
+describe('exploring machines', () => {
+  test('the machine of an agent is explored as the agent is', async () => {
+    const agent = agentWith({ tools: [look], maxSteps: 1 });
+    const [machine, whole] = [await explorePaths(agent.machine), await explorePaths(agent)];
+    expect(machine).toMatchObject({ ok: true, exhaustive: true, configurations: whole.configurations });
+  });
+
+  test('a bare agent machine takes the tools and limits of the agent that is named', async () => {
+    const agent = agentWith({ tools: [look], maxSteps: 1 });
+    const found = await explorePaths(agentMachine, { agent });
+    expect(found.states).toContain('toolCall: RUNNING');
+  });
+
+  test('the connection machine has no dead state, and every arrow of it can be taken', async () => {
+    const found = await explorePaths(mcpConnectionMachine, {
+      input: { server: 'files', limits: { maxFailures: 2 } },
+      maxPaths: 3000,
+    });
+    expect(found.violations).toEqual([]);
+    const [coverage] = found.coverage;
+    expect(coverage?.states.missed).toEqual([]);
+  });
+
+  test('one model turn alone', async () => {
+    const message = { role: 'system', content: 'You are an agent.' };
+    const settings = { ...DEFAULT_SETTINGS, maxAttempts: 3 };
+    const input = {
+      system: { native: message, json: message },
+      messages: [],
+      tools: [],
+      toolCalling: 'native',
+      settings,
+      seed: 1,
+    };
+    const found = await explorePaths(llmCallMachine, { input });
+    expect(found).toMatchObject({ ok: true, exhaustive: true });
+  });
+});
