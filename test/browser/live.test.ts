@@ -1,3 +1,4 @@
+import { setTimeout as nextTick } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
@@ -51,7 +52,6 @@ browserTest(
     ).run('Write to Ada about her orders');
 
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
-    const talk = page.getByRole('region', { name: 'Conversation' });
     expect(await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"]').getAttribute('class')).toContain(
       'active',
     );
@@ -61,10 +61,10 @@ browserTest(
     expect(await page.locator('[data-state="ERROR_RECOVERY"]').getAttribute('class')).toContain('visited');
 
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
-    await talk.getByText('The letter is sent.').first().waitFor();
+    await page.locator('.answer-text').getByText('The letter is sent.').waitFor();
 
     expect((await run).success).toBe(true);
-    await page.getByTestId('status').getByText('answered').waitFor();
+    await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
     expect(await page.locator('[data-state="COMPLETION"]').getAttribute('class')).toContain('active');
     await page.keyboard.press('Home');
     for (let mark = 0; mark < 2; mark++) await page.keyboard.press(']');
@@ -82,7 +82,7 @@ browserTest('a plan shows its progress: what is done, what failed, what was drop
   const steps = page.locator('.plan-steps li');
   await page.keyboard.press('Home');
   await page.keyboard.press('End');
-  await page.getByRole('region', { name: 'Conversation' }).getByText('I give up.').first().waitFor();
+  await page.locator('.answer-text').getByText('I give up.').waitFor();
   await page.locator('.board-talk .scroll').evaluate((list) => (list.scrollTop = 0));
   await steps.first().waitFor();
 
@@ -129,7 +129,7 @@ browserTest('a run is cancelled from the page', async () => {
   await page.getByRole('button', { name: 'Cancel' }).click();
 
   expect((await run).status).toBe('cancelled');
-  await page.getByTestId('status').getByText('cancelled').waitFor();
+  await page.getByTestId('status').filter({ hasText: 'cancelled' }).waitFor();
 });
 
 browserTest('an event that a waiting call accepts is offered and can be sent', async () => {
@@ -139,7 +139,7 @@ browserTest('an event that a waiting call accepts is offered and can be sent', a
   );
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   await page.keyboard.press('e');
-  await page.getByLabel('To', { exact: true }).selectOption('agent/c1');
+  await page.getByRole('dialog').locator('select').selectOption('agent/c1');
   await page.getByRole('dialog').getByRole('button', { name: 'approval.refused' }).click();
   await page.getByLabel('With (JSON)').fill('{"reason": "by event"}');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -150,8 +150,7 @@ browserTest('an event that a waiting call accepts is offered and can be sent', a
 
 browserTest('tokens stream into the conversation before the reply is there', async () => {
   const { page } = await open();
-  let finish = (): void => undefined;
-  const held = new Promise<void>((resolve) => (finish = resolve));
+  let finished = false;
   const run = createAgent({
     name: 'slow',
     silent: true,
@@ -160,17 +159,19 @@ browserTest('tokens stream into the conversation before the reply is there', asy
     model: {
       id: 'slow',
       complete: async (_, { onToken }) => {
-        for (const text of ['The first ', 'half of it']) onToken?.({ kind: 'text', text });
-        await held;
-        return { content: 'The first half of it and the rest.' };
+        while (!finished) {
+          onToken?.({ kind: 'text', text: 'and on ' });
+          await nextTick(5);
+        }
+        return { content: 'That was long.' };
       },
     },
   }).run('Say something long');
   const streaming = page.getByTestId('streaming');
-  await streaming.getByText('The first half of it').waitFor();
+  await streaming.getByText('and on and on', { exact: false }).waitFor();
 
-  finish();
+  finished = true;
   await run;
-  await page.locator('.answer-text').getByText('and the rest').waitFor();
+  await page.locator('.answer-text').getByText('That was long.').waitFor();
   expect(await streaming.count()).toBe(0);
 });

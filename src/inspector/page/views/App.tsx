@@ -18,6 +18,7 @@ const PANES: readonly (readonly [Pane, string])[] = [
 /** The whole page. */
 export function App() {
   const { state } = usePage();
+  void state.beat.value;
   const problem = state.session.value?.info.problem ?? null;
   return (
     <div class="app">
