@@ -122,6 +122,22 @@ browserTest('a call is rejected with a reason that the model is told', async () 
   await page.getByText('denied', { exact: true }).first().waitFor();
 });
 
+browserTest('one key leads from anywhere to the call that waits, another sends the answer', async () => {
+  const { page } = await open();
+  const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Sent by keyboard.'], { tools: [letter()] }).run(
+    'Write, keys',
+  );
+  await page.locator('[data-approve]').waitFor();
+  await page.keyboard.press('Home');
+  expect(await page.locator('[data-approve]').count()).toBe(0);
+
+  await page.keyboard.press('a');
+  await page.locator('[data-approve]:focus').waitFor();
+  await page.keyboard.press('Enter');
+
+  expect((await run).result).toBe('Sent by keyboard.');
+});
+
 browserTest('a run is cancelled from the page', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }])], { tools: [letter()] }).run('Write, never');

@@ -103,7 +103,8 @@ function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly
         {detail.candidates.map(({ transition, guard, passed, taken }) => (
           <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>
             <Lamp
-              tone={taken ? 'done' : passed === true ? 'wait' : passed === 'failed' ? 'danger' : 'caution'}
+              tone={taken ? 'done' : passed === true ? 'go' : 'danger'}
+              quiet={!taken && passed !== 'failed'}
               size={12}
             />
             <span>
