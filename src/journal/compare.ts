@@ -1,11 +1,11 @@
 import { digest } from '../actors/digest.ts';
 import type { Json } from '../parsing/json.ts';
 import { deltaReader } from './deltas.ts';
-import { firstDifference } from './divergence.ts';
+import { firstDifference } from './difference.ts';
 import type { RecordLine } from './record.ts';
 import { type Recording, lineNumber } from './recording.ts';
 
-/** The first place where two recordings differ. */
+/** A place where two recordings differ. */
 export interface RecordingDifference {
   /** The lines of the two files; null where a recording has ended already. */
   readonly lines: readonly [number | null, number | null];
@@ -15,24 +15,31 @@ export interface RecordingDifference {
 }
 
 /**
- * Holds two recordings against each other, times and run ids aside. Null when they are the same. Requests are compared
- * as they were asked, not as they are written against each other.
+ * Holds two recordings against each other, times, run ids and seeds aside, and gives the first places where they differ: in what
+ * the runs were given, and in what happened. Empty when they are the same. Requests are compared as they were asked, not as
+ * they are written against each other.
  */
-export function compareRecordings(a: Recording, b: Recording): RecordingDifference | null {
-  const [left, right] = [recordsOf(a), recordsOf(b)];
-  for (let index = 0; index < Math.max(left.length, right.length); index++) {
-    const [one = null, other = null] = [left[index], right[index]];
-    if (one !== null && other !== null && digest(one.plain) === digest(other.plain)) continue;
-    return {
-      lines: [one?.line ?? null, other?.line ?? null],
-      records: [one?.record ?? null, other?.record ?? null],
-      what:
-        one === null || other === null || one.record.t !== other.record.t
-          ? ''
-          : firstDifference(one.plain, other.plain),
-    };
-  }
-  return null;
+export function compareRecordings(a: Recording, b: Recording): readonly RecordingDifference[] {
+  const [[head, ...left], [otherHead, ...right]] = [recordsOf(a), recordsOf(b)];
+  const length = Math.max(left.length, right.length);
+  const first = Array.from({ length }, (_, index) => index).find((index) => differ(left[index], right[index]));
+  return [
+    ...(differ(head, otherHead) ? [difference(head, otherHead)] : []),
+    ...(first === undefined ? [] : [difference(left[first], right[first])]),
+  ];
+}
+
+function differ(one: Compared | undefined, other: Compared | undefined): boolean {
+  return one === undefined || other === undefined || digest(one.plain) !== digest(other.plain);
+}
+
+function difference(one: Compared | undefined, other: Compared | undefined): RecordingDifference {
+  const comparable = one !== undefined && other !== undefined && one.record.t === other.record.t;
+  return {
+    lines: [one?.line ?? null, other?.line ?? null],
+    records: [one?.record ?? null, other?.record ?? null],
+    what: comparable ? firstDifference(one.plain, other.plain) : '',
+  };
 }
 
 interface Compared {
@@ -49,13 +56,16 @@ function recordsOf(recording: Recording): readonly Compared[] {
   ];
   return compared
     .map(({ line, record }): Compared => ({ line, record, plain: plain(record, restore) }))
-    .filter(({ record }) => record.t !== 'note');
+    .filter(({ record }) => !REMARKS.has(record.t));
 }
 
-/** A record without what differs between two runs that are the same: times, and the id of the run. */
+/** What a replay ignores. */
+const REMARKS: ReadonlySet<string> = new Set(['note', 'restart']);
+
+/** A record without what differs between two runs that are the same: times, the id of the run, and its seeds. */
 function plain(record: RecordLine, restore: ReturnType<typeof deltaReader>): Json {
   const { at: _at, ...rest } = record;
-  if (rest.t === 'run') return json({ ...rest, runId: '' });
+  if (rest.t === 'run') return json({ ...rest, runId: '', seed: 0, options: { ...rest.options, jitterSeed: 0 } });
   if (rest.t !== 'start' || rest.request === undefined) return json(rest);
   return json({ ...rest, request: restore(rest.id, rest.request) });
 }

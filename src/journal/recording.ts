@@ -25,12 +25,10 @@ type Kept =
   | { readonly kind: 'entry'; readonly at: number; readonly entry: Entry }
   | { readonly kind: 'end'; readonly at: number; readonly output: Json };
 
-/** Records one run from its head on. */
-export function recorder(head: RunRecord): Recorder {
-  const began = performance.now();
+/** Records one run from its head on; `at` tells the milliseconds since it began. */
+export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
   const kept: Kept[] = [];
   let watching: (() => void) | null = null;
-  const at = (): number => Math.round(performance.now() - began);
   const keep = (item: Kept): void => {
     kept.push(item);
     if (watching !== null) tell(watching);
@@ -67,6 +65,12 @@ export function recorder(head: RunRecord): Recorder {
   };
 }
 
+/** Counts the milliseconds from now on. */
+export function stopwatch(): () => number {
+  const began = performance.now();
+  return () => Math.round(performance.now() - began);
+}
+
 function tell(listener: () => void): void {
   try {
     listener();
@@ -97,9 +101,10 @@ export interface Recording {
   readonly payloads?: ReadonlyMap<string, Json>;
 }
 
-/** The line of its file on which one of a recording's `lines` stands; the head is line 1. */
-export function lineNumber({ numbers }: Recording, index: number): number {
-  return numbers?.[index] ?? index + 2;
+/** The line of its file on which one of a recording's `lines` stands, or the next would; the head is line 1. */
+export function lineNumber({ numbers, lines }: Recording, index: number): number {
+  if (numbers === undefined) return index + 2;
+  return numbers[index] ?? (numbers.at(-1) ?? 1) + index - lines.length + 1;
 }
 
 /** The recording cannot be read; `line` counts from 1. */

@@ -137,7 +137,7 @@ function parentOf(path: string): string {
 }
 
 function sizeOf(state: StateDrawing, collapsed: boolean): { width: number; height: number } {
-  const name = state.name.length * NAME_EM + 54 + (collapsed ? 16 : 0);
+  const name = state.name.length * NAME_EM + 62 + (collapsed ? 16 : 0);
   const invokes = state.invokes.map(({ src }) => src.length * LABEL_EM + 34);
   return { width: Math.ceil(Math.max(name, ...invokes)), height: 30 + state.invokes.length * LABEL_LINE };
 }

@@ -1,4 +1,5 @@
 import type { StepInfo } from '../../protocol.ts';
+import { lastUpTo } from './last-up-to.ts';
 import type { ActorTrack, Life, SessionModel } from './session-model.ts';
 
 /** How one actor stands after the step at a position. */
@@ -31,30 +32,6 @@ export function actorAt(session: SessionModel, path: string, position: number): 
   return track === undefined || life === null ? null : stateIn(session, track, life, position);
 }
 
-/** How often each state was entered up to `position`, over all lives of the actor. */
-export function visitsAt(session: SessionModel, path: string, position: number): ReadonlyMap<string, number> {
-  const visits = new Map<string, number>();
-  for (const at of session.actors.get(path)?.steps ?? []) {
-    if (at > position) break;
-    const step = session.steps[at];
-    if (step === undefined) continue;
-    const before = withAncestors(step.from);
-    for (const state of withAncestors(step.to))
-      if (!before.has(state) || step.event === 'started') visits.set(state, (visits.get(state) ?? 0) + 1);
-  }
-  return visits;
-}
-
-/** The transitions that were ever taken up to `position`: the track that is worn. */
-export function takenAt(session: SessionModel, path: string, position: number): ReadonlySet<string> {
-  const taken = new Set<string>();
-  for (const at of session.actors.get(path)?.steps ?? []) {
-    if (at > position) break;
-    for (const transition of session.steps[at]?.transitions ?? []) taken.add(transition);
-  }
-  return taken;
-}
-
 /** A set of dotted paths with all their ancestors; the root, an empty path, is left out. */
 export function withAncestors(paths: readonly string[]): ReadonlySet<string> {
   const all = new Set<string>();
@@ -69,7 +46,8 @@ export function innermost(paths: readonly string[]): readonly string[] {
 }
 
 function stateIn(session: SessionModel, track: ActorTrack, life: Life, position: number): ActorState {
-  const at = lastUpTo(track.steps, Math.min(position, life.to ?? position));
+  const most = Math.min(position, life.to ?? position);
+  const at = track.steps[lastUpTo(track.steps.length, (index) => track.steps[index], most)] ?? null;
   const step = at === null || at < life.from ? null : (session.steps[at] ?? null);
   return {
     path: track.info.path,
@@ -87,14 +65,4 @@ function lifeAt(lives: readonly Life[], position: number): Life | null {
     if (life !== undefined && life.from <= position) return life;
   }
   return null;
-}
-
-function lastUpTo(sorted: readonly number[], most: number): number | null {
-  let [low, high] = [-1, sorted.length - 1];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if ((sorted[middle] ?? Infinity) <= most) low = middle;
-    else high = middle - 1;
-  }
-  return sorted[low] ?? null;
 }

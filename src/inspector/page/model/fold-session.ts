@@ -1,6 +1,7 @@
 import type { RecordLine } from '../../../journal/record.ts';
 import type { ActorInfo, Frame, SessionInfo, StepInfo } from '../../protocol.ts';
 import { foldTalk } from './fold-talk.ts';
+import { lastUpTo } from './last-up-to.ts';
 import type { ActorTrack, Life, SessionModel } from './session-model.ts';
 import type { Told } from './talk.ts';
 
@@ -109,11 +110,5 @@ export function foldSession(first: SessionInfo): SessionFold {
 
 /** Where in the list the step with number `n` stands, or the last one before it; -1 before the first. */
 export function placeOf(steps: readonly StepInfo[], n: number): number {
-  let [low, high] = [-1, steps.length - 1];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if ((steps[middle]?.n ?? Infinity) <= n) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return lastUpTo(steps.length, (index) => steps[index]?.n, n);
 }

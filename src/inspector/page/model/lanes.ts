@@ -1,5 +1,6 @@
 import type { SessionModel } from './session-model.ts';
 import { innermost } from './actor-state.ts';
+import { lastUpTo } from './last-up-to.ts';
 import { type Tone, toneOf } from './tone.ts';
 
 /** A stretch of time that an actor spent in one state, from the step at `from` to before the one at `to`. */
@@ -43,10 +44,13 @@ export function lanesOf(session: SessionModel): readonly Lane[] {
       drafts.push(lane);
     }
     lane.busyUntil = life.to === null ? Infinity : life.to + 1;
-    const mine = track.steps.filter((at) => at >= life.from && (life.to === null || at <= life.to));
-    for (const [index, at] of mine.entries()) {
+    const first = 1 + lastUpTo(track.steps.length, (index) => track.steps[index], life.from - 1);
+    for (let index = first; index < track.steps.length; index++) {
+      const at = track.steps[index] ?? 0;
+      if (life.to !== null && at > life.to) break;
       const state = innermost(session.steps[at]?.to ?? []).join(' + ');
-      const to = mine[index + 1] ?? life.to;
+      const next = track.steps[index + 1];
+      const to = next === undefined || (life.to !== null && next > life.to) ? life.to : next;
       lane.spans.push({ actor: track.info.path, state, tone: toneOf(state), from: at, to });
     }
   }

@@ -1,4 +1,5 @@
 import type { StepInfo } from '../../protocol.ts';
+import { lastUpTo } from './last-up-to.ts';
 
 /** `elastic` keeps pauses short and bursts of steps apart; `even` gives each step the same room; `true` is the clock. */
 export type Stretch = 'elastic' | 'even' | 'true';
@@ -28,15 +29,7 @@ export function timeScale(steps: readonly StepInfo[], stretch: Stretch): TimeSca
   const whole = sum === 0 ? 1 : sum;
   return {
     at: (position) => (position < 0 ? 0 : (places[Math.min(position, places.length - 1)] ?? 0) / whole),
-    step: (place) => {
-      let [low, high] = [-1, places.length - 1];
-      while (low < high) {
-        const middle = Math.ceil((low + high) / 2);
-        if ((places[middle] ?? Infinity) <= place * whole + 1e-9) low = middle;
-        else high = middle - 1;
-      }
-      return low;
-    },
+    step: (place) => lastUpTo(places.length, (index) => places[index], place * whole + 1e-9),
   };
 }
 

@@ -13,6 +13,16 @@ const WORDS: readonly (readonly [Tone, RegExp])[] = [
  * colour and sign depend on it.
  */
 export function toneOf(path: string): Tone {
+  const before = known.get(path);
+  if (before !== undefined) return before;
+  const tone = guessed(path);
+  known.set(path, tone);
+  return tone;
+}
+
+const known = new Map<string, Tone>();
+
+function guessed(path: string): Tone {
   for (const name of path.split('.').toReversed()) for (const [tone, words] of WORDS) if (words.test(name)) return tone;
   return 'go';
 }

@@ -1,9 +1,13 @@
+import { batch } from '@preact/signals';
 import type { Frame } from '../../protocol.ts';
 import { isJsonObject } from '../../../parsing/json.ts';
 import type { PageState } from './page-state.ts';
 
 /** How long folding may take of one animation frame, in milliseconds: the rest of its 16 is for drawing. */
 const BUDGET_MS = 6;
+/** Runs of more steps than this are looked at as a whole only so often. */
+const LONG_RUN = 1500;
+const SLOW_MS = 300;
 
 /**
  * Takes frames as fast as they come and folds them in step with the screen, never more than a part of each animation
@@ -12,6 +16,7 @@ const BUDGET_MS = 6;
 export function frameFeed(state: PageState): (frame: Frame) => void {
   let queue: Frame[] = [];
   let waiting = false;
+  let slowAt = 0;
 
   const beat = (): void => {
     waiting = false;
@@ -22,7 +27,15 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
       if (frame !== undefined) state.model.add(frame);
     }
     queue = queue.slice(done);
-    state.beat.value += 1;
+    batch(() => {
+      state.beat.value += 1;
+      const now = performance.now();
+      const long = (state.session.peek()?.steps.length ?? 0) > LONG_RUN;
+      if (!long || queue.length === 0 || now - slowAt > SLOW_MS) {
+        slowAt = now;
+        state.slowBeat.value += 1;
+      }
+    });
     if (queue.length > 0) wait();
   };
   const wait = (): void => {

@@ -24,6 +24,8 @@ export interface PageState {
   readonly model: PageModel;
   /** Rises with every batch of frames: who reads the model reads this first. */
   readonly beat: Signal<number>;
+  /** Rises with `beat`, but for a long run only a few times a second: for what looks at the whole run each time. */
+  readonly slowBeat: Signal<number>;
   readonly link: Signal<'connecting' | 'open' | 'lost' | 'saved'>;
   readonly chosen: Signal<string | null>;
   readonly session: ReadonlySignal<SessionModel | null>;
@@ -79,6 +81,7 @@ export function pageState(): PageState {
   return {
     model,
     beat,
+    slowBeat: signal(0),
     link: signal('connecting'),
     chosen,
     session,

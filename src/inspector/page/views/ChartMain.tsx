@@ -4,7 +4,8 @@ import type { MachineDrawing } from '../../protocol.ts';
 import { autoCollapsed } from '../chart/auto-collapse.ts';
 import { type Camera, fitCamera, keepInSight } from '../chart/camera.ts';
 import type { ChartLayout } from '../chart/chart-layout.ts';
-import { type ActorState, innermost, takenAt, visitsAt } from '../model/actor-state.ts';
+import { type ActorState, innermost } from '../model/actor-state.ts';
+import { NO_WEAR, wearAt } from '../model/wear.ts';
 import { usePage } from '../state/page-context.ts';
 import { ChartRoutes, LitLabels } from './ChartRoutes.tsx';
 import { StateView } from './ChartStates.tsx';
@@ -15,6 +16,8 @@ import { useSize } from './use-size.ts';
 
 /** Kept free above a drawing for the title and the tools. */
 const TOP = 40;
+/** Below this zoom, names are set as large as their plates allow. */
+const FAR = 0.78;
 
 /** The statechart of one actor: fits itself to its place until somebody zooms or moves it. */
 export function ChartMain({ actor, drawing }: { readonly actor: ActorState; readonly drawing: MachineDrawing }) {
@@ -25,8 +28,7 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
   const size = useSize(svg);
   const moved = useSignal<Camera | null>(null);
   const toggled = useSignal<ReadonlySet<string>>(new Set());
-  const visits = session === null ? new Map<string, number>() : visitsAt(session, actor.path, position);
-  const worn = session === null ? new Set<string>() : takenAt(session, actor.path, position);
+  const { visits, taken: worn } = session === null ? NO_WEAR : wearAt(session, actor.path, position);
   const collapsed = symmetric(autoCollapsed(drawing, visits), toggled.value);
   const layout = useLayout({ drawing, collapsed, labels: state.labels.value, size, top: TOP });
   const drawn = useComputed(() => moved.value).value;
@@ -73,7 +75,10 @@ export function ChartMain({ actor, drawing }: { readonly actor: ActorState; read
           <Arrow id="arrow-lit" class="arrow-lit" />
         </defs>
         {camera !== null && typeof layout === 'object' && layout !== null && (
-          <g transform={`translate(${camera.x} ${camera.y}) scale(${camera.zoom})`}>
+          <g
+            class={camera.zoom < FAR ? 'far' : ''}
+            transform={`translate(${camera.x} ${camera.y}) scale(${camera.zoom})`}
+          >
             <Plates layout={layout} compound actor={actor} visits={visits} taken={taken} onToggle={toggle} />
             <ChartRoutes layout={layout} worn={worn} taken={taken} beat={actor.position} labels={state.labels.value} />
             <Plates layout={layout} compound={false} actor={actor} visits={visits} taken={taken} onToggle={toggle} />

@@ -12,7 +12,7 @@ import { VirtualList } from './VirtualList.tsx';
 export function CompareTab() {
   const { state } = usePage();
   const session = state.session.value;
-  void state.beat.value;
+  void state.slowBeat.value;
   const others = [...state.model.sessions.values()].filter((one) => one !== session);
   const other = others.find(({ info }) => info.id === state.other.value);
   return (
@@ -41,10 +41,8 @@ export function CompareTab() {
 
 function Beside({ left, right }: { readonly left: SessionModel; readonly right: SessionModel }) {
   const { state } = usePage();
-  const { first, rows } = useMemo(
-    () => compareRuns(left.steps, right.steps),
-    [left, right, left.steps.length, right.steps.length],
-  );
+  const beat = state.slowBeat.value;
+  const { first, rows } = useMemo(() => compareRuns(left.steps, right.steps), [left, right, beat]);
   const differing = rows.filter(({ same }) => !same).length;
   const position = state.position.value;
   const at = rows.findIndex((row) => row.left === position);

@@ -12,7 +12,7 @@ import { VirtualList } from './VirtualList.tsx';
 export function ExchangesTab() {
   const { state } = usePage();
   const session = state.session.value;
-  const beat = state.beat.value;
+  const beat = state.slowBeat.value;
   const exchanges = useMemo(() => exchangesOf(session?.records ?? []), [session, beat]);
   const entry = session?.steps[state.position.value]?.entry ?? null;
   if (exchanges.length === 0) return <p class="empty">Nothing is recorded of this.</p>;

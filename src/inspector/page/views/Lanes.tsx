@@ -12,14 +12,14 @@ import { useSize } from './use-size.ts';
 export function Lanes() {
   const { state } = usePage();
   const session = state.session.value;
-  const beat = state.beat.value;
+  const beat = state.slowBeat.value;
   const stretch = state.stretch.value;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(box);
   const count = session?.steps.length ?? 0;
-  const scale = useMemo(() => timeScale(session?.steps ?? [], stretch), [session, count, stretch]);
-  const lanes = useMemo(() => (session === null ? [] : lanesOf(session)), [session, count, session?.actors.size]);
+  const scale = useMemo(() => timeScale(session?.steps ?? [], stretch), [session, beat, stretch]);
+  const lanes = useMemo(() => (session === null ? [] : lanesOf(session)), [session, beat]);
   const marks = useMemo(() => stepMarks(session?.told ?? []), [session, beat]);
   const position = state.position.value;
   const shade = theme.value;

@@ -9,7 +9,7 @@ export function SearchTab() {
   const { state } = usePage();
   const session = state.session.value;
   const query = state.query.value;
-  const beat = state.beat.value;
+  const beat = state.slowBeat.value;
   const hits = useMemo(() => (session === null ? [] : search(session, query)), [session, query, beat]);
   return (
     <>

@@ -14,10 +14,9 @@ const COLUMN = 112;
 export function SequenceTab() {
   const { state } = usePage();
   const session = state.session.value;
-  const count = session?.steps.length ?? 0;
-  void state.beat.value;
-  const messages = useMemo(() => (session === null ? [] : messagesOf(session)), [session, count]);
-  const lines = useMemo(() => (session === null ? null : placeLifelines(session)), [session, count]);
+  const beat = state.slowBeat.value;
+  const messages = useMemo(() => (session === null ? [] : messagesOf(session)), [session, beat]);
+  const lines = useMemo(() => (session === null ? null : placeLifelines(session)), [session, beat]);
   const position = state.position.value;
   if (session === null || lines === null || messages.length === 0)
     return <p class="empty">No actor has heard anything yet.</p>;

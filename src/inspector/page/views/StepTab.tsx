@@ -1,11 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Json } from '../../../parsing/json.ts';
-import type { StepDetail } from '../../protocol.ts';
+import type { MachineDrawing, StepDetail } from '../../protocol.ts';
+import { arrowText } from '../chart/arrow-text.ts';
 import { innermost } from '../model/actor-state.ts';
 import { exchangesOf } from '../model/exchange.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { type Difference, jsonDiff } from '../model/json-diff.ts';
 import { durationText } from '../model/time-scale.ts';
+import type { PageModel } from '../model/page-model.ts';
+import type { SessionModel } from '../model/session-model.ts';
 import { usePage } from '../state/page-context.ts';
 import { Icon, Lamp } from './Icon.tsx';
 import { JsonTree } from './JsonTree.tsx';
@@ -59,7 +62,7 @@ export function StepTab() {
         <p class="dim">{desk.acts ? 'Reading this step…' : 'No more is known of this step.'}</p>
       ) : (
         <>
-          <Candidates detail={current} />
+          <Candidates detail={current} drawing={drawingOf(session, state.model, step.actor)} />
           <div class="section">
             <h3>What changed</h3>
             <Changes differences={jsonDiff(current.before, current.after)} />
@@ -90,7 +93,7 @@ function ForkButton({ entry }: { readonly entry: number }) {
   );
 }
 
-function Candidates({ detail }: { readonly detail: StepDetail }) {
+function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly drawing: MachineDrawing | null }) {
   if (detail.candidates.length === 0) return null;
   return (
     <div class="section">
@@ -103,8 +106,8 @@ function Candidates({ detail }: { readonly detail: StepDetail }) {
               size={12}
             />
             <span>
-              {guard === null ? 'no guard' : inertLine(guard, 120)}{' '}
-              <span class="dim">{inertLine(transition, 120)}</span>
+              <b>{guard === null ? 'otherwise' : inertLine(guard, 120)}</b>{' '}
+              <span class="dim">{inertLine(arrowText(drawing, transition), 160)}</span>
             </span>
             <span class={taken ? 'verdict done' : 'verdict dim'}>{verdict(taken, passed)}</span>
           </li>
@@ -112,6 +115,10 @@ function Candidates({ detail }: { readonly detail: StepDetail }) {
       </ul>
     </div>
   );
+}
+
+function drawingOf(session: SessionModel, model: PageModel, actor: string): MachineDrawing | null {
+  return model.drawings.get(session.actors.get(actor)?.info.drawing ?? '') ?? null;
 }
 
 function verdict(taken: boolean, passed: boolean | 'failed'): string {

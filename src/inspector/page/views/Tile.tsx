@@ -1,10 +1,11 @@
 import { autoCollapsed } from '../chart/auto-collapse.ts';
 import type { ChartLayout } from '../chart/chart-layout.ts';
 import { routePath } from '../chart/route-path.ts';
-import { type ActorState, innermost, visitsAt } from '../model/actor-state.ts';
+import { type ActorState, innermost } from '../model/actor-state.ts';
 import { actorTitle } from '../model/actor-title.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { toneOf } from '../model/tone.ts';
+import { NO_WEAR, wearAt } from '../model/wear.ts';
 import { usePage } from '../state/page-context.ts';
 import { Lamp } from './Icon.tsx';
 
@@ -15,7 +16,7 @@ export function Tile({ actor, chosen }: { readonly actor: ActorState; readonly c
   const drawing = info.drawing === null ? undefined : state.model.drawings.get(info.drawing);
   const where = innermost(actor.step?.to ?? []).join(' + ');
   const session = state.session.value;
-  const visits = session === null ? new Map<string, number>() : visitsAt(session, actor.path, state.position.value);
+  const { visits } = session === null ? NO_WEAR : wearAt(session, actor.path, state.position.value);
   const layout =
     drawing === undefined
       ? null

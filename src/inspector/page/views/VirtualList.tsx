@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { lastUpTo } from '../model/last-up-to.ts';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface VirtualListProps<T> {
@@ -105,11 +106,8 @@ function offsets(heights: readonly number[], count: number, estimate: number): F
 function rowAt(place: Float64Array | null, estimate: number, count: number, y: number): number {
   if (y <= 0 || count === 0) return 0;
   if (place === null) return Math.min(count, Math.floor(y / estimate));
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if ((place[middle] ?? Infinity) <= y) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return Math.max(
+    0,
+    lastUpTo(count + 1, (index) => place[index], y),
+  );
 }

@@ -117,7 +117,8 @@ function drawSpan(
 ): void {
   const from = x(span.from);
   const to = span.to === null ? end : x(span.to);
-  pen.globalAlpha = span.from > position ? 0.28 : 1;
+  if (to - from < 0.2 && span.tone === 'go') return;
+  pen.globalAlpha = (span.from > position ? 0.3 : 1) * (span.tone === 'go' ? 0.72 : 1);
   pen.fillStyle = colours.tones[span.tone];
   const thick = Math.max(4, Math.round(height * 0.72));
   pen.fillRect(from, y + (height - thick) / 2, Math.max(1.5, to - from - 1), thick);

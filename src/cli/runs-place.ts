@@ -1,0 +1,56 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileJournal } from '../journal/file.ts';
+import type { JournalStore, RunQuery } from '../journal/run-journal.ts';
+import { sqliteJournal } from '../journal/sqlite.ts';
+import { UsageError } from './command.ts';
+
+/** Runs that are kept somewhere. */
+export interface RunsPlace {
+  readonly path: string;
+  readonly store: Required<JournalStore>;
+}
+
+/** The runs of a folder of recordings or of a SQLite file; without a name those of `.signalbox/runs`. */
+export function openRuns(named: string | undefined): RunsPlace {
+  const path = named ?? join('.signalbox', 'runs');
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined && named !== undefined) throw new UsageError(`--in: there is no folder or file '${path}'.`);
+  return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
+}
+
+function whole({ open, take, read, list, remove, secrets }: JournalStore): Required<JournalStore> {
+  if (!take || !read || !list || !remove || !secrets) throw new Error('This store cannot be listed.');
+  return { open, take, read, list, remove, secrets };
+}
+
+const STATES = ['running', 'interrupted', 'waiting', 'ended'] as const;
+
+/** Reads the options that say which runs are meant. Throws a {@link UsageError} for one that is wrong. */
+export function readQuery(values: ReadonlyMap<string, string>): RunQuery {
+  const text = (option: string, name: string) => (values.has(option) ? { [name]: values.get(option) } : {});
+  const wanted = values.get('state');
+  const state = STATES.find((one) => one === wanted);
+  if (wanted !== undefined && state === undefined)
+    throw new UsageError(`--state takes ${STATES.join(', ')}, not '${wanted}'.`);
+  const limit = readCount(values, 'limit');
+  return {
+    ...(state === undefined ? {} : { state }),
+    ...(limit === undefined ? {} : { limit }),
+    ...text('agent', 'agent'),
+    ...text('status', 'status'),
+    ...text('reason', 'reason'),
+    ...text('tool', 'tool'),
+    ...text('error-code', 'errorCode'),
+  };
+}
+
+/** A whole number from 0 on; undefined when the option was not given. */
+export function readCount(values: ReadonlyMap<string, string>, option: string): number | undefined {
+  const written = values.get(option);
+  if (written === undefined) return undefined;
+  const count = Number(written);
+  if (written.trim() === '' || !Number.isInteger(count) || count < 0)
+    throw new UsageError(`--${option} takes a whole number from 0 on, not '${written}'.`);
+  return count;
+}

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { type Browser, type Page, chromium } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, test } from 'vitest';
+import { type Inspector, createInspector } from '../../src/inspector/create-inspector.ts';
+import { builtPage } from './built-page.ts';
+
+const PATHS = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = PATHS.find((path) => path !== '' && existsSync(path));
+
+if (executablePath === undefined)
+  console.warn(
+    '\n*** NO CHROMIUM: the tests of the inspector in a browser are SKIPPED. Install it, or set CHROMIUM to its path. ***\n',
+  );
+
+/** A test in a real browser; skipped where there is none. */
+export const browserTest = test.skipIf(executablePath === undefined);
+
+/** What the tests of one file share. */
+export interface Stage {
+  readonly inspector: () => Inspector;
+  /** Opens the inspector's page, or another address, in a window of its own. Everything that goes wrong in it is in `problems`. */
+  open(view?: View): Promise<Opened>;
+}
+
+interface View {
+  readonly url?: string;
+  readonly width?: number;
+  readonly height?: number;
+  readonly scheme?: 'dark' | 'light';
+}
+
+/** A page that is open. */
+export interface Opened {
+  readonly page: Page;
+  /** Errors, refusals of the content security policy, and requests to anywhere else. */
+  readonly problems: readonly string[];
+}
+
+/** Chromium and an inspector for the tests of a file; each test gets windows of its own. */
+export function stage(): Stage {
+  let browser: Browser | null = null;
+  let inspector: Inspector | null = null;
+  const close: (() => Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    if (executablePath === undefined) return;
+    inspector = await createInspector({ page: await builtPage() });
+    browser = await chromium.launch({ executablePath, args: FLAGS });
+  }, 120_000);
+  afterEach(async () => {
+    for (const one of close.splice(0)) await one();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await inspector?.close();
+  });
+
+  const started = (): Inspector => {
+    if (inspector === null) throw new Error('The inspector is not started yet.');
+    return inspector;
+  };
+  return {
+    inspector: started,
+    open: async ({ url = started().url, width = 1280, height = 800, scheme = 'dark' } = {}) => {
+      if (browser === null) throw new Error('The browser is not started yet.');
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
+      close.push(() => context.close());
+      const page = await context.newPage();
+      const problems: string[] = [];
+      page.on('pageerror', ({ message }) => problems.push(message));
+      page.on('console', (message) => {
+        if (message.type() === 'error') problems.push(message.text());
+      });
+      page.on('dialog', (dialog) => {
+        problems.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      page.on('request', (request) => {
+        const { origin, protocol } = new URL(request.url());
+        if (origin !== new URL(url).origin && protocol !== 'data:') problems.push(`request to ${request.url()}`);
+      });
+      await page.goto(url);
+      return { page, problems };
+    },
+  };
+}
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];

@@ -1,0 +1,176 @@
+import { expect } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls, plan } from '../support/replies.ts';
+import { browserTest, stage } from './browser.ts';
+
+const { inspector, open } = stage();
+
+const agentOf = (replies: readonly ScriptedReply[], options: AgentOptions) =>
+  createAgent({
+    name: 'clerk',
+    model: scriptedModel(replies),
+    silent: true,
+    streaming: true,
+    confirm: 'wait',
+    retry: { backoff: { kind: 'constant', ms: 5 } },
+    inspect: inspector(),
+    ...options,
+  });
+
+const letter = (results: readonly unknown[] = [{ sent: true }]) =>
+  fakeTool('send_letter', [...results] as never[], {
+    description: 'Sends a letter.',
+    policy: 'confirm',
+    inputSchema: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
+  });
+
+const orders = () =>
+  fakeTool('sum_orders', [new Error('database is locked'), new Error('database is locked'), { cents: 11_150 }], {
+    description: 'Sums the orders of a customer.',
+    inputSchema: { type: 'object' },
+    onError: { executionError: recover.retry({ maxAttempts: 2, backoff: recover.constant(5) }) },
+  });
+
+browserTest(
+  'an agent is followed through plan, retry, error recovery and approval by button to its answer',
+  async () => {
+    const { page, problems } = await open();
+    const run = agentOf(
+      [
+        plan(['sum_orders', { customer: 7 }], ['send_letter', { to: 'Ada' }]),
+        new Error('The server is busy.'),
+        calls(['sum_orders', { customer: 7 }]),
+        calls(['send_letter', { to: 'Ada' }]),
+        'The letter is sent.',
+      ],
+      { tools: [orders(), letter()] },
+    ).run('Write to Ada about her orders');
+
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    const talk = page.getByRole('region', { name: 'Conversation' });
+    expect(await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"]').getAttribute('class')).toContain(
+      'active',
+    );
+    expect(await page.getByRole('complementary', { name: 'Live actors' }).textContent()).toContain(
+      'AWAITING_APPROVAL.ASKING',
+    );
+    expect(await page.locator('[data-state="ERROR_RECOVERY"]').getAttribute('class')).toContain('visited');
+
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await talk.getByText('The letter is sent.').first().waitFor();
+
+    expect((await run).success).toBe(true);
+    await page.getByTestId('status').getByText('answered').waitFor();
+    expect(await page.locator('[data-state="COMPLETION"]').getAttribute('class')).toContain('active');
+    await page.keyboard.press('Home');
+    for (let mark = 0; mark < 2; mark++) await page.keyboard.press(']');
+    expect(await page.getByTestId('told').textContent()).toContain('RECOVERING');
+    expect(problems).toEqual([]);
+  },
+);
+
+browserTest('a plan shows its progress: what is done, what failed, what was dropped', async () => {
+  const { page } = await open();
+  await agentOf([plan(['look', {}], ['sum_orders', {}], ['look', {}]), 'I give up.'], {
+    tools: [orders(), fakeTool('look', [{ seen: true }], { inputSchema: { type: 'object' } })],
+  }).run('Look and sum');
+
+  const steps = page.locator('.plan-steps li');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('End');
+  await page.getByRole('region', { name: 'Conversation' }).getByText('I give up.').first().waitFor();
+  await page.locator('.board-talk .scroll').evaluate((list) => (list.scrollTop = 0));
+  await steps.first().waitFor();
+
+  expect(await steps.evaluateAll((all) => all.map((one) => one.getAttribute('data-status')))).toEqual([
+    'done',
+    'failed',
+    'dropped',
+  ]);
+});
+
+browserTest('a call is approved with edited arguments; those that are no JSON object are not sent', async () => {
+  const { page } = await open();
+  const tool = letter();
+  const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Done.'], { tools: [tool] }).run('Write, edited');
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  const field = page.getByLabel('Arguments as JSON');
+
+  await field.fill('{"to": ');
+  expect(await page.getByRole('button', { name: 'Approve with edits' }).isDisabled()).toBe(true);
+  await field.fill('{"to": "Grace"}');
+  await page.getByRole('button', { name: 'Approve with edits' }).click();
+
+  await run;
+  expect(run.recording()).toContain('"Grace"');
+});
+
+browserTest('a call is rejected with a reason that the model is told', async () => {
+  const { page } = await open();
+  const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Then not.'], { tools: [letter()] }).run(
+    'Write, refused',
+  );
+  await page.getByLabel('Reason for rejecting').fill('not on a Sunday');
+  await page.getByRole('button', { name: 'Reject' }).click();
+
+  await run;
+  expect(run.recording()).toContain('not on a Sunday');
+  await page.getByText('denied', { exact: true }).first().waitFor();
+});
+
+browserTest('a run is cancelled from the page', async () => {
+  const { page } = await open();
+  const run = agentOf([calls(['send_letter', { to: 'Ada' }])], { tools: [letter()] }).run('Write, never');
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+
+  expect((await run).status).toBe('cancelled');
+  await page.getByTestId('status').getByText('cancelled').waitFor();
+});
+
+browserTest('an event that a waiting call accepts is offered and can be sent', async () => {
+  const { page } = await open();
+  const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Then not.'], { tools: [letter()] }).run(
+    'Write, by event',
+  );
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await page.keyboard.press('e');
+  await page.getByLabel('To', { exact: true }).selectOption('agent/c1');
+  await page.getByRole('dialog').getByRole('button', { name: 'approval.refused' }).click();
+  await page.getByLabel('With (JSON)').fill('{"reason": "by event"}');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+
+  await run;
+  expect(run.recording()).toContain('by event');
+});
+
+browserTest('tokens stream into the conversation before the reply is there', async () => {
+  const { page } = await open();
+  let finish = (): void => undefined;
+  const held = new Promise<void>((resolve) => (finish = resolve));
+  const run = createAgent({
+    name: 'slow',
+    silent: true,
+    streaming: true,
+    inspect: inspector(),
+    model: {
+      id: 'slow',
+      complete: async (_, { onToken }) => {
+        for (const text of ['The first ', 'half of it']) onToken?.({ kind: 'text', text });
+        await held;
+        return { content: 'The first half of it and the rest.' };
+      },
+    },
+  }).run('Say something long');
+  const streaming = page.getByTestId('streaming');
+  await streaming.getByText('The first half of it').waitFor();
+
+  finish();
+  await run;
+  await page.locator('.answer-text').getByText('and the rest').waitFor();
+  expect(await streaming.count()).toBe(0);
+});

@@ -1,0 +1,184 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createActor, createMachine } from 'xstate';
+import { expect } from 'vitest';
+import { startScene } from '../inspector/scenes.ts';
+import { browserTest, stage } from './browser.ts';
+
+const { inspector, open } = stage();
+
+browserTest('scrubbing back shows chart and conversation as they were; End follows again', async () => {
+  await startScene('parallel', { inspect: inspector() });
+  const { page, problems } = await open();
+  await page.locator('.answer-text').first().waitFor();
+
+  await page.keyboard.press('Home');
+  expect(await page.locator('.answer-text').count()).toBe(0);
+  expect(await page.getByTestId('readout').textContent()).toContain('1 of');
+  await page.keyboard.press('Shift+ArrowRight');
+  expect(await page.getByTestId('readout').textContent()).toContain('11 of');
+  await page.keyboard.press('End');
+  await page.locator('.answer-text').first().waitFor();
+  expect(problems).toEqual([]);
+});
+
+browserTest('a step tells why other transitions were not taken, and what changed', async () => {
+  await startScene('plan-recovery', { inspect: inspector() });
+  const { page } = await open();
+  await page.locator('.answer-text').first().waitFor();
+  await page.keyboard.press('2');
+  await page.getByRole('list', { name: 'Moves' }).getByText('ERROR_RECOVERY', { exact: false }).first().click();
+  await page.keyboard.press('1');
+
+  const candidates = page.getByTestId('candidates');
+  await candidates.getByText('taken', { exact: true }).first().waitFor();
+  expect(await candidates.textContent()).toContain('guard said no');
+  expect(await page.getByTestId('changes').textContent()).not.toBe('');
+});
+
+browserTest('two runs are compared from their first difference on', async () => {
+  const left = startScene('plain', { inspect: inspector() });
+  await left;
+  const right = startScene('parallel', { inspect: inspector() });
+  await right;
+  const { page } = await open();
+  await page.keyboard.press('6');
+  await page.getByRole('tabpanel').locator('select').selectOption(left.runId);
+
+  await page.getByTestId('difference').getByText('The first difference is at move', { exact: false }).waitFor();
+  await page.getByRole('button', { name: 'Go there' }).click();
+  await page.locator('.row-compare.first').waitFor();
+  expect(await page.locator('.row-compare .differs').count()).toBeGreaterThan(0);
+});
+
+browserTest('the sequence, the raw exchanges, the usage and the search have what the run had', async () => {
+  await startScene('parallel', { inspect: inspector() });
+  const { page } = await open();
+  await page.locator('.answer-text').first().waitFor();
+  const panel = page.getByRole('tabpanel');
+
+  await page.keyboard.press('3');
+  await panel.getByText('model.replied').first().waitFor();
+  await page.keyboard.press('4');
+  await panel.getByText('callLlm').first().waitFor();
+  await page.keyboard.press('5');
+  await panel.getByRole('table').waitFor();
+  await page.keyboard.press('/');
+  await page.getByLabel('Search this run').fill('oslo');
+  await panel.getByText('Oslo').first().click();
+  expect(await page.getByTestId('readout').textContent()).not.toContain('live');
+});
+
+browserTest('hostile content is shown and never obeyed', async () => {
+  await startScene('hostile', { inspect: inspector() });
+  const { page, problems } = await open();
+  await page.locator('.answer-text').first().waitFor();
+  await page.locator('.board-talk .scroll').evaluate((list) => (list.scrollTop = 0));
+  await page.getByText('<img src=x', { exact: false }).first().waitFor();
+
+  expect(await page.title()).toBe('Signalbox');
+  expect(await page.locator('.board-talk img, .board-talk script, .board-talk iframe').count()).toBe(0);
+  await page.keyboard.press('4');
+  for (const summary of await page.locator('.exchange summary').all()) await summary.click();
+  expect(await page.locator('.inert mark').first().textContent()).not.toBe('');
+  expect(await page.getByRole('button', { name: /show more \(/ }).count()).toBeGreaterThan(0);
+  expect(problems).toEqual([]);
+});
+
+browserTest('an exported page opens from disk without a server, with its steps and nothing to press', async () => {
+  const run = startScene('plan-recovery', { inspect: inspector() });
+  await run;
+  const exported = new URL(`/api/sessions/${run.runId}/export`, inspector().url);
+  exported.search = new URL(inspector().url).search;
+  const file = join(mkdtempSync(join(tmpdir(), 'signalbox-')), 'run.html');
+  writeFileSync(file, await (await fetch(exported)).text());
+  const { page, problems } = await open({ url: pathToFileURL(file).href });
+
+  await page.locator('.answer-text').first().waitFor();
+  await page.locator('[data-state="COMPLETION"].active').waitFor();
+  await page.keyboard.press('ArrowLeft');
+  await page.getByTestId('candidates').getByText('taken', { exact: true }).first().waitFor();
+  expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+  expect(problems).toEqual([]);
+  const token = new URL(inspector().url).searchParams.get('token') ?? 'none';
+  expect(readFileSync(file, 'utf8').includes(token)).toBe(false);
+});
+
+browserTest('any XState machine is drawn, whoever wrote it', async () => {
+  const lights = createMachine({
+    id: 'lights',
+    initial: 'red',
+    states: {
+      red: { on: { next: 'green' } },
+      green: { on: { next: 'amber' } },
+      amber: {
+        initial: 'steady',
+        states: { steady: { on: { blink: 'blinking' } }, blinking: {} },
+        on: { next: 'red' },
+      },
+    },
+  });
+  const actor = createActor(lights, { inspect: inspector().inspect }).start();
+  for (const type of ['next', 'next', 'blink']) actor.send({ type });
+  const { page, problems } = await open();
+
+  await page.locator('[data-state="amber.blinking"].active').waitFor({ timeout: 15_000 });
+  expect(await page.locator('[data-state="green"]').getAttribute('class')).toContain('visited');
+  expect(problems).toEqual([]);
+  actor.stop();
+});
+
+browserTest('a recording from disk becomes a session', async () => {
+  const run = startScene('plain');
+  await run;
+  const { page } = await open();
+  await page.keyboard.press('r');
+  await page.locator('input[type="file"]').setInputFiles({
+    name: 'run.jsonl',
+    mimeType: 'application/x-ndjson',
+    buffer: Buffer.from(run.recording()),
+  });
+
+  await page.locator('.answer-text').getByText('It is half past twelve.').waitFor();
+});
+
+browserTest('every key is in the help, and everything that can be pressed has a name', async () => {
+  await startScene('parallel', { inspect: inspector() });
+  const { page } = await open();
+  await page.locator('.answer-text').first().waitFor();
+  const nameless = await page.locator('button, a, [role="button"], [role="slider"], input, select').evaluateAll((all) =>
+    all.flatMap((one) => {
+      const label = one.getAttribute('aria-label') ?? one.textContent ?? '';
+      return label.trim() === '' && one.closest('label') === null ? [one.outerHTML] : [];
+    }),
+  );
+  expect(nameless).toEqual([]);
+
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keys and signs' });
+  await help.getByText('Step back').waitFor();
+  await page.keyboard.press('Escape');
+  expect(await help.count()).toBe(0);
+});
+
+browserTest('on a phone nothing sticks out, and each part is one press away', async () => {
+  await startScene('parallel', { inspect: inspector() });
+  const { page } = await open({ width: 390, height: 844 });
+  await page.locator('[data-state="COMPLETION"].active').waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+
+  await page.getByRole('button', { name: 'Conversation' }).click();
+  expect(await page.locator('.answer-text').first().isVisible()).toBe(true);
+});
+
+browserTest('the theme is that of the system until somebody chooses, and the choice is kept', async () => {
+  const { page } = await open({ scheme: 'light' });
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  expect(await theme()).toBe('light');
+  await page.keyboard.press('t');
+  await page.reload();
+
+  expect(await theme()).toBe('dark');
+});

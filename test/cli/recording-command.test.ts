@@ -1,0 +1,141 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { transitions } from '../../src/journal/transitions.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { keptRuns, weatherRun } from './kept-runs.ts';
+import { runCli, temporaryFolder } from './spawn-cli.ts';
+
+/** The kept runs, with one of their files changed. */
+async function changed(runId: string, change: (text: string) => string) {
+  const user = await keptRuns();
+  const path = join(user.path, user.file(runId));
+  await writeFile(path, change(await readFile(path, 'utf8')));
+  return user;
+}
+
+test('show tells a recording step by step, also from standard input', async () => {
+  await using user = await keptRuns();
+  const { code, stdout } = await user.signalbox('recording', 'show', user.file('b-bad'));
+  expect(code).toBe(0);
+  expect(stdout).toContain('Agent       other');
+  expect(stdout).toMatch(/model failed +model-error: no$/m);
+  expect(stdout).toMatch(/timer set +\d+ ms$/m);
+  expect(stdout).toMatch(/ends +failed \(llm-error\): Unable to complete task/);
+});
+
+test('show cuts long texts, and shows all with --full', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'long', { tools: [fakeTool('get_weather', ['long '.repeat(1000)])] });
+  const cut = await user.signalbox('recording', 'show', user.file('long'));
+  expect(cut.stdout).toMatch(/success: (long )+.*… \d+ more characters/);
+  const full = await user.signalbox('recording', 'show', '--full', user.file('long'));
+  expect(full.stdout.length).toBeGreaterThan(cut.stdout.length + 4000);
+});
+
+test('what a tool gave cannot move the cursor', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'evil', { tools: [fakeTool('get_weather', ['\u001b[2Jgone'])] });
+  const { stdout } = await user.signalbox('recording', 'show', user.file('evil'));
+  expect(stdout).toContain('␛[2Jgone');
+  expect(stdout).not.toContain('\u001b');
+});
+
+test('validate takes whole recordings and unfinished ones', async () => {
+  await using user = await keptRuns();
+  const { code, stdout } = await user.signalbox('recording', 'validate', user.file('a-good'), user.file('c-cut'));
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /a-good\.jsonl: valid, 8 records, \d\d transitions\n.*c-cut\.jsonl: valid, 4 records, it has not ended\n/,
+  );
+});
+
+test.each<[string, (text: string) => string, RegExp]>([
+  [
+    'a member of the wrong type',
+    (text) => text.replace('"seed":', '"seed":"x","was":'),
+    /line 1\/seed: expected a number/,
+  ],
+  ['a damaged line', (text) => text.replace('{"t":"outcome"', '{"t":"out'), /line 3: is no JSON/],
+  ['a newer format', (text) => text.replace('"format":1', '"format":2'), /line 1\/format: expected 1/],
+  [
+    'an outcome that leads elsewhere',
+    (text) => text.replace('{"city":"Austin"}', '{"city":"Oslo"}'),
+    /line 4: The replay left the recording at entry 4/,
+  ],
+])('validate finds %s, exit code 1', async (_what, change, message) => {
+  await using user = await changed('a-good', change);
+  const { code, stdout } = await user.signalbox('recording', 'validate', user.file('a-good'));
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/a-good\.jsonl: not valid/);
+  expect(stdout).toMatch(message);
+  const json = await user.signalbox('recording', 'validate', '--json', user.file('a-good'));
+  expect(JSON.parse(json.stdout)).toMatchObject({ valid: false, problems: [{ line: expect.any(Number) }] });
+});
+
+test('two runs that went the same way have the same normal form, and no difference', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'a-again', { seed: 7 });
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await weatherRun(user.journal, 'a-seeded', { seed: 7 });
+  const normal = async (runId: string) => (await user.signalbox('recording', 'normalize', user.file(runId))).stdout;
+  expect((await normal('a-again')).replace('a-again', 'a-seeded')).toBe(await normal('a-seeded'));
+  const diff = await user.signalbox('recording', 'diff', user.file('a-good'), user.file('a-again'));
+  expect(diff).toEqual({ code: 0, stdout: 'They are the same, but for times, run ids and seeds.\n', stderr: '' });
+});
+
+test('a normal form plays as the recording did, is its own normal form, and can be written back', async () => {
+  await using user = await keptRuns();
+  const before = await readFile(join(user.path, user.file('a-good')), 'utf8');
+  const written = await user.signalbox('recording', 'normalize', '--write', user.file('a-good'));
+  expect(written.stdout).toBe('normalized .signalbox/runs/a-good.jsonl\n');
+  const after = await readFile(join(user.path, user.file('a-good')), 'utf8');
+  expect(transitions(after)).toEqual(transitions(before));
+  expect(after).not.toMatch(/"at":[1-9]/);
+  const again = await user.signalbox('recording', 'normalize', '--write', user.file('a-good'));
+  expect(again).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('normalize --keep-times changes nothing in a recording that is as it was written', async () => {
+  await using user = await keptRuns();
+  const { stdout } = await user.signalbox('recording', 'normalize', '--keep-times', user.file('a-good'));
+  expect(stdout).toBe(await readFile(join(user.path, user.file('a-good')), 'utf8'));
+});
+
+test('diff says what two runs were given differently, where they part, and what became of them', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'a-cold', { tools: [fakeTool('get_weather', [{ celsius: -3 }])], maxSteps: 7 });
+  const { code, stdout } = await user.signalbox('recording', 'diff', user.file('a-good'), user.file('a-cold'));
+  expect(code).toBe(1);
+  expect(stdout).toContain('/options/maxSteps: 20 → 7');
+  expect(stdout).toContain('a-cold.jsonl, line 5: tool gives: success: {"celsius":-3}');
+  expect(stdout).toContain('/value/data/celsius: 21 → -3');
+  expect(stdout).toMatch(/^ {2}steps +2 +2$/m);
+  const json = await user.signalbox('recording', 'diff', '--json', user.file('a-good'), user.file('a-cold'));
+  expect(JSON.parse(json.stdout)).toMatchObject({ same: false, differences: [{ lines: [1, 1] }, { lines: [5, 5] }] });
+});
+
+test('a recording that ends earlier differs where it ends', async () => {
+  await using user = await keptRuns();
+  const lines = (await readFile(join(user.path, user.file('a-good')), 'utf8')).split('\n');
+  await writeFile(join(user.path, 'short.jsonl'), lines.slice(0, 5).join('\n'));
+  const { stdout } = await user.signalbox('recording', 'diff', user.file('a-good'), 'short.jsonl');
+  expect(stdout).toContain('short.jsonl has ended before.');
+  expect(stdout).toMatch(/^\* ended +answered \(answer\) +not yet$/m);
+});
+
+test.each([
+  [['show'], 2, /'show' needs <file>/],
+  [['diff', 'a'], 2, /'diff' needs <file> <file>/],
+  [['show', 'a', 'b'], 2, /'b' is one argument too many/],
+  [['show', 'a', '--write'], 2, /--write does not go with 'show'/],
+  [['shw', 'a'], 2, /there is no 'shw'.*Did you mean 'show'\?/],
+  [['show', 'none.jsonl'], 1, /There is no file none\.jsonl/],
+  [['show', '.'], 1, /\. is a folder\. Name a file in it, or see 'signalbox runs list'/],
+  [['show', 'small.txt'], 1, /Line 1 of the recording/],
+])('what cannot be done is told: %j, exit code %i', async (args, code, message) => {
+  await using folder = await temporaryFolder();
+  const ended = await runCli(['recording', ...args], { cwd: folder.path });
+  expect(ended.code).toBe(code);
+  expect(ended.stderr).toMatch(message);
+});

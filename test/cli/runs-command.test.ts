@@ -1,0 +1,126 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readRecording } from '../../src/journal/recording.ts';
+import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { keptRuns } from './kept-runs.ts';
+import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
+
+const places = [
+  ['a folder of recordings', undefined, []],
+  ['a SQLite file', (folder: string) => sqliteJournal(join(folder, 'runs.sqlite')), ['--in', 'runs.sqlite']],
+] as const;
+
+test.each(places)('list shows the runs of %s, the newest first', async (_what, store, place) => {
+  await using user = await keptRuns(store);
+  const { code, stdout, stderr } = await user.signalbox('runs', 'list', ...place);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d/g, '2026-01-05 12:30')).toBe(
+    [
+      'run     began             agent    state                steps  tools        asked',
+      'c-cut   2026-01-05 12:30  mailer   waiting              1      -            Mail Ada',
+      'b-bad   2026-01-05 12:30  other    failed: model-error  1      -            How warm is it in Austin?',
+      'a-good  2026-01-05 12:30  weather  answered             2      get_weather  How warm is it in Austin?',
+      '',
+    ].join('\n'),
+  );
+});
+
+test.each(places)('list finds runs of %s, and prints JSON for programs', async (_what, store, place) => {
+  await using user = await keptRuns(store);
+  const ids = async (...args: readonly string[]) => {
+    const { stdout } = await user.signalbox('runs', 'list', '--json', ...place, ...args);
+    const runs: readonly { readonly runId: string }[] = JSON.parse(stdout);
+    return runs.map(({ runId }) => runId);
+  };
+  expect(await ids()).toEqual(['c-cut', 'b-bad', 'a-good']);
+  expect(await ids('--state', 'waiting')).toEqual(['c-cut']);
+  expect(await ids('--tool', 'get_weather', '--reason', 'answer')).toEqual(['a-good']);
+  expect(await ids('--error-code', 'model-error')).toEqual(['b-bad']);
+  expect(await ids('--agent', 'weather', '--status', 'failed')).toEqual([]);
+  expect(await ids('--limit', '2')).toEqual(['c-cut', 'b-bad']);
+});
+
+test('list says when there is nothing, and when nothing fits', async () => {
+  await using user = await keptRuns();
+  expect((await user.signalbox('runs', 'list', '--agent', 'nobody')).stdout).toBe('No runs in .signalbox/runs fit.\n');
+  expect((await user.signalbox('runs', 'list', '--in', '.')).stdout).toBe('No runs in ..\n');
+});
+
+test('in a narrow terminal the list leaves columns out rather than breaking lines', async () => {
+  await using user = await keptRuns();
+  const cli = startInTerminal(['runs', 'list'], { cwd: user.path });
+  const { code } = await cli.ended;
+  expect(code).toBe(0);
+  const lines = cli.printed().trimEnd().split('\r\n');
+  expect(lines).toHaveLength(4);
+  expect(lines[0]).toMatch(/^run +.*state +.*asked$/);
+});
+
+test.each(places)(
+  'show tells a run of %s step by step; the beginning of its id will do',
+  async (_what, store, place) => {
+    await using user = await keptRuns(store);
+    const { code, stdout } = await user.signalbox('runs', 'show', 'a-g', ...place);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Asked       How warm is it in Austin?');
+    expect(stdout).toMatch(/^ {3}4 .* calls tool +get_weather\(\{"city":"Austin"\}\) · once$/m);
+    expect(stdout).toMatch(/^ {3}5 .* tool gives +success: \{"celsius":21\}$/m);
+    expect(stdout).toMatch(/^ {3}8 .* ends +answered \(answer\): It is 21 degrees\.$/m);
+    expect(stdout).not.toContain('It has not ended');
+    expect((await user.signalbox('runs', 'show', 'c-cut', ...place)).stdout).toMatch(
+      /asks you .*send_mail[^]*It has not ended/,
+    );
+    const json = await user.signalbox('runs', 'show', 'a-good', '--json', ...place);
+    expect(readRecording(json.stdout)).toMatchObject({ head: { runId: 'a-good' }, lines: { length: 7 } });
+  },
+);
+
+test('show says which run it does not know, exit code 1', async () => {
+  await using user = await keptRuns();
+  expect(await user.signalbox('runs', 'show', 'a-goof')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: "There is no run 'a-goof' in .signalbox/runs. Did you mean 'a-good'?\n",
+  });
+});
+
+test.each(places)(
+  'prune keeps the newest runs of %s that have ended, and what can go on',
+  async (_what, store, place) => {
+    await using user = await keptRuns(store);
+    const dry = await user.signalbox('runs', 'prune', '--max-runs', '1', '--dry-run', ...place);
+    expect(dry.stdout).toBe('would remove a-good\n');
+    const { stdout } = await user.signalbox('runs', 'prune', '--max-runs', '1', ...place);
+    expect(stdout).toBe('removed a-good\n');
+    expect((await user.signalbox('runs', 'prune', '--max-runs', '1', ...place)).stdout).toBe('Nothing to remove.\n');
+    expect((await user.signalbox('runs', 'prune', '--max-age-days', '1', '--json', ...place)).stdout).toBe(
+      '{"removed":[]}\n',
+    );
+    const aged = await user.signalbox('runs', 'prune', '--max-age-days', '0', '--json', ...place);
+    expect(JSON.parse(aged.stdout)).toEqual({ removed: ['c-cut', 'b-bad'] });
+  },
+);
+
+test('prune leaves no file behind', async () => {
+  await using user = await keptRuns();
+  await user.signalbox('runs', 'prune', '--max-age-days', '0');
+  expect(await readdir(join(user.path, '.signalbox/runs'))).toEqual([]);
+});
+
+test.each([
+  [[], /say what to do: list, show, prune/],
+  [['lst'], /there is no 'lst'.*Did you mean 'list'\?/],
+  [['show'], /'show' needs <run id>/],
+  [['list', 'x'], /'x' is one argument too many/],
+  [['prune'], /needs --max-runs, --max-age-days or both/],
+  [['prune', '--max-runs', 'many'], /--max-runs takes a whole number from 0 on, not 'many'/],
+  [['prune', '--max-runs', '1', '--state', 'ended'], /--state does not go with 'prune'/],
+  [['list', '--state', 'dead'], /--state takes running, interrupted, waiting, ended, not 'dead'/],
+  [['list', '--in', 'nowhere'], /--in: there is no folder or file 'nowhere'/],
+])('wrong usage is told, exit code 2: %j', async (args, message) => {
+  await using folder = await temporaryFolder();
+  const { code, stderr } = await runCli(['runs', ...args], { cwd: folder.path });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(message);
+});

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import { createMachine } from 'xstate';
+import { drawMachine } from '../../../src/inspector/drawing.ts';
+import { arrowText } from '../../../src/inspector/page/chart/arrow-text.ts';
+import { autoCollapsed } from '../../../src/inspector/page/chart/auto-collapse.ts';
+import { fitCamera, keepInSight, zoomAt } from '../../../src/inspector/page/chart/camera.ts';
+import type { ChartStyle } from '../../../src/inspector/page/chart/chart-graph.ts';
+import { layoutMachine } from '../../../src/inspector/page/chart/layout-machine.ts';
+import { routePath } from '../../../src/inspector/page/chart/route-path.ts';
+import { agentMachine } from '../../../src/machines/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call.ts';
+
+const PLAIN: ChartStyle = { collapsed: new Set(), direction: 'RIGHT', labels: false };
+const agent = drawMachine(agentMachine);
+const toolCall = drawMachine(toolCallMachine);
+
+test('every state of a machine has a place inside that of its parent', async () => {
+  const { states } = await layoutMachine(agent, PLAIN);
+  const boxes = new Map(states.map((box) => [box.path, box]));
+
+  expect(boxes.has('PLANNING.ASKING')).toBe(true);
+  for (const box of states) {
+    const parent = boxes.get(box.path.slice(0, Math.max(0, box.path.lastIndexOf('.'))));
+    if (parent === undefined) continue;
+    expect(box.x).toBeGreaterThanOrEqual(parent.x);
+    expect(box.x + box.width).toBeLessThanOrEqual(parent.x + parent.width);
+  }
+});
+
+test('states beside each other do not overlap', async () => {
+  const { states } = await layoutMachine(toolCall, PLAIN);
+  const top = states.filter(({ path }) => !path.includes('.'));
+  for (const one of top)
+    for (const other of top)
+      if (one !== other) {
+        const apart = one.x >= other.x + other.width || other.x >= one.x + one.width;
+        expect(apart || one.y >= other.y + other.height || other.y >= one.y + one.height).toBe(true);
+      }
+});
+
+test('every transition that leads somewhere is on a route or named at its target', async () => {
+  const { states, routes } = await layoutMachine(agent, PLAIN);
+  const drawn = new Set([
+    ...routes.flatMap(({ transitions }) => transitions),
+    ...states.flatMap(({ fromAnywhere }) => fromAnywhere.map(({ transition }) => transition)),
+  ]);
+  const all = (state: typeof agent.root): readonly string[] => [
+    ...state.transitions.flatMap(({ id, target }) => (target === null ? [] : [id])),
+    ...state.children.flatMap(all),
+  ];
+
+  expect(all(agent.root).filter((id) => !drawn.has(id))).toEqual([]);
+});
+
+test('a closed state hides its children, and their arrows begin at its border', async () => {
+  const { states, routes } = await layoutMachine(toolCall, { ...PLAIN, collapsed: new Set(['RECOVERING']) });
+
+  expect(states.some(({ path }) => path.startsWith('RECOVERING.'))).toBe(false);
+  expect(states.find(({ path }) => path === 'RECOVERING')?.collapsed).toBe(true);
+  expect(routes.some(({ source, target }) => source === 'RECOVERING' && target === 'RUNNING')).toBe(true);
+});
+
+test('labels have room of their own when they are asked for', async () => {
+  const plain = await layoutMachine(agent, PLAIN);
+  const labelled = await layoutMachine(agent, { ...PLAIN, labels: true });
+
+  expect(labelled.width).toBeGreaterThan(plain.width);
+  expect(labelled.routes.every(({ label }) => label !== null)).toBe(true);
+});
+
+test('any machine is laid out: parallel regions, history, self transitions, names of any kind', async () => {
+  const machine = createMachine({
+    id: 'any',
+    type: 'parallel',
+    states: {
+      'a b': { initial: 'on', states: { on: { on: { x: 'on', y: 'off' } }, off: {}, back: { type: 'history' } } },
+      '<script>': { initial: 'q', states: { q: { after: { 10: 'w' } }, w: { always: 'q' } } },
+    },
+  });
+  const { states } = await layoutMachine(drawMachine(machine), PLAIN);
+
+  expect(states.map(({ path }) => path)).toContain('<script>.w');
+  expect(states.find(({ path }) => path === 'a b.back')?.kind).toBe('history');
+});
+
+test('large machines keep closed what nobody has entered; small ones are drawn whole', () => {
+  expect([...autoCollapsed(toolCall, new Set())]).toContain('RECOVERING');
+  expect([...autoCollapsed(toolCall, new Set(['RECOVERING']))]).not.toContain('RECOVERING');
+});
+
+test('a transition reads as a line', () => {
+  const id = agent.root.children.find(({ name }) => name === 'PLANNING')?.children[0]?.transitions[0]?.id ?? '';
+
+  expect(arrowText(agent, id)).toBe('PLANNING.CHECKING_BUDGET → COMPLETION');
+  expect(arrowText(agent, 'gone')).toBe('gone');
+});
+
+test('tracks turn at 45 degrees', () => {
+  const path = routePath([
+    { x: 0, y: 0 },
+    { x: 20, y: 0 },
+    { x: 20, y: 20 },
+  ]);
+
+  expect(path).toBe('M0 0L13 0L20 7L20 20');
+});
+
+test('fitting shows the whole drawing, zooming keeps the point under the pointer', () => {
+  const view = { width: 800, height: 400 };
+  const camera = fitCamera({ width: 2000, height: 300 }, view, 40);
+  expect(camera.x + 2000 * camera.zoom).toBeLessThanOrEqual(800);
+
+  const closer = zoomAt(camera, 2, { x: 100, y: 100 });
+  expect((100 - closer.x) / closer.zoom).toBeCloseTo((100 - camera.x) / camera.zoom);
+});
+
+test('following moves the camera only when the active state is out of sight', () => {
+  const view = { width: 400, height: 300 };
+  const camera = { x: 0, y: 0, zoom: 1 };
+
+  expect(keepInSight(camera, { x: 100, y: 100, width: 80, height: 30 }, view)).toEqual(camera);
+  expect(keepInSight(camera, { x: 900, y: 100, width: 80, height: 30 }, view).x).toBe(-620);
+});

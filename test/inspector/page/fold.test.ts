@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest';
+import { actorAt, actorsAt } from '../../../src/inspector/page/model/actor-state.ts';
+import { talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
+import { waitingCalls } from '../../../src/inspector/page/model/talk.ts';
+import { wearAt } from '../../../src/inspector/page/model/wear.ts';
+import { framesOfScene, modelOf, sessionFrame, sessionOf, step } from './fixture.ts';
+
+test('a run with a plan, an error and a retry becomes a conversation in order', () => {
+  const kinds = sessionOf('plan-recovery').talk.items.map(({ kind }) => kind);
+
+  expect(kinds[0]).toBe('task');
+  expect(kinds.indexOf('plan')).toBeGreaterThan(kinds.indexOf('model'));
+  expect(kinds.indexOf('call')).toBeGreaterThan(kinds.indexOf('plan'));
+  expect(kinds.slice(-2)).toEqual(['answer', 'end']);
+});
+
+test('a plan shows which steps are done, which failed, and which never ran', () => {
+  const plan = sessionOf('plan-recovery').talk.items.find((item) => item.kind === 'plan');
+
+  expect(plan?.kind === 'plan' && plan.steps.map(({ status }) => status)).toEqual(['done', 'failed', 'dropped']);
+});
+
+test('a retried model turn keeps what failed, and how often it was tried', () => {
+  const turns = sessionOf('plan-recovery').talk.items.flatMap((item) => (item.kind === 'model' ? [item] : []));
+  const retried = turns.find(({ retries }) => retries.length > 0);
+
+  expect(retried?.retries).toEqual([{ attempt: 1, code: 'model-error', message: 'The server is busy.' }]);
+  expect(retried?.replied?.attempts).toBe(2);
+});
+
+test('a call that waits for a person waits until it is settled', () => {
+  const frames = framesOfScene('approval');
+  const { model, session } = modelOf(frames);
+  expect(waitingCalls(session.talk).map(({ tool }) => tool)).toEqual(['pay']);
+
+  const denial = { type: 'tool.denied', callId: 'c1', tool: 'pay', args: {}, reason: 'no', seq: 999, replayed: false };
+  model.add({ t: 'event', session: session.info.id, at: 9, step: 99, event: { ...denial, type: 'tool.denied' } });
+
+  expect(waitingCalls(session.talk)).toEqual([]);
+});
+
+test('the conversation at an earlier step is what had been said by then', () => {
+  const session = sessionOf('parallel');
+  const answered = session.told.find(({ event }) => event.type === 'answer')?.step ?? 0;
+
+  expect(talkAt(session.told, answered - 1).items.some(({ kind }) => kind === 'answer')).toBe(false);
+  expect(talkAt(session.told, session.steps.length).items).toEqual(session.talk.items);
+});
+
+test('tokens stream into their turn, and a new attempt voids those before', () => {
+  const { model, session } = modelOf([sessionFrame()]);
+  const token = (text: string, attempt: number, index: number) =>
+    model.add({
+      t: 'event',
+      session: 'run',
+      at: 1,
+      step: 0,
+      event: {
+        type: 'model.token',
+        kind: 'text',
+        text,
+        attempt,
+        index,
+        thought: '',
+        answer: '',
+        seq: 1,
+        replayed: false,
+      },
+    });
+  const started = { type: 'step.started', step: 1, limit: 20, kind: 'model', seq: 1, replayed: false } as const;
+  model.add({ t: 'event', session: 'run', at: 0, step: 0, event: started });
+  token('Hel', 1, 0);
+  token('Good', 2, 0);
+  token('bye', 2, 1);
+
+  expect(session.talk.items.at(-1)).toMatchObject({ kind: 'model', raw: 'Goodbye', attempt: 2 });
+});
+
+test('frames that come twice change nothing', () => {
+  const frames = framesOfScene('parallel');
+  const once = modelOf(frames).session;
+  const twice = modelOf([...frames, ...frames]).session;
+
+  expect(twice.steps).toEqual(once.steps);
+  expect(twice.talk.items).toEqual(once.talk.items);
+});
+
+test('frames of a session that nobody announced are dropped', () => {
+  const { model } = modelOf([sessionFrame('known')]);
+  model.add({ t: 'step', session: 'unknown', step: step(1, 'A') });
+
+  expect([...model.sessions.keys()]).toEqual(['known']);
+});
+
+test('every step that is scrubbed to shows the actors that lived then, in the states they were in', () => {
+  const session = sessionOf('parallel');
+  for (const position of session.steps.keys()) {
+    const moved = session.steps[position];
+    const actor = actorAt(session, moved?.actor ?? '', position);
+    expect(actor?.step).toBe(moved);
+    expect(actorsAt(session, position).map(({ path }) => path)).toContain(moved?.actor);
+  }
+});
+
+test('calls of one reply live side by side', () => {
+  const session = sessionOf('parallel');
+  const most = Math.max(
+    ...session.steps.map((_, at) => actorsAt(session, at).filter(({ track }) => track.info.src === 'toolCall').length),
+  );
+
+  expect(most).toBe(2);
+});
+
+test('an actor that was born again under its path begins anew', () => {
+  const { model, session } = modelOf([sessionFrame()]);
+  const actor = { path: 'agent', parent: null, src: 'agent', drawing: 'd' };
+  model.add({ t: 'actor', session: 'run', actor, step: 0 });
+  model.add({ t: 'step', session: 'run', step: step(1, 'A') });
+  model.add({ t: 'step', session: 'run', step: step(2, 'B', { from: ['A'] }) });
+  model.add({ t: 'actor-gone', session: 'run', path: 'agent', step: 2 });
+  model.add({ t: 'actor', session: 'run', actor, step: 2 });
+  model.add({ t: 'step', session: 'run', step: step(3, 'A') });
+
+  expect(actorAt(session, 'agent', 1)).toMatchObject({ alive: false });
+  expect([...(actorAt(session, 'agent', 2)?.active ?? [])]).toEqual(['A']);
+  expect(session.actors.get('agent')?.lives).toHaveLength(2);
+});
+
+test('visits are counted up to the step that is looked at, forwards and backwards', () => {
+  const session = sessionOf('plan-recovery');
+  const last = session.steps.length - 1;
+  const asking = (position: number) => wearAt(session, 'agent', position).visits.get('PLANNING.ASKING') ?? 0;
+  const end = asking(last);
+
+  expect(asking(0)).toBe(0);
+  expect(asking(last)).toBe(end);
+  expect(end).toBe(3);
+});
+
+test('a server that speaks a newer protocol is known to', () => {
+  const { model } = modelOf([{ t: 'hello', protocol: 99, version: '9.0.0', live: true }, sessionFrame()]);
+
+  expect(model.server).toEqual({ version: '9.0.0', live: true, newer: true });
+});

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { acceptedEvents } from '../../../src/inspector/page/model/accepted-events.ts';
+import { actorAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
+import { compareRuns } from '../../../src/inspector/page/model/compare.ts';
+import { exchangesOf } from '../../../src/inspector/page/model/exchange.ts';
+import { jsonDiff } from '../../../src/inspector/page/model/json-diff.ts';
+import { placeLifelines } from '../../../src/inspector/page/model/lifelines.ts';
+import { search } from '../../../src/inspector/page/model/search.ts';
+import { messagesOf } from '../../../src/inspector/page/model/sequence.ts';
+import { toneOf } from '../../../src/inspector/page/model/tone.ts';
+import { costsOf } from '../../../src/inspector/page/model/usage.ts';
+import { framesOfScene, modelOf, sessionOf, step } from './fixture.ts';
+
+test('a difference says where, what was, and what is', () => {
+  expect(jsonDiff({ a: 1, b: [1, 2], c: 'x' }, { a: 1, b: [1, 3, 4], 'd e': null })).toEqual([
+    { kind: 'changed', path: 'b[1]', before: 2, after: 3 },
+    { kind: 'added', path: 'b[2]', after: 4 },
+    { kind: 'removed', path: 'c', before: 'x' },
+    { kind: 'added', path: '["d e"]', after: null },
+  ]);
+});
+
+test('equal values differ in nothing, and a rewritten list costs no more than is shown', () => {
+  const list = Array.from({ length: 5000 }, (_, index) => index);
+
+  expect(jsonDiff({ list }, { list: [...list] })).toEqual([]);
+  expect(jsonDiff({ list }, { list: list.map((one) => one + 1) }, 50)).toHaveLength(50);
+});
+
+test('a key named like something of every object is a difference like any other', () => {
+  expect(jsonDiff({}, { constructor: 1 })).toEqual([{ kind: 'added', path: 'constructor', after: 1 }]);
+});
+
+test('two runs stand side by side from their first difference on, and meet again after an inserted retry', () => {
+  const left = ['A', 'B', 'C', 'D'].map((to, index) => step(index + 1, to));
+  const right = ['A', 'B', 'RETRY', 'C', 'D'].map((to, index) => step(index + 1, to));
+  const { first, rows } = compareRuns(left, right);
+
+  expect(first).toBe(2);
+  expect(rows.map(({ left: l, right: r }) => [l, r])).toEqual([
+    [0, 0],
+    [1, 1],
+    [null, 2],
+    [2, 3],
+    [3, 4],
+  ]);
+});
+
+test('a run does not differ from itself, whatever its times', () => {
+  const { steps } = sessionOf('plan-recovery');
+  const slower = steps.map((one) => ({ ...one, at: one.at * 7 }));
+
+  expect(compareRuns(steps, slower).first).toBeNull();
+});
+
+test('each step of both runs stands in exactly one line', () => {
+  const [left, right] = [sessionOf('plan-recovery').steps, sessionOf('loop').steps];
+  const { rows } = compareRuns(left, right);
+
+  expect(rows.flatMap((row) => (row.left === null ? [] : [row.left]))).toEqual([...left.keys()]);
+  expect(rows.flatMap((row) => (row.right === null ? [] : [row.right]))).toEqual([...right.keys()]);
+});
+
+test('the sequence diagram shows who started whom and who told whom what', () => {
+  const told = messagesOf(sessionOf('parallel')).map(({ from, to, label }) => `${from} > ${to}: ${label}`);
+
+  expect(told).toContain('agent > agent/llmCall: start');
+  expect(told).toContain('agent/llmCall > agent: model.replied');
+  expect(told).toContain('agent > agent/c1: start');
+  expect(told).toContain('agent/c1/callTool > agent/c1: callTool.done');
+});
+
+test('calls that live side by side have a lifeline each', () => {
+  const session = sessionOf('parallel');
+  const lines = placeLifelines(session);
+  const born = session.actors.get('agent/c1')?.lives[0]?.from ?? 0;
+
+  expect(lines.names.filter((name) => name === 'toolCall')).toHaveLength(2);
+  expect(lines.columnOf('agent/c1', born)).not.toBe(lines.columnOf('agent/c2', born));
+});
+
+test('search finds arguments, results and states, and says where', () => {
+  const session = sessionOf('parallel');
+
+  expect(search(session, 'oslo').map(({ where }) => where)).toContain('tool.finished');
+  expect(search(session, 'SUCCEEDED').map(({ where }) => where)).toContain('step');
+  expect(search(session, '   ')).toEqual([]);
+});
+
+test('raw requests are written out in full, with what came back', () => {
+  const asked = exchangesOf(sessionOf('parallel').records).filter(({ name }) => name === 'callLlm');
+
+  expect(asked).toHaveLength(2);
+  expect(JSON.stringify(asked[1]?.request)).toContain('Where is it warmer');
+  expect(JSON.stringify(asked[1]?.outcome)).toContain('In Austin: 31 degrees');
+});
+
+test('costs are those of each turn, and of all', () => {
+  const { turns, total } = costsOf(sessionOf('plan-recovery').talk);
+
+  expect(turns).toHaveLength(3);
+  expect(total.durationMs).toBe(turns.reduce((sum, { durationMs }) => sum + durationMs, 0));
+});
+
+test('only events that the machine accepts in its present states are offered', () => {
+  const { model, session } = modelOf(framesOfScene('approval'));
+  const actor = actorAt(session, 'agent/c1', session.steps.length - 1);
+  const drawing = model.drawings.get(actor?.track.info.drawing ?? '');
+  const events = drawing === undefined || actor === null ? [] : acceptedEvents(drawing, actor.active);
+
+  expect(events).toContain('approval.given');
+  expect(events.filter((name) => name.startsWith('xstate.'))).toEqual([]);
+});
+
+test('of active states the innermost are told', () => {
+  expect(innermost(['A', 'A.B', 'C'])).toEqual(['A.B', 'C']);
+});
+
+test('the states of our machines have the tone that they should', () => {
+  const states = [
+    'PLANNING.ASKING',
+    'ERROR_RECOVERY.ASSESSING',
+    'AWAITING_APPROVAL.ASKING',
+    'BACKING_OFF',
+    'SUCCEEDED',
+  ];
+
+  expect(states.map(toneOf)).toEqual(['go', 'danger', 'wait', 'wait', 'done']);
+});

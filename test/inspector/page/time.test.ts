@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { lanesOf } from '../../../src/inspector/page/model/lanes.ts';
+import { placeAtTime } from '../../../src/inspector/page/model/place-at-time.ts';
+import { stepMarks } from '../../../src/inspector/page/model/step-marks.ts';
+import { durationText, timeScale } from '../../../src/inspector/page/model/time-scale.ts';
+import { sessionOf, step } from './fixture.ts';
+
+const steps = [
+  step(1, 'A', { at: 0 }),
+  step(2, 'B', { at: 10 }),
+  step(3, 'C', { at: 10 }),
+  step(4, 'D', { at: 60_010 }),
+];
+
+test.each(['elastic', 'even', 'true'] as const)(
+  'in the %s scale every step is found where it lies, in order',
+  (stretch) => {
+    const scale = timeScale(steps, stretch);
+    const places = steps.map((_, position) => scale.at(position));
+
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places[0]).toBe(0);
+    expect(places.at(-1)).toBe(1);
+    expect(steps.map((_, position) => steps[scale.step(scale.at(position))]?.at)).toEqual(steps.map(({ at }) => at));
+  },
+);
+
+test('a long pause takes most of the clock scale but leaves room for the steps in the elastic one', () => {
+  expect(timeScale(steps, 'true').at(2)).toBeLessThan(0.001);
+  expect(timeScale(steps, 'elastic').at(2)).toBeGreaterThan(0.1);
+});
+
+test('a run without steps has a scale too', () => {
+  expect(timeScale([], 'elastic').step(0.5)).toBe(-1);
+});
+
+test('playing at recorded speed shows at each time the last step that had been made', () => {
+  expect([-1, 0, 9, 10, 500, 99_999].map((ms) => placeAtTime(steps, ms))).toEqual([-1, 0, 0, 2, 2, 3]);
+});
+
+test('durations read well from microseconds to minutes', () => {
+  expect([0, 0.34, 12, 1400, 59_000, 185_000].map(durationText)).toEqual([
+    '0 ms',
+    '340 µs',
+    '12 ms',
+    '1.4 s',
+    '59 s',
+    '3 min 05 s',
+  ]);
+});
+
+test('calls side by side have a lane each; what never overlaps shares one', () => {
+  const lanes = lanesOf(sessionOf('parallel'));
+
+  expect(lanes.map(({ label }) => label)).toEqual(['agent', 'llmCall', 'loopDetection', 'toolCall', 'toolCall']);
+});
+
+test('spans of a lane follow each other without overlapping', () => {
+  for (const { spans } of lanesOf(sessionOf('plan-recovery')))
+    for (const [index, span] of spans.entries()) {
+      const next = spans[index + 1];
+      expect(span.to === null || next === undefined || span.to <= next.from).toBe(true);
+    }
+});
+
+test('retries, errors and the answer are marked on the timeline', () => {
+  const kinds = stepMarks(sessionOf('plan-recovery').told).map(({ kind }) => kind);
+
+  expect(new Set(kinds)).toEqual(new Set(['plan', 'retry', 'error', 'answer']));
+});
