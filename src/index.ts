@@ -1,5 +1,5 @@
 export { createAgent } from './agent/create-agent.ts';
-export { AgentBusyError, AgentClosedError, RunError, ToolExecutionError } from './agent/errors.ts';
+export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionError } from './agent/errors.ts';
 export { createToolRegistry } from './agent/registry.ts';
 export { ReplayDivergenceError } from './journal/divergence.ts';
 export { AGENT_STATES } from './machines/run-result.ts';
@@ -31,7 +31,9 @@ export type { ChildAgent } from './agent/child-tools.ts';
 export type { AgentOptions, InstructionsInput } from './agent/options.ts';
 export type { Permissions, ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
 export type { RunOptions } from './agent/run-options.ts';
-export type { PendingApproval, Run, RunState } from './agent/run.ts';
+export type { ResumeErrorCode } from './agent/errors.ts';
+export type { ResumeOptions } from './agent/resume-run.ts';
+export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run.ts';
 export type { JournalStore } from './journal/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/run-events.ts';
 export type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './machines/run-result.ts';

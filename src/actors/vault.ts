@@ -17,6 +17,16 @@ export interface Vault {
   lostMark(value: unknown): string | null;
 }
 
+/** A vault whose secrets can be kept elsewhere, so that a run can be taken up in another process. */
+export interface OwnVault extends Vault {
+  /** What each mark stands for. */
+  marks(): Readonly<Record<string, string>>;
+  /** Called for each secret that gets a mark from now on; gives back how to stop that. */
+  onMark(listener: (mark: string, secret: string) => void): () => void;
+  /** New secrets get marks that do not stand in this value, whose own may be unknown here. */
+  reserve(value: unknown): void;
+}
+
 const MARK = /«secret:(\d+)»/g;
 
 /** What looks like a key, whoever issued it. Each begins with letters that ordinary text rarely has. */
@@ -34,19 +44,29 @@ const SHORTEST = 6;
 
 /**
  * A vault that knows these secrets and learns what looks like a key. `known` is asked each time: a model may get its key
- * late.
+ * late. `kept` are the marks of a run that is taken up.
  */
-export function createVault(known: () => readonly string[]): Vault {
+export function createVault(known: () => readonly string[], kept: Readonly<Record<string, string>> = {}): OwnVault {
   const numbers = new Map<string, number>();
-  const secrets: string[] = [];
+  const secrets = new Map<number, string>();
+  const listeners = new Set<(mark: string, secret: string) => void>();
+  let last = 0;
+
+  const give = (secret: string, number: number): void => {
+    numbers.set(secret, number);
+    secrets.set(number, secret);
+    last = Math.max(last, number);
+  };
+  for (const [mark, secret] of Object.entries(kept)) for (const number of marksIn(mark)) give(secret, number);
 
   const markOf = (secret: string): string => {
     let number = numbers.get(secret);
     if (number === undefined) {
-      number = secrets.push(secret);
-      numbers.set(secret, number);
+      number = last + 1;
+      give(secret, number);
+      for (const listener of listeners) listener(markText(number), secret);
     }
-    return `«secret:${number}»`;
+    return markText(number);
   };
   const sealText = (text: string, given: readonly string[]): string => {
     let sealed = text;
@@ -55,7 +75,7 @@ export function createVault(known: () => readonly string[]): Vault {
   };
   const openText = (text: string): string =>
     text.includes('«secret:')
-      ? text.replace(MARK, (mark, number: string) => secrets[Number(number) - 1] ?? mark)
+      ? text.replace(MARK, (mark, number: string) => secrets.get(Number(number)) ?? mark)
       : text;
 
   return {
@@ -70,14 +90,32 @@ export function createVault(known: () => readonly string[]): Vault {
       let lost: string | null = null;
       mapTexts(value, (text) => {
         if (text.includes('«secret:')) {
-          for (const [mark, number] of text.matchAll(MARK))
-            if (secrets[Number(number) - 1] === undefined) lost ??= mark;
+          for (const [mark, number] of text.matchAll(MARK)) if (!secrets.has(Number(number))) lost ??= mark;
         }
         return text;
       });
       return lost;
     },
+    marks: () => Object.fromEntries([...secrets].map(([number, secret]) => [markText(number), secret])),
+    onMark: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    reserve: (value) => {
+      mapTexts(value, (text) => {
+        last = Math.max(last, ...marksIn(text));
+        return text;
+      });
+    },
   };
+}
+
+function markText(number: number): string {
+  return `«secret:${number}»`;
+}
+
+function marksIn(text: string): readonly number[] {
+  return text.includes('«secret:') ? [...text.matchAll(MARK)].map(([, number]) => Number(number)) : [];
 }
 
 function mayHoldKey(text: string): boolean {
@@ -86,6 +124,9 @@ function mayHoldKey(text: string): boolean {
 
 /** A vault that knows no secret: for replays, which have only marks, and for machines without a run. */
 export const NO_VAULT: Vault = { seal: (value) => value, open: (value) => value, lostMark: () => null };
+
+/** A vault for runs of which only marks are left: it changes nothing, and knows that no mark can be resolved. */
+export const MARKS_ONLY: Vault = { ...NO_VAULT, lostMark: createVault(() => []).lostMark };
 
 /** The value with every text in it mapped, keys included; the very same value where nothing changed. */
 function mapTexts<T>(value: T, map: (text: string) => string): T {

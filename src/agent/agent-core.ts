@@ -1,8 +1,9 @@
 import type { Confirm } from '../actors/ask-approval.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
-import { type Vault, createVault } from '../actors/vault.ts';
+import { type OwnVault, createVault } from '../actors/vault.ts';
 import type { RunRecord } from '../journal/record.ts';
+import type { Recording } from '../journal/recording.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import { memoryJournal } from '../journal/memory.ts';
 import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/agent-setup.ts';
@@ -28,7 +29,9 @@ export interface AgentCore {
   readonly registry: OwnRegistry;
   readonly mcp: McpBinding;
   /** Lives as long as the agent: a secret keeps its mark from run to run. */
-  readonly vault: Vault;
+  readonly vault: OwnVault;
+  /** A vault for a run that is taken up, with the marks that it had. */
+  vaultOf(recording: Recording): OwnVault;
   /** The first line of a recording with marks for secrets. */
   sealed(head: RunRecord): RunRecord;
   model(): Model;
@@ -133,13 +136,13 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   };
 
   const fixedSecrets = serverSecrets(given.mcpServers ?? {});
-  const secrets = (): readonly string[] => [
+  const ownSecrets = (): readonly string[] => [
     ...(options.secrets ?? []),
     ...fixedSecrets,
     ...[model, ...models.values()].flatMap(secretsOf),
     ...[...children.values()].flatMap((child) => child.secrets()),
   ];
-  const vault = createVault(secrets);
+  const vault = createVault(ownSecrets);
 
   const setupOf = (told: {
     readonly allowed: ReadonlySet<string>;
@@ -169,6 +172,14 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     registry,
     mcp,
     vault,
+    vaultOf: (recording) => {
+      const { secrets } = core.journal();
+      const again = createVault(ownSecrets, secrets?.read(recording.head.runId));
+      // A journal that keeps no secrets leaves those of the options, which have the first marks.
+      if (secrets === undefined) again.seal(options.secrets ?? []);
+      again.reserve([recording.head, recording.lines]);
+      return again;
+    },
     sealed: (head) => {
       // What belongs to the agent is numbered first: a replay by an agent like it gets the same marks.
       const local = head.toolset.tools.filter((one) => one.origin.kind === 'local');
@@ -207,7 +218,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     setupNow: async () => setupOf({ allowed: await core.allowed(), facts: [], below: await childrenNow(children) }),
     children,
     ports,
-    secrets,
+    secrets: ownSecrets,
     work: () => {
       work ??= workOf(Object.values(ownLeaves()));
       return work;

@@ -1,6 +1,7 @@
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import type { Message } from '../actors/model.ts';
 import type { Explorable } from '../journal/explore.ts';
+import type { Forkable } from '../journal/fork.ts';
 import type { Replayable } from '../journal/replay.ts';
 import type { agentMachine } from '../machines/agent.ts';
 import type { RunEvent } from '../machines/run-events.ts';
@@ -13,9 +14,10 @@ import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './agent-actors.ts';
 import type { ChildAgent } from './child-tools.ts';
 import type { AgentOptions } from './options.ts';
+import type { ResumeOptions } from './resume-run.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { RunOptions } from './run-options.ts';
-import type { PendingApproval, Run } from './run.ts';
+import type { ApprovalOptions, PendingApproval, Run } from './run.ts';
 
 /** What `agent.logic` is given when it is invoked or spawned. */
 export interface AgentLogicInput {
@@ -57,10 +59,16 @@ export type ConfigurableOptions = Pick<
 >;
 
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
-export interface Agent extends Replayable<Run>, Explorable, Repairer, ChildAgent {
+export interface Agent extends Replayable<Run>, Forkable<Run>, Explorable, Repairer, ChildAgent {
   readonly name: string;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
   run(input: string, options?: RunOptions): Run;
+  /**
+   * Takes up a run that was interrupted, in this process or another, and goes on where it stood; a run that is over has
+   * its recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError` for
+   * a run that is not there or was made by other machines, and with a `JournalError` while somebody else writes it.
+   */
+  resume(runId: string, options?: ResumeOptions): Run;
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
   clearHistory(): void;
@@ -83,8 +91,15 @@ export interface Agent extends Replayable<Run>, Explorable, Repairer, ChildAgent
   /** The connections by server, for `readResource` and `getPrompt`. */
   readonly mcp: { readonly [server: string]: McpConnection | undefined };
   /** Calls that wait for a person, of the live run. */
-  pending(runId?: string): readonly PendingApproval[];
-  approve(runId: string, callId: string, options?: { readonly always?: boolean }): Promise<boolean>;
+  pending(): readonly PendingApproval[];
+  /** The same of any run: at once for the live one, a promise for one that is kept in the journal. */
+  pending(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
+  /**
+   * Lets a waiting call run. Of a run that is not live the approval is written down, and whoever resumes the run finds it
+   * there. False: no such call waits. Rejects with a `JournalError` while another process writes the run.
+   */
+  approve(runId: string, callId: string, options?: ApprovalOptions): Promise<boolean>;
+  /** Denies a waiting call, like `approve`; the model is told why. */
   reject(runId: string, callId: string, reason?: string): Promise<boolean>;
   configure(options: ConfigurableOptions): void;
   /** The agent machine with this agent's actors: live, not recorded. */

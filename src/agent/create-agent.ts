@@ -1,8 +1,7 @@
 import type { Message } from '../actors/model.ts';
 import { EXPLORE } from '../journal/explore.ts';
+import { FORK } from '../journal/fork.ts';
 import { REPLAY } from '../journal/replay.ts';
-import type { Recording } from '../journal/recording.ts';
-import { replayJournal } from '../journal/replay-journal.ts';
 import { runRecord } from '../journal/run-input.ts';
 import type { Toolset } from '../machines/agent-setup.ts';
 import { pruneHistory } from '../machines/conversation.ts';
@@ -10,7 +9,6 @@ import type { AgentState, RunResult } from '../machines/run-result.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { toJson } from '../actors/to-json.ts';
-import { NO_VAULT } from '../actors/vault.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './child-port.ts';
@@ -20,18 +18,16 @@ import type { Agent } from './agent-types.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
-import { audienceOf } from './audience.ts';
-import { bindSignal } from './bind-signal.ts';
-import { inspectorOf } from './inspector-of.ts';
-import { replayHead } from './replay-head.ts';
+import { launchRun } from './launch-run.ts';
+import { pastRuns } from './past-runs.ts';
 import { repairBy } from './repair.ts';
+import type { ResumeOptions } from './resume-run.ts';
 import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
 import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
-import type { Run } from './run.ts';
-import { type StartedRun, startRun } from './start-run.ts';
+import { type PendingApproval, type Run, approvalGiven } from './run.ts';
+import type { StartedRun } from './start-run.ts';
 import { toolNews } from './tool-news.ts';
-import { writeTrace } from './write-trace.ts';
 
 const GRACE_MS = 5000;
 
@@ -68,26 +64,15 @@ export function createAgent(options: AgentOptions = {}): Agent {
     const runId = given.runId ?? newRunId();
     const metadata = metadataOf(given.metadata);
     const at = new Date().toISOString();
-    const audience = audienceOf(core);
-    const prompts: string[] = [];
-    const keepsPrompts = core.options().debugPrompts === true;
-    const started = startRun({
+    const started = launchRun(core, {
       runId,
       task: input,
-      replayed: false,
-      context: given.context,
-      vault: core.vault,
-      onEvent: audience.onEvent,
-      onPrompt: (prompt) => {
-        if (keepsPrompts) prompts.push(prompt);
-        audience.onPrompt?.(prompt);
-      },
+      given,
       prepare: async (signal) => {
         const makeSetup = await core.prepare({
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
-          signal: given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]),
+          signal,
         });
-        const inspector = await inspectorOf(core.options(), given, started.announce);
         return (why) => {
           const refused = core.mcp.missing();
           const setup = makeSetup();
@@ -104,33 +89,28 @@ export function createAgent(options: AgentOptions = {}): Agent {
             head,
             work: core.work(),
             journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
-            inspector,
           };
         };
       },
-      onDone: async (result) => {
-        unbind();
+      onDone: (result) => {
         unfollow();
         runs.delete(started);
-        own.onDone(core.vault.open(result));
-        await writeTrace(core, given, {
-          runId,
-          result,
-          recording: () => started.run.recording(),
-          ...(keepsPrompts ? { prompts } : {}),
-        });
+        if (result !== null) own.onDone(core.vault.open(result));
       },
     });
     runs.set(started, null);
-    const unbind = bindSignal(started.run, given.signal);
     const unfollow = news.followChildren();
     return started;
   };
 
-  const run = (input: string, given: RunOptions = {}): Run => {
-    checkRun(input, given);
+  const checkFree = (): void => {
     if (closed) throw new AgentClosedError(core.name);
     if (live !== null) throw new AgentBusyError(core.name, live.run.runId);
+  };
+
+  const run = (input: string, given: RunOptions = {}): Run => {
+    checkRun(input, given);
+    checkFree();
     const before = history;
     live = begin(input, given, {
       history: before,
@@ -145,29 +125,35 @@ export function createAgent(options: AgentOptions = {}): Agent {
 
   const news = toolNews(core, runs);
 
-  const replayRun = (recording: Recording): Run => {
-    const head = replayHead(recording.head, core);
-    const started = startRun({
-      runId: head.runId,
-      task: head.input,
-      replayed: true,
-      context: undefined,
-      vault: NO_VAULT,
-      onEvent: () => undefined,
-      onDone: () => undefined,
-      prepare: () => () => ({
-        head,
-        work: core.work(),
-        journal: () => replayJournal(recording, () => started.run.state.state),
-        inspector: null,
-      }),
-    });
-    return started.run;
+  const past = pastRuns(core, {
+    runs,
+    followChildren: news.followChildren,
+    occupy: (started) => {
+      live = started;
+      return (result, before) => {
+        lastState = started.run.state.state;
+        live = null;
+        if (result !== null) keepHistory(before, result);
+      };
+    },
+  });
+  const resume = (runId: string, given: ResumeOptions = {}): Run => {
+    checkFree();
+    return past.resume(runId, given);
   };
+
+  function pending(): readonly PendingApproval[];
+  function pending(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
+  function pending(runId = live?.run.runId) {
+    if (runId === undefined || runId === live?.run.runId) return live?.run.pending ?? [];
+    // Without a journal of the caller's, nothing is kept that could wait.
+    return core.options().journal === undefined ? [] : past.pending(runId);
+  }
 
   const agent: Agent = {
     name: core.name,
     run,
+    resume,
     get history() {
       return history;
     },
@@ -208,11 +194,13 @@ export function createAgent(options: AgentOptions = {}): Agent {
     get mcp() {
       return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
     },
-    pending: (runId) => (live === null || (runId !== undefined && runId !== live.run.runId) ? [] : live.run.pending),
-    approve: (runId, callId, how) =>
-      live?.run.runId === runId ? live.run.approve(callId, how) : Promise.resolve(false),
-    reject: (runId, callId, reason) =>
-      live?.run.runId === runId ? live.run.reject(callId, reason) : Promise.resolve(false),
+    pending,
+    approve: (runId, callId, how = {}) =>
+      live?.run.runId === runId ? live.run.approve(callId, how) : past.answer(runId, callId, approvalGiven(how)),
+    reject: (runId, callId, reason = '') =>
+      live?.run.runId === runId
+        ? live.run.reject(callId, reason)
+        : past.answer(runId, callId, { type: 'approval.refused', reason }),
     configure: (changes) => {
       if (live !== null) throw new AgentBusyError(core.name, live.run.runId);
       core.configure(changes);
@@ -242,7 +230,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return begin(task, { context, signal }, { history: [], onDone: () => undefined }).run;
     }),
     repair: (task, { signal }) => repairBy(core, task, signal),
-    [REPLAY]: replayRun,
+    [REPLAY]: past.replay,
+    [FORK]: past.fork,
     [EXPLORE]: (task) => exploredStart(core, task, history),
   };
   declareOnErrors(agent, () => core.registry.onErrors());

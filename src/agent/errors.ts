@@ -41,3 +41,30 @@ export class RunError extends Error {
 export class ToolExecutionError extends RunError {
   override readonly name = 'ToolExecutionError';
 }
+
+/** Why a run cannot be resumed. */
+export type ResumeErrorCode = 'run-unknown' | 'journal-cannot-resume' | 'machine-changed';
+
+/** A run could not be taken up again. Nothing was written and nothing was done. */
+export class ResumeError extends Error {
+  override readonly name = 'ResumeError';
+  readonly code: ResumeErrorCode;
+  readonly runId: string;
+
+  constructor(code: ResumeErrorCode, runId: string, cause?: unknown) {
+    super(resumeText(code, runId), cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.runId = runId;
+  }
+}
+
+function resumeText(code: ResumeErrorCode, runId: string): string {
+  switch (code) {
+    case 'run-unknown':
+      return `There is no run ${runId} in this agent's journal. Look at the id, and give the agent the journal that the run was kept in.`;
+    case 'journal-cannot-resume':
+      return `Run ${runId} cannot be resumed: the agent's journal only begins runs. Use fileJournal, sqliteJournal or memoryJournal, or give yours a method 'take'.`;
+    case 'machine-changed':
+      return `Run ${runId} was made by other machines, and these would have gone another way (see 'cause'). Resume it with the version that made it, or give the option 'migrate'.`;
+  }
+}

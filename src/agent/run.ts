@@ -1,3 +1,4 @@
+import type { OutsideEvent } from '../actors/journal.ts';
 import type { RunEvent, Transition } from '../machines/run-events.ts';
 import type { AgentState, ErrorEntry, RunResult } from '../machines/run-result.ts';
 import type { JsonObject } from '../parsing/json.ts';
@@ -27,6 +28,19 @@ export interface PendingApproval {
   readonly reason: string;
 }
 
+/** How a waiting call is approved. */
+export interface ApprovalOptions {
+  /** Also from now on: the tool is not asked about again. */
+  readonly always?: boolean;
+  /** Arguments to use instead; they are checked again. */
+  readonly args?: JsonObject;
+}
+
+/** The event by which a person lets a call run. */
+export function approvalGiven({ always = false, args }: ApprovalOptions): OutsideEvent {
+  return { type: 'approval.given', always, args: args ?? null };
+}
+
 /**
  * One run of an agent. It has started already; await it for its result, iterate it for its events, both as late and as
  * often as you like.
@@ -46,7 +60,7 @@ export interface Run extends PromiseLike<RunResult>, AsyncIterable<RunEvent> {
   /** Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. */
   cancel(reason?: string): Promise<boolean>;
   /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
-  approve(callId: string, options?: { readonly always?: boolean; readonly args?: JsonObject }): Promise<boolean>;
+  approve(callId: string, options?: ApprovalOptions): Promise<boolean>;
   /** Denies a waiting call; the model is told why. False: it does not wait. */
   reject(callId: string, reason?: string): Promise<boolean>;
   readonly pending: readonly PendingApproval[];
@@ -63,10 +77,7 @@ export interface RunControls {
   readonly state: () => RunState;
   readonly read: () => AsyncIterator<RunEvent, undefined>;
   readonly cancel: (reason: string) => Promise<boolean>;
-  readonly approve: (
-    callId: string,
-    options: { readonly always: boolean; readonly args: JsonObject | null },
-  ) => Promise<boolean>;
+  readonly approve: (callId: string, options: ApprovalOptions) => Promise<boolean>;
   readonly reject: (callId: string, reason: string) => Promise<boolean>;
   readonly pending: () => readonly PendingApproval[];
   readonly recording: () => string;
@@ -95,8 +106,7 @@ export function runHandle(controls: RunControls): Run {
       throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
     },
     cancel: (reason = '') => controls.cancel(reason),
-    approve: (callId, options = {}) =>
-      controls.approve(callId, { always: options.always ?? false, args: options.args ?? null }),
+    approve: (callId, options = {}) => controls.approve(callId, options),
     reject: (callId, reason = '') => controls.reject(callId, reason),
     recording: controls.recording,
     transitions: controls.transitions,

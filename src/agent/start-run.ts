@@ -12,22 +12,22 @@ import type { LeafWork } from '../actors/leaf.ts';
 import type { Vault } from '../actors/vault.ts';
 import { type Drive, drive, recordedOutput } from '../journal/drive.ts';
 import type { RunRecord } from '../journal/record.ts';
-import { type Recorder, recorder } from '../journal/recording.ts';
+import { type Recorder, recorder, stopwatch } from '../journal/recording.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import type { RunPort } from '../inspector/run-port.ts';
 import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import { agentMachine } from '../machines/agent.ts';
-import { questionInput } from '../machines/escalating.ts';
 import type { RunEvent, RunEventBody, Transition } from '../machines/run-events.ts';
 import { runEventReader } from '../machines/run-event-reader.ts';
 import type { AgentOutput, RunResult } from '../machines/run-result.ts';
-import { type Move, moveReader } from '../machines/transition-log.ts';
+import { type Move, moveReader, stateText } from '../machines/transition-log.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
 import { eventOfNote } from './note-event.ts';
+import { pendingApprovals } from './pending-approvals.ts';
 import { failedOutput, stateOf } from './run-state.ts';
-import { type PendingApproval, type Run, runHandle } from './run.ts';
 import { runWatch } from './run-watch.ts';
+import { type Run, approvalGiven, runHandle } from './run.ts';
 import { tokenEvents } from './token-events.ts';
 
 /** What a run needs to begin, found out before it does. */
@@ -36,13 +36,17 @@ export interface RunStart {
   readonly head: RunRecord;
   /** What the leaves do for this agent. */
   readonly work: LeafWork;
-  readonly journal: (accepts: (event: OutsideEvent, to: string | undefined) => boolean) => RunJournal;
-  /** Where the run can be looked at while it goes on; null: nowhere. */
-  readonly inspector: RunPort | null;
+  /** Opens the journal; `place` tells the machine's state as a dotted path. */
+  readonly journal: (
+    accepts: (event: OutsideEvent, to: string | undefined) => boolean,
+    place: () => string,
+  ) => RunJournal;
+  /** Where the run can be looked at while it goes on. Default: nowhere. */
+  readonly inspector?: RunPort | null;
 }
 
 /** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
-type MakeStart = (cancelled: string | undefined) => RunStart;
+export type MakeStart = (cancelled: string | undefined) => RunStart;
 
 interface RunPlan {
   readonly runId: string;
@@ -51,12 +55,15 @@ interface RunPlan {
   readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
   readonly vault: Vault;
-  readonly replayed: boolean;
+  /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
+  readonly replayed: () => boolean;
+  /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
+  readonly caughtUp?: Promise<unknown>;
   readonly onEvent: (event: RunEvent) => void;
   /** Gets the system prompt of each request. */
   readonly onPrompt?: (prompt: string) => void;
-  /** Called once, before the result is known to anybody else. */
-  readonly onDone: (result: RunResult) => void | Promise<void>;
+  /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
+  readonly onDone: (result: RunResult | null) => void | Promise<void>;
 }
 
 /** A run, and what its agent may do with it beyond what the handle offers. */
@@ -73,7 +80,7 @@ export function startRun(plan: RunPlan): StartedRun {
   const { runId, replayed, vault } = plan;
   const log = eventLog();
   const moves: Transition[] = [];
-  const pending = new Map<string, PendingApproval & { readonly path: string }>();
+  const pending = pendingApprovals(runId);
   const preparing = new AbortController();
   let cancelled: string | undefined;
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
@@ -92,20 +99,20 @@ export function startRun(plan: RunPlan): StartedRun {
     watch.onEvent(event);
   };
   const emit = (body: RunEventBody, agent = ''): void => {
-    if (replayed && body.type === 'model.replied' && body.text !== '' && streams())
-      publish({ ...tokens.whole(body.text, agent), seq, replayed, ...ofAgent(agent) });
+    if (replayed() && body.type === 'model.replied' && body.text !== '' && streams())
+      publish({ ...tokens.whole(body.text, agent), seq, replayed: true, ...ofAgent(agent) });
     seq += 1;
     if (body.type === 'run.finished') finished = body.result;
-    publish({ ...body, seq, replayed, ...ofAgent(agent) });
+    publish({ ...body, seq, replayed: replayed(), ...ofAgent(agent) });
   };
   const streams = (): boolean => snapshot()?.context.settings.streaming === true;
   const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
 
   const onNote = (effect: Effect, note: JsonObject): void => {
     const told = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
-    if (told !== null) return publish({ ...told, seq, replayed, ...ofAgent(tokens.placeOf(effect.id)) });
+    if (told !== null) return publish({ ...told, seq, replayed: replayed(), ...ofAgent(tokens.placeOf(effect.id)) });
     const token = tokens.event(effect.id, note);
-    if (token !== null) publish({ ...token.body, seq, replayed, ...ofAgent(token.agent) });
+    if (token !== null) publish({ ...token.body, seq, replayed: replayed(), ...ofAgent(token.agent) });
   };
   const onStart = ({ name, request }: Effect): void => {
     if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
@@ -115,40 +122,25 @@ export function startRun(plan: RunPlan): StartedRun {
     (read: (move: Move) => void) =>
     (move: Move): void => {
       if (move.transition !== null) moves.push(move.transition);
-      if (move.machine === 'toolCall') followApproval(move);
-      if (move.machine === 'agent') followAgent(move);
+      pending.follow(move);
       tokens.follow(move);
       watch.onMove(move);
       read(move);
     };
-  const followAgent = ({ snapshot: { context, value }, path }: Move): void => {
-    const asked = typeof value === 'object' && value.ERROR_RECOVERY === 'ASKING_HUMAN' ? questionInput(context) : null;
-    for (const [callId, call] of pending) if (call.path === path && callId !== asked?.callId) pending.delete(callId);
-    if (asked !== null) pending.set(asked.callId, { runId, ...asked, path });
-  };
-  const followApproval = ({ snapshot: { context, value }, path }: Move): void => {
-    const { callId } = context.request;
-    if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void pending.delete(callId);
-    const tool: string = context.spec?.name ?? '';
-    pending.set(callId, {
-      runId,
-      callId,
-      tool,
-      args: context.args,
-      reason: `The policy of '${tool}' is confirm.`,
-      path,
-    });
-  };
 
   const showTo = (inspector: RunPort | null, head: RunRecord, recording: Recorder): void =>
     watch.attach(inspector, { head, recording, run, send });
 
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
-    const { head, work, journal: open, inspector } = makeStart(cancelled);
-    const journal = open((event, to) => live?.driven.accepts(event, to) ?? false);
-    const recording = recorder(head);
-    const reader = runEventReader({ runId, now: replayed ? () => performance.now() : () => recording.elapsed, emit });
+    const { head, work, journal: open, inspector = null } = makeStart(cancelled);
+    const journal = open(
+      (event, to) => live?.driven.accepts(event, to) ?? false,
+      () => stateText(snapshot()?.value ?? ''),
+    );
+    const at = journal.at ?? stopwatch();
+    const recording = recorder(head, at);
+    const reader = runEventReader({ runId, now: () => recording.elapsed, emit });
     const driven = drive({
       logic: agentMachine,
       work,
@@ -182,7 +174,8 @@ export function startRun(plan: RunPlan): StartedRun {
       return vault.open(result);
     },
     async (error: unknown) => {
-      if (replayed) {
+      if (replayed()) {
+        await plan.onDone(null);
         log.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
@@ -198,7 +191,8 @@ export function startRun(plan: RunPlan): StartedRun {
   const send = (event: OutsideEvent, to?: string): Promise<boolean> =>
     live?.journal.send(vault.seal(event), to) ?? Promise.resolve(false);
   const answer = async (callId: string, event: OutsideEvent): Promise<boolean> => {
-    const waiting = pending.get(callId);
+    await plan.caughtUp;
+    const waiting = pending.find(callId);
     return waiting === undefined ? false : send(event, waiting.path);
   };
   const run = runHandle({
@@ -213,14 +207,13 @@ export function startRun(plan: RunPlan): StartedRun {
       preparing.abort();
       return true;
     },
-    approve: (callId, { always, args }) => answer(callId, { type: 'approval.given', always, args }),
+    approve: (callId, how) => answer(callId, approvalGiven(how)),
     reject: (callId, reason) => answer(callId, { type: 'approval.refused', reason }),
-    pending: () =>
-      live?.driven.isActive() === true ? [...pending.values()].map(({ path: _path, ...call }) => call) : [],
+    pending: () => (live?.driven.isActive() === true ? pending.list() : []),
     recording: () => live?.recording.text() ?? '',
     transitions: () => [...moves],
   });
-  return { run, send, announce: (body) => publish({ ...body, seq, replayed }) };
+  return { run, send, announce: (body) => publish({ ...body, seq, replayed: replayed() }) };
 }
 
 function ofAgent(agent: string): { readonly child?: string } {

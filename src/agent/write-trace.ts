@@ -16,7 +16,7 @@ interface Traced {
  */
 export async function writeTrace(
   core: AgentCore,
-  run: RunOptions,
+  run: Pick<RunOptions, 'trace'>,
   { runId, result, recording, prompts }: Traced,
 ): Promise<void> {
   const asked = run.trace ?? core.options().trace ?? false;

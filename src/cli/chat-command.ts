@@ -21,13 +21,19 @@ export const chatCommand: Command = {
     '',
     `The first question, unless you give another: ${FIRST_QUESTION}`,
   ].join('\n'),
-  options: AGENT_OPTIONS,
+  options: [
+    ...AGENT_OPTIONS,
+    { name: 'inspect', help: 'Show the runs on a local page as they go on; its address is printed.' },
+    { name: 'open', help: 'Open that page in the browser.' },
+  ],
   async run(args) {
     const choices = readAgentChoices(args, process.env);
     const question = args.positionals.join(' ').trim();
     // Loaded only now: help and wrong usage need none of it.
     const { makeAgent } = await import('./make-agent.ts');
-    const cli = await makeAgent(choices, { answerOnConsole: answerOnConsole() });
+    const watched = args.flags.has('inspect') || args.flags.has('open');
+    const inspect = watched ? { open: args.flags.has('open') } : null;
+    const cli = await makeAgent(choices, { answerOnConsole: answerOnConsole(), inspect });
     try {
       if (!choices.silent) greet(cli, choices);
       const { result, stoppedBy } = await runOnce(cli, question === '' ? FIRST_QUESTION : question);
@@ -43,12 +49,13 @@ export const chatCommand: Command = {
   },
 };
 
-function greet({ model }: CliAgent, { mcpFile }: AgentChoices): void {
+function greet({ model, inspector }: CliAgent, { mcpFile }: AgentChoices): void {
   const tools = mcpFile === undefined ? `the files below ${process.cwd()}` : `the MCP servers of ${mcpFile}`;
   const lines = [
     `signalbox ${packageVersion()}`,
     ...(model.said === '' ? [] : [model.said]),
     `Tools: ${tools}. What may change something asks first.`,
+    ...(inspector === null ? [] : [`Inspector: ${inspector.url}`]),
     '',
   ];
   console.error(lines.join('\n'));

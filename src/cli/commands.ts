@@ -15,4 +15,6 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'parse', load: async () => (await import('./parse-command.ts')).parseCommand },
   { name: 'permissions', load: async () => (await import('./permissions-command.ts')).permissionsCommand },
   { name: 'mcp', load: async () => (await import('./mcp-command.ts')).mcpCommand },
+  { name: 'inspect', load: async () => (await import('./inspect-command.ts')).inspectCommand },
+  { name: 'diagram', load: async () => (await import('./diagram-command.ts')).diagramCommand },
 ];

@@ -1,5 +1,6 @@
 import { createAgent } from '../agent/create-agent.ts';
 import type { Agent } from '../agent/agent-types.ts';
+import type { Inspector } from '../inspector/create-inspector.ts';
 import { type ConsoleOutput, consoleOutput } from '../output/console-output.ts';
 import { silentOutput } from '../output/silent-output.ts';
 import type { AgentChoices } from './agent-options.ts';
@@ -12,6 +13,8 @@ import { type Interrupts, takeInterrupts } from './interrupts.ts';
 export interface Showing {
   /** The answer appears on the console, since it and the program's output are one screen. */
   readonly answerOnConsole: boolean;
+  /** The runs are shown on a local page too. */
+  readonly inspect?: { readonly open: boolean } | null;
 }
 
 /** An agent for a command, and what was chosen for it. */
@@ -21,6 +24,7 @@ export interface CliAgent {
   readonly console: ConsoleOutput | null;
   readonly model: ChosenModel;
   readonly journal: ChosenJournal;
+  readonly inspector: Inspector | null;
   /** Taken over for as long as there is something to end. */
   readonly interrupts: Interrupts;
   /** Ends everything that was started: servers, and the practice model. */
@@ -28,12 +32,16 @@ export interface CliAgent {
 }
 
 /** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
-export async function makeAgent(choices: AgentChoices, { answerOnConsole }: Showing): Promise<CliAgent> {
+export async function makeAgent(
+  choices: AgentChoices,
+  { answerOnConsole, inspect = null }: Showing,
+): Promise<CliAgent> {
   const folder = process.cwd();
   const journal = chooseJournal(choices.recordFile);
   const mcpServers = await chooseServers(choices.mcpFile, folder);
   const model = await chooseModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
+  const inspector = inspect === null ? null : await startInspector(inspect);
   const agent = createAgent({
     name: 'signalbox',
     instructions: instructionsFor(folder),
@@ -44,6 +52,7 @@ export async function makeAgent(choices: AgentChoices, { answerOnConsole }: Show
     silent: choices.silent,
     showPrompts: choices.showPrompts,
     showStats: choices.showStats,
+    ...(inspector === null ? {} : { inspect: inspector }),
     // A reply that grows before one's eyes is worth its events only where somebody is looking.
     streaming: console !== null && process.stderr.isTTY === true,
     ...(choices.maxSteps === undefined ? {} : { maxSteps: choices.maxSteps }),
@@ -52,9 +61,15 @@ export async function makeAgent(choices: AgentChoices, { answerOnConsole }: Show
   const close = async (): Promise<void> => {
     interrupts.release();
     await agent.close();
+    await inspector?.close();
     await model.close();
   };
-  return { agent, console, model, journal, interrupts, close };
+  return { agent, console, model, journal, inspector, interrupts, close };
+}
+
+async function startInspector(options: { readonly open: boolean }): Promise<Inspector> {
+  const { createInspector } = await import('../inspector/create-inspector.ts');
+  return createInspector(options);
 }
 
 function instructionsFor(folder: string): string {

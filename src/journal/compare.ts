@@ -1,7 +1,7 @@
 import { digest } from '../actors/digest.ts';
 import type { Json } from '../parsing/json.ts';
 import { deltaReader } from './deltas.ts';
-import { firstDifference } from './divergence.ts';
+import { firstDifference } from './difference.ts';
 import type { RecordLine } from './record.ts';
 import { type Recording, lineNumber } from './recording.ts';
 

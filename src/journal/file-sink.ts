@@ -20,30 +20,49 @@ export function fileSink({ file, write, flush, check, onClose }: FileSinkOptions
   const commit = flush === undefined ? null : groupCommit(flush);
   let length = fstatSync(file).size;
   let open = true;
+  let flushing = 0;
 
-  const close = (): void => {
-    if (!open) return;
-    open = false;
+  const closed = Promise.withResolvers<void>();
+
+  const release = (): void => {
     closeSync(file);
     onClose?.();
+    closed.resolve();
+  };
+  const close = (): void | Promise<void> => {
+    const first = open;
+    open = false;
+    // The number of a file that is closed while it is flushed may be that of another by then.
+    if (flushing > 0) return closed.promise;
+    if (first) release();
+  };
+  const flushed = async (pending: Promise<void>): Promise<void> => {
+    flushing += 1;
+    try {
+      await pending;
+    } catch (error) {
+      open = false;
+      throw error;
+    } finally {
+      flushing -= 1;
+      if (!open && flushing === 0) release();
+    }
   };
   const put = (text: string): void => {
     try {
+      if (!open) throw new Error('This run was given back; nothing more can be written to it.');
       check?.();
       length += writeAll(file, Buffer.from(text));
     } catch (error) {
       if (open) cut(file, length);
-      close();
+      void close();
       throw error;
     }
   };
   return {
     append: (records) => {
       put(records.map(write).join(''));
-      return commit?.().catch((error: unknown) => {
-        close();
-        throw error;
-      });
+      return commit === null ? undefined : flushed(commit());
     },
     close,
   };

@@ -11,7 +11,7 @@ import type { Effect, Entry, OutsideEvent, Perform } from '../actors/journal.ts'
 import type { Json } from '../parsing/json.ts';
 import { deltaWriter } from './deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from './record.ts';
-import type { RunHead, RunJournal } from './run-journal.ts';
+import type { CarriedEffect, RunHead, RunJournal } from './run-journal.ts';
 
 /** Where a live journal writes. A promise means: not durable before it resolves. */
 export interface Sink {
@@ -27,9 +27,9 @@ interface Waiting {
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
-export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJournal {
-  const began = performance.now();
-  const write = deltaWriter();
+export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | null): RunJournal {
+  const began = performance.now() - (carried?.at ?? 0);
+  const write = carried?.write ?? deltaWriter();
   const at = (): number => Math.round(performance.now() - began);
   const fresh = new Map<string, { readonly effect: Effect; readonly perform: Perform }>();
   const running = new Map<string, AbortController>();
@@ -44,10 +44,10 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
     wake = null;
   };
 
-  const launch = (effect: Effect, perform: Perform): void => {
+  const launch = ({ effect, perform, leftMs }: CarriedEffect): void => {
     const controller = new AbortController();
     running.set(effect.id, controller);
-    if (effect.ms !== undefined) return startTimer(effect.id, effect.ms, controller.signal, put);
+    if (effect.ms !== undefined) return startTimer(effect.id, leftMs ?? effect.ms, controller.signal, put);
     const io = { signal: controller.signal, idempotencyKey: `${head.runId}:${effect.key}`, note: () => undefined };
     void perform(io).then((out) => put({ entry: { t: 'outcome', id: effect.id, out } }));
   };
@@ -55,7 +55,11 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
   const isOpen = (entry: Entry): boolean =>
     entry.t === 'event' ? accepts(entry.event, entry.to) : running.has(entry.id);
 
-  const starts: { effect: Effect; perform: Perform }[] = [];
+  const starts: CarriedEffect[] = [...(carried?.open ?? [])];
+  for (const id of carried?.overdue ?? []) {
+    running.set(id, new AbortController());
+    put({ entry: { t: 'timer', id } });
+  }
   const writeStarts = (): void | Promise<void> => {
     if (fresh.size === 0 && begun) return undefined;
     const opened = [...fresh.values()];
@@ -65,7 +69,7 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
     const records = opened.map(({ effect }) =>
       startRecord(effect, at(), effect.ms === undefined ? write(effect) : null),
     );
-    const first: readonly RecordLine[] = begun ? [] : [head];
+    const first: readonly RecordLine[] = begun ? [] : (carried?.records ?? [head]);
     begun = true;
     return sink.append([...first, ...records]);
   };
@@ -110,7 +114,7 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
         if (ended) return null;
         const entry = await takeOne();
         if (entry !== null) return entry;
-        for (const { effect, perform } of starts.splice(0)) launch(effect, perform);
+        for (const start of starts.splice(0)) launch(start);
         if (queue.length > 0) continue;
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -132,6 +136,7 @@ export function liveJournal({ head, accepts }: RunHead, sink: Sink | null): RunJ
       await sink.append([{ t: 'end', at: at(), output }]);
       await sink.close();
     },
+    at,
     abandon: async () => {
       ended = true;
       stop();

@@ -32,6 +32,8 @@ export interface RunRecord {
   /** Code decides about escalations. */
   readonly escalates?: boolean;
   readonly metadata: JsonObject;
+  /** Of a fork: the run that it comes from, and the number of the last record that it shares with it. */
+  readonly parent?: { readonly runId: string; readonly entry: number };
 }
 
 /** An effect was started. `at` counts milliseconds from the beginning of the run. */
@@ -66,6 +68,8 @@ export interface EventRecord {
   readonly at: number;
   readonly event: OutsideEvent;
   readonly to?: string;
+  /** It was written while nobody drove the run: what the run wanted before it may be started after it. */
+  readonly aside?: true;
 }
 
 /** The run has ended with this output, without its messages, which follow from the rest. */
@@ -73,6 +77,12 @@ export interface EndRecord {
   readonly t: 'end';
   readonly at: number;
   readonly output: Json;
+}
+
+/** The run was taken up again after its process had ended without an end record. A replay ignores it. */
+export interface RestartRecord {
+  readonly t: 'restart';
+  readonly at: number;
 }
 
 /** A remark; a replay ignores it. */
@@ -90,7 +100,15 @@ export interface BlobRecord {
 }
 
 /** What a recording consists of; in a file {@link BlobRecord}s stand between. */
-export type RecordLine = RunRecord | StartRecord | OutcomeRecord | TimerRecord | EventRecord | EndRecord | NoteRecord;
+export type RecordLine =
+  | RunRecord
+  | StartRecord
+  | OutcomeRecord
+  | TimerRecord
+  | EventRecord
+  | EndRecord
+  | RestartRecord
+  | NoteRecord;
 
 /** The record of an entry. */
 export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerRecord | EventRecord {

@@ -25,12 +25,10 @@ type Kept =
   | { readonly kind: 'entry'; readonly at: number; readonly entry: Entry }
   | { readonly kind: 'end'; readonly at: number; readonly output: Json };
 
-/** Records one run from its head on. */
-export function recorder(head: RunRecord): Recorder {
-  const began = performance.now();
+/** Records one run from its head on; `at` tells the milliseconds since it began. */
+export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
   const kept: Kept[] = [];
   let watching: (() => void) | null = null;
-  const at = (): number => Math.round(performance.now() - began);
   const keep = (item: Kept): void => {
     kept.push(item);
     if (watching !== null) tell(watching);
@@ -65,6 +63,12 @@ export function recorder(head: RunRecord): Recorder {
       return write(head) + kept.map((item) => write(lineOf(item, shorten))).join('');
     },
   };
+}
+
+/** Counts the milliseconds from now on. */
+export function stopwatch(): () => number {
+  const began = performance.now();
+  return () => Math.round(performance.now() - began);
 }
 
 function tell(listener: () => void): void {

@@ -68,7 +68,7 @@ export function inputOf(head: RunRecord): WholeInput {
 let hash: string | undefined;
 
 /** Tells versions of the machines apart: a digest of their definitions, functions left out. */
-function definitionHash(): string {
+export function definitionHash(): string {
   hash ??= digest(
     [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine].map((machine) => plain(machine.config)),
   );

@@ -1,7 +1,7 @@
-import type { Journal, OutsideEvent } from '../actors/journal.ts';
-import type { JsonObject } from '../parsing/json.ts';
+import type { Effect, Journal, OutsideEvent, Perform } from '../actors/journal.ts';
+import type { Json, JsonObject } from '../parsing/json.ts';
 import type { Sink } from './live.ts';
-import type { RunRecord } from './record.ts';
+import type { RecordLine, RunRecord } from './record.ts';
 import type { Recording } from './recording.ts';
 
 /** A journal that also takes events from outside. */
@@ -11,6 +11,8 @@ export interface RunJournal extends Journal {
    * more: it is over, or was never there.
    */
   send(event: OutsideEvent, to?: string): Promise<boolean>;
+  /** How long ago the run began, in milliseconds; while it is played from a recording, as recorded. Default: counted anew. */
+  at?(): number;
   /** Gives a run up that cannot go on here: it has no end, and can be taken again. Instead of `end`. */
   abandon?(): Promise<void>;
 }
@@ -20,6 +22,29 @@ export interface RunHead {
   readonly head: RunRecord;
   /** Whether the actor at a path (the root without one) takes this event now. */
   readonly accepts: (event: OutsideEvent, to: string | undefined) => boolean;
+  /** Set for a run that goes on where a recording stops. */
+  readonly carried?: Carried;
+}
+
+/** What a journal takes over of a run that has a past. */
+export interface Carried {
+  /** How long ago the run began, in milliseconds. */
+  readonly at: number;
+  /** What is written first, in the place of the head: of a resumed run the restart, of a fork all that it shares. */
+  readonly records: readonly RecordLine[];
+  /** Shortens requests against those of the past. */
+  readonly write: (effect: Effect) => Json;
+  /** Effects whose starts are recorded, to be launched again in this order. */
+  readonly open: readonly CarriedEffect[];
+  /** Timers that ran out meanwhile, in the order in which they were due. */
+  readonly overdue: readonly string[];
+}
+
+/** An effect that is launched; of a timer that was started before, how much of its time is left. */
+export interface CarriedEffect {
+  readonly effect: Effect;
+  readonly perform: Perform;
+  readonly leftMs?: number;
 }
 
 /** A place where runs are kept: the option `journal` of an agent. A store of your own needs `open` only. */

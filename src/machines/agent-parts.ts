@@ -8,7 +8,7 @@ import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.t
 import type { AgentInput, AgentSetup, ChildSetup, Toolset } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
 import { childAgent } from './child-agent.ts';
-import { booksClosed, endingFor, thrownEnding } from './endings.ts';
+import { abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
 import {
   answerOf,
   answerTold,
@@ -58,6 +58,7 @@ import type { ApprovalEvent, ToolCallInput } from './tool-call-context.ts';
 /** What the agent is told from outside. */
 export type AgentEvent =
   | { readonly type: 'run.cancelled'; readonly reason: string }
+  | { readonly type: 'run.abandoned'; readonly code: string; readonly message: string }
   | { readonly type: 'run.expired' }
   | { readonly type: 'tools.changed'; readonly toolset: Toolset; readonly children?: readonly ChildSetup[] };
 
@@ -183,6 +184,9 @@ export const agentParts = setup({
     endCancelled: assign({
       ending: ({ context, event }) =>
         cancelledEnding(event.type === 'run.cancelled' ? event.reason : '', context.stepsTaken),
+    }),
+    endAbandoned: assign({
+      ending: ({ context, event }) => (event.type === 'run.abandoned' ? abandonedEnding(context, event) : null),
     }),
     endThrown: assign({ ending: ({ context }, outcome: CallOutcome) => thrownEnding(context, outcome) }),
     endEscalated: assign({ ending: ({ context }) => escalatedEnding(context) }),

@@ -23,6 +23,7 @@ export const agentMachine = agentParts.createMachine({
   entry: 'startTotalTime',
   on: {
     'run.cancelled': { target: '.COMPLETION', actions: 'endCancelled' },
+    'run.abandoned': { target: '.COMPLETION', actions: 'endAbandoned' },
     'run.expired': { target: '.COMPLETION', actions: { type: 'endAs', params: 'timeout' } },
     'tools.changed': { actions: 'takeTools' },
   },

@@ -25,12 +25,19 @@ export function resultMessage(request: CallRequest, tool: string, text: string):
     : { role: 'tool', toolCallId: request.toolCallId, name: tool, content: text };
 }
 
-/** A result, cut to what the model gets of it. An error says how many steps are left to do better. */
+/** A result, cut to what the model gets of it. */
 export function toolMessage(context: AgentContext, request: CallRequest, tool: string, result: ToolResult): Message {
-  const { settings, stepsTaken } = context;
+  return resultMessage(
+    request,
+    tool,
+    resultForModel(withAttempts(context, result), context.settings.maxToolResultChars),
+  );
+}
+
+/** An error says how many steps are left to do better. */
+export function withAttempts({ settings, stepsTaken }: AgentContext, result: ToolResult): ToolResult {
   const failed = result.status === 'error' && result.denied !== true;
-  const told = failed ? { ...result, attemptsLeft: settings.maxSteps - stepsTaken } : result;
-  return resultMessage(request, tool, resultForModel(told, settings.maxToolResultChars));
+  return failed ? { ...result, attemptsLeft: settings.maxSteps - stepsTaken } : result;
 }
 
 /** A word of ours to the model. */

@@ -54,6 +54,18 @@ export function thrownEnding(context: AgentContext, outcome: CallOutcome): Endin
   return { reason: 'thrown', result: `Stopped by '${outcome.tool}': ${reason}`, error };
 }
 
+/** The ending of a run that whoever drives it has given up. */
+export function abandonedEnding(
+  { stepsTaken }: AgentContext,
+  { code, message }: { readonly code: string; readonly message: string },
+): Ending {
+  return {
+    reason: 'thrown',
+    result: `Unable to complete task: ${message}`,
+    error: { code, message, step: stepsTaken },
+  };
+}
+
 /** The books, closed: results that came in are kept, and every call that has none gets one. */
 export function booksClosed(context: AgentContext): Partial<AgentContext> {
   const settled = context.batch === null ? {} : batchClosed(context);

@@ -7,7 +7,7 @@ import { describeToolError } from '../tools/error-text.ts';
 import { lookUp } from '../tools/lookup.ts';
 import { type CallOutcome, type CallRequest, callKey } from './call-request.ts';
 import { resultText } from './conversation.ts';
-import { resultMessage, toolMessage, userMessage, withMessages } from './conversation-updates.ts';
+import { resultMessage, toolMessage, userMessage, withAttempts, withMessages } from './conversation-updates.ts';
 import { NOTHING_SPENT, spentTogether, usageTogether } from './delegation.ts';
 import { loopStepped } from './loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
@@ -139,8 +139,13 @@ export function planDropped(context: AgentContext): Update {
 }
 
 /** What the conversation gets of a plan that is over. */
-export function planMessages(context: AgentContext, plan: PlanProgress, note: string): readonly Message[] {
+export function planMessages(context: AgentContext, carriedOut: PlanProgress, note: string): readonly Message[] {
   const { maxToolResultChars } = context.settings;
+  const outcomes = carriedOut.outcomes.map((outcome) => ({
+    ...outcome,
+    result: withAttempts(context, outcome.result),
+  }));
+  const plan = { ...carriedOut, outcomes };
   if (plan.toolCallId !== null) {
     const report = planReport(plan, note, maxToolResultChars);
     return (context.reply?.nativeCalls ?? []).map(({ id, name }): Message => {

@@ -11,7 +11,7 @@ export interface ActorModes {
   readonly checks?: ActorMode;
   /** Questions to a person, and remembering the answer (`askApproval`, `rememberPermission`). */
   readonly approvals?: ActorMode;
-  /** Functions and agents of `onError` (`runFixer`). */
+  /** Functions and agents of `onError`, and `onEscalation` (`runFixer`, `askEscalation`). */
   readonly recovery?: ActorMode;
   /** Instructions and system prompts that are made by code (`composePrompt`). */
   readonly prompt?: ActorMode;
@@ -22,7 +22,7 @@ const LEAVES: { readonly [actor in keyof ActorModes]-?: readonly string[] } = {
   tools: ['callTool'],
   checks: ['checkArgs'],
   approvals: ['askApproval', 'rememberPermission'],
-  recovery: ['runFixer'],
+  recovery: ['runFixer', 'askEscalation'],
   prompt: ['composePrompt'],
 };
 

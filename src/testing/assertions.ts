@@ -3,7 +3,9 @@ import type { Run } from '../agent/run.ts';
 import type { RunReason, RunResult, RunStatus } from '../machines/run-result.ts';
 import { checkCalledTool, checkEnding, checkTransitions, checkVisited, type Pending } from './checks.ts';
 import type { RecordingSource, Subject } from './evidence.ts';
+import { framesAbove } from './frames-above.ts';
 import type { ExpectedTransitions } from './judge-transitions.ts';
+import type { Verdict } from './verdict.ts';
 
 type AtOnce = RunResult | RecordingSource;
 
@@ -69,9 +71,16 @@ export function assertTransitions(
   return enforced(checkTransitions(subject, expected), assertTransitions);
 }
 
-/** `caller` is left out of the stack, so that runners point at the test's own line. */
-function enforced(pending: Pending, caller: (...args: never) => unknown): void | Promise<void> {
-  if (pending instanceof Promise) return pending.then((verdict) => void enforced(verdict, caller));
-  if (pending.pass) return undefined;
-  throw new AssertionError({ message: pending.message(), stackStartFn: caller });
+/** The stack of a failure begins with whoever called the assertion, also where a run is waited for. */
+function enforced(pending: Pending, assertion: (...args: never) => unknown): void | Promise<void> {
+  if (!(pending instanceof Promise)) return enforce(pending, framesAbove(assertion));
+  const frames = framesAbove(assertion);
+  return pending.then((verdict) => enforce(verdict, frames));
+}
+
+function enforce({ pass, message }: Verdict, frames: string): void {
+  if (pass) return;
+  const error = new AssertionError({ message: message() });
+  error.stack = `${error.name}: ${error.message}\n${frames}`;
+  throw error;
 }

@@ -1,4 +1,4 @@
-import { firstDifference } from '../journal/divergence.ts';
+import { firstDifference } from '../journal/difference.ts';
 import type { Json } from '../parsing/json.ts';
 import { toJson } from '../actors/to-json.ts';
 import type { CallMade } from './calls-in-messages.ts';

@@ -43,6 +43,7 @@ function textOf(evidence: Evidence, states: readonly string[], missing: string |
 }
 
 function shortfall(evidence: Evidence, states: readonly string[], missing: string): string {
+  if (states.length === 1) return 'it never did';
   const elsewhere = visitsOf(evidence).some((visit) => isVisitTo(missing, visit));
   return elsewhere && states.length > 1
     ? `${missing} did not come after the ones before it`

@@ -1,28 +1,22 @@
 import { basename } from 'node:path';
+import { normalizeRecording } from '../journal/normalize.ts';
+import type { RecordLine } from '../journal/record.ts';
+import { readRecording } from '../journal/recording.ts';
 import { isJsonObject } from '../parsing/json.ts';
-
-const SOME_DAY = '2000-01-01T00:00:00.000Z';
 
 /**
  * The lines of a recording without what differs from one recording of the same run to the next: the run's id becomes the
  * file's name, times become zero, speed figures and remarks go. It replays as before.
  */
 export function normalizedRecording(recording: string, path: string): string {
-  const lines = recording.split('\n').filter((line) => line.trim() !== '');
-  return lines
-    .flatMap((line) => {
-      const record: unknown = JSON.parse(line);
-      const plain = isJsonObject(record) ? normalized(record, path) : null;
-      return plain === null ? [] : [`${JSON.stringify(plain)}\n`];
-    })
-    .join('');
+  const { head, lines } = readRecording(recording);
+  const runId = basename(path).replace(/\.jsonl$/, '');
+  return normalizeRecording([{ ...head, runId }, ...lines.flatMap(stable)]);
 }
 
-function normalized(record: { readonly [key: string]: unknown }, path: string): object | null {
-  if (record.t === 'note') return null;
-  if (record.t === 'run') return { ...record, runId: basename(path).replace(/\.jsonl$/, ''), at: SOME_DAY };
-  const { value } = record;
-  const timeless = 'at' in record ? { ...record, at: 0 } : record;
-  if (record.t !== 'outcome' || !isJsonObject(value)) return timeless;
-  return { ...timeless, value: Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'stats')) };
+function stable(line: RecordLine): readonly RecordLine[] {
+  if (line.t === 'note') return [];
+  if (line.t !== 'outcome' || !line.ok || !isJsonObject(line.value)) return [line];
+  const value = Object.fromEntries(Object.entries(line.value).filter(([key]) => key !== 'stats'));
+  return [{ ...line, value }];
 }

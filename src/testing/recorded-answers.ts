@@ -2,7 +2,8 @@ import type { Effect, Outcome } from '../actors/journal.ts';
 import { digest } from '../actors/digest.ts';
 import { deltaReader } from '../journal/deltas.ts';
 import type { Divergence } from '../journal/divergence.ts';
-import { firstDifference } from '../journal/divergence.ts';
+import { firstDifference, readableDiff } from '../journal/difference.ts';
+import { causeOfDifference } from '../journal/likely-cause.ts';
 import type { Recording } from '../journal/recording.ts';
 import { type Json, isJsonObject } from '../parsing/json.ts';
 import { nearestOf } from './nearest.ts';
@@ -61,22 +62,32 @@ function missingAnswer(
     asked,
     all.filter((one) => one.name === name),
   );
-  const difference = (answer: Answer): string => firstDifference(answer.request, asked);
+  const compared = (answer: Answer) => {
+    const difference = firstDifference(answer.request, asked);
+    return { difference, diff: readableDiff(answer.request, asked), cause: causeOfDifference(difference) };
+  };
   if (nearest !== undefined)
     return {
       entry: nearest.entry,
       expected: `${nearest.id}, the nearest request`,
       actual: `${id} asks for what is not recorded`,
-      difference: difference(nearest),
+      ...compared(nearest),
     };
   if (used !== undefined)
     return {
       entry: used.entry,
       expected: `${used.id}, the nearest request, whose answer was given already`,
       actual: `${id} asks once more`,
-      difference: difference(used),
+      ...compared(used),
     };
-  return { entry: 1, expected: `no ${name} at all`, actual: `${id} is started`, difference: '' };
+  return {
+    entry: 1,
+    expected: `no ${name} at all`,
+    actual: `${id} is started`,
+    difference: '',
+    diff: '',
+    cause: 'unknown',
+  };
 }
 
 function anonymous(request: Json): Json {

@@ -8,12 +8,12 @@ export class RecordingMissError extends ReplayDivergenceError {
   /** The recording's file. */
   readonly path: string;
 
-  constructor(path: string, divergence: Divergence) {
+  /** `calledFrom`: the frames of the test's own call, which runners then point at. */
+  constructor(path: string, divergence: Divergence, calledFrom: string) {
     super(divergence);
     this.path = path;
-    const plain = this.message;
-    this.message = `${plain}\n  recording: ${path}, line ${divergence.entry}\n${ADVICE}`;
-    this.stack = this.stack?.replace(plain, () => this.message) ?? this.message;
+    this.message += `\n  recording: ${path}, line ${divergence.entry}\n${ADVICE}`;
+    this.stack = `${this.name}: ${this.message}\n${calledFrom}`;
   }
 }
 

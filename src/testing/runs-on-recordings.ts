@@ -1,7 +1,8 @@
 import type { Agent } from '../agent/agent-types.ts';
 import type { RunOptions } from '../agent/run-options.ts';
 import type { Run } from '../agent/run.ts';
-import { type Divergence, ReplayDivergenceError, firstDifference } from '../journal/divergence.ts';
+import { firstDifference, readableDiff } from '../journal/difference.ts';
+import { type Divergence, ReplayDivergenceError } from '../journal/divergence.ts';
 import type { Recording } from '../journal/recording.ts';
 import { replay } from '../journal/replay.ts';
 import { permitLiveModels } from '../models/live-guard.ts';
@@ -10,6 +11,12 @@ import { mixedJournal } from './mixed-journal.ts';
 import type { Matching } from './recorded-answers.ts';
 import { RecordingMissError } from './recording-errors.ts';
 import { runThen } from './run-then.ts';
+
+/** The recording's file, and from where in the test it is used. */
+interface Place {
+  readonly path: string;
+  readonly calledFrom: string;
+}
 
 interface Asked {
   readonly input: string;
@@ -39,14 +46,15 @@ export function runAndKeep(path: string, agent: Agent, { input, given }: Asked):
 
 /** Plays the whole recording back; the agent's history is then what it would be after the run. */
 export function runReplayed(
-  path: string,
+  place: Place,
   agent: Agent,
   { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
 ): Run {
-  checkInput(path, recording, input);
+  checkInput(place, recording, input);
   return runThen(replay(text, agent), {
     onDone: (result) => agent.setHistory([...recording.head.history, ...result.messages]),
-    onError: (error) => (error instanceof ReplayDivergenceError ? new RecordingMissError(path, error) : error),
+    onError: (error) =>
+      error instanceof ReplayDivergenceError ? new RecordingMissError(place.path, error, place.calledFrom) : error,
   });
 }
 
@@ -58,15 +66,15 @@ interface Partly extends Asked {
 }
 
 /** Runs the agent with the answers of a recording for all leaves but the live ones. */
-export function runPartly(path: string, agent: Agent, { input, given, recording, live, matching }: Partly): Run {
-  checkInput(path, recording, input);
+export function runPartly(place: Place, agent: Agent, { input, given, recording, live, matching }: Partly): Run {
+  checkInput(place, recording, input);
   let missed: RecordingMissError | null = null;
   const journal = mixedJournal({
     recording,
     matching,
     isReplayed: (leaf) => !live.has(leaf),
     miss: (divergence) => {
-      missed = new RecordingMissError(path, { ...divergence, state: run.state.state });
+      missed = new RecordingMissError(place.path, { ...divergence, state: run.state.state }, place.calledFrom);
       return missed;
     },
   });
@@ -79,7 +87,7 @@ export function runPartly(path: string, agent: Agent, { input, given, recording,
   });
 }
 
-function checkInput(path: string, { head }: Recording, input: string): void {
+function checkInput({ path, calledFrom }: Place, { head }: Recording, input: string): void {
   if (head.input === input) return;
   const divergence: Divergence = {
     entry: 1,
@@ -87,6 +95,8 @@ function checkInput(path: string, { head }: Recording, input: string): void {
     expected: 'the run of another input',
     actual: 'a run of this input',
     difference: firstDifference({ input: head.input }, { input }),
+    diff: readableDiff({ input: head.input }, { input }),
+    cause: 'input-changed',
   };
-  throw new RecordingMissError(path, divergence);
+  throw new RecordingMissError(path, divergence, calledFrom);
 }

@@ -7,6 +7,7 @@ import type { Run } from '../agent/run.ts';
 import { readRecording } from '../journal/recording.ts';
 import { processEnvironment } from '../models/environment.ts';
 import { type ActorModes, liveLeaves } from './actor-modes.ts';
+import { framesAbove } from './frames-above.ts';
 import { type RecordMode, recordMode } from './record-mode.ts';
 import type { Matching } from './recorded-answers.ts';
 import { UseRecordingError } from './recording-errors.ts';
@@ -47,7 +48,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const matching = options.match ?? 'request';
   let count = 0;
 
-  const run = (agent: Agent, input: string, given: RunOptions = {}): Run => {
+  const start = (agent: Agent, input: string, given: RunOptions, calledFrom: string): Run => {
     count += 1;
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
     const { mode, because } = recordMode(options.record, processEnvironment());
@@ -56,14 +57,15 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
     const text = readFileSync(own, 'utf8');
     const recording = readRecording(text);
-    if (live.size === 0) return runReplayed(own, agent, { input, recording, text });
-    return runPartly(own, agent, { input, given, recording, live, matching });
+    if (live.size === 0) return runReplayed({ path: own, calledFrom }, agent, { input, recording, text });
+    return runPartly({ path: own, calledFrom }, agent, { input, given, recording, live, matching });
   };
 
+  const run = (agent: Agent, input: string, given: RunOptions = {}): Run =>
+    start(agent, input, given, framesAbove(run));
   const wrap = (agent: Agent): Agent => {
-    const wrapped: Agent = Object.create(agent, {
-      run: { value: (input: string, given?: RunOptions) => run(agent, input, given), enumerable: true },
-    });
+    const ownRun = (input: string, given: RunOptions = {}): Run => start(agent, input, given, framesAbove(ownRun));
+    const wrapped: Agent = Object.create(agent, { run: { value: ownRun, enumerable: true } });
     return wrapped;
   };
   return { path: file, run, wrap };

@@ -93,6 +93,20 @@ test('a denied call and a success say nothing of attempts', async () => {
   expect((await told({})).result).toEqual({ status: 'success', data: 'saved' });
 });
 
+test('a step of a plan that fails tells the same, in either mode', async () => {
+  const save = tool({ name: 'save', description: 'Saves.', execute: throwing(new Error('disk full')) });
+  const steps = [{ tool: 'save' }];
+  const native = { content: '', toolCalls: [{ name: 'make_plan', arguments: { plan: steps } }] };
+  for (const [toolCalling, reply] of [
+    ['native', native],
+    ['json', JSON.stringify({ plan: steps })],
+  ] as const) {
+    const model = scriptedModel([reply, '{"answer": "Done."}']);
+    const { messages } = await createAgent({ model, tools: [save], toolCalling, silent: true }).run('Go');
+    expect(JSON.stringify(messages[2])).toMatch(/disk full.*attemptsLeft.{0,4}:18/);
+  }
+});
+
 test('in JSON mode the model is told the same', async () => {
   const save = tool({ name: 'save', description: 'Saves.', execute: throwing(new Error('disk full')) });
   const model = scriptedModel(['{"tool": "save", "tool_args": {}}', '{"answer": "Done."}']);

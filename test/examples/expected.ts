@@ -148,4 +148,12 @@ export const EXPECTED: { readonly [file: string]: readonly string[] } = {
     '  done: "booked for Ada"',
     'Seat 12A is booked for Ada.',
   ],
+  '18-testing.ts': [
+    'first time: passed; asked the model 2 times, the tool 1 times',
+    'second time: passed; asked the model 0 times, the tool 0 times',
+    'with a live tool: passed; asked the model 0 times, the tool 1 times',
+    'with a live tool that changed: failed; first difference: /messages/3/content: "…\\",\\"data\\":{\\"celsius\\":31}}" → "…\\",\\"data\\":{\\"celsius\\":-5}}"',
+    'on a hostile model: answer, It is 31 °C in Austin.',
+    '1: bad-plan, 2: server-error, 3: wrong-name, 4: no-native-tools, 5: wrong-name, 7: empty, 8: empty',
+  ],
 };

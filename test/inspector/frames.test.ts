@@ -1,27 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
-import { createInspector, type Inspector } from '../../src/inspector/index.ts';
+import { describe, expect, test } from 'vitest';
 import { framesOf } from '../../src/inspector/frames-of.ts';
 import type { Frame } from '../../src/inspector/protocol.ts';
 import { readRecording } from '../../src/journal/recording.ts';
 import { SCENES, startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
-
-const opened: Inspector[] = [];
-
-async function inspector(): Promise<Inspector> {
-  const page = mkdtempSync(join(tmpdir(), 'page-'));
-  writeFileSync(join(page, 'index.html'), '<!doctype html><html><head></head><body></body></html>');
-  const made = await createInspector({ page });
-  opened.push(made);
-  return made;
-}
-
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close();
-});
+import { inspector } from './with-inspector.ts';
 
 const isEnd = (frame: Frame): boolean => frame.t === 'record' && frame.record.t === 'end';
 /** Frames that a recording holds too, in order. */

@@ -23,6 +23,7 @@ export const promised: readonly Promised[] = [
       'AGENT_STATES',
       'AgentBusyError',
       'AgentClosedError',
+      'ResumeError',
       'RunError',
       'ToolExecutionError',
       'ReplayDivergenceError',
@@ -53,7 +54,11 @@ export const promised: readonly Promised[] = [
   },
   { subpath: './mcp', names: ['createMcpConnection', 'policyFromAnnotations', 'terminalElicit'], late: [] },
   { subpath: './models', names: ['chatModel'], late: [] },
-  { subpath: './journal', names: ['fileJournal', 'sqliteJournal', 'memoryJournal', 'replay', 'transitions'], late: [] },
+  {
+    subpath: './journal',
+    names: ['fileJournal', 'sqliteJournal', 'memoryJournal', 'replay', 'fork', 'transitions'],
+    late: [],
+  },
   {
     subpath: './testing',
     names: [
@@ -78,7 +83,9 @@ export const promised: readonly Promised[] = [
     late: [],
   },
   { subpath: './testing/vitest', names: [], late: [] },
-  { subpath: './inspector', names: [], late: ['createInspector'], lateAltogether: true },
+  { subpath: './testing/jest', names: [], late: [] },
+  { subpath: './inspector', names: ['createInspector', 'toResponse'], late: [] },
+  { subpath: './testing/coverage', names: ['default'], late: [] },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];
 

@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { exportedSources, promised } from './export-table.ts';
 
 const sources = exportedSources();
+
+// The setup file for jest extends the expect that jest has made global.
+beforeAll(() => void vi.stubGlobal('expect', expect));
 
 describe('the export table of the contract', () => {
   test('has the subpaths that package.json exports, but for those that come later', () => {

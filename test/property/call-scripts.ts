@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Model, ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
 import type { JsonObject } from '../../src/parsing/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { OnError, RecoveryStep } from '../../src/recovery/steps.ts';
@@ -43,6 +44,8 @@ export interface CallScript {
   readonly turns: readonly { readonly plan: boolean; readonly calls: readonly (readonly [number, unknown])[] }[];
   readonly answers: readonly AnswerScript[];
   readonly wait: boolean;
+  /** What `onEscalation` of the agent and of the one below it says, one after the other. */
+  readonly verdicts: readonly string[];
   readonly parallel: boolean;
 }
 
@@ -60,6 +63,10 @@ const goodArgs = fc.record({ n: fc.integer({ min: 0, max: 2 }) });
 const anyArgs = fc.oneof(
   { weight: 3, arbitrary: goodArgs },
   fc.constantFrom<unknown>({}, { n: 'two' }, { n: 99 }, 'n is 1', '{"n": 1', '[1]', '{"n":1}{"n":2}', null),
+);
+const aCall = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(fc.integer({ min: 0, max: 5 }), anyArgs) },
+  { weight: 1, arbitrary: fc.constant([5, { task: 'Do it' }] as const) },
 );
 const given = fc.oneof(anyArgs, fc.constantFrom<unknown>(undefined, 7, 'throw', { n: 1 }, { n: 2 }));
 
@@ -88,14 +95,14 @@ const aTool: fc.Arbitrary<ToolScript> = fc.record({
   onError,
 });
 
-/** Random scripts: three tools, then one that is not registered, and a misspelt name of the first. */
+/** Random scripts. */
 export const callScripts: fc.Arbitrary<CallScript> = fc.record({
   tools: fc.array(aTool, { minLength: 3, maxLength: 3 }),
   agentOnError: onError,
   turns: fc.array(
     fc.record({
       plan: fc.boolean(),
-      calls: fc.array(fc.tuple(fc.integer({ min: 0, max: 4 }), anyArgs), { minLength: 1, maxLength: 3 }),
+      calls: fc.array(aCall, { minLength: 1, maxLength: 3 }),
     }),
     { minLength: 1, maxLength: 4 },
   ),
@@ -107,10 +114,15 @@ export const callScripts: fc.Arbitrary<CallScript> = fc.record({
     { minLength: 1, maxLength: 4 },
   ),
   wait: fc.boolean(),
+  verdicts: fc.array(
+    fc.constantFrom('model', 'agent', 'skill', 'partial', 'ask', 'up', 'worse', 'throw', 'nothing', 'broken'),
+    { minLength: 1, maxLength: 4 },
+  ),
   parallel: fc.boolean(),
 });
 
-const NAMES = ['first_tool', 'second_tool', 'third_tool', 'unheard_of', 'frist_tool'];
+/** The names that calls use: three tools, one that nobody has, a misspelt one, and an agent below. */
+export const NAMES = ['first_tool', 'second_tool', 'third_tool', 'unheard_of', 'frist_tool', 'helper'];
 
 /** The model's turns, each with its calls, and then an answer. */
 export function modelOf({ turns }: CallScript): Model {
@@ -221,5 +233,34 @@ function fixerModel(gives: unknown, severity: string): Model {
       if (gives === undefined) return reply([{ name: 'escalate', arguments: { reason: 'not mine', severity } }]);
       return { content: typeof gives === 'string' ? gives : JSON.stringify(gives) };
     },
+  };
+}
+
+/** What the agents' `onEscalation` says. */
+export function verdictsOf({ verdicts }: CallScript): NonNullable<AgentOptions['onEscalation']> {
+  let asked = 0;
+  return (_error, to) => {
+    switch (verdicts[asked++ % verdicts.length]) {
+      case 'model':
+        return to.retryWithModel('other');
+      case 'agent':
+        return to.reroute('helper');
+      case 'skill':
+        return to.reroute('nowhere');
+      case 'partial':
+        return to.partialResult('This is all.');
+      case 'ask':
+        return to.askHuman('Shall it go on?');
+      case 'up':
+        return to.escalate('not mine', 'low');
+      case 'worse':
+        return to.escalate('worse', 'critical');
+      case 'throw':
+        return to.throwException('enough');
+      case 'broken':
+        throw new Error('the handler broke');
+      default:
+        return null;
+    }
   };
 }

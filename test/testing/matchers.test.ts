@@ -58,7 +58,7 @@ describe('toHaveVisited', () => {
 
   test('shows the way that was taken, and how it ended', async () => {
     expect(await failureOf(() => expect(travel()).toHaveVisited('ERROR_RECOVERY'))).toBe(
-      `expected the run to have visited ERROR_RECOVERY, but it never visited ERROR_RECOVERY:
+      `expected the run to have visited ERROR_RECOVERY, but it never did:
   PLANNING → DIRECT_EXECUTION → PLANNING → COMPLETION
   ended as answered (answer): "It is 21 °C."`,
     );
@@ -160,6 +160,8 @@ describe('the assertions for runners without expect', () => {
     await assertCalledTool(run, 'look', { city: 'Austin' }, { times: 1 });
     await assertTransitions(run, run.recording());
     await expect(assertEndsWith(run, 'loop')).rejects.toThrow(AssertionError);
+    const error = await assertEndsWith(run, 'loop').catch((thrown: Error) => thrown);
+    expect(error?.stack?.split('\n').find((line) => line.includes(' at '))).toContain('matchers.test.ts');
     const result = await run;
     expect(() => assertVisited(result, 'ERROR_RECOVERY')).toThrow(/expected the result to have visited ERROR_RECOVERY/);
     expect(() => assertCalledTool(result, 'broken')).toThrow(AssertionError);

@@ -76,7 +76,7 @@ describe('useRecording', () => {
   test('writes what is the same each time: no clock, no run id, nothing half written', async () => {
     await recordedOnce();
     const first = await readFile(path, 'utf8');
-    expect(first).toMatch(/^\{"t":"run",.*"runId":"weather","at":"2000-01-01T00:00:00.000Z"/);
+    expect(first).toMatch(/^\{"t":"run",.*"runId":"weather","at":"1970-01-01T00:00:00.000Z"/);
     await rm(path);
     await useRecording(path).run(weatherAgent({ seed: seedOf(first) }).agent, question);
     expect(await readFile(path, 'utf8')).toBe(first);
@@ -165,6 +165,20 @@ describe('what is not recorded is a loud miss', () => {
     expect(error).toMatchObject({ code: 'replay-divergence', entry: 2, path });
     expect(String(error)).toMatch(/know the weather.*know the wind/s);
     expect(String(error)).toMatch(/recording: .*weather.jsonl, line 2\nIf the change is meant.*SIGNALBOX_RECORD=all/s);
+  });
+
+  test("its stack begins in the test's own line", async () => {
+    await recordedOnce();
+    const { agent } = weatherAgent({ instructions: 'Other.' });
+    for (const run of [
+      useRecording(path).run(agent, question),
+      useRecording(path).wrap(agent).run(question),
+      useRecording(path, { tools: 'live' }).run(agent, question),
+    ]) {
+      const error = await failureOf(run);
+      const [frame] = (error instanceof Error ? (error.stack ?? '') : '').match(/^ +at .*$/m) ?? [];
+      expect(frame).toContain('use-recording.test.ts');
+    }
   });
 
   test('so is another question', async () => {

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../actors/journal.ts';
 import { type Json, isJsonObject } from '../../parsing/json.ts';
 import { isErrorResult } from '../../tools/result.ts';
-import { type Happening, type Story, ownerOf } from './story.ts';
+import { type Happening, type Story, isBirth, ownerOf } from './story.ts';
 import { textAt } from './text-at.ts';
 
 /** What is known from outside of one call of a tool. */
@@ -34,7 +34,7 @@ const NOTHING: CallFacts = {
 
 /** The facts of the call whose actor is at this path, since that actor was started. */
 export function callFacts(story: Story, path: string): CallFacts {
-  const born = story.findLastIndex((one) => one.kind === 'moved' && one.actor === path && one.event === 'started');
+  const born = story.findLastIndex((one) => isBirth(one) && one.actor === path);
   return story.slice(Math.max(born, 0)).reduce((facts, one) => factsAfter(facts, one, path), NOTHING);
 }
 

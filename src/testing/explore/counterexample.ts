@@ -3,6 +3,7 @@ import { drive, recordedOutput } from '../../journal/drive.ts';
 import { recorder } from '../../journal/recording.ts';
 import { ROOT_ID } from '../../journal/run-input.ts';
 import { isJsonObject } from '../../parsing/json.ts';
+import { endlessGuard } from './endless.ts';
 import type { Choice } from './explored-run.ts';
 import { type Subject, jsonInput } from './subject.ts';
 
@@ -20,6 +21,7 @@ export function pathRecording(
     runId: `explored-${why.law}`,
     metadata: { exploration: why, input: subject.id === ROOT_ID ? null : jsonInput(subject.input) },
   });
+  const guard = endlessGuard();
   const driven = drive({
     logic: subject.machine,
     id: subject.id,
@@ -28,7 +30,7 @@ export function pathRecording(
     recorder: recording,
     context: undefined,
     onNote: () => undefined,
-    inspect: () => undefined,
+    inspect: guard.inspect,
     journal: {
       open: () => undefined,
       close: () => undefined,
@@ -37,7 +39,10 @@ export function pathRecording(
     },
   });
   driven.start();
-  for (const { entry } of path) driven.deliver(entry);
+  for (const { entry } of path) {
+    guard.reset();
+    driven.deliver(entry);
+  }
   const before = linesOf(recording.text()).length;
   const cancel: OutsideEvent = { type: 'run.cancelled', reason: `${why.law}: ${why.message}` };
   if (driven.isActive() && driven.accepts(cancel, undefined)) driven.deliver({ t: 'event', event: cancel });

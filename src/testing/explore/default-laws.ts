@@ -2,7 +2,9 @@ import type { Law } from './law.ts';
 import { ends, honesty, nothingLeft, oneResult } from './laws/endings.ts';
 import { planLimit, spending, stepBudget } from './laws/limits.ts';
 import { modelTurns } from './laws/model-turns.ts';
-import { recoveryTried, routes } from './laws/routes.ts';
+import { recoveryTried } from './laws/recovery.ts';
+import { routes } from './laws/routes.ts';
+import { turns } from './laws/turns.ts';
 import { noLoops, onceIsOnce, permission, soundArguments } from './laws/running-tools.ts';
 
 /** Checked on the choices themselves, not on what happened. */
@@ -25,6 +27,7 @@ export const DEFAULT_LAWS: readonly Law[] = [
   planLimit,
   spending,
   modelTurns,
+  turns,
   routes,
   recoveryTried,
 ];

@@ -40,7 +40,8 @@ export async function explorePaths(
   target: AnyStateMachine | Explorable,
   options: ExploreOptions = {},
 ): Promise<Exploration> {
-  return (await explore(target, options, () => false)).exploration();
+  const { maxViolations = Infinity } = options;
+  return (await explore(target, options, ({ violations }) => violations.length >= maxViolations)).exploration();
 }
 
 /** Explores until `enough` says so after a walk. */
@@ -114,6 +115,7 @@ export async function explore(
       continue;
     }
     for (const choice of node.choices) {
+      if (enough(found)) break;
       const run = walkTo(node);
       const since = run.story.length;
       run.tell(choice);
@@ -123,7 +125,8 @@ export async function explore(
     }
   }
 
-  if (!enough(found)) {
+  if (enough(found)) found.gap('it was stopped when enough had been found');
+  else {
     if (cut > 0) found.gap(`${cut} states lie deeper than maxDepth (${maxDepth}) and were not left`);
     if (queue.length > 0) {
       const depth = queue[0]?.depth ?? 0;

@@ -6,13 +6,13 @@ import type { AnyActor, AnyTransitionDefinition, InspectionEvent } from 'xstate'
 import type { Effect, Entry, OutsideEvent } from '../../actors/journal.ts';
 import { drive } from '../../journal/drive.ts';
 import { moveReader } from '../../machines/transition-log.ts';
-import { isJsonObject } from '../../parsing/json.ts';
 import { type Edge, edgeOf } from '../edges.ts';
+import { endlessGuard } from './endless.ts';
 import { type LiveActor, liveActors } from './live-actors.ts';
 import type { Happening } from './story.ts';
 import type { Subject } from './subject.ts';
-import { textAt } from './text-at.ts';
-import type { ToolRun, View } from './view.ts';
+import { toolRun } from './tool-run.ts';
+import type { View } from './view.ts';
 
 /** What can be told to a machine at some point, named for people. */
 export interface Choice {
@@ -29,6 +29,8 @@ export interface ExploredRun {
   readonly edges: ReadonlySet<Edge>;
   /** What was told so far. */
   readonly told: readonly Choice[];
+  /** The machine has moved on and on without waiting for anything, and was stopped. */
+  readonly isEndless: boolean;
   accepts(event: OutsideEvent, to?: string): boolean;
   isOver(): boolean;
   actors(): readonly LiveActor[];
@@ -42,6 +44,7 @@ export function exploredRun(subject: Subject): ExploredRun {
   const story: Happening[] = [];
   const edges = new Set<Edge>();
   const told: Choice[] = [];
+  const guard = endlessGuard();
   const readMove = moveReader(
     () => true,
     ({ machine, transition }) => {
@@ -58,6 +61,7 @@ export function exploredRun(subject: Subject): ExploredRun {
     onNote: () => undefined,
     onStart: (effect) => void story.push({ kind: 'started', effect }),
     inspect: (inspected) => {
+      guard.inspect(inspected);
       for (const taken of takenBy(inspected)) edges.add(edgeOf(taken));
       readMove(inspected);
     },
@@ -72,6 +76,7 @@ export function exploredRun(subject: Subject): ExploredRun {
 
   const tell = (choice: Choice): void => {
     const { entry } = choice;
+    guard.reset();
     told.push(choice);
     if (entry.t === 'event') story.push({ kind: 'told', event: entry.event, to: entry.to ?? null });
     else {
@@ -89,6 +94,9 @@ export function exploredRun(subject: Subject): ExploredRun {
     story,
     edges,
     told,
+    get isEndless() {
+      return guard.tripped;
+    },
     accepts: (event, to) => driven.accepts(event, to),
     isOver: () => !driven.isActive(),
     actors: () => liveActors(driven.actor),
@@ -123,13 +131,8 @@ function viewOf(
     output: snapshot.output,
     over: snapshot.status !== 'active',
     open: [...open.values()].map(({ id, name, request }) => ({ id, name, request })),
-    ran: story.flatMap((one) => (one.kind === 'started' ? toolRun(one.effect) : [])),
+    ran: story.flatMap((one) => (one.kind === 'started' ? (toolRun(one.effect) ?? []) : [])),
     visited,
     path: told.map(({ label }) => label),
   };
-}
-
-function toolRun({ name, request }: Effect): readonly ToolRun[] {
-  if (name !== 'callTool' || !isJsonObject(request)) return [];
-  return [{ callId: textAt(request, 'callId'), tool: textAt(request, 'tool'), args: request.args ?? {} }];
 }

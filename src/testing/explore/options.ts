@@ -20,6 +20,8 @@ export interface ExploreOptions {
   readonly maxSteps?: number;
   /** How many walks to make at most. Default 20 000. */
   readonly maxPaths?: number;
+  /** Stops once so many laws are broken. Default: goes on. */
+  readonly maxViolations?: number;
   /** How many things to tell on one path at most. Default 200. */
   readonly maxDepth?: number;
   /** Chooses the random walks beyond `maxPaths`. Default 1. */

@@ -7,6 +7,7 @@ import { ROOT_ID, inputOf } from '../../journal/run-input.ts';
 import { agentMachine } from '../../machines/agent.ts';
 import type { Transition } from '../../machines/run-events.ts';
 import { moveReader, stateText } from '../../machines/transition-log.ts';
+import { endlessGuard } from './endless.ts';
 
 /** What a machine did when a recording was played back on it. */
 export interface PlayedBack {
@@ -28,6 +29,13 @@ export function playBack(recording: string, machine: AnyStateMachine): PlayedBac
   const read = readRecording(recording);
   const isAgent = machine.config === agentMachine.config;
   const list: Transition[] = [];
+  const guard = endlessGuard();
+  const readMove = moveReader(
+    () => true,
+    ({ transition }) => {
+      if (transition !== null) list.push(transition);
+    },
+  );
   const state = (): string => stateText(driven.actor.getSnapshot().value);
   const journal = replayJournal(read, state);
   const driven = drive({
@@ -38,17 +46,16 @@ export function playBack(recording: string, machine: AnyStateMachine): PlayedBac
     recorder: null,
     context: undefined,
     onNote: () => undefined,
-    inspect: moveReader(
-      () => true,
-      ({ transition }) => {
-        if (transition !== null) list.push(transition);
-      },
-    ),
+    inspect: (inspected) => {
+      guard.inspect(inspected);
+      readMove(inspected);
+    },
   });
   driven.start();
   for (const line of read.lines) {
     if (recordedEntry(line) === null) continue;
     const entry = journal.nextNow();
+    guard.reset();
     if (entry !== null) driven.deliver(entry);
   }
   const { output } = driven.actor.getSnapshot();

@@ -6,7 +6,10 @@ import { textAt } from '../text-at.ts';
 export const ends: Law = {
   name: 'ends',
   says: 'Every path ends in COMPLETION, with a result that says why; no machine ever ends in an error.',
-  check: ({ actors, run, output, settings }) => {
+  check: ({ actors, run, output, settings, fresh }) => {
+    if (run.isEndless) return 'a machine moved on and on, and waited for nothing';
+    const failed = fresh.find((one) => one.kind === 'moved' && MACHINE_FAILED.test(one.event));
+    if (failed?.kind === 'moved') return `a machine within ${failed.actor} ended in an error (${failed.event})`;
     const broken = actors.find(({ snapshot }) => snapshot.status === 'error');
     if (broken !== undefined) return `${broken.path} ended in an error: ${messageOf(broken.snapshot.error)}`;
     if (!run.isOver() || settings === null || output === null) return null;
@@ -17,6 +20,9 @@ export const ends: Law = {
       : null;
   },
 };
+
+/** A call or a turn of the model that did not end by itself. */
+const MACHINE_FAILED = /^(?:llmCall|step|c\d+)\.failed$/;
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : JSON.stringify(error);

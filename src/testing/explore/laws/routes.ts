@@ -1,8 +1,6 @@
 import type { Law, Moment } from '../law.ts';
-import { callFacts } from '../call-facts.ts';
-import type { Happening } from '../story.ts';
-import type { ToolSpec } from '../../../tools/spec.ts';
-import { isJsonObject } from '../../../parsing/json.ts';
+import { type Happening, isBirth } from '../story.ts';
+import { toolRun } from '../tool-run.ts';
 
 type Move = Extract<Happening, { kind: 'moved' }>;
 
@@ -22,7 +20,7 @@ export const routes: Law = {
       const wrong = end.actor.endsWith('/step') ? planWrong(end, moment) : null;
       if (wrong !== null) return wrong;
     }
-    return batchWrong(moment);
+    return batchWrong(moment) ?? escalationWrong(moment, ended);
   },
 };
 
@@ -61,6 +59,8 @@ function batchWrong({ story, fresh, output }: Moment): string | null {
   if (calls.some(isRefusal))
     return output?.reason === 'loop' ? null : 'a call was refused as a loop, and the run did not end as one';
   if (left.to === 'COMPLETION') return null;
+  const started = story.slice(Math.max(begun, 0)).filter(isBirth).length;
+  if (started > calls.length) return `${started - calls.length} calls were under way, and the agent went to ${left.to}`;
   const failed = calls.some(isFailure);
   if (failed && !left.to.startsWith('ERROR_RECOVERY')) return `a call failed, and the agent went to ${left.to}`;
   return !failed && left.to.startsWith('ERROR_RECOVERY')
@@ -72,61 +72,27 @@ function movesIn(story: readonly Happening[], machine: string): readonly Move[] 
   return story.filter((one): one is Move => one.kind === 'moved' && one.machine === machine);
 }
 
-/** What must be tried before the model hears of a failure. */
-export const recoveryTried: Law = {
-  name: 'recovery',
-  says: 'A failed call is not given up before the first step of its onError slot was tried, nor recovered when nothing is wrong.',
-  check: (moment) => {
-    for (const [index, end] of moment.fresh.entries()) {
-      if (end.kind !== 'moved' || end.machine !== 'toolCall') continue;
-      const upTo = moment.story.slice(0, moment.story.length - moment.fresh.length + index + 1);
-      const facts = callFacts(upTo, end.actor);
-      if (end.to.startsWith('RECOVERING') && !end.from.startsWith('RECOVERING')) {
-        if (facts.lastLeaf === 'callTool' && facts.latest === 'done') return 'a call that had succeeded was recovered';
-        if (facts.lastLeaf === 'checkArgs' && facts.accepted !== null)
-          return 'arguments that the tool had accepted were rejected';
-      }
-      if (end.to !== 'FED_BACK' || facts.lastLeaf !== 'callTool') continue;
-      const wrong = givenUpWrongly(specOf(moment, upTo, end.actor), facts);
-      if (wrong !== null) return wrong;
-    }
-    return null;
-  },
-};
-
-function givenUpWrongly(
-  spec: ToolSpec | undefined,
-  { runs, asked, latest }: ReturnType<typeof callFacts>,
-): string | null {
-  const slot = spec?.recovery.executionError;
-  if (spec === undefined || slot === undefined) return null;
-  if (slot.kind === 'chosen-by-code')
-    return asked.includes('steps') ? null : `the onError function of '${spec.name}' was not asked`;
-  const [first] = slot.steps;
-  const hopeless = latest === 'unknown' && spec.effects === 'once';
-  switch (first?.kind) {
-    case 'retry':
-      return runs < Math.min(first.maxAttempts, 2) && (!hopeless || first.whenUnknown)
-        ? `'${spec.name}' was not retried`
-        : null;
-    case 'escalate':
-    case 'throw':
-      return `'${spec.name}' was to ${first.kind}, and its error was fed back`;
-    case 'substitute':
-      return asked.includes('substitute') ? null : `no substitute was asked for '${spec.name}'`;
-    case 'fix':
-    case 'sanitize':
-    case 'fix-agent':
-      return hopeless || asked.includes(first.kind) ? null : `the step ${first.kind} of '${spec.name}' was not tried`;
-    default:
-      return null;
-  }
+/** A critical escalation that nobody is asked about ends the run, and nothing else does so in its name. */
+function escalationWrong({ story, fresh, output, tools }: Moment, ended: readonly Move[]): string | null {
+  const escalated = movesIn(story, 'toolCall').some(({ to }) => to === 'ESCALATED');
+  if (output?.reason === 'tool-error' && story.length > fresh.length && !escalated)
+    return 'the run ended as a tool error, and no call had escalated';
+  const assessed = movesIn(fresh, 'agent').some(({ from }) => from === 'ERROR_RECOVERY.ASSESSING');
+  const asked = story.some((one) => one.kind === 'started' && one.effect.name === 'askEscalation');
+  const critical = ended.some((end) => end.to === 'ESCALATED' && isCritical(end, { story, tools }));
+  return assessed && critical && !asked && output === null
+    ? 'a critical escalation was taken by nobody, and the run went on'
+    : null;
 }
 
-function specOf({ tools }: Moment, story: readonly Happening[], path: string): ToolSpec | undefined {
+/** True when every way in which this tool escalates is critical, and no fixer spoke. */
+function isCritical({ actor }: Move, { story, tools }: Pick<Moment, 'story' | 'tools'>): boolean {
   const run = story.findLast(
-    (one) => one.kind === 'started' && one.effect.name === 'callTool' && one.effect.id.startsWith(`${path}/`),
+    (one) => one.kind === 'started' && one.effect.name === 'callTool' && one.effect.id.startsWith(`${actor}/`),
   );
-  const request = run?.kind === 'started' ? run.effect.request : null;
-  return isJsonObject(request) ? tools.find(({ name }) => name === request.tool) : undefined;
+  const told = story.some((one) => one.kind === 'settled' && one.effect.name === 'runFixer');
+  const spec = run?.kind === 'started' ? tools.find(({ name }) => name === toolRun(run.effect)?.tool) : undefined;
+  const steps = Object.values(spec?.recovery ?? {}).flatMap((slot) => (slot?.kind === 'steps' ? slot.steps : []));
+  const severities = steps.flatMap((step) => (step.kind === 'escalate' ? [step.severity] : []));
+  return !told && severities.length > 0 && severities.every((severity) => severity === 'critical');
 }

@@ -6,7 +6,7 @@ import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts } from '../call-facts.ts';
 import type { Law, Moment } from '../law.ts';
 import { isToolCall } from '../our-machines.ts';
-import { ownerOf } from '../story.ts';
+import { isBirth, ownerOf } from '../story.ts';
 import { textAt } from '../text-at.ts';
 
 /** One run of a tool that has just begun. */
@@ -66,18 +66,31 @@ export const permission: Law = {
 export const soundArguments: Law = {
   name: 'arguments',
   says: 'No tool runs with arguments that are cut off, do not fit its schema or were rejected by its own check.',
-  check: eachRun(({ spec, name, args, path, facts }, { actors }) => {
-    if (spec === undefined) return null;
-    const owner = actors.find((actor) => actor.path === path)?.snapshot;
-    if (owner !== undefined && isToolCall(owner) && owner.context.request.unreadable !== null)
-      return `'${name}' ran with arguments that could not be read or were cut off`;
-    if (!checkArguments(args, spec.inputSchema).ok) return `'${name}' ran with arguments that do not fit its schema`;
-    if (!spec.checkedByCode) return null;
-    if (facts.rejected) return `'${name}' ran with arguments that its own check had rejected`;
-    if (digest(facts.accepted) !== digest(args)) return `'${name}' ran with arguments that its own check has not seen`;
-    return null;
-  }),
+  check: (moment) => checkOfNothing(moment) ?? soundRun(moment),
 };
+
+/** A check is asked of a tool that has none: an effect too many in every recording. */
+function checkOfNothing({ fresh, tools }: Moment): string | null {
+  for (const one of fresh) {
+    if (one.kind !== 'started' || one.effect.name !== 'checkArgs') continue;
+    const asked = textAt(one.effect.request, 'tool');
+    if (tools.find(({ name }) => name === asked)?.checkedByCode !== true)
+      return `a check was asked that '${asked}' does not have`;
+  }
+  return null;
+}
+
+const soundRun = eachRun(({ spec, name, args, path, facts }, { actors }) => {
+  if (spec === undefined) return null;
+  const owner = actors.find((actor) => actor.path === path)?.snapshot;
+  if (owner !== undefined && isToolCall(owner) && owner.context.request.unreadable !== null)
+    return `'${name}' ran with arguments that could not be read or were cut off`;
+  if (!checkArguments(args, spec.inputSchema).ok) return `'${name}' ran with arguments that do not fit its schema`;
+  if (!spec.checkedByCode) return null;
+  if (facts.rejected) return `'${name}' ran with arguments that its own check had rejected`;
+  if (digest(facts.accepted) !== digest(args)) return `'${name}' ran with arguments that its own check has not seen`;
+  return null;
+});
 
 /** How often it may run. */
 export const onceIsOnce: Law = {
@@ -102,8 +115,7 @@ export const noLoops: Law = {
     const limit = settings.maxConsecutiveRepeats;
     const calls: { readonly path: string; key: string }[] = [];
     for (const one of story) {
-      if (one.kind === 'moved' && one.machine === 'toolCall' && one.event === 'started')
-        calls.push({ path: one.actor, key: `never ran ${calls.length}` });
+      if (isBirth(one)) calls.push({ path: one.actor, key: `never ran ${calls.length}` });
       if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isJsonObject(one.effect.request)) continue;
       const { tool, args } = one.effect.request;
       const call = calls.findLast(({ path }) => path === ownerOf(one.effect));

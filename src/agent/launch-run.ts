@@ -1,0 +1,74 @@
+import type { OwnVault } from '../actors/vault.ts';
+import type { RunResult } from '../machines/run-result.ts';
+import type { AgentCore } from './agent-core.ts';
+import { audienceOf } from './audience.ts';
+import { bindSignal } from './bind-signal.ts';
+import { inspectorOf } from './inspector-of.ts';
+import { keepSecrets } from './keep-secrets.ts';
+import type { RunOptions } from './run-options.ts';
+import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
+import { writeTrace } from './write-trace.ts';
+
+/** A run of an agent, before it is started. */
+export interface RunToLaunch {
+  readonly runId: string;
+  readonly task: string;
+  readonly given: Pick<RunOptions, 'context' | 'signal' | 'trace' | 'inspect'>;
+  /** As in a run's plan; a run without a past is never replayed. */
+  readonly replayed?: () => boolean;
+  readonly caughtUp?: Promise<unknown>;
+  /** Asked when the run has been prepared. Default: the agent's own. */
+  readonly vault?: () => OwnVault;
+  /** Waits for what the run needs until the signal aborts, which a cancel does. */
+  readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
+  readonly onDone: (result: RunResult | null) => void;
+}
+
+/** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
+export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
+  const { runId, task, given, replayed = () => false, caughtUp, vault = () => core.vault, prepare, onDone } = run;
+  const audience = audienceOf(core);
+  const prompts: string[] = [];
+  let forgetSecrets = (): void => undefined;
+  const keepsPrompts = core.options().debugPrompts === true;
+  const started = startRun({
+    runId,
+    task,
+    replayed,
+    ...(caughtUp === undefined ? {} : { caughtUp }),
+    context: given.context,
+    vault: {
+      seal: (value) => vault().seal(value),
+      open: (value) => vault().open(value),
+      lostMark: (value) => vault().lostMark(value),
+    },
+    onEvent: audience.onEvent,
+    onPrompt: (prompt) => {
+      if (keepsPrompts) prompts.push(prompt);
+      if (!replayed()) audience.onPrompt?.(prompt);
+    },
+    prepare: async (signal) => {
+      const make = await prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]));
+      const inspector = await inspectorOf(core.options(), given, started.announce);
+      return (cancelled) => {
+        const start = make(cancelled);
+        forgetSecrets = keepSecrets(core, runId, vault());
+        return { ...start, inspector };
+      };
+    },
+    onDone: async (result) => {
+      unbind();
+      forgetSecrets();
+      onDone(result);
+      if (result === null) return;
+      await writeTrace(core, given, {
+        runId,
+        result,
+        recording: () => started.run.recording(),
+        ...(keepsPrompts ? { prompts } : {}),
+      });
+    },
+  });
+  const unbind = bindSignal(started.run, given.signal);
+  return started;
+}

@@ -1,0 +1,58 @@
+import type { OutsideEvent } from '../actors/journal.ts';
+import type { Message } from '../actors/model.ts';
+import type { ForkOptions } from '../journal/fork.ts';
+import type { Recording } from '../journal/recording.ts';
+import type { ReplayOptions } from '../journal/replay.ts';
+import type { Toolset } from '../machines/agent-setup.ts';
+import type { RunResult } from '../machines/run-result.ts';
+import type { AgentCore } from './agent-core.ts';
+import { forkRun } from './fork-run.ts';
+import { liveRuns } from './live-runs.ts';
+import { replayRun } from './replay-run.ts';
+import { type ResumeOptions, resumeRun } from './resume-run.ts';
+import type { PendingApproval, Run } from './run.ts';
+import type { StartedRun } from './start-run.ts';
+import { answerStored, pendingStored } from './stored-approvals.ts';
+
+/** What an agent does with runs that have a past. */
+export interface PastRuns {
+  replay(recording: Recording, options: ReplayOptions): Run;
+  fork(recording: Recording, options: ForkOptions): Run;
+  resume(runId: string, options: ResumeOptions): Run;
+  pending(runId: string): Promise<readonly PendingApproval[]>;
+  answer(runId: string, callId: string, answer: OutsideEvent): Promise<boolean>;
+}
+
+interface Owner {
+  /** All runs of the agent that go on, with the tools that each knows of. */
+  readonly runs: Map<StartedRun, Toolset | null>;
+  /** Hears of changes of the agents below, until what it gives back is called. */
+  readonly followChildren: () => () => void;
+  /**
+   * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
+   * there is no result, and the history stays as it is.
+   */
+  readonly occupy: (run: StartedRun) => (result: RunResult | null, history: readonly Message[]) => void;
+}
+
+/** Binds what can be done with past runs to an agent. */
+export function pastRuns(core: AgentCore, { runs, followChildren, occupy }: Owner): PastRuns {
+  const live = liveRuns(core, runs, followChildren);
+  return {
+    replay: (recording, options) => replayRun(core, recording, options),
+    fork: (recording, options) => forkRun(live, recording, options),
+    resume: (runId, options) => {
+      let history: readonly Message[] = [];
+      const started = resumeRun(live, runId, options, {
+        onTaken: (before) => {
+          history = before;
+        },
+        onDone: (result) => over(result, history),
+      });
+      const over = occupy(started);
+      return started.run;
+    },
+    pending: (runId) => pendingStored(core.journal(), runId),
+    answer: (runId, callId, answer) => answerStored(core.journal(), { runId, callId, answer: core.vault.seal(answer) }),
+  };
+}

@@ -1,0 +1,142 @@
+import { continuedJournal } from '../journal/continued-journal.ts';
+import { ReplayDivergenceError } from '../journal/divergence.ts';
+import { liveJournal } from '../journal/live.ts';
+import type { Recording } from '../journal/recording.ts';
+import { definitionHash } from '../journal/run-input.ts';
+import type { RunHead, RunJournal, TakenRun } from '../journal/run-journal.ts';
+import type { Message } from '../actors/model.ts';
+import type { Toolset } from '../machines/agent-setup.ts';
+import type { RunResult } from '../machines/run-result.ts';
+import type { Json } from '../parsing/json.ts';
+import type { AgentCore } from './agent-core.ts';
+import { ResumeError } from './errors.ts';
+import { launchRun } from './launch-run.ts';
+import type { LiveRuns } from './live-runs.ts';
+import type { RunOptions } from './run-options.ts';
+import type { StartedRun } from './start-run.ts';
+
+/** Options of a resumed run. */
+export interface ResumeOptions extends Pick<RunOptions, 'context' | 'signal' | 'trace' | 'inspect'> {
+  /**
+   * Changes a recording that was made by other machines into one that these can play. It is asked for nothing else, and
+   * the run is then kept as it gave it.
+   */
+  readonly migrate?: (recording: Recording) => Recording;
+}
+
+/** Who is told what the run started from, and that it is over. */
+interface Resumption {
+  readonly onTaken: (history: readonly Message[]) => void;
+  readonly onDone: (result: RunResult | null) => void;
+}
+
+/** Takes up a run that an agent's journal keeps. Returns at once; what is in the way makes the result reject. */
+export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, told: Resumption): StartedRun {
+  const { core } = live;
+  const caughtUp = Promise.withResolvers<undefined>();
+  let played = true;
+  let taken: TakenRun | null = null;
+  let vault = core.vault;
+
+  const started = launchRun(core, {
+    runId,
+    task: '',
+    given,
+    replayed: () => played,
+    caughtUp: caughtUp.promise,
+    vault: () => vault,
+    prepare: async (signal) => {
+      taken = await takeRun(core, runId);
+      const held = taken;
+      const isChanged = held.recording.head.machine.hash !== definitionHash();
+      const migrated = isChanged && given.migrate !== undefined;
+      const past = migrated ? migrate(held.recording, given.migrate) : held.recording;
+      vault = core.vaultOf(past);
+      told.onTaken(vault.open(past.head.history));
+      if (past.lines.at(-1)?.t !== 'end') await live.ready(signal);
+      const { head } = past;
+      return (why) => ({
+        head,
+        work: core.work(),
+        journal: (accepts) => {
+          const journal = continuedJournal({
+            past,
+            state: () => started.run.state.state,
+            kind: migrated ? 'rewritten' : 'resumed',
+            goOn: (carried) => {
+              taken = null;
+              const run: RunHead = { head, accepts, carried };
+              return migrated ? reopened(core, held, run) : liveJournal(run, held.sink);
+            },
+            onLive: () => {
+              played = false;
+              caughtUp.resolve(undefined);
+              live.follow(started, lastToolset(past));
+            },
+          });
+          if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
+          return isChanged && !migrated ? refusing(journal, runId, () => played) : journal;
+        },
+      });
+    },
+    onDone: (result) => {
+      caughtUp.resolve(undefined);
+      live.forget(started);
+      told.onDone(result === null ? null : vault.open(result));
+      void taken?.sink.close();
+    },
+  });
+  live.add(started);
+  return started;
+}
+
+async function takeRun(core: AgentCore, runId: string): Promise<TakenRun> {
+  const store = core.journal();
+  if (store.take === undefined) throw new ResumeError('journal-cannot-resume', runId);
+  const taken = await store.take(runId);
+  if (taken === null) throw new ResumeError('run-unknown', runId);
+  return taken;
+}
+
+function migrate(recording: Recording, change: ResumeOptions['migrate']): Recording {
+  const { head, lines } = change?.(recording) ?? recording;
+  return { head: { ...head, machine: { ...head.machine, hash: definitionHash() } }, lines };
+}
+
+/** Begins the run anew under its id, in the place of the one that was taken. */
+async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: RunHead): Promise<RunJournal> {
+  const store = core.journal();
+  const { runId } = recording.head;
+  const secrets = store.secrets?.read(runId) ?? {};
+  await sink.close();
+  await store.remove?.(runId);
+  store.secrets?.keep(runId, secrets);
+  return store.open(run);
+}
+
+/** A divergence of machines that are known to be others is what it says: they changed. */
+function refusing(journal: RunJournal, runId: string, isPlayed: () => boolean): RunJournal {
+  const explained = (error: unknown): never => {
+    if (isPlayed() && error instanceof ReplayDivergenceError) throw new ResumeError('machine-changed', runId, error);
+    throw error;
+  };
+  return {
+    ...journal,
+    next: () => journal.next().catch(explained),
+    end: async (output) => {
+      try {
+        await journal.end(output);
+      } catch (error) {
+        explained(error);
+      }
+    },
+  };
+}
+
+/** The tools that the run knew of when it was interrupted. */
+function lastToolset({ head, lines }: Recording): Json | Toolset {
+  const changes = lines.flatMap((line) =>
+    line.t === 'event' && line.event.type === 'tools.changed' ? [line.event.toolset ?? null] : [],
+  );
+  return changes.at(-1) ?? head.toolset;
+}

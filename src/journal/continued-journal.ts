@@ -1,0 +1,167 @@
+/**
+ * Owns: the seam between what is recorded of a run and what happens now. Resume, fork and a replay with a live end are
+ * this one journal, over different ones for what comes after.
+ *
+ * I1 Nothing is written and nothing is launched before the recording was played to its end.
+ * I2 What was in flight goes on in opening order: `none` and `idempotent` run again under the same key, `once` has an
+ *    unknown outcome, timers wait what is left of their time, and those that ran out fire in the order of being due.
+ * I3 What has no start record was never launched, and starts now.
+ * I4 A run that was taken up again too often without anything new coming of it is ended.
+ */
+import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../actors/journal.ts';
+import { deltaWriter } from './deltas.ts';
+import { type InFlight, STRICT, playback } from './playback.ts';
+import { type RecordLine, entryRecord, startRecord } from './record.ts';
+import type { Recording } from './recording.ts';
+import type { Carried, CarriedEffect, RunJournal } from './run-journal.ts';
+import type { Tolerance } from './tolerance.ts';
+
+/** A run takes this many restarts in a row without an entry between them; the next ends it. */
+const MAX_RESTARTS = 5;
+
+/** How a run goes on behind its recording. */
+export interface Continuation {
+  readonly past: Recording;
+  /** Names the machine's state, for the report of a divergence. */
+  readonly state: () => string;
+  readonly tolerance?: Tolerance;
+  /** Asked after each entry, with its number: true ends the recorded part there. Default: at its last record. */
+  readonly until?: (entry: number) => boolean;
+  /**
+   * `resumed`: the recorded part stands in the journal that is written on. `copied`: it is written into a new one, and
+   * time goes on where it stopped. `rewritten`: both, since the recorded part was changed to be resumed.
+   */
+  readonly kind: 'resumed' | 'copied' | 'rewritten';
+  /** What is known of the outcome of an effect in flight; undefined: nothing. */
+  readonly known?: (effect: Effect) => KnownOutcome | undefined;
+  /** Opens the journal for what comes now. */
+  readonly goOn: (carried: Carried) => RunJournal | Promise<RunJournal>;
+  /** Called once, when the recorded part is over and the run goes on. */
+  readonly onLive: () => void;
+}
+
+/** An outcome from elsewhere, and its place among others of that kind. */
+export interface KnownOutcome {
+  readonly out: Outcome;
+  readonly order: number;
+}
+
+/** A journal that plays a recording, and then goes on with another one. */
+export function continuedJournal(continuation: Continuation): RunJournal {
+  const { past, state, tolerance = STRICT, until, kind, goOn, onLive } = continuation;
+  const write = deltaWriter();
+  const copies = kind !== 'resumed';
+  const copied: RecordLine[] = [past.head];
+  const played = playback(past, state, tolerance, (effect, at) => {
+    const request = effect.ms === undefined ? write(effect) : null;
+    if (copies) copied.push(startRecord(effect, at, request));
+  });
+  const held: (() => void)[] = [];
+  let live: RunJournal | null = null;
+
+  const goLive = async (): Promise<RunJournal> => {
+    const age = kind === 'copied' ? played.at() : Math.max(played.at(), Date.now() - Date.parse(past.head.at));
+    const restart: readonly RecordLine[] = kind === 'copied' ? [] : [{ t: 'restart', at: age }];
+    const { open, overdue } = carriedOn(played.inFlight(), age, continuation.known);
+    const wanted = played.unstarted();
+    const journal = await goOn({ at: age, records: [...(copies ? copied : []), ...restart], write, open, overdue });
+    for (const { effect, perform } of wanted) journal.open(effect, perform);
+    live = journal;
+    if (restart.length > 0 && restartsAtEnd(past) >= MAX_RESTARTS) void journal.send(CRASH_LOOP);
+    for (const send of held.splice(0)) send();
+    onLive();
+    return journal;
+  };
+
+  const nextRecorded = (): Entry | null => {
+    if (played.passed() > 1 && until?.(played.passed()) === true) return null;
+    const entry = played.next();
+    if (entry !== null && copies) copied.push(entryRecord(entry, played.at()));
+    return entry;
+  };
+
+  return {
+    open: (effect, perform) => (live ?? played).open(effect, perform),
+    close: (id) => (live ?? played).close(id),
+    next: async () => {
+      if (live !== null) return live.next();
+      return nextRecorded() ?? (await goLive()).next();
+    },
+    send: (event: OutsideEvent, to?: string) => {
+      if (live !== null) return live.send(event, to);
+      return new Promise((resolve, reject) => {
+        held.push(() => void live?.send(event, to).then(resolve, reject));
+      });
+    },
+    at: () => live?.at?.() ?? played.at(),
+    abandon: async () => {
+      await live?.abandon?.();
+    },
+    end: async (output) => {
+      if (live === null && played.end(output)) {
+        live = ENDED;
+        for (const send of held.splice(0)) send();
+        return;
+      }
+      await (live ?? (await goLive())).end(output);
+    },
+  };
+}
+
+/** The journal of a run that was over before it was taken up: nothing is written any more. */
+const ENDED: RunJournal = {
+  open: () => undefined,
+  close: () => undefined,
+  next: () => Promise.resolve(null),
+  end: () => undefined,
+  send: () => Promise.resolve(false),
+};
+
+const CRASH_LOOP: OutsideEvent = {
+  type: 'run.abandoned',
+  code: 'crash-loop',
+  message: `The run was taken up ${MAX_RESTARTS} times in a row and each time ended with its process before anything came of it.`,
+};
+
+/** Restarts behind the last thing that the machine was told. */
+function restartsAtEnd({ lines }: Recording): number {
+  let count = 0;
+  for (const line of lines.toReversed()) {
+    if (line.t === 'outcome' || line.t === 'timer' || line.t === 'event') break;
+    if (line.t === 'restart') count++;
+  }
+  return count;
+}
+
+function carriedOn(
+  inFlight: readonly InFlight[],
+  age: number,
+  known: Continuation['known'] = () => undefined,
+): Pick<Carried, 'open' | 'overdue'> {
+  const leaves = inFlight.filter(({ effect }) => effect.ms === undefined);
+  const timers = inFlight.flatMap(({ effect, perform, at }) =>
+    effect.ms === undefined ? [] : [{ effect, perform, leftMs: at + effect.ms - age }],
+  );
+  const settled = leaves
+    .flatMap(({ effect }) => ({ effect, was: known(effect) }))
+    .flatMap(({ effect, was }) => (was === undefined ? [] : [{ effect, ...was }]))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ effect, out }): CarriedEffect => ({ effect, perform: always(out) }));
+  const done = new Set(settled.map(({ effect }) => effect.id));
+  const again = inFlight.flatMap(({ effect, perform, at }): readonly CarriedEffect[] => {
+    if (done.has(effect.id)) return [];
+    if (effect.ms !== undefined) return at + effect.ms > age ? [{ effect, perform, leftMs: at + effect.ms - age }] : [];
+    return [{ effect, perform: effect.effects === 'once' ? always(unknownOutcome(effect)) : perform }];
+  });
+  const overdue = timers.filter(({ leftMs }) => leftMs <= 0).toSorted((a, b) => a.leftMs - b.leftMs);
+  return { open: [...settled, ...again], overdue: overdue.map(({ effect }) => effect.id) };
+}
+
+function always(out: Outcome): Perform {
+  return () => Promise.resolve(out);
+}
+
+function unknownOutcome({ name }: Effect): Outcome {
+  const message = `The process ended while ${name} was running, and it must not be repeated: nobody knows whether it took effect.`;
+  return { ok: false, error: { code: 'unknown-outcome', message } };
+}

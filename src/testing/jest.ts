@@ -1,0 +1,33 @@
+import type { Run } from '../agent/run.ts';
+import type { RunReason, RunStatus } from '../machines/run-result.ts';
+import type { RecordingSource } from './evidence.ts';
+import type { ExpectedTransitions } from './judge-transitions.ts';
+import { matchers } from './matchers.ts';
+
+// What a setup file of jest imports (`setupFilesAfterEnv`): it extends the global `expect`, and declares the matchers' types
+// beside those of @types/jest.
+const expectation: unknown = Reflect.get(globalThis, 'expect');
+const extend: unknown = typeof expectation === 'function' ? Reflect.get(expectation, 'extend') : undefined;
+if (typeof extend !== 'function')
+  throw new Error(
+    'signalbox/testing/jest found no global expect. Import it in a file of setupFilesAfterEnv, or without jest globals call expect.extend(matchers).',
+  );
+Reflect.apply(extend, expectation, [matchers]);
+
+/** A matcher on a `Run` waits for it: await the assertion. */
+type Checked<R, T> = T extends PromiseLike<unknown> ? Promise<void> : R;
+
+declare global {
+  namespace jest {
+    interface Matchers<R, T> {
+      /** The states were visited in this order: the agent's five, or any of its parts' (`BACKING_OFF`). */
+      toHaveVisited(...states: readonly (string | readonly string[])[]): Checked<R, T>;
+      /** The tool ran, with at least these arguments; `{ times }` says how often. */
+      toHaveCalledTool(tool: string, args?: object, options?: { readonly times?: number }): Checked<R, T>;
+      /** The run ended with this reason or status, and its text holds or matches this. */
+      toEndWith(how: RunReason | RunStatus, text?: string | RegExp): Checked<R, T>;
+      /** These, and no others, were the moves: texts, or the transitions of another run or recording. */
+      toMatchTransitions(expected: ExpectedTransitions | Run | RecordingSource): Checked<R, T>;
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import { type ClientRequestArgs, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { createInspector, type Inspector } from '../../src/inspector/index.ts';
+import { startScene } from './scenes.ts';
+import { viewer } from './viewer.ts';
+import { inspector } from './with-inspector.ts';
+
+/** A request with headers that `fetch` would not send. */
+function ask(
+  shown: Inspector,
+  path: string,
+  options: ClientRequestArgs & { readonly body?: string } = {},
+): Promise<{ readonly status: number; readonly headers: NodeJS.Dict<string | string[]> }> {
+  return new Promise((resolve, reject) => {
+    const { body, ...rest } = options;
+    const sent = httpRequest({ host: '127.0.0.1', port: shown.port, path, ...rest }, (response) => {
+      response.resume();
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
+      if (response.headers['content-type']?.startsWith('text/event-stream') === true)
+        resolve({ status: response.statusCode ?? 0, headers: (response.destroy(), response.headers) });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+const withToken = (shown: Inspector, path: string): string => `${path}${new URL(shown.url).search}`;
+
+describe('who may speak with the inspector', () => {
+  test('nobody without its token: not for the page, not for what it shows, not to act', async () => {
+    const shown = await inspector();
+    const run = startScene('plain', { inspect: shown });
+    await run;
+    const paths = [
+      '/',
+      '/api/stream',
+      ...['stream', 'frames', 'steps/1', 'recording', 'export'].map((part) => `/api/sessions/${run.runId}/${part}`),
+    ];
+    for (const path of paths) {
+      expect([path, (await ask(shown, path)).status]).toEqual([path, 401]);
+      expect([path, (await ask(shown, `${path}?token=${'x'.repeat(32)}`)).status]).toEqual([path, 401]);
+      expect([path, (await ask(shown, withToken(shown, path))).status]).toEqual([path, 200]);
+    }
+    const act = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"kind":"cancel"}' };
+    expect((await ask(shown, `/api/sessions/${run.runId}/act`, act)).status).toBe(401);
+  });
+
+  test('nobody by another name than the loopback address: a name that was bent to it is refused, token or not', async () => {
+    const shown = await inspector();
+    for (const host of [
+      'evil.example',
+      `evil.example:${shown.port}`,
+      '127.0.0.1',
+      `127.0.0.1:${shown.port + 1}`,
+      `127.0.0.1.evil.example:${shown.port}`,
+    ])
+      expect([host, (await ask(shown, withToken(shown, '/'), { headers: { host } })).status]).toEqual([host, 403]);
+    expect((await ask(shown, withToken(shown, '/'), { headers: { host: `localhost:${shown.port}` } })).status).toBe(
+      200,
+    );
+  });
+
+  test('no other origin and no other site, though it has the token', async () => {
+    const shown = await inspector();
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: `http://127.0.0.1:${shown.port + 1}` },
+      { 'sec-fetch-site': 'cross-site' },
+    ])
+      expect([headers, (await ask(shown, withToken(shown, '/api/stream'), { headers })).status]).toEqual([
+        headers,
+        403,
+      ]);
+    const own = { origin: `http://127.0.0.1:${shown.port}`, 'sec-fetch-site': 'same-origin' };
+    expect((await ask(shown, withToken(shown, '/api/stream'), { headers: own })).status).toBe(200);
+  });
+
+  test('a form of another page cannot post: only JSON is taken', async () => {
+    const shown = await inspector();
+    const run = startScene('plain', { inspect: shown });
+    await run;
+    const path = withToken(shown, `/api/sessions/${run.runId}/act`);
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])
+      expect((await ask(shown, path, { method: 'POST', headers: { 'content-type': type }, body: '{}' })).status).toBe(
+        415,
+      );
+    expect((await ask(shown, path, { method: 'PUT' })).status).toBe(405);
+    expect(
+      (await ask(shown, path, { method: 'OPTIONS', headers: { origin: `http://127.0.0.1:${shown.port}` } })).status,
+    ).toBe(405);
+  });
+
+  test('it listens on loopback alone', async () => {
+    const shown = await inspector();
+    const elsewhere = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .filter(({ internal, family }) => !internal && family === 'IPv4');
+    for (const { address } of elsewhere) {
+      const answered = await new Promise<boolean>((resolve) => {
+        const socket = connect({ host: address, port: shown.port }, () => resolve((socket.destroy(), true)));
+        socket.on('error', () => resolve(false));
+      });
+      expect([address, answered]).toEqual([address, false]);
+    }
+    expect(new URL(shown.url).hostname).toBe('127.0.0.1');
+  });
+
+  test('every answer, refusals included, forbids inline script, framing, sniffing and caching, and no other origin reads it', async () => {
+    const shown = await inspector();
+    for (const path of [
+      withToken(shown, '/'),
+      '/',
+      '/assets/main.js',
+      '/assets/nothing.js',
+      withToken(shown, '/api/stream'),
+    ]) {
+      const { headers } = await ask(shown, path);
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['cache-control']).toBe('no-store');
+      expect(headers['referrer-policy']).toBe('no-referrer');
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+  });
+
+  test('no path leads out of the page', async () => {
+    const shown = await inspector();
+    for (const path of [
+      '/assets/../../../../etc/passwd',
+      '/assets/..%2f..%2fetc%2fpasswd',
+      '/assets/%2e%2e/%2e%2e/package.json',
+      '/..%5c..%5cx.js',
+      '/index.html/../../x.js',
+    ])
+      expect([path, (await ask(shown, withToken(shown, path))).status]).toEqual([path, 404]);
+  });
+
+  test('a token of its own must be long, and a wrong port is refused, both by name', async () => {
+    await expect(createInspector({ token: 'short' })).rejects.toThrow(/'token'/);
+    await expect(createInspector({ port: -1 })).rejects.toThrow(/'port'/);
+    const own = await inspector({ token: 'a token that I chose' });
+    expect(new URL(own.url).searchParams.get('token')).toBe('a token that I chose');
+    expect((await viewer(own.url).get('/')).status).toBe(200);
+  });
+
+  test('two inspectors never share a token', async () => {
+    const tokens = [await inspector(), await inspector()].map(
+      ({ url }) => new URL(url).searchParams.get('token') ?? '',
+    );
+    expect(tokens[0]).not.toBe(tokens[1]);
+    for (const token of tokens) expect(token.length).toBeGreaterThanOrEqual(32);
+  });
+});

@@ -1,0 +1,98 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { RunEvent } from '../../src/machines/run-events.ts';
+import { startScene } from './scenes.ts';
+import { viewer } from './viewer.ts';
+import { inspector } from './with-inspector.ts';
+
+async function callThatWaits(run: AsyncIterable<RunEvent>): Promise<string> {
+  for await (const event of run) if (event.type === 'approval.requested') return event.callId;
+  return '';
+}
+
+async function paying() {
+  const shown = await inspector();
+  const run = startScene('approval', { inspect: shown });
+  return {
+    run,
+    callId: await callThatWaits(run),
+    act: (body: unknown) => viewer(shown.url).act(run.runId, body),
+    shown,
+  };
+}
+
+describe('acting from the page', () => {
+  test('approves a call that waits, once', async () => {
+    const { run, callId, act } = await paying();
+    expect(await act({ kind: 'approve', callId })).toEqual({ ok: true });
+    expect((await run).toolsUsed).toEqual(['pay']);
+    expect(await act({ kind: 'approve', callId })).toMatchObject({ ok: false, message: expect.stringMatching(/over/) });
+  });
+
+  test('approves with edited arguments', async () => {
+    const { run, callId, act } = await paying();
+    await act({ kind: 'approve', callId, args: { to: 'Ann', euros: 5 } });
+    await run;
+    const finished: unknown[] = [];
+    for await (const event of run) if (event.type === 'tool.finished') finished.push(event.args);
+    expect(finished).toEqual([{ to: 'Ann', euros: 5 }]);
+  });
+
+  test('rejects with a reason that the model is told', async () => {
+    const { run, callId, act } = await paying();
+    expect(await act({ kind: 'reject', callId, reason: 'too much' })).toEqual({ ok: true });
+    expect(JSON.stringify((await run).messages)).toContain('too much');
+  });
+
+  test('cancels a run', async () => {
+    const { run, act } = await paying();
+    expect(await act({ kind: 'cancel', reason: 'seen enough' })).toEqual({ ok: true });
+    expect(await run).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('sends any event that a machine takes now, to the actor that is meant, and no other', async () => {
+    const { run, act } = await paying();
+    expect(await act({ kind: 'send', event: { type: 'nobody.listens' } })).toMatchObject({ ok: false });
+    expect(await act({ kind: 'send', event: { type: 'xstate.done.actor.c1', output: {} } })).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/itself/),
+    });
+    const event = { type: 'approval.given', always: false, args: null };
+    expect(await act({ kind: 'send', event, to: 'agent/nobody' })).toMatchObject({ ok: false });
+    expect(await act({ kind: 'send', event, to: 'agent/c1' })).toEqual({ ok: true });
+    expect(await run).toMatchObject({ status: 'answered' });
+  });
+
+  test('says what is wrong with an order that makes no sense', async () => {
+    const { run, act, shown } = await paying();
+    for (const body of [{}, { kind: 'dance' }, { kind: 'approve' }, { kind: 'cancel', extra: 1 }, [], null])
+      expect(await act(body)).toMatchObject({ ok: false, message: expect.stringMatching(/\S/) });
+    expect(
+      await viewer(shown.url)
+        .act('no-such-run', { kind: 'cancel' })
+        .catch(() => 'refused'),
+    ).toBe('refused');
+    expect(run.pending).toHaveLength(1);
+    await run.cancel();
+  });
+
+  test('lists what may be done with a run, and that it is over when it is', async () => {
+    const { run, callId, act, shown } = await paying();
+    const { list } = viewer(shown.url);
+    const running = (await list((frame) => frame.t === 'session')).at(-1);
+    expect(running).toMatchObject({
+      session: {
+        status: 'running',
+        kind: 'run',
+        can: expect.arrayContaining(['approve', 'cancel', 'send', 'download']),
+      },
+    });
+    const ended = list((frame) => frame.t === 'session' && frame.session.status !== 'running');
+    await turn();
+    await act({ kind: 'approve', callId });
+    await run;
+    expect((await ended).at(-1)).toMatchObject({
+      session: { status: 'answered', reason: 'answer', can: expect.not.arrayContaining(['approve', 'cancel', 'send']) },
+    });
+  });
+});

@@ -1,0 +1,91 @@
+import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Frame } from '../../src/inspector/protocol.ts';
+import { startScene } from './scenes.ts';
+import { viewer } from './viewer.ts';
+import { inspector } from './with-inspector.ts';
+
+const isEnd = (frame: Frame): boolean => frame.t === 'record' && frame.record.t === 'end';
+
+async function recorded(scene: 'plain' | 'parallel' = 'plain'): Promise<string> {
+  const run = startScene(scene);
+  await run;
+  return run.recording();
+}
+
+describe('a recording', () => {
+  test('is shown with all its steps, made anywhere, and can be taken away again as it was', async () => {
+    const shown = await inspector();
+    const recording = await recorded('parallel');
+    const id = shown.open(recording);
+    const { frames, get } = viewer(shown.url);
+    const seen = await frames(id, isEnd);
+    expect(seen.filter(({ t }) => t === 'step').length).toBeGreaterThan(20);
+    const download = await get(`/api/sessions/${id}/recording`);
+    expect(download.headers.get('content-disposition')).toMatch(/attachment; filename=".+\.jsonl"/);
+    expect(await download.text()).toBe(recording);
+  });
+
+  test('can be handed in by the page', async () => {
+    const shown = await inspector();
+    const { searchParams, origin } = new URL(shown.url);
+    const send = async (body: string): Promise<unknown> => {
+      const headers = { 'content-type': 'application/x-ndjson' };
+      return (
+        await fetch(`${origin}/api/recordings?token=${searchParams.get('token')}`, { method: 'POST', headers, body })
+      ).json();
+    };
+    expect(await send(await recorded())).toMatchObject({ ok: true, session: expect.any(String) });
+    expect(await send('{"t":"nonsense"}')).toMatchObject({ ok: false, message: expect.stringMatching(/Line 1/) });
+  });
+
+  test('of a newer version says so', async () => {
+    const shown = await inspector();
+    const [head = '', ...rest] = (await recorded()).split('\n');
+    const newer = [JSON.stringify({ ...JSON.parse(head), format: 99 }), ...rest].join('\n');
+    expect(() => shown.open(newer)).toThrow(/format 99.*Update signalbox/);
+  });
+
+  test('that this version would play differently shows its records and says what is wrong', async () => {
+    const shown = await inspector();
+    const changed = (await recorded()).replace(/"digest":"[^"]*"/, '"digest":"other"');
+    const id = shown.open(changed);
+    const { frames, list } = viewer(shown.url);
+    const told = list((frame) => frame.t === 'session' && frame.session.problem !== null);
+    const seen = await frames(id, isEnd);
+    expect(seen.filter(({ t }) => t === 'record').length).toBe(changed.trim().split('\n').length);
+    expect((await told).at(-1)).toMatchObject({ session: { problem: expect.stringMatching(/left the recording/) } });
+  });
+
+  test('opened twice is two sessions', async () => {
+    const shown = await inspector();
+    const recording = await recorded();
+    expect(shown.open(recording)).not.toBe(shown.open(recording));
+  });
+});
+
+describe('a folder of recordings', () => {
+  test('is followed: what is there, what comes, and what is still written', async () => {
+    const shown = await inspector();
+    const folder = mkdtempSync(join(tmpdir(), 'signalbox-runs-'));
+    const [first, second] = [await recorded(), await recorded('parallel')];
+    const lines = second.trim().split('\n');
+    writeFileSync(join(folder, 'first.jsonl'), first);
+    writeFileSync(join(folder, 'notes.txt'), 'no recording');
+    writeFileSync(join(folder, 'broken.jsonl'), 'no recording either');
+    await shown.openFolder(folder);
+    const { list, frames } = viewer(shown.url);
+    const isSecond = (frame: Frame): boolean => frame.t === 'session' && frame.session.title.startsWith('Where');
+    expect((await list(({ t }) => t === 'session')).at(-1)).toMatchObject({ session: { status: 'answered' } });
+    writeFileSync(join(folder, 'second.jsonl'), `${lines.slice(0, 5).join('\n')}\n{"t":"outco`);
+    const come = (await list(isSecond)).find(isSecond);
+    expect(come).toMatchObject({ session: { status: 'interrupted' } });
+    const id = come?.t === 'session' ? come.session.id : '';
+    const seen = frames(id, isEnd);
+    writeFileSync(join(folder, 'second.jsonl'), `${lines.slice(0, 6).join('\n')}\n`);
+    appendFileSync(join(folder, 'second.jsonl'), `${lines.slice(6).join('\n')}\n`);
+    expect((await seen).filter(({ t }) => t === 'record')).toHaveLength(lines.length);
+  });
+});

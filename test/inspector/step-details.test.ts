@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import type { StepDetail } from '../../src/inspector/protocol.ts';
+import { framesOf } from '../../src/inspector/frames-of.ts';
+import { readRecording } from '../../src/journal/recording.ts';
+import { startScene } from './scenes.ts';
+import { viewer } from './viewer.ts';
+import { inspector } from './with-inspector.ts';
+
+async function detailOf(scene: 'plain' | 'approval', find: (step: StepDetail['step']) => boolean): Promise<StepDetail> {
+  const shown = await inspector();
+  const run = startScene(scene, { inspect: shown });
+  for await (const event of run) if (event.type === 'approval.requested') await run.approve(event.callId);
+  const frames = framesOf(readRecording(run.recording()), { id: run.runId, version: '' });
+  const step = frames.flatMap((frame) => (frame.t === 'step' ? [frame.step] : [])).find(find);
+  return viewer(shown.url).step(run.runId, step?.n ?? 0);
+}
+
+describe('the details of a step', () => {
+  test('say of each transition that could have been taken what its guard said, in order, and which was', async () => {
+    const { candidates } = await detailOf('plain', ({ from }) => from.includes('PLANNING.DECIDING'));
+    expect(
+      candidates.map(({ guard, passed, taken }) => `${guard ?? 'otherwise'}: ${passed}${taken ? ', taken' : ''}`),
+    ).toEqual([
+      'planned and plansLeft: false',
+      'planned and toldToAnswer: false',
+      'planned: false',
+      'calledTools: false',
+      'answered: true, taken',
+      'thirdUnusable: false',
+      'otherwise: true',
+    ]);
+  });
+
+  test('hold the event and the context before and after it', async () => {
+    const { event, before, after, step } = await detailOf('approval', ({ event: name }) => name === 'approval.given');
+    expect(event).toMatchObject({ type: 'approval.given' });
+    expect(step).toMatchObject({ actor: 'agent/c1', from: expect.arrayContaining(['AWAITING_APPROVAL.ASKING']) });
+    expect(before).toMatchObject({ request: { tool: 'pay' } });
+    expect(after).toMatchObject({ request: { tool: 'pay' } });
+  });
+
+  test('are not there for a step that never was', async () => {
+    const shown = await inspector();
+    const run = startScene('plain', { inspect: shown });
+    await run;
+    for (const n of ['0', '100000', 'x', '-1'])
+      expect((await viewer(shown.url).get(`/api/sessions/${run.runId}/steps/${n}`)).status).toBe(404);
+  });
+});

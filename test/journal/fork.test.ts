@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import { fork } from '../../src/journal/fork.ts';
+import { memoryJournal } from '../../src/journal/memory.ts';
+import { replay } from '../../src/journal/replay.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+
+const OPTIONS: AgentOptions = { name: 'watcher', instructions: 'Look first.', silent: true };
+const never = scriptedModel([]);
+
+/** Lines: 1 head, 2 model asked, 3 its reply, 4 and 5 tools started, 6 and 7 their outcomes, 8 model asked, 9 its reply. */
+async function recorded(options: AgentOptions = {}) {
+  const tools = [fakeTool('look', ['a cat']), fakeTool('smell', ['fish'])];
+  const model = scriptedModel([calls(['look'], ['smell']), 'A cat, and fish.']);
+  const run = createAgent({ ...OPTIONS, ...options, tools, model }).run('What is here?', { runId: 'parent' });
+  await run;
+  return run.recording();
+}
+
+function forking(replies: readonly string[], more: AgentOptions = {}) {
+  const tools = [fakeTool('look', ['a dog']), fakeTool('smell', ['smoke'])];
+  const model = scriptedModel(replies);
+  const journal = memoryJournal();
+  return { agent: createAgent({ ...OPTIONS, tools, model, journal, ...more }), tools, model, journal };
+}
+
+describe('fork', () => {
+  test('goes on live behind the cut, as a run of its own that knows its parent and replays as one', async () => {
+    const { agent, tools, model, journal } = forking(['Another answer.']);
+    const run = fork(await recorded(), agent, { at: 7, runId: 'child' });
+    expect(await run).toMatchObject({ result: 'Another answer.', runId: 'child', toolsUsed: ['look', 'smell'] });
+    expect(tools.flatMap((one) => one.calls)).toEqual([]);
+    expect(JSON.stringify(model.requests[0]?.messages)).toContain('a cat');
+    const kept = await journal.read?.('child');
+    expect(kept?.head).toMatchObject({ runId: 'child', parent: { runId: 'parent', entry: 7 } });
+    expect(await replay(run.recording(), agent)).toMatchObject({ result: 'Another answer.' });
+    expect(await replay([kept?.head ?? {}, ...(kept?.lines ?? [])], agent)).toMatchObject({
+      result: 'Another answer.',
+    });
+    expect(agent.history).toEqual([]);
+  });
+
+  test('what was in flight at the cut keeps its outcome; what starts after it runs', async () => {
+    const { agent, tools } = forking(['Both.']);
+    await fork(await recorded(), agent, { at: 6 });
+    expect(tools.flatMap((one) => one.calls)).toEqual([]);
+    const other = forking(['Both.']);
+    await fork(await recorded(), other.agent, { at: 3 });
+    expect(other.tools.map((one) => one.calls.length)).toEqual([1, 1]);
+  });
+
+  test.each([
+    ['an outcome', 6],
+    ['the start of a leaf', 4],
+  ])('changes what comes of %s', async (_what, at) => {
+    const { agent, model } = forking(['Nothing then.']);
+    const run = fork(await recorded(), agent, {
+      at,
+      outcome: { ok: true, value: { status: 'success', data: 'a fox' } },
+    });
+    await run;
+    const messages = JSON.stringify(model.requests[0]?.messages);
+    expect(messages).toContain('a fox');
+    expect(messages).toContain('fish');
+    expect(messages).not.toContain('a cat');
+  });
+
+  test('asks another question, with another prompt and another model', async () => {
+    const { agent, model } = forking(['Yes.'], { instructions: 'Be brief.' });
+    expect(await fork(await recorded(), agent, { input: 'Is it a dog?' })).toMatchObject({ result: 'Yes.' });
+    expect(model.requests[0]?.messages.map(({ content }) => content)).toEqual(['Be brief.', 'Is it a dog?']);
+  });
+
+  test('keeps the answers so far when the prompt is another one', async () => {
+    const { agent, model } = forking(['Brief.'], { instructions: 'Be brief.' });
+    const run = fork(await recorded(), agent, { at: 7 });
+    expect(await run).toMatchObject({ result: 'Brief.' });
+    expect(model.requests).toHaveLength(1);
+    expect(model.requests[0]?.messages[0]?.content).toBe('Be brief.');
+    expect(await replay(run.recording(), agent)).toMatchObject({ result: 'Brief.' });
+  });
+
+  test('against the rest of the recording, nothing is done that was done the same', async () => {
+    const { agent, tools } = forking([]);
+    const run = fork(await recorded(), agent, { at: 1, then: 'recorded', missing: 'refuse' });
+    expect(await run).toMatchObject({ result: 'A cat, and fish.' });
+    expect(tools.flatMap((one) => one.calls)).toEqual([]);
+  });
+
+  test('against the rest of the recording, what is new is done, or refused', async () => {
+    const recording = await recorded();
+    const outcome = { ok: true, value: { status: 'success', data: 'a fox' } } as const;
+    const { agent, model } = forking(['A fox.']);
+    expect(await fork(recording, agent, { at: 6, outcome, then: 'recorded' })).toMatchObject({ result: 'A fox.' });
+    expect(model.requests).toHaveLength(1);
+    const refusing = fork(recording, agent, { at: 6, outcome, then: 'recorded', missing: 'refuse' });
+    expect(await refusing).toMatchObject({ status: 'failed', error: { code: 'not-recorded' } });
+  });
+
+  test('an approval of the rest is given again', async () => {
+    const danger = fakeTool('danger', ['done'], { policy: 'confirm' });
+    const options = { ...OPTIONS, confirm: 'wait', tools: [danger] } as const;
+    const run = createAgent({ ...options, model: scriptedModel([calls(['danger']), 'Done.']) }).run('Go');
+    for await (const event of run) if (event.type === 'approval.requested') await run.approve(event.callId);
+    const again = createAgent({ ...options, model: never });
+    expect(await fork(run.recording(), again, { at: 3, then: 'recorded' })).toMatchObject({ result: 'Done.' });
+    expect(danger.calls).toHaveLength(1);
+  });
+
+  test('can be cancelled and resumed like any run', async () => {
+    const slow = fakeTool('look', [() => new Promise(() => undefined)]);
+    const { agent, journal } = forking([], { tools: [slow, fakeTool('smell')] });
+    const stop = new AbortController();
+    const run = fork(await recorded(), agent, { at: 3, runId: 'child', signal: stop.signal });
+    for await (const event of run) if (event.type === 'tool.finished' && !event.replayed) stop.abort();
+    expect(await run).toMatchObject({ status: 'cancelled' });
+    expect(await createAgent({ ...OPTIONS, journal, model: never }).resume('child')).toMatchObject({
+      status: 'cancelled',
+    });
+  });
+
+  test.each([
+    [{}, /'at' must be given/],
+    [{ at: 0 }, /behind its records 1 to 9, and not behind 0/],
+    [{ at: 10 }, /not behind 10/],
+    [{ at: 1, outcome: { ok: true, value: 1 } }, /none to change/],
+  ] as const)('refuses %j', async (options, reason) => {
+    const recording = await recorded();
+    expect(() => fork(recording, createAgent({ model: never }), options)).toThrow(reason);
+  });
+});

@@ -1,0 +1,57 @@
+import { agentMachine } from '../../../src/machines/agent.ts';
+import { llmCallMachine } from '../../../src/machines/llm-call.ts';
+import { type Mutant, no, yes } from './mutant.ts';
+import { look } from './tools.ts';
+
+type TurnGuards = Parameters<typeof llmCallMachine.provide>[0]['guards'];
+
+const turnGuard = (guards: NonNullable<TurnGuards>) =>
+  agentMachine.provide({ actors: { llmCall: llmCallMachine.provide({ guards }) } });
+
+/** What must not happen to a turn of the model. */
+export const TURN_MUTANTS: readonly Mutant[] = [
+  {
+    wrong: 'a server that refuses tools is given up',
+    machine: turnGuard({ toolsRefused: no }),
+    agent: { tools: [look] },
+    law: 'retries',
+  },
+  {
+    wrong: 'every failure is taken for a refusal of tools',
+    machine: turnGuard({ toolsRefused: yes }),
+    agent: { tools: [look] },
+    law: 'retries',
+  },
+  {
+    wrong: 'a malformed call counts as an outage',
+    machine: turnGuard({ replyMalformed: no }),
+    agent: { tools: [look] },
+    law: 'retries',
+  },
+  {
+    wrong: 'every failure is taken for a malformed call',
+    machine: turnGuard({ replyMalformed: yes }),
+    agent: {},
+    law: 'retries',
+  },
+  {
+    wrong: 'a conversation that is too long is not shortened',
+    machine: turnGuard({ contextTooLong: no }),
+    agent: {},
+    law: 'retries',
+  },
+  {
+    wrong: 'a conversation is shortened again and again',
+    machine: turnGuard({ contextTooLong: yes }),
+    agent: {},
+    law: 'retries',
+  },
+  { wrong: 'no attempt but the first is made', machine: turnGuard({ attemptsLeft: no }), agent: {}, law: 'retries' },
+  { wrong: 'attempts never end', machine: turnGuard({ attemptsLeft: yes }), agent: {}, law: 'retries' },
+  {
+    wrong: 'every failure is taken for a timeout',
+    machine: turnGuard({ timedOutWithAttemptsLeft: yes }),
+    agent: {},
+    law: 'retries',
+  },
+];
