@@ -231,8 +231,19 @@ export function isMachine(logic: unknown): logic is AnyStateMachine {
 
 /** The dotted paths of all active states of a snapshot, in the order of the document. */
 export function statesOf(snapshot: AnyMachineSnapshot): readonly string[] {
-  return pathsOf(snapshot._nodes);
+  const nodes: readonly AnyStateNode[] = snapshot._nodes;
+  const innermost = nodes.filter(({ type }) => type === 'atomic' || type === 'final');
+  const [only, other] = innermost;
+  if (only === undefined || other !== undefined) return pathsOf(nodes);
+  // Without parallel states the rest follows from the innermost.
+  const known = configurations.get(only);
+  if (known !== undefined) return known;
+  const paths = pathsOf(nodes);
+  configurations.set(only, paths);
+  return paths;
 }
+
+const configurations = new WeakMap<AnyStateNode, readonly string[]>();
 
 function pathsOf(nodes: readonly AnyStateNode[]): readonly string[] {
   return nodes
