@@ -73,12 +73,15 @@ describe('useRecording', () => {
     expect(agent.history.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   });
 
-  test('writes what is the same each time: no clock, no run id, nothing half written', async () => {
-    await recordedOnce();
+  test('writes what is the same each time: no clock, no speed, no run id, nothing half written', async () => {
+    const quick = { content: 'Warm.', stats: { tokensPerSecond: 17 } };
+    const warm = (more: AgentOptions = {}) => weatherAgent({ model: scriptedModel([quick]), ...more }).agent;
+    await useRecording(path).run(warm(), question);
     const first = await readFile(path, 'utf8');
+    expect(first).not.toContain('tokensPerSecond');
     expect(first).toMatch(/^\{"t":"run",.*"runId":"weather","at":"1970-01-01T00:00:00.000Z"/);
     await rm(path);
-    await useRecording(path).run(weatherAgent({ seed: seedOf(first) }).agent, question);
+    await useRecording(path).run(warm({ seed: seedOf(first) }), question);
     expect(await readFile(path, 'utf8')).toBe(first);
     expect(await readdir(folder)).toEqual(['weather.jsonl']);
   });
