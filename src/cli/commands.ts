@@ -11,8 +11,11 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'chat', load: async () => (await import('./chat-command.ts')).chatCommand },
   { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
   { name: 'runs', load: async () => (await import('./runs-command.ts')).runsCommand },
+  { name: 'replay', load: async () => (await import('./replay-command.ts')).replayCommand },
+  { name: 'fork', load: async () => (await import('./fork-command.ts')).forkCommand },
   { name: 'recording', load: async () => (await import('./recording-command.ts')).recordingCommand },
   { name: 'parse', load: async () => (await import('./parse-command.ts')).parseCommand },
+  { name: 'verify', load: async () => (await import('./verify-command.ts')).verifyCommand },
   { name: 'permissions', load: async () => (await import('./permissions-command.ts')).permissionsCommand },
   { name: 'mcp', load: async () => (await import('./mcp-command.ts')).mcpCommand },
 ];

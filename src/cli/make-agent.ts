@@ -12,6 +12,10 @@ import { type Interrupts, takeInterrupts } from './interrupts.ts';
 export interface Showing {
   /** The answer appears on the console, since it and the program's output are one screen. */
   readonly answerOnConsole: boolean;
+  /** The name of the conversation that its runs belong to. */
+  readonly session?: string;
+  /** Where its runs are kept, if not where the options say. */
+  readonly journal?: ChosenJournal;
 }
 
 /** An agent for a command, and what was chosen for it. */
@@ -21,6 +25,8 @@ export interface CliAgent {
   readonly console: ConsoleOutput | null;
   readonly model: ChosenModel;
   readonly journal: ChosenJournal;
+  /** The name of the conversation that its runs belong to, if it has one. */
+  readonly session: string | null;
   /** Taken over for as long as there is something to end. */
   readonly interrupts: Interrupts;
   /** Ends everything that was started: servers, and the practice model. */
@@ -28,9 +34,9 @@ export interface CliAgent {
 }
 
 /** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
-export async function makeAgent(choices: AgentChoices, { answerOnConsole }: Showing): Promise<CliAgent> {
+export async function makeAgent(choices: AgentChoices, showing: Showing): Promise<CliAgent> {
   const folder = process.cwd();
-  const journal = chooseJournal(choices.recordFile);
+  const { answerOnConsole, session = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
   const model = await chooseModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
@@ -54,7 +60,7 @@ export async function makeAgent(choices: AgentChoices, { answerOnConsole }: Show
     await agent.close();
     await model.close();
   };
-  return { agent, console, model, journal, interrupts, close };
+  return { agent, console, model, journal, session, interrupts, close };
 }
 
 function instructionsFor(folder: string): string {
