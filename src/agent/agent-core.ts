@@ -6,7 +6,7 @@ import type { ForkOptions } from '../journal/fork.ts';
 import type { RunRecord } from '../journal/record.ts';
 import type { Recording } from '../journal/recording.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
-import { memoryJournal } from '../journal/memory.ts';
+import { liveJournal } from '../journal/live.ts';
 import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/agent-setup.ts';
 import { processEnvironment } from '../models/environment.ts';
 import { secretsOf } from '../models/model-secrets.ts';
@@ -190,7 +190,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       return vault.seal(head);
     },
     model: () => model,
-    journal: () => options.journal ?? memoryJournal(),
+    journal: () => options.journal ?? RUN_ONLY,
     allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),
     onRemembered: (listener) => {
       remembered = listener;
@@ -244,6 +244,9 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   };
   return core;
 }
+
+/** Without a journal of the caller's a run is kept by its own handle, as long as somebody has that. */
+const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };
 
 function needsConfirmation(registry: OwnRegistry): boolean {
   return registry.specs(() => false).some((spec) => spec.policy === 'confirm');
