@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, type Plugin, build } from 'rolldown';
-import { autoCollapsed } from '../src/inspector/page/chart/auto-collapse.ts';
+import { collapses } from '../src/inspector/page/chart/auto-collapse.ts';
 import { layoutMachine } from '../src/inspector/page/chart/layout-machine.ts';
 import { layoutKey } from '../src/inspector/page/chart/layout-key.ts';
 import { drawMachine } from '../src/inspector/drawing.ts';
@@ -68,7 +68,7 @@ async function ownLayouts(): Promise<{ readonly [key: string]: unknown }> {
   const machines = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine];
   const layouts: { [key: string]: unknown } = {};
   for (const drawing of machines.map(drawMachine))
-    for (const collapsed of [new Set<string>(), autoCollapsed(drawing, new Set())])
+    for (const collapsed of collapses(drawing))
       for (const direction of ['RIGHT', 'DOWN'] as const)
         for (const labels of [false, true]) {
           const style = { direction, labels, collapsed };

@@ -13,7 +13,7 @@ import {
 } from '../harness/job.ts';
 
 /** A Signalbox agent with default options, a new one for each run; the journal in memory unless another is given. */
-export function signalboxAgent(options: Pick<AgentOptions, 'journal'> = {}): Contender {
+export function signalboxAgent(options: Pick<AgentOptions, 'journal' | 'inspect'> = {}): Contender {
   return (job) => {
     const model = chatModel({ baseURL: job.baseURL, model: modelFor(job.calls) });
     const weather = tool({

@@ -2,10 +2,11 @@ import type { Confirm } from '../actors/ask-approval.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
 import { type OwnVault, createVault } from '../actors/vault.ts';
+import type { ForkOptions } from '../journal/fork.ts';
 import type { RunRecord } from '../journal/record.ts';
 import type { Recording } from '../journal/recording.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
-import { memoryJournal } from '../journal/memory.ts';
+import { liveJournal } from '../journal/live.ts';
 import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/agent-setup.ts';
 import { processEnvironment } from '../models/environment.ts';
 import { secretsOf } from '../models/model-secrets.ts';
@@ -52,6 +53,8 @@ export interface AgentCore {
   allowed(): Promise<ReadonlySet<string>>;
   /** Called, and waited for, after an "always allow" was kept. */
   onRemembered(listener: () => Promise<void>): void;
+  /** Goes another way from a point of a run of this agent; null until the agent is whole. */
+  fork: ((recording: Recording, options: ForkOptions) => { readonly runId: string }) | null;
   /** What the leaves do for this agent: what a run of ours needs of it. */
   work(): LeafWork;
   /** The same for a bare machine in somebody's own actor system, as actors to provide. */
@@ -187,11 +190,12 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       return vault.seal(head);
     },
     model: () => model,
-    journal: () => options.journal ?? memoryJournal(),
+    journal: () => options.journal ?? RUN_ONLY,
     allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),
     onRemembered: (listener) => {
       remembered = listener;
     },
+    fork: null,
     toolset: (allowed) => {
       const key = JSON.stringify([[...allowed], mcp.notes()]);
       if (composed?.key === key) return composed.toolset;
@@ -240,6 +244,9 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   };
   return core;
 }
+
+/** Without a journal of the caller's a run is kept by its own handle, as long as somebody has that. */
+const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };
 
 function needsConfirmation(registry: OwnRegistry): boolean {
   return registry.specs(() => false).some((spec) => spec.policy === 'confirm');

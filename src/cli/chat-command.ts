@@ -30,6 +30,8 @@ export const chatCommand: Command = {
   options: [
     ...AGENT_OPTIONS,
     { name: 'session', value: '<name>', help: 'Take up the conversation of this name, or begin it.' },
+    { name: 'inspect', help: 'Show the runs on a local page as they go on; its address is printed.' },
+    { name: 'open', help: 'Open that page in the browser.' },
   ],
   async run(args) {
     const choices = readAgentChoices(args, process.env);
@@ -37,8 +39,11 @@ export const chatCommand: Command = {
     // Loaded only now: help and wrong usage need none of it.
     const { makeAgent } = await import('./make-agent.ts');
     const session = args.values.get('session');
+    const watched = args.flags.has('inspect') || args.flags.has('open');
+    const inspect = watched ? { open: args.flags.has('open') } : null;
     const cli = await makeAgent(choices, {
       answerOnConsole: answerOnConsole(),
+      inspect,
       ...(session === undefined ? {} : { session }),
     });
     try {
@@ -75,13 +80,14 @@ function inTerminal(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-function greet({ model, session }: CliAgent, { mcpFile }: AgentChoices, begun: Session | null): void {
+function greet({ model, session, inspector }: CliAgent, { mcpFile }: AgentChoices, begun: Session | null): void {
   const tools = mcpFile === undefined ? `the files below ${process.cwd()}` : `the MCP servers of ${mcpFile}`;
   const lines = [
     `signalbox ${packageVersion()}`,
     ...(model.said === '' ? [] : [model.said]),
     `Tools: ${tools}. What may change something asks first.`,
     ...(begun === null ? [] : [sessionText(session ?? '', begun)]),
+    ...(inspector === null ? [] : [`Inspector: ${inspector.url}`]),
     '',
   ];
   console.error(lines.join('\n'));

@@ -18,4 +18,6 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'verify', load: async () => (await import('./verify-command.ts')).verifyCommand },
   { name: 'permissions', load: async () => (await import('./permissions-command.ts')).permissionsCommand },
   { name: 'mcp', load: async () => (await import('./mcp-command.ts')).mcpCommand },
+  { name: 'inspect', load: async () => (await import('./inspect-command.ts')).inspectCommand },
+  { name: 'diagram', load: async () => (await import('./diagram-command.ts')).diagramCommand },
 ];

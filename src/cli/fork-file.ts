@@ -30,6 +30,7 @@ export async function forkFile(forked: ForkedFile, choices: AgentChoices): Promi
         return fork(recording, cli.agent, {
           at,
           signal,
+          // oxlint-disable-next-line unicorn/no-thenable -- so the option is called; a text is never awaited for it
           then: recorded ? 'recorded' : 'live',
           ...(input === undefined ? {} : { input }),
           ...('outcome' in forked ? { outcome: outcomeOf(forked.outcome) } : {}),

@@ -1,5 +1,6 @@
 import { createAgent } from '../agent/create-agent.ts';
 import type { Agent } from '../agent/agent-types.ts';
+import type { Inspector } from '../inspector/create-inspector.ts';
 import { type ConsoleOutput, consoleOutput } from '../output/console-output.ts';
 import { silentOutput } from '../output/silent-output.ts';
 import type { AgentChoices } from './agent-options.ts';
@@ -16,6 +17,8 @@ export interface Showing {
   readonly session?: string;
   /** Where its runs are kept, if not where the options say. */
   readonly journal?: ChosenJournal;
+  /** The runs are shown on a local page too. */
+  readonly inspect?: { readonly open: boolean } | null;
 }
 
 /** An agent for a command, and what was chosen for it. */
@@ -27,6 +30,7 @@ export interface CliAgent {
   readonly journal: ChosenJournal;
   /** The name of the conversation that its runs belong to, if it has one. */
   readonly session: string | null;
+  readonly inspector: Inspector | null;
   /** Taken over for as long as there is something to end. */
   readonly interrupts: Interrupts;
   /** Ends everything that was started: servers, and the practice model. */
@@ -36,10 +40,11 @@ export interface CliAgent {
 /** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
 export async function makeAgent(choices: AgentChoices, showing: Showing): Promise<CliAgent> {
   const folder = process.cwd();
-  const { answerOnConsole, session = null, journal = chooseJournal(choices.recordFile) } = showing;
+  const { answerOnConsole, session = null, inspect = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
   const model = await chooseModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
+  const inspector = inspect === null ? null : await startInspector(inspect);
   const agent = createAgent({
     name: 'signalbox',
     instructions: instructionsFor(folder),
@@ -50,6 +55,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     silent: choices.silent,
     showPrompts: choices.showPrompts,
     showStats: choices.showStats,
+    ...(inspector === null ? {} : { inspect: inspector }),
     // A reply that grows before one's eyes is worth its events only where somebody is looking.
     streaming: console !== null && process.stderr.isTTY === true,
     ...(choices.maxSteps === undefined ? {} : { maxSteps: choices.maxSteps }),
@@ -58,9 +64,15 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
   const close = async (): Promise<void> => {
     interrupts.release();
     await agent.close();
+    await inspector?.close();
     await model.close();
   };
-  return { agent, console, model, journal, session, interrupts, close };
+  return { agent, console, model, journal, session, inspector, interrupts, close };
+}
+
+async function startInspector(options: { readonly open: boolean }): Promise<Inspector> {
+  const { createInspector } = await import('../inspector/create-inspector.ts');
+  return createInspector(options);
 }
 
 function instructionsFor(folder: string): string {

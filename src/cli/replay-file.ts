@@ -54,5 +54,6 @@ function endText({ driven, past }: PlayedRecording, moves: number, paint: Paint)
     );
   const output: unknown = driven.actor.getSnapshot().output;
   const { status, reason } = isJsonObject(output) ? output : {};
-  return paint('green', `${count}, as recorded. It ends ${String(status)} (${String(reason)}).`);
+  const ending = [status, reason].map((word) => (typeof word === 'string' ? word : 'unknown'));
+  return paint('green', `${count}, as recorded. It ends ${ending[0]} (${ending[1]}).`);
 }

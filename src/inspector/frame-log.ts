@@ -11,6 +11,8 @@ export interface FrameLog {
   push(frame: Frame, numbered: boolean): void;
   /** How many numbered frames there were. */
   readonly count: number;
+  /** The place after the latest frame. */
+  readonly end: number;
   /** The place before the oldest frame that is kept, and the number of the frames before it. */
   readonly start: { readonly place: number; readonly number: number };
   /** The place after frame `number`; null when it is not kept any more. */
@@ -48,6 +50,9 @@ export function frameLog(capacity: number): FrameLog {
     },
     get count() {
       return count;
+    },
+    get end() {
+      return end;
     },
     get closed() {
       return closed;

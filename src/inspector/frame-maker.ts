@@ -205,7 +205,8 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
     event: (event) => {
       const numbered = event.type !== 'model.token' && event.type !== 'mcp.changed';
       if (now !== undefined) at = now();
-      emit({ t: 'event', session, event, at, step: n }, numbered);
+      // The beginning of a run that goes on from a recording is played; here it is told like any other.
+      emit({ t: 'event', session, event: { ...event, replayed: false }, at, step: n }, numbered);
     },
     adopt: () => {
       for (const place of seen.values()) {
@@ -231,8 +232,19 @@ export function isMachine(logic: unknown): logic is AnyStateMachine {
 
 /** The dotted paths of all active states of a snapshot, in the order of the document. */
 export function statesOf(snapshot: AnyMachineSnapshot): readonly string[] {
-  return pathsOf(snapshot._nodes);
+  const nodes: readonly AnyStateNode[] = snapshot._nodes;
+  const innermost = nodes.filter(({ type }) => type === 'atomic' || type === 'final');
+  const [only, other] = innermost;
+  if (only === undefined || other !== undefined) return pathsOf(nodes);
+  // Without parallel states the rest follows from the innermost.
+  const known = configurations.get(only);
+  if (known !== undefined) return known;
+  const paths = pathsOf(nodes);
+  configurations.set(only, paths);
+  return paths;
 }
+
+const configurations = new WeakMap<AnyStateNode, readonly string[]>();
 
 function pathsOf(nodes: readonly AnyStateNode[]): readonly string[] {
   return nodes

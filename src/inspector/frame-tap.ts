@@ -13,8 +13,8 @@ import { inSlices } from './slices.ts';
 export interface FrameTap {
   readonly log: FrameLog;
   readonly problem: () => string | null;
-  /** Everything that was recorded before it began has been told. */
-  readonly caughtUp: () => boolean;
+  /** The place in the log at which everything that had been recorded before was told; null before that. */
+  readonly caughtUpAt: () => number | null;
   stop(): void;
 }
 
@@ -28,7 +28,7 @@ export function frameTap(session: string, source: LineSource): FrameTap {
   const player = playback({ session, emit: log.push });
   let stopped = false;
   let catchingUp = false;
-  let watching = false;
+  let caughtUpAt: number | null = null;
   let unwatch = (): void => undefined;
 
   const step = (): boolean => {
@@ -48,8 +48,8 @@ export function frameTap(session: string, source: LineSource): FrameTap {
     // No line may come between the last look and the watching: from here on everything happens in one go.
     while (step());
     catchingUp = false;
-    if (stopped || watching) return;
-    watching = true;
+    if (stopped || caughtUpAt !== null) return;
+    caughtUpAt = log.end;
     if (source.moves) maker.adopt();
     unwatch = source.watch({ onLine, onMove: maker.move, onEvent: maker.event });
   };
@@ -58,7 +58,7 @@ export function frameTap(session: string, source: LineSource): FrameTap {
   return {
     log,
     problem: () => player.problem,
-    caughtUp: () => watching,
+    caughtUpAt: () => caughtUpAt,
     stop: () => {
       stopped = true;
       unwatch();

@@ -24,8 +24,8 @@ interface RecordedOptions {
 
 /** How many frames travel at once. */
 const BATCH = 200;
-/** How long frames are collected before they travel: what follows at once goes along. */
-const COLLECT_MS = 5;
+/** How long frames are collected before they travel: each journey costs more than a frame, and nobody sees faster. */
+const COLLECT_MS = 30;
 
 /** A session whose frames come from records. */
 export function recordedSession(options: RecordedOptions): Session {
@@ -86,15 +86,16 @@ export function recordedSession(options: RecordedOptions): Session {
     let joined = false;
     try {
       while (!signal.aborted) {
-        if (log.start.place > place) {
-          if (joined) yield [{ number: null, frame: { t: 'gap', session: id, dropped: log.start.number - number } }];
-          else
-            for await (const batch of missed(number, () => log.start.number, signal)) {
-              number = batch.at(-1)?.number ?? number;
-              yield batch;
-            }
-          number = Math.max(number, log.start.number);
-          place = log.placeAfter(number) ?? log.start.place;
+        const live = watched.caughtUpAt();
+        joined ||= live !== null && place >= live;
+        const { start } = log;
+        if (start.place > place) {
+          if (joined) yield [{ number: null, frame: { t: 'gap', session: id, dropped: start.number - number } }];
+          // Who never came up to what happens is still on the way there, and misses nothing.
+          else for await (const batch of missed(number, start.number, signal)) yield batch;
+          number = Math.max(number, start.number);
+          place = log.placeAfter(number) ?? -1;
+          continue;
         }
         const batch = log.read(place, BATCH);
         place += batch.length;
@@ -103,7 +104,6 @@ export function recordedSession(options: RecordedOptions): Session {
         if (fresh.length > 0) yield fresh;
         if (batch.length > 0) continue;
         noteProblem(watched.problem());
-        joined ||= watched.caughtUp();
         if (log.closed) return;
         await Promise.race([log.wait(place), left]);
         await new Promise<void>((resolve) => void setTimeout(resolve, COLLECT_MS));
@@ -113,17 +113,13 @@ export function recordedSession(options: RecordedOptions): Session {
     }
   }
 
-  /** What the log has forgotten already, for a viewer who begins at the beginning. */
-  async function* missed(
-    from: number,
-    until: () => number,
-    signal: AbortSignal,
-  ): AsyncGenerator<readonly NumberedFrame[]> {
+  /** Frames up to `until` that the log has forgotten already, for a viewer who begins at the beginning. */
+  async function* missed(from: number, until: number, signal: AbortSignal): AsyncGenerator<readonly NumberedFrame[]> {
     const read = played(from);
-    for (let number = from; number < until() && !signal.aborted;) {
-      const batch = await read(signal);
+    for (let number = from; number < until && !signal.aborted;) {
+      const batch = (await read(signal)).filter((one) => (one.number ?? 0) <= until);
       if (batch.length === 0) return;
-      number = batch.at(-1)?.number ?? number;
+      number = batch.at(-1)?.number ?? until;
       yield batch;
     }
   }

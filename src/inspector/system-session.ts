@@ -75,14 +75,18 @@ export function systemSession(
     async *follow(from, signal) {
       const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       let place = log.placeAfter(from) ?? -1;
+      let number = from;
       while (!signal.aborted && !log.closed) {
-        if (place < log.start.place) {
-          const dropped = log.start.number - from;
-          yield late(maker.standing(), { t: 'gap', session: id, dropped });
-          place = log.start.place;
+        const { start } = log;
+        if (place < start.place) {
+          yield late(maker.standing(), { t: 'gap', session: id, dropped: start.number - number });
+          place = start.place;
+          number = start.number;
+          continue;
         }
         const batch = log.read(place, BATCH);
         place += batch.length;
+        number = batch.findLast((one) => one.number !== null)?.number ?? number;
         if (batch.length > 0) yield batch;
         else await Promise.race([log.wait(place), left]);
       }

@@ -22,7 +22,7 @@ interface KeptRun {
 
 /**
  * Keeps runs in the memory of this process, those of one `memoryJournal()` together: they can be listed, read and gone on
- * with until the process ends. The library's default.
+ * with until the process ends. Without any journal a run is kept by its own handle only.
  */
 export function memoryJournal({ maxRuns = 100 }: MemoryJournalOptions = {}): JournalStore {
   const runs = new Map<string, KeptRun>();

@@ -13,10 +13,12 @@ import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
 import { escalationInput, handOverInput, questionInput } from './escalating.ts';
 import { stepInput } from './execution.ts';
+import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
 /** The bare machine. Provide `agent.actors`, or use `agent.logic`, which also records. */
 export const agentMachine = agentParts.createMachine({
   id: 'agent',
+  options: { maxIterations: MOST_MICROSTEPS },
   version: '1',
   context: ({ input }) => initialContext(input),
   initial: 'PLANNING',

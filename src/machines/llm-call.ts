@@ -16,6 +16,7 @@ import { ModelError } from '../actors/model.ts';
 import { shortenOlderResults, toJsonMode } from './conversation.ts';
 import { composeRequest } from './compose-request.ts';
 import type { LlmCallInput } from './llm-call-input.ts';
+import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
 /** How a model turn ended. `toolCalling` is the mode that worked, to be kept for the rest of the run. */
 export type LlmCallOutput =
@@ -90,6 +91,7 @@ export const llmCallMachine = setup({
   },
 }).createMachine({
   id: 'llmCall',
+  options: { maxIterations: MOST_MICROSTEPS },
   context: ({ input }) => ({ ...input, attempts: 0, shortened: false, reply: null, error: null }),
   initial: 'ATTEMPTING',
   states: {

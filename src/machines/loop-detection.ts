@@ -7,6 +7,7 @@
  * I3 Tools that poll are invisible to it.
  */
 import { type SnapshotFrom, assign, createActor, setup } from 'xstate';
+import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
 /** What is decided about a call before it starts. */
 export type LoopVerdict = 'clear' | 'nudge' | 'refuse';
@@ -62,6 +63,7 @@ export const loopDetectionMachine = setup({
   },
 }).createMachine({
   id: 'loopDetection',
+  options: { maxIterations: MOST_MICROSTEPS },
   context: ({ input }) => ({ limit: input.limit, recent: [], failures: {}, verdict: 'clear' }),
   initial: 'OBSERVING',
   on: {

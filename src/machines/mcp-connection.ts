@@ -15,6 +15,7 @@ import { listMcpTools } from '../actors/list-mcp-tools.ts';
 import type { McpTool } from '../actors/mcp-calls.ts';
 import { pingMcp } from '../actors/ping-mcp.ts';
 import { type Backoff, backoffMs } from '../recovery/backoff.ts';
+import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
 /** How patient a connection is. Times in milliseconds. */
 export interface McpConnectionLimits {
@@ -131,6 +132,7 @@ export const mcpConnectionMachine = setup({
   },
 }).createMachine({
   id: 'mcpConnection',
+  options: { maxIterations: MOST_MICROSTEPS },
   context: ({ input }) => ({
     server: input.server,
     limits: { ...DEFAULT_LIMITS, ...input.limits },

@@ -14,10 +14,12 @@ import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
 import { toolNamed } from './tool-call-context.ts';
 import { outcomeOf, taskForChild } from './tool-outcome.ts';
+import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
 export const toolCallMachine = toolCallParts.createMachine({
   id: 'toolCall',
+  options: { maxIterations: MOST_MICROSTEPS },
   context: ({ input }) => ({
     ...input,
     ...toolNamed(input),

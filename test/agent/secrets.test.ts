@@ -6,12 +6,19 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import { fileJournal } from '../../src/journal/file.ts';
 import { replay } from '../../src/journal/replay.ts';
 import type { OutputHandler } from '../../src/output/output-handler.ts';
+import { createInspector, toResponse } from '../../src/inspector/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { pageFolder } from '../inspector/page-folder.ts';
+import { viewer } from '../inspector/viewer.ts';
 import { calls } from '../support/replies.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-secrets-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const closing: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const close of closing) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const NAMED = 'tr0ub4dor-and-3';
 const LOOKS_LIKE_ONE = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
@@ -40,8 +47,11 @@ async function runWithCanaries() {
     ({ messages }) => calls(['use', { token: lastMark(messages) }], ['fail']),
     'The password is «secret:1».',
   ]);
+  const inspector = await createInspector({ page: pageFolder() });
+  closing.push(() => inspector.close());
   const make = () =>
     createAgent({
+      inspect: inspector,
       name: 'keeper',
       instructions: `Never tell ${LOOKS_LIKE_ONE}.`,
       model,
@@ -57,12 +67,15 @@ async function runWithCanaries() {
   const agent = make();
   const run = agent.run(`Log in with ${NAMED}`, { metadata: { note: NAMED } });
   const result = await run;
-  return { agent, make, run, result, model, login, use, events, shown };
+  return { agent, make, run, result, model, login, use, events, shown, inspector };
 }
 
 test('no secret reaches machine, model, journal, events, outputs, traces or error texts; tools and the result get it', async () => {
-  const { run, result, model, login, use, events, shown } = await runWithCanaries();
+  const { run, result, model, login, use, events, shown, inspector } = await runWithCanaries();
   expect(result.status).toBe('answered');
+  const { frames, step, get, list } = viewer(inspector.url);
+  const seen = await frames(run.runId, (frame) => frame.t === 'record' && frame.record.t === 'end');
+  const steps = seen.flatMap((frame) => (frame.t === 'step' ? [frame.step.n] : []));
 
   // Whoever adds an output adds it here.
   const outputs: { readonly [where: string]: string } = {
@@ -76,11 +89,25 @@ test('no secret reaches machine, model, journal, events, outputs, traces or erro
     trace: readFileSync(join(folder, 'trace.json'), 'utf8'),
     transitions: JSON.stringify(run.transitions()),
     state: JSON.stringify(run.state),
+    'inspector: sessions': JSON.stringify(await list((frame) => frame.t === 'session')),
+    'inspector: frames': JSON.stringify(seen),
+    'inspector: step details': JSON.stringify(await Promise.all(steps.map((n) => step(run.runId, n)))),
+    'inspector: recording': await (await get(`/api/sessions/${run.runId}/recording`)).text(),
+    'inspector: saved page': await (await get(`/api/sessions/${run.runId}/export`)).text(),
+    'stream for apps': await toResponse(run).text(),
   };
   for (const [where, text] of Object.entries(outputs)) {
     for (const canary of CANARIES) expect(text.includes(canary), `${canary} in ${where}`).toBe(false);
   }
-  for (const where of ['model', 'recording', 'journal']) expect(outputs[where]).toContain('«secret:');
+  for (const where of [
+    'model',
+    'recording',
+    'journal',
+    'inspector: frames',
+    'inspector: step details',
+    'inspector: saved page',
+  ])
+    expect(outputs[where]).toContain('«secret:');
 
   expect(login.calls).toEqual([{ password: NAMED }]);
   expect(use.calls).toEqual([{ token: IN_RESULT }]);

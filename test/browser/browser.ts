@@ -65,6 +65,7 @@ export function stage(): Stage {
       if (browser === null) throw new Error('The browser is not started yet.');
       const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
       close.push(() => context.close());
+      context.setDefaultTimeout(8000);
       const page = await context.newPage();
       const problems: string[] = [];
       page.on('pageerror', ({ message }) => problems.push(message));

@@ -1,3 +1,4 @@
+import { setTimeout as nextTick } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
@@ -5,7 +6,7 @@ import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';
-import { browserTest, stage } from './browser.ts';
+import { browserTest as test, stage } from './browser.ts';
 
 const { inspector, open } = stage();
 
@@ -35,45 +36,39 @@ const orders = () =>
     onError: { executionError: recover.retry({ maxAttempts: 2, backoff: recover.constant(5) }) },
   });
 
-browserTest(
-  'an agent is followed through plan, retry, error recovery and approval by button to its answer',
-  async () => {
-    const { page, problems } = await open();
-    const run = agentOf(
-      [
-        plan(['sum_orders', { customer: 7 }], ['send_letter', { to: 'Ada' }]),
-        new Error('The server is busy.'),
-        calls(['sum_orders', { customer: 7 }]),
-        calls(['send_letter', { to: 'Ada' }]),
-        'The letter is sent.',
-      ],
-      { tools: [orders(), letter()] },
-    ).run('Write to Ada about her orders');
+test('an agent is followed through plan, retry, error recovery and approval by button to its answer', async () => {
+  const { page, problems } = await open();
+  const run = agentOf(
+    [
+      plan(['sum_orders', { customer: 7 }], ['send_letter', { to: 'Ada' }]),
+      new Error('The server is busy.'),
+      calls(['sum_orders', { customer: 7 }]),
+      calls(['send_letter', { to: 'Ada' }]),
+      'The letter is sent.',
+    ],
+    { tools: [orders(), letter()] },
+  ).run('Write to Ada about her orders');
 
-    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
-    const talk = page.getByRole('region', { name: 'Conversation' });
-    expect(await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"]').getAttribute('class')).toContain(
-      'active',
-    );
-    expect(await page.getByRole('complementary', { name: 'Live actors' }).textContent()).toContain(
-      'AWAITING_APPROVAL.ASKING',
-    );
-    expect(await page.locator('[data-state="ERROR_RECOVERY"]').getAttribute('class')).toContain('visited');
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  expect(await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"]').getAttribute('class')).toContain('active');
+  expect(await page.getByRole('complementary', { name: 'Live actors' }).textContent()).toContain(
+    'AWAITING_APPROVAL.ASKING',
+  );
+  expect(await page.locator('[data-state="ERROR_RECOVERY"]').getAttribute('class')).toContain('visited');
 
-    await page.getByRole('button', { name: 'Approve', exact: true }).click();
-    await talk.getByText('The letter is sent.').first().waitFor();
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.locator('.answer-text').getByText('The letter is sent.').waitFor();
 
-    expect((await run).success).toBe(true);
-    await page.getByTestId('status').getByText('answered').waitFor();
-    expect(await page.locator('[data-state="COMPLETION"]').getAttribute('class')).toContain('active');
-    await page.keyboard.press('Home');
-    for (let mark = 0; mark < 2; mark++) await page.keyboard.press(']');
-    expect(await page.getByTestId('told').textContent()).toContain('RECOVERING');
-    expect(problems).toEqual([]);
-  },
-);
+  expect((await run).success).toBe(true);
+  await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
+  expect(await page.locator('[data-state="COMPLETION"]').getAttribute('class')).toContain('active');
+  await page.keyboard.press('Home');
+  for (let mark = 0; mark < 2; mark++) await page.keyboard.press(']');
+  expect(await page.getByTestId('told').textContent()).toContain('RECOVERING');
+  expect(problems).toEqual([]);
+});
 
-browserTest('a plan shows its progress: what is done, what failed, what was dropped', async () => {
+test('a plan shows its progress: what is done, what failed, what was dropped', async () => {
   const { page } = await open();
   await agentOf([plan(['look', {}], ['sum_orders', {}], ['look', {}]), 'I give up.'], {
     tools: [orders(), fakeTool('look', [{ seen: true }], { inputSchema: { type: 'object' } })],
@@ -82,7 +77,7 @@ browserTest('a plan shows its progress: what is done, what failed, what was drop
   const steps = page.locator('.plan-steps li');
   await page.keyboard.press('Home');
   await page.keyboard.press('End');
-  await page.getByRole('region', { name: 'Conversation' }).getByText('I give up.').first().waitFor();
+  await page.locator('.answer-text').getByText('I give up.').waitFor();
   await page.locator('.board-talk .scroll').evaluate((list) => (list.scrollTop = 0));
   await steps.first().waitFor();
 
@@ -93,7 +88,7 @@ browserTest('a plan shows its progress: what is done, what failed, what was drop
   ]);
 });
 
-browserTest('a call is approved with edited arguments; those that are no JSON object are not sent', async () => {
+test('a call is approved with edited arguments; those that are no JSON object are not sent', async () => {
   const { page } = await open();
   const tool = letter();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Done.'], { tools: [tool] }).run('Write, edited');
@@ -109,7 +104,7 @@ browserTest('a call is approved with edited arguments; those that are no JSON ob
   expect(run.recording()).toContain('"Grace"');
 });
 
-browserTest('a call is rejected with a reason that the model is told', async () => {
+test('a call is rejected with a reason that the model is told', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Then not.'], { tools: [letter()] }).run(
     'Write, refused',
@@ -122,24 +117,40 @@ browserTest('a call is rejected with a reason that the model is told', async () 
   await page.getByText('denied', { exact: true }).first().waitFor();
 });
 
-browserTest('a run is cancelled from the page', async () => {
+test('one key leads from anywhere to the call that waits, another sends the answer', async () => {
+  const { page } = await open();
+  const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Sent by keyboard.'], { tools: [letter()] }).run(
+    'Write, keys',
+  );
+  await page.locator('[data-approve]').waitFor();
+  await page.keyboard.press('Home');
+  expect(await page.locator('[data-approve]').count()).toBe(0);
+
+  await page.keyboard.press('a');
+  await page.locator('[data-approve]:focus').waitFor();
+  await page.keyboard.press('Enter');
+
+  expect((await run).result).toBe('Sent by keyboard.');
+});
+
+test('a run is cancelled from the page', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }])], { tools: [letter()] }).run('Write, never');
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
 
   expect((await run).status).toBe('cancelled');
-  await page.getByTestId('status').getByText('cancelled').waitFor();
+  await page.getByTestId('status').filter({ hasText: 'cancelled' }).waitFor();
 });
 
-browserTest('an event that a waiting call accepts is offered and can be sent', async () => {
+test('an event that a waiting call accepts is offered and can be sent', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Then not.'], { tools: [letter()] }).run(
     'Write, by event',
   );
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   await page.keyboard.press('e');
-  await page.getByLabel('To', { exact: true }).selectOption('agent/c1');
+  await page.getByRole('dialog').locator('select').selectOption('agent/c1');
   await page.getByRole('dialog').getByRole('button', { name: 'approval.refused' }).click();
   await page.getByLabel('With (JSON)').fill('{"reason": "by event"}');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -148,10 +159,9 @@ browserTest('an event that a waiting call accepts is offered and can be sent', a
   expect(run.recording()).toContain('by event');
 });
 
-browserTest('tokens stream into the conversation before the reply is there', async () => {
+test('tokens stream into the conversation before the reply is there', async () => {
   const { page } = await open();
-  let finish = (): void => undefined;
-  const held = new Promise<void>((resolve) => (finish = resolve));
+  const finished = new AbortController();
   const run = createAgent({
     name: 'slow',
     silent: true,
@@ -160,17 +170,19 @@ browserTest('tokens stream into the conversation before the reply is there', asy
     model: {
       id: 'slow',
       complete: async (_, { onToken }) => {
-        for (const text of ['The first ', 'half of it']) onToken?.({ kind: 'text', text });
-        await held;
-        return { content: 'The first half of it and the rest.' };
+        while (!finished.signal.aborted) {
+          onToken?.({ kind: 'text', text: 'and on ' });
+          await nextTick(5);
+        }
+        return { content: 'That was long.' };
       },
     },
   }).run('Say something long');
   const streaming = page.getByTestId('streaming');
-  await streaming.getByText('The first half of it').waitFor();
+  await streaming.getByText('and on and on', { exact: false }).waitFor();
 
-  finish();
+  finished.abort();
   await run;
-  await page.locator('.answer-text').getByText('and the rest').waitFor();
+  await page.locator('.answer-text').getByText('That was long.').waitFor();
   expect(await streaming.count()).toBe(0);
 });

@@ -5,11 +5,11 @@ import { pathToFileURL } from 'node:url';
 import { createActor, createMachine } from 'xstate';
 import { expect } from 'vitest';
 import { startScene } from '../inspector/scenes.ts';
-import { browserTest, stage } from './browser.ts';
+import { browserTest as test, stage } from './browser.ts';
 
 const { inspector, open } = stage();
 
-browserTest('scrubbing back shows chart and conversation as they were; End follows again', async () => {
+test('scrubbing back shows chart and conversation as they were; End follows again', async () => {
   await startScene('parallel', { inspect: inspector() });
   const { page, problems } = await open();
   await page.locator('.answer-text').first().waitFor();
@@ -24,7 +24,7 @@ browserTest('scrubbing back shows chart and conversation as they were; End follo
   expect(problems).toEqual([]);
 });
 
-browserTest('a step tells why other transitions were not taken, and what changed', async () => {
+test('a step tells why other transitions were not taken, and what changed', async () => {
   await startScene('plan-recovery', { inspect: inspector() });
   const { page } = await open();
   await page.locator('.answer-text').first().waitFor();
@@ -38,7 +38,7 @@ browserTest('a step tells why other transitions were not taken, and what changed
   expect(await page.getByTestId('changes').textContent()).not.toBe('');
 });
 
-browserTest('two runs are compared from their first difference on', async () => {
+test('two runs are compared from their first difference on', async () => {
   const left = startScene('plain', { inspect: inspector() });
   await left;
   const right = startScene('parallel', { inspect: inspector() });
@@ -53,7 +53,7 @@ browserTest('two runs are compared from their first difference on', async () => 
   expect(await page.locator('.row-compare .differs').count()).toBeGreaterThan(0);
 });
 
-browserTest('the sequence, the raw exchanges, the usage and the search have what the run had', async () => {
+test('the sequence, the raw exchanges, the usage and the search have what the run had', async () => {
   await startScene('parallel', { inspect: inspector() });
   const { page } = await open();
   await page.locator('.answer-text').first().waitFor();
@@ -71,7 +71,7 @@ browserTest('the sequence, the raw exchanges, the usage and the search have what
   expect(await page.getByTestId('readout').textContent()).not.toContain('live');
 });
 
-browserTest('hostile content is shown and never obeyed', async () => {
+test('hostile content is shown and never obeyed', async () => {
   await startScene('hostile', { inspect: inspector() });
   const { page, problems } = await open();
   await page.locator('.answer-text').first().waitFor();
@@ -87,7 +87,7 @@ browserTest('hostile content is shown and never obeyed', async () => {
   expect(problems).toEqual([]);
 });
 
-browserTest('an exported page opens from disk without a server, with its steps and nothing to press', async () => {
+test('an exported page opens from disk without a server, with its steps and nothing to press', async () => {
   const run = startScene('plan-recovery', { inspect: inspector() });
   await run;
   const exported = new URL(`/api/sessions/${run.runId}/export`, inspector().url);
@@ -106,7 +106,7 @@ browserTest('an exported page opens from disk without a server, with its steps a
   expect(readFileSync(file, 'utf8').includes(token)).toBe(false);
 });
 
-browserTest('any XState machine is drawn, whoever wrote it', async () => {
+test('any XState machine is drawn, whoever wrote it', async () => {
   const lights = createMachine({
     id: 'lights',
     initial: 'red',
@@ -130,7 +130,7 @@ browserTest('any XState machine is drawn, whoever wrote it', async () => {
   actor.stop();
 });
 
-browserTest('a recording from disk becomes a session', async () => {
+test('a recording from disk becomes a session', async () => {
   const run = startScene('plain');
   await run;
   const { page } = await open();
@@ -144,7 +144,7 @@ browserTest('a recording from disk becomes a session', async () => {
   await page.locator('.answer-text').getByText('It is half past twelve.').waitFor();
 });
 
-browserTest('every key is in the help, and everything that can be pressed has a name', async () => {
+test('every key is in the help, and everything that can be pressed has a name', async () => {
   await startScene('parallel', { inspect: inspector() });
   const { page } = await open();
   await page.locator('.answer-text').first().waitFor();
@@ -163,7 +163,7 @@ browserTest('every key is in the help, and everything that can be pressed has a 
   expect(await help.count()).toBe(0);
 });
 
-browserTest('on a phone nothing sticks out, and each part is one press away', async () => {
+test('on a phone nothing sticks out, and each part is one press away', async () => {
   await startScene('parallel', { inspect: inspector() });
   const { page } = await open({ width: 390, height: 844 });
   await page.locator('[data-state="COMPLETION"].active').waitFor();
@@ -173,7 +173,7 @@ browserTest('on a phone nothing sticks out, and each part is one press away', as
   expect(await page.locator('.answer-text').first().isVisible()).toBe(true);
 });
 
-browserTest('the theme is that of the system until somebody chooses, and the choice is kept', async () => {
+test('the theme is that of the system until somebody chooses, and the choice is kept', async () => {
   const { page } = await open({ scheme: 'light' });
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
   expect(await theme()).toBe('light');

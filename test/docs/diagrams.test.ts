@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMachine, not, setup } from 'xstate';
-import { MACHINES } from '../../scripts/diagrams/machines.ts';
-import { mermaid } from '../../scripts/diagrams/mermaid.ts';
+import { OWN_MACHINES } from '../../src/inspector/diagram/own-machines.ts';
+import { mermaid } from '../../src/inspector/diagram/mermaid.ts';
 import { withDiagrams } from '../../scripts/diagrams/with-diagrams.ts';
 import { AGENT_STATES } from '../../src/machines/run-result.ts';
 import { document } from './documents.ts';
@@ -17,7 +17,7 @@ test.each(['README.md', 'docs/machines.md'])(
 
 test('every machine is drawn somewhere', () => {
   const text = document('README.md').text + document('docs/machines.md').text;
-  for (const name of MACHINES.keys()) expect(text).toContain(`<!-- diagram: ${name} -->`);
+  for (const name of OWN_MACHINES.keys()) expect(text).toContain(`<!-- diagram: ${name} -->`);
 });
 
 test('the diagram of the agent has its five states', () => {
@@ -81,8 +81,8 @@ test('arrows are named by guard, event, delay and actor; those of an inside star
   ]);
 });
 
-test.each([...MACHINES.keys()])('%s is drawn with the few forms that Mermaid reads everywhere', (name) => {
-  const machine = MACHINES.get(name);
+test.each([...OWN_MACHINES.keys()])('%s is drawn with the few forms that Mermaid reads everywhere', (name) => {
+  const machine = OWN_MACHINES.get(name);
   const lines = machine === undefined ? [] : mermaid(machine).split('\n');
   const state = String.raw`(?:\w+|\[\*\])`;
   const text = String.raw`[\w.-]+(?:(?: |<br/>)[\w.-]+)*`;

@@ -16,3 +16,4 @@ declare function showForm(form: {
   readonly schema: object;
   readonly signal: AbortSignal;
 }): Promise<Readonly<Record<string, string>> | null>;
+declare const runId: string;

@@ -37,10 +37,15 @@ describe('a viewer', () => {
   test('that does not take its frames holds up nothing, is told how many it missed, and can ask for them', async () => {
     const { promise: go, resolve: begin } = Promise.withResolvers<void>();
     const { promise: attached, resolve: attach } = Promise.withResolvers<Session>();
+    const { promise: live, resolve: joined } = Promise.withResolvers<void>();
     const run = longRun(
       {
         attach: (watched) => {
-          attach(runSession(watched, () => undefined).session);
+          const watch: typeof watched.watch = (watcher) => {
+            watched.watch(watcher);
+            joined();
+          };
+          attach(runSession({ ...watched, watch }, () => undefined).session);
           return { ended: () => undefined };
         },
       },
@@ -52,6 +57,7 @@ describe('a viewer', () => {
     const following = session.follow(0, stop.signal);
     while (!frames.some((frame) => frame.t === 'event' && frame.event.type === 'step.started'))
       frames.push(...((await following.next()).value ?? []).map(({ frame }) => frame));
+    await live;
     const asleep = following.next();
     begin();
     expect((await run).status).toBe('answered');

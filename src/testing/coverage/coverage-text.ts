@@ -22,6 +22,9 @@ function shareText({ covered, total }: { readonly covered: number; readonly tota
 }
 
 function missedLines({ machine, states, edges }: MachineCoverage): readonly string[] {
-  const lines = [...states.missed.map((state) => `    ${state}`), ...edges.missed.map((edge) => `    ${edgeText(edge)}`)];
+  const lines = [
+    ...states.missed.map((state) => `    ${state}`),
+    ...edges.missed.map((edge) => `    ${edgeText(edge)}`),
+  ];
   return lines.length === 0 ? [] : [`  ${machine}`, ...lines];
 }

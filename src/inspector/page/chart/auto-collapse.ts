@@ -1,7 +1,7 @@
 import type { MachineDrawing, StateDrawing } from '../../protocol.ts';
 
 /** Drawings with more states than this are too many to be read at once. */
-const MANY_STATES = 18;
+const MANY_STATES = 15;
 const MANY_CHILDREN = 4;
 
 /**
@@ -17,6 +17,13 @@ export function autoCollapsed(drawing: MachineDrawing, visited: { has(path: stri
   };
   visit(drawing.root);
   return closed;
+}
+
+/** Every set of states that {@link autoCollapsed} may name for a drawing: what is laid out ahead. */
+export function collapses(drawing: MachineDrawing): readonly ReadonlySet<string>[] {
+  let sets: readonly ReadonlySet<string>[] = [new Set()];
+  for (const path of autoCollapsed(drawing, new Set())) sets = sets.flatMap((set) => [set, new Set([...set, path])]);
+  return sets;
 }
 
 function countOf(state: StateDrawing): number {

@@ -10,6 +10,9 @@ interface KeyAction {
   readonly run: (page: Page, event: KeyboardEvent) => void;
 }
 
+/** Until a list has brought a row into sight. */
+const SETTLED_MS = 80;
+
 const TAB_KEYS: readonly (readonly [string, DeskTab, string])[] = [
   ['1', 'step', 'Step details'],
   ['2', 'steps', 'All moves'],
@@ -96,8 +99,11 @@ function toApproval({ state }: Page): void {
   state.pane.value = 'talk';
   goTo(state, null);
   requestAnimationFrame(() => {
-    const button = document.querySelector('[data-approve]');
-    if (button instanceof HTMLElement) button.focus();
+    press('[data-key="waiting"]');
+    setTimeout(() => {
+      const button = document.querySelector('[data-approve]');
+      if (button instanceof HTMLElement) button.focus();
+    }, SETTLED_MS);
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Pane } from '../state/page-state.ts';
 import { usePage } from '../state/page-context.ts';
+import { Banners } from './Banners.tsx';
 import { ChartBoard } from './ChartBoard.tsx';
 import { DeskBoard } from './DeskBoard.tsx';
 import { Dialogs } from './Dialogs.tsx';
@@ -18,10 +19,12 @@ const PANES: readonly (readonly [Pane, string])[] = [
 /** The whole page. */
 export function App() {
   const { state } = usePage();
-  const problem = state.session.value?.info.problem ?? null;
   return (
     <div class="app">
-      <TopBar />
+      <div>
+        <TopBar />
+        <Banners />
+      </div>
       <main class="boards" data-pane={state.pane.value}>
         <ChartBoard />
         <TimeBoard />
@@ -42,11 +45,6 @@ export function App() {
       </nav>
       <Waiting />
       <Toast />
-      {problem !== null && (
-        <p class="toast problem-note" role="note">
-          {problem}
-        </p>
-      )}
       <Dialogs />
     </div>
   );

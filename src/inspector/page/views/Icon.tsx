@@ -40,10 +40,17 @@ export const TONE_SHAPES: { readonly [tone in Tone]: string } = {
   done: 'M6.600 12.300 2.800 8.500l1.400-1.400 2.400 2.400 5.200-5.200 1.400 1.400z',
 };
 
+interface LampProps {
+  readonly tone: Tone;
+  readonly size?: number;
+  /** The sign without its colour: nothing is wrong. */
+  readonly quiet?: boolean;
+}
+
 /** A lamp: the sign of a tone in its colour. */
-export function Lamp({ tone, size = 14 }: { readonly tone: Tone; readonly size?: number }) {
+export function Lamp({ tone, size = 14, quiet = false }: LampProps) {
   return (
-    <svg class={tone} width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
+    <svg class={quiet ? 'dim' : tone} width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
       <path d={TONE_SHAPES[tone]} fill="currentColor" />
     </svg>
   );

@@ -4,7 +4,7 @@ import { stepMarks } from '../model/step-marks.ts';
 import { durationText, timeScale } from '../model/time-scale.ts';
 import { usePage } from '../state/page-context.ts';
 import { goTo } from '../state/walk.ts';
-import { LABELS, RIGHT, drawLanes, readColours } from './draw-lanes.ts';
+import { LABELS, type LaneColours, RIGHT, drawLanes, readColours } from './draw-lanes.ts';
 import { theme } from './theme.ts';
 import { useSize } from './use-size.ts';
 
@@ -16,6 +16,7 @@ export function Lanes() {
   const stretch = state.stretch.value;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const colours = useRef<{ readonly shade: string; readonly read: LaneColours } | null>(null);
   const size = useSize(box);
   const count = session?.steps.length ?? 0;
   const scale = useMemo(() => timeScale(session?.steps ?? [], stretch), [session, beat, stretch]);
@@ -27,12 +28,12 @@ export function Lanes() {
   useLayoutEffect(() => {
     const element = canvas.current;
     if (element === null) return;
-    const colours = readColours(element);
+    if (colours.current?.shade !== shade) colours.current = { shade, read: readColours(element) };
     const times = (at: number): string | null => {
       const step = session?.steps[at];
       return step === undefined ? null : durationText(step.at);
     };
-    drawLanes(element, { size, lanes, marks, scale, position, colours, times });
+    drawLanes(element, { size, lanes, marks, scale, position, colours: colours.current.read, times });
   }, [size, lanes, marks, scale, position, shade, beat]);
 
   const scrub = (event: PointerEvent): void => {

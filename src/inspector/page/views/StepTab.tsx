@@ -19,6 +19,7 @@ const PATIENCE_MS = 90;
 /** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
 export function StepTab() {
   const { state, desk } = usePage();
+  void state.beat.value;
   const session = state.session.value;
   const step = session?.steps[state.position.value];
   const [detail, setDetail] = useState<StepDetail | null>(null);
@@ -102,7 +103,8 @@ function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly
         {detail.candidates.map(({ transition, guard, passed, taken }) => (
           <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>
             <Lamp
-              tone={taken ? 'done' : passed === true ? 'wait' : passed === 'failed' ? 'danger' : 'caution'}
+              tone={taken ? 'done' : passed === true ? 'go' : 'danger'}
+              quiet={!taken && passed !== 'failed'}
               size={12}
             />
             <span>

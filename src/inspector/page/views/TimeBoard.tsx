@@ -15,6 +15,7 @@ const STRETCHES = [
 /** Time: the controls, where the cursor stands, and the lanes. */
 export function TimeBoard() {
   const { state } = usePage();
+  void state.beat.value;
   const session = state.session.value;
   const position = state.position.value;
   const step = session?.steps[position];

@@ -11,6 +11,7 @@ import { toggleTheme } from './theme.ts';
 export function TopBar() {
   const page = usePage();
   const { state, desk } = page;
+  void state.beat.value;
   const session = state.session.value;
   const info = session?.info;
   const links = info === undefined ? null : desk.links(info.id);

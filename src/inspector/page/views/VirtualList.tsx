@@ -69,6 +69,7 @@ export function VirtualList<T>({
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || reveal === null || reveal < 0) return;
+    atEnd.current = reveal === items.length - 1;
     const [top, bottom] = [topOf(reveal), topOf(reveal + 1)];
     if (top < element.scrollTop) element.scrollTop = Math.max(0, top - 8);
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight + 8;

@@ -90,10 +90,12 @@ function drawAxis(
 ): void {
   pen.font = `9px ${colours.font}`;
   const y = size.height - AXIS / 2;
+  let free = 0;
   for (let place = 0.08; place < 1; place += 88 / Math.max(1, size.width - LABELS - RIGHT)) {
     const at = scale.step(place);
     const ms = times(at);
-    if (at < 0 || ms === null) continue;
+    if (at < 0 || ms === null || x(at) < free) continue;
+    free = x(at) + 64;
     pen.fillStyle = colours.line;
     pen.fillRect(Math.round(x(at)), MARKS, 1, size.height - MARKS - AXIS + 4);
     pen.fillStyle = colours.dim;

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { AnyStateMachine } from 'xstate';
+import { type Command, UsageError } from './command.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { didYouMean } from './nearest-name.ts';
+
+const FORMATS = ['mermaid', 'svg', 'json'] as const;
+
+/** `signalbox diagram [machine|file]`: draws a machine. */
+export const diagramCommand: Command = {
+  name: 'diagram',
+  summary: 'Draw a machine, ours or yours.',
+  synopsis: '[machine|file] [options]',
+  about: [
+    'Draws one of our machines (agent, llmCall, toolCall, loopDetection, mcpConnection), or any',
+    'XState v5 machine that a module of yours exports, and prints it. Default: agent.',
+  ].join('\n'),
+  options: [
+    {
+      name: 'format',
+      value: '<format>',
+      help: "mermaid (default), svg or json. svg needs the package 'elkjs'.",
+    },
+    {
+      name: 'export',
+      value: '<name>',
+      help: 'Which export of the file is the machine. Default: the first that is one.',
+    },
+  ],
+  async run({ values, positionals }) {
+    const [name = 'agent', ...rest] = positionals;
+    if (rest.length > 0) throw new UsageError(`one machine is drawn, and there are ${positionals.length}.`);
+    const asked = values.get('format') ?? 'mermaid';
+    const format = FORMATS.find((one) => one === asked);
+    if (format === undefined) throw new UsageError(`--format must be one of ${FORMATS.join(', ')}, and is '${asked}'.`);
+    const machine = await machineOf(name, values.get('export'));
+    process.stdout.write(await drawn(machine, format));
+    return EXIT_CODE.answered;
+  },
+};
+
+async function drawn(machine: AnyStateMachine, format: (typeof FORMATS)[number]): Promise<string> {
+  if (format === 'mermaid') return `${(await import('../inspector/diagram/mermaid.ts')).mermaid(machine)}\n`;
+  const { drawMachine } = await import('../inspector/drawing.ts');
+  const drawing = drawMachine(machine);
+  if (format === 'json') return `${JSON.stringify(drawing, null, 2)}\n`;
+  return (await import('../inspector/diagram/svg.ts')).svg(drawing).catch((error: unknown) => {
+    if (error instanceof Error && Reflect.get(error, 'code') === 'ERR_MODULE_NOT_FOUND')
+      throw new UsageError('--format svg needs the layout engine: npm install elkjs.');
+    throw error;
+  });
+}
+
+async function machineOf(name: string, exported: string | undefined): Promise<AnyStateMachine> {
+  const { OWN_MACHINES } = await import('../inspector/diagram/own-machines.ts');
+  const own = OWN_MACHINES.get(name);
+  if (own !== undefined) return own;
+  if (!existsSync(name))
+    throw new UsageError(
+      `there is neither a machine nor a file '${name}'.${didYouMean(name, [...OWN_MACHINES.keys()])}`,
+    );
+  const { isMachine } = await import('../inspector/frame-maker.ts');
+  const module: unknown = await import(pathToFileURL(resolve(name)).href);
+  const values: readonly unknown[] =
+    exported === undefined ? Object.values(Object(module)) : [Reflect.get(Object(module), exported)];
+  const machine = values.find(isMachine);
+  if (machine !== undefined) return machine;
+  const what = exported === undefined ? 'no XState machine' : `no XState machine as '${exported}'`;
+  throw new UsageError(`${name} exports ${what}.`);
+}

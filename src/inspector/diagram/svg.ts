@@ -1,0 +1,82 @@
+import type { MachineDrawing } from '../protocol.ts';
+import type { ChartLayout, Entrance, LabelLine, Route, StateBox } from '../page/chart/chart-layout.ts';
+
+/** Colours for a light and a dark surface; the drawing follows the reader's. */
+const STYLE = [
+  'svg{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:#fbfbf8}',
+  '.state{fill:#fff;stroke:#3c4a52;stroke-width:1.2}.inner{fill:#f2f4f1}.end{stroke-width:3}',
+  '.name{fill:#1b2428;font-weight:600}.note{fill:#5d6b72;font-size:10px}',
+  '.arrow{fill:none;stroke:#5d6b72;stroke-width:1.2}.head,.dot{fill:#5d6b72}',
+  '@media(prefers-color-scheme:dark){svg{background:#12191c}.state{fill:#1a2327;stroke:#8fa3ad}.inner{fill:#161e22}',
+  '.name{fill:#e8eeee}.note{fill:#9fb1b8}.arrow{stroke:#8fa3ad}.head,.dot{fill:#8fa3ad}}',
+].join('');
+
+const MARGIN = 12;
+const LINE = 13;
+
+/**
+ * Draws a machine as one SVG file that needs nothing else. The layout engine (`elkjs`, an optional peer) is loaded when
+ * this is called; rejects when it is not installed.
+ */
+export async function svg(drawing: MachineDrawing): Promise<string> {
+  const { layoutMachine } = await import('../page/chart/layout-machine.ts');
+  return svgOf(drawing.id, await layoutMachine(drawing, { collapsed: new Set(), direction: 'DOWN', labels: true }));
+}
+
+function svgOf(title: string, { width, height, states, routes, entrances }: ChartLayout): string {
+  const [w, h] = [Math.ceil(width) + 2 * MARGIN, Math.ceil(height) + 2 * MARGIN];
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-MARGIN} ${-MARGIN} ${w} ${h}" width="${w}" height="${h}" role="img">`,
+    `<title>${text(title)}</title><style>${STYLE}</style>`,
+    '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">',
+    '<path class="head" d="M0 0L8 4L0 8z"/></marker></defs>',
+    ...states.toSorted((one, other) => one.depth - other.depth).map(stateMark),
+    ...entrances.map(entranceMark),
+    ...routes.map(routeMark),
+    '</svg>\n',
+  ].join('\n');
+}
+
+function stateMark({ x, y, width, height, name, kind, invokes, fromAnywhere, depth }: StateBox): string {
+  const classes = [
+    'state',
+    ...(kind === 'compound' || kind === 'parallel' ? ['inner'] : []),
+    ...(kind === 'final' ? ['end'] : []),
+  ];
+  const notes = [...invokes.map((src) => `runs ${src}`), ...fromAnywhere.map((line) => `from anywhere: ${line.text}`)];
+  const lines = notes.map(
+    (note, index) => `<text class="note" x="${x + 10}" y="${y + 32 + index * LINE}">${text(note)}</text>`,
+  );
+  if (depth === 0) return '';
+  return [
+    `<rect class="${classes.join(' ')}" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/>`,
+    `<text class="name" x="${x + 10}" y="${y + 18}">${text(name)}</text>`,
+    ...lines,
+  ].join('');
+}
+
+function entranceMark({ dot, points }: Entrance): string {
+  return `<circle class="dot" cx="${dot.x}" cy="${dot.y}" r="4"/>${arrow(points)}`;
+}
+
+function routeMark({ points, label }: Route): string {
+  if (label === null) return arrow(points);
+  const lines = label.lines.map(
+    (line: LabelLine, index) =>
+      `<text class="note" x="${label.x}" y="${label.y + (index + 1) * LINE - 3}">${text(line.text)}</text>`,
+  );
+  return [arrow(points), ...lines].join('');
+}
+
+function arrow(points: Entrance['points']): string {
+  const path = points.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${round(x)} ${round(y)}`).join('');
+  return `<path class="arrow" d="${path}" marker-end="url(#head)"/>`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function text(value: string): string {
+  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}

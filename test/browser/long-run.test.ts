@@ -1,0 +1,68 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+import { browserTest as test, stage } from './browser.ts';
+
+const { inspector, open } = stage();
+const TURNS = 500;
+
+test(
+  'a run of more than 10 000 moves is followed live, with a document no larger than that of a short one',
+  { timeout: 120_000 },
+  async () => {
+    const { page, problems } = await open();
+    const count = tool({ name: 'count', description: 'Counts.', execute: async ({ n }) => (await nextTurn(), { n }) });
+    const replies = Array.from({ length: TURNS }, (_, n) => calls(['count', { n }], ['count', { n: -n }]));
+    const agent = createAgent({
+      name: 'counter',
+      silent: true,
+      tools: [count],
+      maxSteps: TURNS + 1,
+      model: scriptedModel([...replies, 'Counted.']),
+      inspect: inspector(),
+    });
+    await page.evaluate(watchFrames);
+    const run = agent.run('Count');
+
+    await run;
+    await page.locator('.answer-text').getByText('Counted.').waitFor({ timeout: 60_000 });
+    const { moves, nodes, heapMb, frames } = await page.evaluate(measured);
+    console.log(
+      `live run of ${moves} moves: ${JSON.stringify(frames)} ms between frames, ${nodes} nodes, heap ${heapMb} MB`,
+    );
+
+    expect(moves).toBeGreaterThan(10_000);
+    expect(nodes).toBeLessThan(2500);
+    expect(heapMb).toBeLessThan(250);
+    for (const key of ['2', '3', '4', '6', 'Home', 'End']) await page.keyboard.press(key);
+    expect(problems).toEqual([]);
+  },
+);
+
+/** Runs in the page: notes how long it takes from one frame to the next. */
+function watchFrames(): void {
+  const gaps: number[] = [];
+  Object.assign(globalThis, { gaps });
+  let last = performance.now();
+  const tick = (now: number): void => {
+    gaps.push(now - last);
+    last = now;
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}
+
+/** Runs in the page: what it has come to. */
+function measured() {
+  const gaps: number[] = Reflect.get(globalThis, 'gaps').toSorted((a: number, b: number) => a - b);
+  const at = (share: number): number => Math.round(gaps[Math.floor((gaps.length - 1) * share)] ?? 0);
+  return {
+    moves: Number(document.querySelector('[data-testid="readout"] b')?.textContent),
+    nodes: document.querySelectorAll('*').length,
+    heapMb: Math.round(Reflect.get(performance, 'memory').usedJSHeapSize / 1_000_000),
+    frames: { median: at(0.5), p95: at(0.95), most: at(1) },
+  };
+}
