@@ -39,7 +39,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     task,
     replayed,
     ...(caughtUp === undefined ? {} : { caughtUp }),
-    ...forking(core, () => started.run.recording()),
+    ...forking(core),
     context: given.context,
     vault: {
       seal: (value) => vault().seal(value),
@@ -78,13 +78,13 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
 }
 
 /** A run whose agent is inspected can be forked from the page: the new one is shown there too. */
-function forking({ options, fork }: AgentCore, recording: () => string): Pick<Parameters<typeof startRun>[0], 'fork'> {
+function forking({ options, fork }: AgentCore): Pick<Parameters<typeof startRun>[0], 'fork'> {
   const { inspect = false } = options();
   if (inspect === false || fork === null) return {};
   return {
-    fork: async (at, outcome) => {
+    fork: async (recording, at, outcome) => {
       const changed = outcome === undefined ? {} : { outcome: outcomeOf(outcome) };
-      return fork(readRecording(recording()), { at, ...changed }).runId;
+      return fork(readRecording(recording), { at, ...changed }).runId;
     },
   };
 }

@@ -1,11 +1,12 @@
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { RunWatcher } from '../inspector/line-source.ts';
-import type { Attachment, RunPort, WatchedRun } from '../inspector/run-port.ts';
+import type { Attachment, RunPort } from '../inspector/run-port.ts';
 import type { RunRecord } from '../journal/record.ts';
 import type { Recorder } from '../journal/recording.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import type { RunResult } from '../machines/run-result.ts';
 import type { Move } from '../machines/transition-log.ts';
+import type { Json } from '../parsing/json.ts';
 import type { Run } from './run.ts';
 
 /** What the inspector may see of a run, and do with it. */
@@ -14,7 +15,7 @@ interface Watched {
   readonly recording: Recorder;
   readonly run: Run;
   readonly send: (event: OutsideEvent, to?: string) => Promise<boolean>;
-  readonly fork: WatchedRun['fork'] | undefined;
+  readonly fork: ((recording: string, entry: number, outcome: Json | undefined) => Promise<string>) | undefined;
 }
 
 /** Tells the inspector what a run does. While nobody watches, each call is one comparison. */
@@ -29,6 +30,8 @@ export interface RunWatch {
 export function runWatch(): RunWatch {
   let watcher: RunWatcher | null = null;
   let attachment: Attachment | null = null;
+  /** Let go of when the run is over: whoever can look at it still must not keep all its events. */
+  let live: Pick<Watched, 'run' | 'send'> | null = null;
   return {
     onMove: (move) => {
       if (watcher !== null) quietly(watcher.onMove, move);
@@ -38,6 +41,7 @@ export function runWatch(): RunWatch {
     },
     attach: (inspector, { head, recording, run, send, fork }) => {
       if (inspector === null) return;
+      live = { run, send };
       attachment = inspector.attach({
         head,
         reader: recording.reader,
@@ -46,14 +50,17 @@ export function runWatch(): RunWatch {
           watcher = next;
           recording.watch(next === null ? null : next.onLine);
         },
-        approve: (callId, how) => run.approve(callId, how),
-        reject: (callId, reason) => run.reject(callId, reason),
-        cancel: (reason) => run.cancel(reason),
-        ...(fork === undefined ? {} : { fork }),
-        send: (event, to) => (to === undefined ? send(event) : send(event, to)),
+        approve: async (callId, how) => live?.run.approve(callId, how) ?? false,
+        reject: async (callId, reason) => live?.run.reject(callId, reason) ?? false,
+        cancel: async (reason) => live?.run.cancel(reason) ?? false,
+        ...(fork === undefined ? {} : { fork: (entry, outcome) => fork(recording.text(), entry, outcome) }),
+        send: async (event, to) => (to === undefined ? live?.send(event) : live?.send(event, to)) ?? false,
       });
     },
-    ended: ({ status, reason }) => attachment?.ended({ status, reason }),
+    ended: ({ status, reason }) => {
+      live = null;
+      attachment?.ended({ status, reason });
+    },
   };
 }
 

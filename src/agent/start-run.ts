@@ -60,7 +60,7 @@ interface RunPlan {
   /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
   readonly caughtUp?: Promise<unknown>;
   /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
-  readonly fork?: (entry: number, outcome: Json | undefined) => Promise<string>;
+  readonly fork?: (recording: string, entry: number, outcome: Json | undefined) => Promise<string>;
   readonly onEvent: (event: RunEvent) => void;
   /** Gets the system prompt of each request. */
   readonly onPrompt?: (prompt: string) => void;

@@ -29,21 +29,20 @@ export const chatCommand: Command = {
   ].join('\n'),
   options: [
     ...AGENT_OPTIONS,
-    { name: 'session', value: '<name>', help: 'Take up the conversation of this name, or begin it.' },
     { name: 'inspect', help: 'Show the runs on a local page as they go on; its address is printed.' },
     { name: 'open', help: 'Open that page in the browser.' },
+    { name: 'session', value: '<name>', help: 'Take up the conversation of this name, or begin it.' },
   ],
   async run(args) {
     const choices = readAgentChoices(args, process.env);
     const question = args.positionals.join(' ').trim();
     // Loaded only now: help and wrong usage need none of it.
     const { makeAgent } = await import('./make-agent.ts');
-    const session = args.values.get('session');
     const watched = args.flags.has('inspect') || args.flags.has('open');
-    const inspect = watched ? { open: args.flags.has('open') } : null;
+    const session = args.values.get('session');
     const cli = await makeAgent(choices, {
       answerOnConsole: answerOnConsole(),
-      inspect,
+      inspect: watched ? { open: args.flags.has('open') } : null,
       ...(session === undefined ? {} : { session }),
     });
     try {
@@ -86,8 +85,8 @@ function greet({ model, session, inspector }: CliAgent, { mcpFile }: AgentChoice
     `signalbox ${packageVersion()}`,
     ...(model.said === '' ? [] : [model.said]),
     `Tools: ${tools}. What may change something asks first.`,
-    ...(begun === null ? [] : [sessionText(session ?? '', begun)]),
     ...(inspector === null ? [] : [`Inspector: ${inspector.url}`]),
+    ...(begun === null ? [] : [sessionText(session ?? '', begun)]),
     '',
   ];
   console.error(lines.join('\n'));

@@ -13,12 +13,12 @@ import { type Interrupts, takeInterrupts } from './interrupts.ts';
 export interface Showing {
   /** The answer appears on the console, since it and the program's output are one screen. */
   readonly answerOnConsole: boolean;
+  /** The runs are shown on a local page too. */
+  readonly inspect?: { readonly open: boolean } | null;
   /** The name of the conversation that its runs belong to. */
   readonly session?: string;
   /** Where its runs are kept, if not where the options say. */
   readonly journal?: ChosenJournal;
-  /** The runs are shown on a local page too. */
-  readonly inspect?: { readonly open: boolean } | null;
 }
 
 /** An agent for a command, and what was chosen for it. */
@@ -28,9 +28,9 @@ export interface CliAgent {
   readonly console: ConsoleOutput | null;
   readonly model: ChosenModel;
   readonly journal: ChosenJournal;
+  readonly inspector: Inspector | null;
   /** The name of the conversation that its runs belong to, if it has one. */
   readonly session: string | null;
-  readonly inspector: Inspector | null;
   /** Taken over for as long as there is something to end. */
   readonly interrupts: Interrupts;
   /** Ends everything that was started: servers, and the practice model. */
@@ -40,7 +40,7 @@ export interface CliAgent {
 /** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
 export async function makeAgent(choices: AgentChoices, showing: Showing): Promise<CliAgent> {
   const folder = process.cwd();
-  const { answerOnConsole, session = null, inspect = null, journal = chooseJournal(choices.recordFile) } = showing;
+  const { answerOnConsole, inspect = null, session = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
   const model = await chooseModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
@@ -67,7 +67,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     await inspector?.close();
     await model.close();
   };
-  return { agent, console, model, journal, session, inspector, interrupts, close };
+  return { agent, console, model, journal, inspector, session, interrupts, close };
 }
 
 async function startInspector(options: { readonly open: boolean }): Promise<Inspector> {

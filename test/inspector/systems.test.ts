@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { assign, createActor, fromPromise, setup } from 'xstate';
+import { assign, createActor, createMachine, fromPromise, setup } from 'xstate';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Frame } from '../../src/inspector/protocol.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -105,7 +105,7 @@ describe('an actor system of somebody else', () => {
     const shown = await inspector();
     const loop: { self?: unknown } = {};
     loop.self = loop;
-    const odd = setup({ types: { context: {} as object } }).createMachine({
+    const odd = createMachine({
       context: {
         loop,
         big: 10n,
