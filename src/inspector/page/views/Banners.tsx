@@ -18,7 +18,9 @@ export function Banners() {
       )}
       {session !== null && session.info.problem !== null && <Banner text={inertLine(session.info.problem, 400)} />}
       {session !== null && session.dropped > 0 && (
-        <Banner text={`${session.dropped} messages are missing here. Reload the page to see what the server still has.`} />
+        <Banner
+          text={`${session.dropped} messages are missing here. Reload the page to see what the server still has.`}
+        />
       )}
       {parent !== null && (
         <p class="banner">
