@@ -2,6 +2,7 @@ import type { Confirm } from '../actors/ask-approval.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
 import { type OwnVault, createVault } from '../actors/vault.ts';
+import type { ForkOptions } from '../journal/fork.ts';
 import type { RunRecord } from '../journal/record.ts';
 import type { Recording } from '../journal/recording.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
@@ -52,6 +53,8 @@ export interface AgentCore {
   allowed(): Promise<ReadonlySet<string>>;
   /** Called, and waited for, after an "always allow" was kept. */
   onRemembered(listener: () => Promise<void>): void;
+  /** Goes another way from a point of a run of this agent; null until the agent is whole. */
+  fork: ((recording: Recording, options: ForkOptions) => { readonly runId: string }) | null;
   /** What the leaves do for this agent: what a run of ours needs of it. */
   work(): LeafWork;
   /** The same for a bare machine in somebody's own actor system, as actors to provide. */
@@ -192,6 +195,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     onRemembered: (listener) => {
       remembered = listener;
     },
+    fork: null,
     toolset: (allowed) => {
       const key = JSON.stringify([[...allowed], mcp.notes()]);
       if (composed?.key === key) return composed.toolset;

@@ -137,6 +137,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       };
     },
   });
+  core.fork = past.fork;
   const resume = (runId: string, given: ResumeOptions = {}): Run => {
     checkFree();
     return past.resume(runId, given);

@@ -1,5 +1,8 @@
+import type { Outcome } from '../actors/journal.ts';
 import type { OwnVault } from '../actors/vault.ts';
+import { readRecording } from '../journal/recording.ts';
 import type { RunResult } from '../machines/run-result.ts';
+import { type Json, isJsonObject } from '../parsing/json.ts';
 import type { AgentCore } from './agent-core.ts';
 import { audienceOf } from './audience.ts';
 import { bindSignal } from './bind-signal.ts';
@@ -36,6 +39,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     task,
     replayed,
     ...(caughtUp === undefined ? {} : { caughtUp }),
+    ...forking(core, () => started.run.recording()),
     context: given.context,
     vault: {
       seal: (value) => vault().seal(value),
@@ -71,4 +75,25 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   });
   const unbind = bindSignal(started.run, given.signal);
   return started;
+}
+
+/** A run whose agent is inspected can be forked from the page: the new one is shown there too. */
+function forking({ options, fork }: AgentCore, recording: () => string): Pick<Parameters<typeof startRun>[0], 'fork'> {
+  const { inspect = false } = options();
+  if (inspect === false || fork === null) return {};
+  return {
+    fork: async (at, outcome) => {
+      const changed = outcome === undefined ? {} : { outcome: outcomeOf(outcome) };
+      return fork(readRecording(recording()), { at, ...changed }).runId;
+    },
+  };
+}
+
+/** What a person wrote as the outcome: one as the recording writes it, else what the work gave. */
+function outcomeOf(json: Json): Outcome {
+  if (isJsonObject(json) && json.ok === true && json.value !== undefined) return { ok: true, value: json.value };
+  const error = isJsonObject(json) && json.ok === false && isJsonObject(json.error) ? json.error : null;
+  if (error !== null && typeof error.code === 'string' && typeof error.message === 'string')
+    return { ok: false, error: { code: error.code, message: error.message } };
+  return { ok: true, value: json };
 }

@@ -1,6 +1,6 @@
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { RunWatcher } from '../inspector/line-source.ts';
-import type { Attachment, RunPort } from '../inspector/run-port.ts';
+import type { Attachment, RunPort, WatchedRun } from '../inspector/run-port.ts';
 import type { RunRecord } from '../journal/record.ts';
 import type { Recorder } from '../journal/recording.ts';
 import type { RunEvent } from '../machines/run-events.ts';
@@ -14,6 +14,7 @@ interface Watched {
   readonly recording: Recorder;
   readonly run: Run;
   readonly send: (event: OutsideEvent, to?: string) => Promise<boolean>;
+  readonly fork: WatchedRun['fork'] | undefined;
 }
 
 /** Tells the inspector what a run does. While nobody watches, each call is one comparison. */
@@ -35,7 +36,7 @@ export function runWatch(): RunWatch {
     onEvent: (event) => {
       if (watcher !== null) quietly(watcher.onEvent, event);
     },
-    attach: (inspector, { head, recording, run, send }) => {
+    attach: (inspector, { head, recording, run, send, fork }) => {
       if (inspector === null) return;
       attachment = inspector.attach({
         head,
@@ -48,6 +49,7 @@ export function runWatch(): RunWatch {
         approve: (callId, how) => run.approve(callId, how),
         reject: (callId, reason) => run.reject(callId, reason),
         cancel: (reason) => run.cancel(reason),
+        ...(fork === undefined ? {} : { fork }),
         send: (event, to) => (to === undefined ? send(event) : send(event, to)),
       });
     },

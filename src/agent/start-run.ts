@@ -59,6 +59,8 @@ interface RunPlan {
   readonly replayed: () => boolean;
   /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
   readonly caughtUp?: Promise<unknown>;
+  /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
+  readonly fork?: (entry: number, outcome: Json | undefined) => Promise<string>;
   readonly onEvent: (event: RunEvent) => void;
   /** Gets the system prompt of each request. */
   readonly onPrompt?: (prompt: string) => void;
@@ -129,7 +131,7 @@ export function startRun(plan: RunPlan): StartedRun {
     };
 
   const showTo = (inspector: RunPort | null, head: RunRecord, recording: Recorder): void =>
-    watch.attach(inspector, { head, recording, run, send });
+    watch.attach(inspector, { head, recording, run, send, fork: plan.fork });
 
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);

@@ -3,13 +3,11 @@
  * effect when the run is resumed.
  */
 import type { OutsideEvent } from '../actors/journal.ts';
-import { type Drive, drive } from '../journal/drive.ts';
-import { type Playback, playback } from '../journal/playback.ts';
+import type { Drive } from '../journal/drive.ts';
+import { type PlayedRecording, playRecording } from '../journal/play-recording.ts';
+import type { Playback } from '../journal/playback.ts';
 import type { Recording } from '../journal/recording.ts';
-import { ROOT_ID, inputOf } from '../journal/run-input.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
-import { agentMachine } from '../machines/agent.ts';
-import { moveReader } from '../machines/transition-log.ts';
 import { type PendingApprovals, pendingApprovals } from './pending-approvals.ts';
 import type { PendingApproval } from './run.ts';
 
@@ -46,36 +44,13 @@ export async function answerStored(
   }
 }
 
-interface Played {
-  readonly driven: Drive;
+interface Played extends PlayedRecording {
   readonly pending: PendingApprovals;
-  readonly past: Playback;
 }
 
-/** Plays a recording on the bare machine, to where it stops. */
 function played(recording: Recording): Played {
   const pending = pendingApprovals(recording.head.runId);
-  const past = playback(recording, () => 'unknown');
-  const driven = drive({
-    logic: agentMachine,
-    id: ROOT_ID,
-    input: inputOf(recording.head),
-    journal: { open: past.open, close: past.close, next: () => Promise.resolve(past.next()), end: () => undefined },
-    recorder: null,
-    context: undefined,
-    onNote: () => undefined,
-    inspect: moveReader(
-      () => true,
-      (move) => pending.follow(move),
-    ),
-  });
-  driven.start();
-  while (driven.isActive()) {
-    const entry = past.next();
-    if (entry === null) break;
-    driven.deliver(entry);
-  }
-  return { driven, pending, past };
+  return { ...playRecording(recording, (move) => pending.follow(move)), pending };
 }
 
 /** Timers that ran out meanwhile come before what is said now, such as the deadline of the approval. Nothing is written. */

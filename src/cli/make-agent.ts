@@ -13,6 +13,10 @@ import { type Interrupts, takeInterrupts } from './interrupts.ts';
 export interface Showing {
   /** The answer appears on the console, since it and the program's output are one screen. */
   readonly answerOnConsole: boolean;
+  /** The name of the conversation that its runs belong to. */
+  readonly session?: string;
+  /** Where its runs are kept, if not where the options say. */
+  readonly journal?: ChosenJournal;
   /** The runs are shown on a local page too. */
   readonly inspect?: { readonly open: boolean } | null;
 }
@@ -24,6 +28,8 @@ export interface CliAgent {
   readonly console: ConsoleOutput | null;
   readonly model: ChosenModel;
   readonly journal: ChosenJournal;
+  /** The name of the conversation that its runs belong to, if it has one. */
+  readonly session: string | null;
   readonly inspector: Inspector | null;
   /** Taken over for as long as there is something to end. */
   readonly interrupts: Interrupts;
@@ -32,12 +38,9 @@ export interface CliAgent {
 }
 
 /** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
-export async function makeAgent(
-  choices: AgentChoices,
-  { answerOnConsole, inspect = null }: Showing,
-): Promise<CliAgent> {
+export async function makeAgent(choices: AgentChoices, showing: Showing): Promise<CliAgent> {
   const folder = process.cwd();
-  const journal = chooseJournal(choices.recordFile);
+  const { answerOnConsole, session = null, inspect = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
   const model = await chooseModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
@@ -64,7 +67,7 @@ export async function makeAgent(
     await inspector?.close();
     await model.close();
   };
-  return { agent, console, model, journal, inspector, interrupts, close };
+  return { agent, console, model, journal, session, inspector, interrupts, close };
 }
 
 async function startInspector(options: { readonly open: boolean }): Promise<Inspector> {

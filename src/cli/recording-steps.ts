@@ -43,7 +43,7 @@ function describe(
     case 'timer':
       return { what: 'timer fired', text: '', style: 'dim' };
     case 'event':
-      return eventText(record.event);
+      return eventText(record.event, record.to);
     case 'end':
       return endText(record.output);
     case 'note':
@@ -58,17 +58,21 @@ function startText({ id, name, effects }: StartRecord, request: Json): Said {
   const asked = isJsonObject(request) ? request : {};
   switch (name) {
     case 'callLlm':
-      return { what: 'asks model', text: requestText(asked) };
+      return { what: 'asks model', text: childOf(id) + requestText(asked) };
     case 'callTool':
       return {
         what: 'calls tool',
-        text: `${text(asked['tool'])}(${compact(asked['args'])}) · ${effects}`,
+        text: `${childOf(id)}${text(asked['tool'])}(${compact(asked['args'])}) · ${effects}`,
         style: 'cyan',
       };
     case 'askApproval':
-      return { what: 'asks you', text: `May ${text(asked['tool'])}(${compact(asked['args'])}) run?`, style: 'yellow' };
+      return {
+        what: 'asks you',
+        text: `${childOf(id)}May ${text(asked['tool'])}(${compact(asked['args'])}) run? (${text(asked['callId'])})`,
+        style: 'yellow',
+      };
     default:
-      return { what: 'starts', text: `${name} · ${id}`, style: 'dim' };
+      return { what: 'starts', text: `${name} · ${pathBelowRoot(id)}`, style: 'dim' };
   }
 }
 
@@ -108,9 +112,22 @@ function resultText(result: JsonObject): string {
   return `${text(status)}: ${text(error ?? message ?? '')}${data === undefined ? '' : text(data)}${more}`.trim();
 }
 
-function eventText({ type, ...rest }: JsonObject): Said {
+function eventText({ type, ...rest }: JsonObject, to: string | undefined): Said {
   const [what, style] = EVENTS[text(type)] ?? ['event', 'dim'];
-  return { what, text: what === 'event' ? `${text(type)} ${compact(rest)}` : compact(rest), style };
+  const said = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== false));
+  const parts = [what === 'event' ? text(type) : '', to === undefined ? '' : pathBelowRoot(to), compact(said)];
+  return { what, text: parts.filter((part) => part !== '').join(' '), style };
+}
+
+/** The path of an actor without the root, which is the same everywhere. */
+function pathBelowRoot(path: string): string {
+  return path.slice(path.indexOf('/') + 1);
+}
+
+/** Where in the tree of agents something is started: nothing for the root agent, else what leads to the child. */
+function childOf(id: string): string {
+  const owner = id.split('/').slice(1, -2).join('/');
+  return owner === '' ? '' : `[${owner}] `;
 }
 
 const EVENTS: Readonly<Record<string, readonly [string, Style]>> = {

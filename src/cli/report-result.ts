@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { RunResult } from '../machines/run-result.ts';
+import { EXIT_CODE } from './exit-code.ts';
 import type { CliAgent } from './make-agent.ts';
 
 /** True when standard output and standard error are one screen: then the console shows the answer, as it arrives. */
@@ -20,4 +21,18 @@ export function recordingText({ journal }: CliAgent, { runId }: RunResult): stri
   if (journal.kind === 'memory') return 'Not recorded: this folder cannot be written to.';
   const file = journal.fileOf(runId);
   return file !== undefined && existsSync(file) ? `Recorded in ${file}` : null;
+}
+
+/** Says how a run came out that has a past, and gives the exit code; `said`: the console has shown its end. */
+export function reportEnd(
+  cli: CliAgent,
+  result: RunResult,
+  { json, said }: { readonly json: boolean; readonly said: boolean },
+): number {
+  if (json) console.log(JSON.stringify(result));
+  else if (said) reportResult(cli, result);
+  else (result.success ? console.log : console.error)(result.result);
+  const recording = said && cli.console !== null ? recordingText(cli, result) : null;
+  if (recording !== null) console.error(recording);
+  return EXIT_CODE[result.status];
 }

@@ -1,3 +1,4 @@
+import type { Run } from '../agent/run.ts';
 import type { RunResult } from '../machines/run-result.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import type { StopSignal } from './interrupts.ts';
@@ -10,10 +11,13 @@ export interface Ran {
 }
 
 /**
- * Runs one question to its end. The first signal to stop cancels the run, which then ends as it should; a second one ends
+ * Runs one question, or a run that is started otherwise, to its end. The first signal to stop cancels the run, which then ends as it should; a second one ends
  * the process.
  */
-export async function runOnce({ agent, console: shown, interrupts }: CliAgent, question: string): Promise<Ran> {
+export async function runOnce(
+  { agent, console: shown, session, interrupts }: CliAgent,
+  what: string | ((signal: AbortSignal) => Run),
+): Promise<Ran> {
   const stop = new AbortController();
   let stoppedBy: StopSignal | null = null;
   const unhandle = interrupts.handle((signal) => {
@@ -23,7 +27,9 @@ export async function runOnce({ agent, console: shown, interrupts }: CliAgent, q
   });
   shown?.startProgress('Starting');
   try {
-    return { result: await agent.run(question, { signal: stop.signal }), stoppedBy };
+    const given = { signal: stop.signal, ...(session === null ? {} : { metadata: { session } }) };
+    const run = typeof what === 'string' ? agent.run(what, given) : what(stop.signal);
+    return { result: await run, stoppedBy };
   } finally {
     shown?.stopProgress();
     unhandle();

@@ -1,6 +1,11 @@
 import { openTerminal } from '../output/console/terminal.ts';
 import { type Action, actionCommand } from './actions.ts';
+import { AGENT_OPTIONS, readAgentChoices } from './agent-options.ts';
 import { UsageError } from './command.ts';
+
+/** The options of an agent that fit a run which has begun already. */
+const AGENT_HERE = AGENT_OPTIONS.filter(({ name }) => !['max-steps', 'record'].includes(name));
+const AGENT = AGENT_HERE.map(({ name }) => name);
 
 const QUERY = ['agent', 'state', 'status', 'reason', 'tool', 'error-code', 'limit'] as const;
 
@@ -31,6 +36,21 @@ const show: Action = {
   },
 };
 
+const resume: Action = {
+  name: 'resume',
+  takes: ['<run id>'],
+  help: 'takes up a run that was interrupted, or waits for an approval',
+  options: ['in', 'json', ...AGENT],
+  async run(args) {
+    const [{ openRuns }, { resumeRun }] = await Promise.all([import('./runs-place.ts'), import('./runs-resume.ts')]);
+    const { values, flags, positionals } = args;
+    return resumeRun(openRuns(values.get('in')), positionals[0] ?? '', {
+      choices: readAgentChoices(args, process.env),
+      json: flags.has('json'),
+    });
+  },
+};
+
 const prune: Action = {
   name: 'prune',
   takes: [],
@@ -49,17 +69,19 @@ const prune: Action = {
   },
 };
 
-/** `signalbox runs list|show|prune`: the runs that are kept in a folder or a database. */
+/** `signalbox runs list|show|resume|prune`: the runs that are kept in a folder or a database. */
 export const runsCommand = actionCommand({
   name: 'runs',
-  summary: 'List, read and remove the runs that are kept.',
+  summary: 'List, read, take up and remove the runs that are kept.',
   about: [
     'Works on the runs of a folder of recordings, or of a SQLite file:',
     [
       "A run is 'running' while a living process writes it. One without an end is 'interrupted', or 'waiting' when",
       'a call of it awaits approval.',
       '',
-      'Exit codes: 0 done, 1 there is no such run, 2 wrong usage.',
+      "'resume' needs the model and the tools that the run had; the answer goes to standard output.",
+      '',
+      "Exit codes: 0 done, 1 there is no such run, 2 wrong usage; of 'resume' those of 'signalbox run'.",
     ].join('\n'),
   ],
   options: [
@@ -79,9 +101,10 @@ export const runsCommand = actionCommand({
     },
     { name: 'dry-run', help: "With 'prune': only say what would be removed." },
     { name: 'full', help: "With 'show': all of every text, not its first lines." },
+    ...AGENT_HERE.map((option) => ({ ...option, help: `With 'resume': ${option.help}` })),
     { name: 'json', help: "Print JSON for programs; with 'show' the recording itself." },
   ],
-  actions: [list, show, prune],
+  actions: [list, show, resume, prune],
 });
 
 function terminal() {

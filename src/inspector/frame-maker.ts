@@ -205,7 +205,8 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
     event: (event) => {
       const numbered = event.type !== 'model.token' && event.type !== 'mcp.changed';
       if (now !== undefined) at = now();
-      emit({ t: 'event', session, event, at, step: n }, numbered);
+      // The beginning of a run that goes on from a recording is played; here it is told like any other.
+      emit({ t: 'event', session, event: { ...event, replayed: false }, at, step: n }, numbered);
     },
     adopt: () => {
       for (const place of seen.values()) {

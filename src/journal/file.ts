@@ -84,7 +84,9 @@ async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
 async function summaryOfFile(files: RunFiles, runId: string): Promise<readonly RunSummary[]> {
   try {
     const tallied = summarizeFile(await contentOf(files, runId));
-    return tallied === null ? [] : [summaryOf(tallied, !tallied.ended && files.isLocked(runId))];
+    if (tallied === null) return [];
+    // A copy goes by the name that it has, whatever its first line says.
+    return [{ ...summaryOf(tallied, !tallied.ended && files.isLocked(runId)), runId }];
   } catch (error) {
     if (!(error instanceof RecordingError)) throw error;
     process.emitWarning(`${files.pathOf(runId)} is left out of the list of runs. ${error.message}`);

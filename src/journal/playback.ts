@@ -43,8 +43,8 @@ export interface Playback {
   unstarted(): readonly Wanted[];
   /** When the last record was made that was passed, in milliseconds from the run's beginning. */
   at(): number;
-  /** The error for a machine that went on where the recording stops. */
-  diverged(expected: string, actual: string): ReplayDivergenceError;
+  /** The error for a recording that stops before its run did. */
+  cutShort(state: string): ReplayDivergenceError;
 }
 
 export const STRICT: Tolerance = { allow: [], now: null };
@@ -100,7 +100,7 @@ export function playback(
 
   const compareStart = (recorded: RecordLine, effect: Effect): void => {
     if (recorded.t !== 'start' || recorded.id !== effect.id || recorded.name !== effect.name)
-      throw diverged(describeRecord(recorded), `${effect.id} is started`);
+      throw diverged(describeRecord(recorded), `${effect.id} (${effect.name}) is started`);
     const request = recorded.request === undefined ? null : restore(recorded.id, recorded.request);
     if (recorded.digest === effect.digest && recorded.ms === effect.ms) return;
     if (isTolerated(request, effect.request, tolerance, head.instructions)) return;
@@ -138,7 +138,13 @@ export function playback(
     inFlight: () => [...running.values()],
     unstarted: () => [...fresh.values()],
     at: () => now,
-    diverged: (expected, actual) => diverged(expected, actual),
+    cutShort: (waitsIn) => {
+      const [wanted] = fresh.values();
+      return diverged(
+        'nothing more: the recording ends here, before its run did',
+        wanted === undefined ? `the machine waits in ${waitsIn}` : `${wanted.effect.id} is started`,
+      );
+    },
   };
 }
 
@@ -157,7 +163,7 @@ function describeRecord(record: RecordLine | undefined): string {
   if (record === undefined) return 'nothing more: the recording ends here';
   switch (record.t) {
     case 'start':
-      return `${record.id} is started`;
+      return `${record.id} (${record.name}) is started`;
     case 'outcome':
       return `the outcome of ${record.id}`;
     case 'timer':

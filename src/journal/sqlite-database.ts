@@ -6,6 +6,7 @@ import { JournalError } from './journal-error.ts';
 /** The version of the tables. A newer one is refused. */
 const VERSION = 1;
 
+/** What changes with every record is apart from what may be long: SQLite writes whole rows. */
 const TABLES = `
   create table if not exists runs (
     id integer primary key,
@@ -13,7 +14,11 @@ const TABLES = `
     agent text not null,
     at text not null,
     input text not null,
-    metadata text not null,
+    metadata text not null
+  ) strict;
+  create index if not exists runs_by_time on runs (at desc, run_id desc);
+  create table if not exists progress (
+    run integer primary key references runs (id) on delete cascade,
     ended integer not null,
     waiting integer not null,
     status text,
@@ -25,7 +30,6 @@ const TABLES = `
     writer text,
     beat integer not null
   ) strict;
-  create index if not exists runs_by_time on runs (at desc, run_id desc);
   create table if not exists lines (
     run integer not null references runs (id) on delete cascade,
     n integer not null,

@@ -7,14 +7,10 @@ import { isGone, readWriter } from './writer.ts';
 /** A row as the database gives it. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** The columns that follow from the records of a run, as parameters of a statement. */
-export function columnsOf(tallied: Tallied): Record<string, SQLInputValue> {
-  const { agent, at, input, metadata, ended, waiting, status, reason, errorCode, toolsUsed, steps, records } = tallied;
+/** The columns that change with the records of a run, as parameters of a statement. */
+export function progressOf(tallied: Tallied): Record<string, SQLInputValue> {
+  const { ended, waiting, status, reason, errorCode, toolsUsed, steps, records } = tallied;
   return {
-    agent,
-    at,
-    input,
-    metadata: JSON.stringify(metadata),
     ended: ended ? 1 : 0,
     waiting: waiting ? 1 : 0,
     status,

@@ -1,11 +1,11 @@
-import { lineWriter } from './blobs.ts';
+import { type LineWriter, lineWriter } from './blobs.ts';
 import { type Sink, liveJournal } from './live.ts';
 import { type Recording, readRecording } from './recording.ts';
 import type { JournalStore } from './run-journal.ts';
 import { secretFiles } from './secret-files.ts';
 import { openDatabase } from './sqlite-database.ts';
 import { sqliteQueue } from './sqlite-queue.ts';
-import { type OwnedRun, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
+import { type OwnedRun, type RunWriter, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
 import { type Tally, runTally } from './tally.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
@@ -47,8 +47,9 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
     // A sign of life that could not be given is given the next time.
     void write(() => live.forEach((run) => runs.beat(run))).catch(() => undefined);
   };
-  const sinkOf = (run: OwnedRun, tally: Tally, write: ReturnType<typeof lineWriter>): Sink => {
+  const sinkOf = (run: OwnedRun, tally: Tally, write: LineWriter, written: number): Sink => {
     const connection = connect();
+    let next = written + 1;
     live.add(run);
     beats ??= setInterval(() => beat(connection), BEAT_MS).unref();
     let ended = false;
@@ -66,9 +67,10 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
       append: async (records) => {
         const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
         for (const record of records) tally.add(record);
-        const tallied = tally.read();
+        const [tallied, from] = [tally.read(), next];
+        next += lines.length;
         try {
-          await connection.write(() => connection.runs.append(run, lines, tallied));
+          await connection.write(() => connection.runs.append(run, lines, from, tallied));
         } catch (error) {
           await close().catch(() => undefined);
           throw error;
@@ -87,23 +89,22 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
       throw error;
     }
   };
-  const owned = (runId: string): OwnedRun => ({ runId, writer: JSON.stringify(newWriter()) });
+  const writerOf = (runId: string): RunWriter => ({ runId, writer: JSON.stringify(newWriter()) });
 
   return {
     open: (head) => {
-      const run = owned(head.head.runId);
       const tally = runTally(head.head);
-      connect().runs.begin(run, tally.read());
-      return liveJournal(head, sinkOf(run, tally, lineWriter()));
+      const run = connect().runs.begin(writerOf(head.head.runId), tally.read());
+      return liveJournal(head, sinkOf(run, tally, lineWriter(), 0));
     },
     take: async (runId) => {
-      const run = owned(runId);
-      const lines = connect().runs.claim(run);
-      if (lines === null) return null;
+      const claimed = connect().runs.claim(writerOf(runId));
+      if (claimed === null) return null;
+      const { run, lines } = claimed;
       const recording = await readOrRelease(run, lines);
       const tally = runTally(recording.head);
       for (const record of recording.lines) tally.add(record);
-      return { recording, sink: sinkOf(run, tally, lineWriter(recording.payloads)) };
+      return { recording, sink: sinkOf(run, tally, lineWriter(recording.payloads), lines.length) };
     },
     read: async (runId) => {
       const lines = connect().runs.lines(runId);

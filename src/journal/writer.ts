@@ -42,7 +42,7 @@ export function readWriter(text: string): Writer | null {
 
 /** Whether a writer is gone that gave its last sign of life so many milliseconds ago. */
 export function isGone(writer: Writer | null, silentMs: number): boolean {
-  if (writer === null || writer.place !== ownPlace()) return Math.abs(silentMs) > SILENT_MS;
+  if (writer === null || writer.place !== ownPlace()) return silentMs > SILENT_MS;
   if (!isAlive(writer.pid)) return true;
   const start = startOf(writer.pid);
   return start === 'ended' || (start !== null && writer.start !== null && start !== writer.start);

@@ -1,7 +1,14 @@
 import { AssertionError } from 'node:assert';
 import type { Run } from '../agent/run.ts';
 import type { RunReason, RunResult, RunStatus } from '../machines/run-result.ts';
-import { checkCalledTool, checkEnding, checkTransitions, checkVisited, type Pending } from './checks.ts';
+import {
+  type CallOptions,
+  checkCalledTool,
+  checkEnding,
+  checkTransitions,
+  checkVisited,
+  type Pending,
+} from './checks.ts';
 import type { RecordingSource, Subject } from './evidence.ts';
 import { framesAbove } from './frames-above.ts';
 import type { ExpectedTransitions } from './judge-transitions.ts';
@@ -34,11 +41,6 @@ export function assertCalledTool(
   ...rest: readonly [args?: object, options?: CallOptions]
 ): void | Promise<void> {
   return enforced(checkCalledTool(subject, tool, ...rest), assertCalledTool);
-}
-
-/** How often a call is expected; without it, once or more. */
-export interface CallOptions {
-  readonly times?: number;
 }
 
 /**

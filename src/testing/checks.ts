@@ -16,14 +16,17 @@ export function checkVisited(subject: Subject, states: readonly (string | readon
   return judged(subject, (evidence) => judgeVisited(evidence, states.flat()));
 }
 
+/** More about an expected call. */
+export interface CallOptions {
+  /** How often; without it, once or more. */
+  readonly times?: number;
+  /** What the tool must have given: members of its data, or of the whole tool result. */
+  readonly result?: unknown;
+}
+
 /** Judges that a tool ran, with these arguments, this often. */
-export function checkCalledTool(
-  subject: Subject,
-  tool: string,
-  args?: unknown,
-  { times }: { readonly times?: number } = {},
-): Pending {
-  const expected = { tool, ...(args === undefined ? {} : { args }), ...(times === undefined ? {} : { times }) };
+export function checkCalledTool(subject: Subject, tool: string, args?: unknown, options: CallOptions = {}): Pending {
+  const expected = { ...options, tool, ...(args === undefined ? {} : { args }) };
   return judged(subject, (evidence) => judgeCalledTool(evidence, expected));
 }
 

@@ -36,7 +36,7 @@ export function edgeOf(taken: AnyTransitionDefinition): Edge {
   const edge: Edge = {
     machine: source.machine.id,
     from,
-    event: taken.eventType === '' ? 'always' : shown(taken.eventType),
+    event: taken.eventType === '' ? 'always' : shown(taken),
     to: taken.target?.map((node) => node.path.join('.')).join('+') ?? null,
     guard: guardName(taken.guard),
     key: `${source.machine.id}|${from}|${taken.eventType}|${index}`,
@@ -59,7 +59,11 @@ function siblingsOf(node: AnyStateNode, { eventType }: AnyTransitionDefinition):
   return eventType === '' ? (node.always ?? []) : (node.transitions.get(eventType) ?? []);
 }
 
-function shown(eventType: string): string {
+/** An event as people read it; what an actor without an id of its own yields is named by what it does. */
+function shown({ eventType, source }: AnyTransitionDefinition): string {
+  for (const { id, src } of source.invoke)
+    if (typeof src === 'string' && eventType.endsWith(`.${id}`))
+      return eventName({ type: `${eventType.slice(0, -id.length)}${/^\d+\./.test(id) ? src : id}` });
   return eventType.startsWith('xstate.done.state') ? 'done' : eventName({ type: eventType });
 }
 

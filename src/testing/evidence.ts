@@ -1,12 +1,12 @@
 import type { Run } from '../agent/run.ts';
 import { deltaReader } from '../journal/deltas.ts';
-import type { RecordLine } from '../journal/record.ts';
+import type { OutcomeRecord } from '../journal/record.ts';
 import { readRecording } from '../journal/recording.ts';
 import { ROOT_ID } from '../journal/run-input.ts';
 import { transitions } from '../journal/transitions.ts';
 import type { Transition } from '../machines/run-events.ts';
 import type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from '../machines/run-result.ts';
-import { isJsonObject } from '../parsing/json.ts';
+import { type Json, isJsonObject } from '../parsing/json.ts';
 import { type CallMade, callsInMessages } from './calls-in-messages.ts';
 
 /** A recording: its text, its lines, or its parsed records. */
@@ -94,18 +94,22 @@ function isOutput(value: unknown): value is Omit<RunResult, 'messages' | 'runId'
   return isResult(value);
 }
 
-/** The calls that were started; those of child agents too. */
+/** The calls that were started, those of child agents too, with what came of them. */
 function callsIn(recording: RecordingSource): readonly CallMade[] {
   const restore = deltaReader();
-  return readRecording(recording).lines.flatMap((line) => callIn(line, restore));
+  const { lines } = readRecording(recording);
+  const given = new Map(lines.flatMap((line) => (line.t === 'outcome' ? [[line.id, resultOf(line)]] : [])));
+  return lines.flatMap((line) => {
+    if (line.t !== 'start' || line.request === undefined) return [];
+    const request = restore(line.id, line.request);
+    if (line.name !== 'callTool' || !isJsonObject(request)) return [];
+    const { tool, args = {} } = request;
+    return typeof tool === 'string' ? [{ tool, args, gave: given.get(line.id) ?? null }] : [];
+  });
 }
 
-function callIn(line: RecordLine, restore: ReturnType<typeof deltaReader>): readonly CallMade[] {
-  if (line.t !== 'start' || line.request === undefined) return [];
-  const request = restore(line.id, line.request);
-  if (line.name !== 'callTool' || !isJsonObject(request)) return [];
-  const { tool, args = {} } = request;
-  return typeof tool === 'string' ? [{ tool, args }] : [];
+function resultOf(outcome: OutcomeRecord): Json {
+  return outcome.ok ? outcome.value : { status: 'error', error: outcome.error.message, code: outcome.error.code };
 }
 
 /** The moves between the agent's five states, with the events that caused them where they are known. */

@@ -12,7 +12,7 @@ export { RecordingMissError, UseRecordingError } from './recording-errors.ts';
 export { scriptedModel } from './scripted-model.ts';
 export { useRecording } from './use-recording.ts';
 export type { ActorMode, ActorModes } from './actor-modes.ts';
-export type { CallOptions } from './assertions.ts';
+export type { CallOptions } from './checks.ts';
 export type { RecordingSource, Subject } from './evidence.ts';
 export type { FakeTool } from './fake-tool.ts';
 export type { HostileModel, HostileModelOptions, MistakeMade, MistakeName } from './hostile/hostile-model.ts';

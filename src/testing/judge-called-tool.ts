@@ -1,5 +1,5 @@
 import { firstDifference } from '../journal/difference.ts';
-import type { Json } from '../parsing/json.ts';
+import { type Json, isJsonObject } from '../parsing/json.ts';
 import { toJson } from '../actors/to-json.ts';
 import type { CallMade } from './calls-in-messages.ts';
 import type { Evidence } from './evidence.ts';
@@ -11,15 +11,23 @@ export interface ExpectedCall {
   readonly tool: string;
   /** Members that the arguments must have; others may stand beside them. */
   readonly args?: unknown;
+  /** What the tool must have given: members of its data, or of the whole tool result. */
+  readonly result?: unknown;
   /** How many such calls; without it, one or more. */
   readonly times?: number;
 }
 
 /** Did such a call run? Calls that were denied, or whose arguments were not valid, did not. */
-export function judgeCalledTool(evidence: Evidence, { tool, args, times }: ExpectedCall): Verdict {
-  const found = evidence.calls.filter((call) => call.tool === tool && holdsAll(args ?? {}, call.args));
+export function judgeCalledTool(evidence: Evidence, { tool, args, result, times }: ExpectedCall): Verdict {
+  if (result !== undefined && evidence.moves === null)
+    throw new TypeError('A result does not keep what the tools gave. Give the Run or its recording.');
+  const found = evidence.calls.filter(
+    (call) =>
+      call.tool === tool && holdsAll(args ?? {}, call.args) && (result === undefined || hasGiven(call.gave, result)),
+  );
   const pass = times === undefined ? found.length > 0 : found.length === times;
-  const wanted = `${tool}${args === undefined ? '' : ` with ${shown(args)}`}`;
+  const given = result === undefined ? '' : ` and got ${shown(result)}`;
+  const wanted = `${tool}${args === undefined ? '' : ` with ${shown(args)}`}${given}`;
   const count = times === undefined ? '' : ` ${counted(times)}`;
   return {
     pass,
@@ -27,9 +35,12 @@ export function judgeCalledTool(evidence: Evidence, { tool, args, times }: Expec
       const head = pass
         ? `expected ${evidence.subject} not to have called ${wanted}${count}, but it did:`
         : `expected ${evidence.subject} to have called ${wanted}${count}, but it ${instead(evidence.calls, times, found.length)}`;
-      return [head, ...listed(evidence.calls), ...nearest(evidence.calls, tool, args), ...endingLines(evidence)].join(
-        '\n',
-      );
+      return [
+        head,
+        ...listed(evidence.calls, result !== undefined),
+        ...nearest(evidence.calls, tool, args),
+        ...endingLines(evidence),
+      ].join('\n');
     },
   };
 }
@@ -45,9 +56,16 @@ function counted(times: number): string {
 
 const LISTED = 20;
 
-function listed(calls: readonly CallMade[]): readonly string[] {
-  const lines = calls.slice(0, LISTED).map(({ tool, args }) => `  ${tool}(${shortened(JSON.stringify(args))})`);
+function listed(calls: readonly CallMade[], withResults: boolean): readonly string[] {
+  const lines = calls.slice(0, LISTED).map(({ tool, args, gave }) => {
+    const got = withResults ? ` gave ${gave === null ? 'nothing yet' : shortened(JSON.stringify(gave))}` : '';
+    return `  ${tool}(${shortened(JSON.stringify(args))})${got}`;
+  });
   return calls.length > LISTED ? [...lines, `  … and ${calls.length - LISTED} more`] : lines;
+}
+
+function hasGiven(gave: Json, wanted: unknown): boolean {
+  return holdsAll(wanted, gave) || (isJsonObject(gave) && holdsAll(wanted, gave.data));
 }
 
 /** Where the arguments of the only call of that tool differ: the usual case, and the usual question. */

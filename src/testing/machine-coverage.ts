@@ -18,7 +18,9 @@ export interface Taken {
 export function machineCoverage(machine: AnyStateMachine, taken: Taken): MachineCoverage {
   const states = statesOf(machine);
   const edges = edgesOf(machine);
-  const entered = [...taken.states];
+  // A state that is left at once is never seen at rest: the arrow that left it tells.
+  const left = edges.filter(({ key }) => taken.edges.has(key)).map(({ from }) => `${machine.id}: ${from}`);
+  const entered = [...taken.states, ...left];
   const isEntered = (state: string): boolean =>
     entered.some((one) => one === `${machine.id}: ${state}` || one.startsWith(`${machine.id}: ${state}.`));
   const missedStates = states.filter((state) => !isEntered(state));

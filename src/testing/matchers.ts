@@ -1,6 +1,13 @@
 import type { Run } from '../agent/run.ts';
 import type { RunReason, RunStatus } from '../machines/run-result.ts';
-import { checkCalledTool, checkEnding, checkTransitions, checkVisited, type Pending } from './checks.ts';
+import {
+  type CallOptions,
+  checkCalledTool,
+  checkEnding,
+  checkTransitions,
+  checkVisited,
+  type Pending,
+} from './checks.ts';
 import type { RecordingSource, Subject } from './evidence.ts';
 import type { ExpectedTransitions } from './judge-transitions.ts';
 
@@ -18,8 +25,8 @@ export const matchers = {
   toHaveVisited: (received: Subject, ...states: readonly (string | readonly string[])[]): Pending =>
     checkVisited(received, states),
 
-  /** The tool ran, with at least these arguments; `{ times }` says how often. */
-  toHaveCalledTool: (received: Subject, tool: string, args?: unknown, options?: { readonly times?: number }): Pending =>
+  /** The tool ran, with at least these arguments; `{ times, result }` says how often, and what it gave. */
+  toHaveCalledTool: (received: Subject, tool: string, args?: unknown, options?: CallOptions): Pending =>
     checkCalledTool(received, tool, args, options),
 
   /** The run ended with this reason or status, and its text holds or matches this. */

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Run } from '../agent/run.ts';
 import type { RunReason, RunStatus } from '../machines/run-result.ts';
+import type { CallOptions } from './checks.ts';
 import type { RecordingSource } from './evidence.ts';
 import type { ExpectedTransitions } from './judge-transitions.ts';
 import { matchers } from './matchers.ts';
@@ -15,8 +16,8 @@ declare module 'vitest' {
   interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> {
     /** The states were visited in this order: the agent's five, or any of its parts' (`BACKING_OFF`). */
     toHaveVisited(...states: readonly (string | readonly string[])[]): Checked<R, T>;
-    /** The tool ran, with at least these arguments; `{ times }` says how often. */
-    toHaveCalledTool(tool: string, args?: object, options?: { readonly times?: number }): Checked<R, T>;
+    /** The tool ran, with at least these arguments; `{ times, result }` says how often, and what it gave. */
+    toHaveCalledTool(tool: string, args?: object, options?: CallOptions): Checked<R, T>;
     /** The run ended with this reason or status, and its text holds or matches this. */
     toEndWith(how: RunReason | RunStatus, text?: string | RegExp): Checked<R, T>;
     /** These, and no others, were the moves: texts, or the transitions of another run or recording. */

@@ -4,10 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import type { Job } from './job.ts';
 
 const SCRIPT = fileURLToPath(new URL('children/runs.ts', import.meta.url));
+
+/** Compiled code, kept from child to child: most of what a short one costs is loading. */
+const CACHE = mkdtempSync(join(tmpdir(), 'signalbox-chaos-code-'));
+afterAll(() => rmSync(CACHE, { recursive: true, force: true }));
 
 /** A folder for runs and a file for what tools note, gone after the test. */
 export function workplace(): Pick<Job, 'dir' | 'log'> {
@@ -16,16 +20,19 @@ export function workplace(): Pick<Job, 'dir' | 'log'> {
   return { dir, log: join(dir, 'log') };
 }
 
-/** Starts a process for a job; it begins its runs once `ready` resolves. */
-export function startChild(job: Job): { readonly child: ChildProcess; readonly ready: Promise<unknown> } {
-  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(job)], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Starts a process for a job. */
+export function startChild(job: Job): ChildProcess {
+  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(job)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: CACHE },
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
-  return { child, ready: once(child.stdout, 'data') };
+  return child;
 }
 
 /** Does a job in a process of its own; how that ended: `done`, or `killed`. */
 export async function doJob(job: Job): Promise<'done' | 'killed'> {
-  return endOf(startChild(job).child);
+  return endOf(startChild(job));
 }
 
 /** How a process ends. Anything but success and a kill is an error of the test. */

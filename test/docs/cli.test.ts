@@ -46,7 +46,7 @@ test('the examples print what stands there', { timeout: 60_000 }, async () => {
   expect(printed.replaceAll(folder.path, '/home/you/project').replaceAll(RUN_ID, '01k80-example')).toBe(written);
 });
 
-const RUN_ID = /[\w-]+(?=\.jsonl)/g;
+const RUN_ID = /01[\w]{8,}-[\w]+(?=\.jsonl)/g;
 
 /** What a reader of the page is shown of a command: its section, those it points to, and its own page. */
 function documentation(name: string): string {

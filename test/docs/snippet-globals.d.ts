@@ -4,6 +4,9 @@ declare const run: import('signalbox').Run;
 declare const result: import('signalbox').RunResult;
 declare const model: import('signalbox').Model;
 declare const weather: import('signalbox').Tool;
+declare const lookUp: import('signalbox').Tool;
+declare const deleteAll: import('signalbox').Tool;
+declare const buy: import('signalbox').Tool;
 declare const recording: string;
 declare function askInBrowser(userId: string): import('signalbox').Confirm;
 declare const search: import('signalbox').Tool;
@@ -13,3 +16,4 @@ declare function showForm(form: {
   readonly schema: object;
   readonly signal: AbortSignal;
 }): Promise<Readonly<Record<string, string>> | null>;
+declare const runId: string;

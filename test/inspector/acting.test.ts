@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Frame } from '../../src/inspector/protocol.ts';
 import type { RunEvent } from '../../src/machines/run-events.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
@@ -74,6 +75,33 @@ describe('acting from the page', () => {
     ).toBe('refused');
     expect(run.pending).toHaveLength(1);
     await run.cancel();
+  });
+
+  test('forks a run from an entry with another outcome, as a run of its own that is shown too', async () => {
+    const shown = await inspector();
+    const run = startScene('approval', { inspect: shown });
+    await run.approve(await callThatWaits(run));
+    await run;
+    const { act, list, frames } = viewer(shown.url);
+    const seen = await frames(run.runId, (frame) => frame.t === 'record' && frame.record.t === 'end');
+    const paid = seen.find(
+      (frame) => frame.t === 'record' && frame.record.t === 'outcome' && /callTool/.test(frame.record.id),
+    );
+    const entry = paid?.t === 'record' ? paid.line : 0;
+    const forked = await act(run.runId, { kind: 'fork', entry, outcome: { receipt: 'none' } });
+    expect(forked).toEqual({ ok: true, session: expect.any(String) });
+    const child = forked.session ?? '';
+    const told = await list(
+      (frame) => frame.t === 'session' && frame.session.id === child && frame.session.status !== 'running',
+    );
+    expect(told.at(-1)).toMatchObject({ session: { parent: { runId: run.runId }, kind: 'run' } });
+    const end = (frame: Frame): boolean => frame.t === 'record' && frame.record.t === 'end';
+    const changed = (await frames(child, end)).filter((frame) => frame.t === 'record' && frame.record.t === 'outcome');
+    expect(JSON.stringify(changed)).toContain('"receipt":"none"');
+    expect(await act(run.runId, { kind: 'fork', entry: 9999 })).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/cut/),
+    });
   });
 
   test('lists what may be done with a run, and that it is over when it is', async () => {

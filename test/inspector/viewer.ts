@@ -9,7 +9,10 @@ export interface Viewer {
   page(session: string, from: number, limit: number): Promise<FramePage>;
   step(session: string, n: number): Promise<StepDetail>;
   get(path: string): Promise<Response>;
-  act(session: string, body: unknown): Promise<{ readonly ok: boolean; readonly message?: string }>;
+  act(
+    session: string,
+    body: unknown,
+  ): Promise<{ readonly ok: boolean; readonly message?: string; readonly session?: string }>;
 }
 
 /** A viewer of the inspector at `url`. */
@@ -42,7 +45,7 @@ export function viewer(url: string): Viewer {
       const to = new URL(`/api/sessions/${session}/act`, base);
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
       const response = await fetch(to, { method: 'POST', headers, body: JSON.stringify(body) });
-      return (await response.json()) as { ok: boolean; message?: string };
+      return (await response.json()) as { ok: boolean; message?: string; session?: string };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { appendFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { type FileJournalOptions, fileJournal, singleFileJournal } from '../../src/journal/file.ts';
 import { newWriter } from '../../src/journal/writer.ts';
@@ -185,4 +185,24 @@ test('other files in the folder are left alone', async () => {
 test.each(['../out', '.hidden', 'a/b', ''])('the run id %j names no file', async (runId) => {
   await using folder = await folderOf([]);
   await expect(whole(fileJournal(folder.path)).read(runId)).rejects.toThrow(/cannot name a file/);
+});
+
+test("who seemed dead and was not notices within ten seconds that the run is another's", async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    await using folder = await folderOf([]);
+    const store = fileJournal(folder.path);
+    await interrupted(store, 'cut');
+    const { sink } = await taken(store, 'cut');
+    await sink.append([{ t: 'note', at: 1, note: {} }]);
+    vi.advanceTimersByTime(10_000);
+    await sink.append([{ t: 'note', at: 2, note: {} }]);
+    await writeFile(join(folder.path, 'cut.lock'), JSON.stringify(newWriter()));
+    vi.advanceTimersByTime(10_000);
+    expect(() => sink.append([{ t: 'note', at: 3, note: {} }])).toThrow(expect.objectContaining({ code: 'run-lost' }));
+    expect((await recordsOf(store, 'cut')).filter(({ t }) => t === 'note')).toHaveLength(2);
+    expect(folder.left()).toEqual(['cut.jsonl', 'cut.lock']);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -164,6 +164,17 @@ describe('whatever is written is read', () => {
     );
   });
 
+  test('two large values that differ in the order of their keys alone each keep it', () => {
+    const members = Array.from({ length: 2000 }, (_, index) => [`key-${index}`, index] as const);
+    const values = [members, members.toReversed()].map((list) => ({ deep: { value: Object.fromEntries(list) } }));
+    const write = lineWriter();
+    const text = values.map((value) => write({ t: 'outcome', at: 0, id: 'agent#1', ok: true, value })).join('');
+    const read = readRecording(`${head}\n${text}`).lines.map((line) =>
+      line.t === 'outcome' && line.ok ? line.value : null,
+    );
+    expect(read.map((value) => JSON.stringify(value))).toEqual(values.map((value) => JSON.stringify(value)));
+  });
+
   test('as requests, written against earlier ones', () => {
     fc.assert(
       fc.property(fc.array(trickyJson, { minLength: 1, maxLength: 4 }), (values) => {

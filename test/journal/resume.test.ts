@@ -237,6 +237,55 @@ describe('agent.resume', () => {
     await first.close();
   });
 
+  test('tools that are different now are known from the next turn on, and the file still replays', async () => {
+    const { recording } = await whole();
+    const journal = interruptedAfter(recording, 8);
+    const model = remembering();
+    const tools = [look(), fakeTool('smell')];
+    const agent = createAgent({ ...OPTIONS, journal, tools, model });
+    expect((await agent.resume('one')).result).toBe('A cat.');
+    expect(model.requests.map((request) => request.tools?.map(({ name }) => name))).toEqual([
+      ['look', 'smell', 'make_plan'],
+      ['look', 'smell', 'make_plan'],
+    ]);
+    expect(journal.text()).toContain('"tools.changed"');
+    expect((await replay(journal.text(), createAgent({ ...OPTIONS, tools: [look()], model }))).result).toBe('A cat.');
+  });
+
+  describe('a call with a secret', () => {
+    const key = `sk-${'a1'.repeat(15)}`;
+    const send = () => fakeTool('send', [(args) => args], { effects: 'idempotent' });
+    const interrupted = async (secrets: Record<string, string>) => {
+      const first = createAgent({
+        ...OPTIONS,
+        tools: [send()],
+        model: scriptedModel([calls(['send', { key }]), 'Sent.']),
+      });
+      const run = first.run('Send it', { runId: 'one' });
+      await run;
+      expect(run.recording()).not.toContain(key);
+      return { ...interruptedAfter(run.recording(), 4), secrets: { read: () => secrets, keep: () => undefined } };
+    };
+
+    test('gets it from beside the journal, in whatever process', async () => {
+      const tool = send();
+      const journal = await interrupted({ '«secret:1»': key });
+      await createAgent({ ...OPTIONS, journal, tools: [tool], model: scriptedModel(['Sent.']) }).resume('one');
+      expect(tool.calls).toEqual([{ key }]);
+      expect(journal.text()).not.toContain(key);
+    });
+
+    test('is not made when it is lost, whatever other secrets the agent has', async () => {
+      const tool = send();
+      const journal = await interrupted({});
+      const model = scriptedModel(['Sent.']);
+      const agent = createAgent({ ...OPTIONS, secrets: ['another secret'], journal, tools: [tool], model });
+      const result = await agent.resume('one');
+      expect(tool.calls).toEqual([]);
+      expect(result.errorHistory[0]?.message).toMatch(/«secret:1» is not known any more/);
+    });
+  });
+
   describe('made by other machines', () => {
     const other = (recording: string) => recording.replace(/"hash":"[^"]+"/, '"hash":"another"');
 

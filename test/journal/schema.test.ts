@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ModelError } from '../../src/actors/model.ts';
@@ -94,6 +94,11 @@ const RUNS: readonly [name: string, replies: readonly ScriptedReply[], options: 
       ],
     },
   ],
+  [
+    'a child',
+    [calls(['helper', { task: 'Help.' }]), 'Done.'],
+    { children: [createAgent({ name: 'helper', model: scriptedModel(['Helped.']), silent: true })] },
+  ],
   ['a budget', [calls(['a'])], { tools: [fakeTool('a')], budget: { maxToolCalls: 1 } }],
 ];
 
@@ -114,6 +119,17 @@ describe('the schema of a line', () => {
     expect(lines.length).toBeGreaterThan(3);
     expect(lines.flatMap((line) => issuesOf(line, strict))).toEqual([]);
     expect(lines.every(isValid)).toBe(true);
+  });
+
+  test('fits every line of the recordings that are kept with the tests', () => {
+    const files = globSync('../recordings/*.jsonl', { cwd: import.meta.dirname });
+    expect(files.length).toBeGreaterThan(5);
+    const lines = files.flatMap((file) =>
+      readFileSync(`${import.meta.dirname}/${file}`, 'utf8')
+        .trimEnd()
+        .split('\n'),
+    );
+    expect(lines.flatMap((line) => issuesOf(JSON.parse(line), strict))).toEqual([]);
   });
 
   test('fits a cancelled run, an approval from outside, a fork and a restart', async () => {

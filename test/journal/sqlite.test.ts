@@ -1,7 +1,12 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
 import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { newWriter } from '../../src/journal/writer.ts';
 import { storeContract } from './store-contract.ts';
 import { processContract } from './store-processes.ts';
+import { answered, interrupted, taken } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 for (const durability of ['process', 'power'] as const) {
@@ -12,3 +17,42 @@ for (const durability of ['process', 'power'] as const) {
 }
 
 processContract('sqlite', (folder) => join(folder, 'runs.sqlite'));
+
+test("who seemed dead and was not writes nothing more: the run is another's now", async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const [store, other] = [sqliteJournal(path), sqliteJournal(path)];
+  await interrupted(store, 'run');
+  const { sink } = await taken(store, 'run');
+  const dead = JSON.stringify({ ...newWriter(), start: '1' });
+  new DatabaseSync(path).prepare('update progress set writer = ?').run(dead);
+  const theirs = await taken(other, 'run');
+  const note = { t: 'note', at: 1, note: {} } as const;
+  await expect(Promise.resolve(sink.append([note]))).rejects.toMatchObject({ code: 'run-lost', runId: 'run' });
+  await theirs.sink.append([note]);
+  await theirs.sink.close();
+  expect((await other.read?.('run'))?.lines.filter(({ t }) => t === 'note')).toHaveLength(1);
+});
+
+test('a database of a newer version is refused', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  new DatabaseSync(path).exec('pragma user_version = 2');
+  await expect(sqliteJournal(path).list?.()).rejects.toMatchObject({ code: 'store-newer' });
+});
+
+test('a database is readable by its owner only, and holds no secret', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await answered(store, 'run');
+  store.secrets?.keep('a/b', { '«secret:1»': 'a-key' });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(`${path}-secrets/a%2Fb.vault`).mode & 0o777).toBe(0o600);
+  expect(statSync(`${path}-secrets`).mode & 0o777).toBe(0o700);
+});
+
+test("durability must be 'process' or 'power'", () => {
+  // @ts-expect-error -- as a program without types would
+  expect(() => sqliteJournal('runs.sqlite', { durability: 'none' })).toThrow(/option durability/);
+});

@@ -7,8 +7,8 @@ import { openStore } from './open-store.ts';
 import { recordsOf, taken } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** A process of a test, and the lines that it prints. */
-function start(script: string, ...args: readonly string[]) {
+/** A process of a test, one of the scripts in `children`, and the lines that it prints. */
+export function start(script: string, ...args: readonly string[]) {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [
     join(import.meta.dirname, `children/${script}.ts`),
     ...args,

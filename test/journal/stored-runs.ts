@@ -40,8 +40,7 @@ export async function answered(journal: JournalStore, runId: string, more: Agent
 
 /** Begins a run that waits for an approval, and gives its journal up then, as a crash does. */
 export async function interrupted(store: JournalStore, runId: string): Promise<void> {
-  const { journal, until } = await waiting(store, runId);
-  await until;
+  const { journal } = await waiting(store, runId);
   await journal.abandon?.();
 }
 
@@ -59,7 +58,10 @@ export async function waiting(store: JournalStore, runId: string) {
   for await (const event of run) if (event.type === 'approval.requested') break;
   const [journal] = opened;
   if (journal === undefined) throw new Error('nothing was opened');
-  return { run, journal, until: Promise.resolve() };
+  // The event tells of the machine, which asks first and is written then.
+  while (!(await recordsOf(store, runId)).some((record) => record.t === 'start' && record.name === 'askApproval'))
+    await new Promise((resolve) => setImmediate(resolve));
+  return { run, journal };
 }
 
 /** Takes a run that is there. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explorePaths, playBack } from '../../src/testing/index.ts';
+import { loopDetectionMachine } from '../../src/machines/loop-detection.ts';
 import { AGENT_MUTANTS } from './mutants/agent.ts';
 import { CALL_MUTANTS } from './mutants/call.ts';
 import { type Mutant, mutantAgent } from './mutants/mutant.ts';
@@ -42,5 +43,41 @@ describe('the machine as it is', () => {
     );
     expect(found.violations).toEqual([]);
     expect(found.exhaustive).toBe(true);
+  });
+});
+
+describe('mutants of the loop detection are caught', () => {
+  const call = (key: string) => ({ type: 'call.proposed', key });
+  const failed = { type: 'round.settled', results: [{ key: 'a', error: 'out of order' }] };
+  const explore = (machine: typeof loopDetectionMachine) =>
+    explorePaths(machine, {
+      input: { limit: 3 },
+      maxDepth: 4,
+      maxViolations: 1,
+      events: () => [call('a'), call('b'), failed],
+      distinguish: ({ path }) => [...path],
+      never: {
+        'refuses nothing': ({ path, state }) => inARow(path) >= 3 && state !== 'LOOPING',
+        'refuses too early': ({ path, state }) => path.length < 3 && state === 'LOOPING',
+        'nudges nobody': ({ path, state }) => path.length === 2 && inARow(path) === 2 && state !== 'SUSPICIOUS',
+        'nudges at once': ({ path, state }) => path.length === 1 && state === 'SUSPICIOUS',
+      },
+    });
+  const inARow = (path: readonly string[]): number => {
+    const calls = path.filter((label) => label.startsWith('call.proposed'));
+    return calls.length - 1 - calls.findLastIndex((label) => label !== calls.at(-1));
+  };
+
+  test.each([
+    ['never refuses', 'refuses nothing', { beginsLastRound: () => false }],
+    ['always refuses', 'refuses too early', { beginsLastRound: () => true }],
+    ['never nudges', 'nudges nobody', { beginsRoundBefore: () => false }],
+    ['always nudges', 'nudges at once', { beginsRoundBefore: () => true }],
+  ])('%s', async (_wrong, law, guards) => {
+    const mutant = loopDetectionMachine.provide({ guards });
+    const [violation] = (await explore(mutant)).violations;
+    expect(violation?.law).toBe(law);
+    expect(playBack(violation?.counterexample ?? '', mutant).state).toBe(violation?.state);
+    expect((await explore(loopDetectionMachine)).violations).toEqual([]);
   });
 });

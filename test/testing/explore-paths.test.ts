@@ -135,3 +135,19 @@ describe('exploring machines', () => {
     expect(found).toMatchObject({ ok: true, exhaustive: true });
   });
 });
+
+test('agents below an agent and what is decided about escalations are explored, too', { timeout: 60_000 }, async () => {
+  const hard = fakeTool('hard', [1], { onError: { executionError: recover.escalate('too hard') } });
+  const helper = agentWith({ name: 'helper', tools: [hard], maxSteps: 1 });
+  const found = await explorePaths(
+    agentWith({ tools: [hard], children: [helper], onEscalation: () => null, maxSteps: 1 }),
+  );
+  expect(found.violations).toEqual([]);
+  expect(found.exhaustive).toBe(true);
+  for (const state of [
+    'toolCall: DELEGATING',
+    'agent: ERROR_RECOVERY.ESCALATING',
+    'agent: ERROR_RECOVERY.ASKING_HUMAN',
+  ])
+    expect(found.states).toContain(state);
+});

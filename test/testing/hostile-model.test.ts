@@ -108,7 +108,8 @@ describe('with replies', () => {
     const runs = Array.from({ length: 10 }, (_, seed) => hostileRun({ seed, replies, rate: 0.3, mistakes: [mistake] }));
     const results = await Promise.all(runs.map(({ run }) => run));
     expect(runs.some(({ model }) => model.mistakesMade.length > 0)).toBe(true);
-    expect(results.filter(({ result }) => result === 'Warm.').length).toBeGreaterThan(6);
+    const whole = results.filter(({ result }, n) => result === 'Warm.' && runs[n]?.executed[0]?.city === 'Austin');
+    expect(whole.length).toBeGreaterThan(6);
   });
 
   test('mistakes that lose the meaning do not lose the reply', async () => {

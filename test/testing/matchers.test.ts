@@ -84,6 +84,24 @@ describe('toHaveCalledTool', () => {
     await expect(run).not.toHaveCalledTool('look', {}, { times: 1 });
   });
 
+  test('says what the tool gave: members of its data, or of the whole result', async () => {
+    const tools = [fakeTool('look', [{ celsius: 21, wind: 3 }, new Error('dark')])];
+    const model = scriptedModel([calls(['look', { n: 1 }]), calls(['look', { n: 2 }]), 'Done.']);
+    const run = createAgent({ model, tools, silent: true }).run('Look');
+    await expect(run).toHaveCalledTool('look', { n: 1 }, { result: { celsius: 21 } });
+    await expect(run).toHaveCalledTool('look', { n: 1 }, { result: { status: 'success' } });
+    await expect(run).toHaveCalledTool('look', { n: 2 }, { result: { status: 'error', error: /dark/ } });
+    await expect(run).not.toHaveCalledTool('look', { n: 2 }, { result: { celsius: 21 } });
+    const message = await failureOf(() => expect(run).toHaveCalledTool('look', undefined, { result: { celsius: 4 } }));
+    expect(message).toContain(
+      'to have called look and got {"celsius":4}, but it called:\n  look({"n":1}) gave {"status"',
+    );
+    const result = await run;
+    expect(() => expect(result).toHaveCalledTool('look', {}, { result: 1 })).toThrow(
+      /does not keep what the tools gave/,
+    );
+  });
+
   test.each([
     ['native calls', [calls(['look', { city: 'Austin' }]), 'Done.']],
     ['a plan', [plan(['look', { city: 'Austin' }]), 'Done.']],

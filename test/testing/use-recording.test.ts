@@ -73,12 +73,15 @@ describe('useRecording', () => {
     expect(agent.history.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   });
 
-  test('writes what is the same each time: no clock, no run id, nothing half written', async () => {
-    await recordedOnce();
+  test('writes what is the same each time: no clock, no speed, no run id, nothing half written', async () => {
+    const quick = { content: 'Warm.', stats: { tokensPerSecond: 17 } };
+    const warm = (more: AgentOptions = {}) => weatherAgent({ model: scriptedModel([quick]), ...more }).agent;
+    await useRecording(path).run(warm(), question);
     const first = await readFile(path, 'utf8');
+    expect(first).not.toContain('tokensPerSecond');
     expect(first).toMatch(/^\{"t":"run",.*"runId":"weather","at":"1970-01-01T00:00:00.000Z"/);
     await rm(path);
-    await useRecording(path).run(weatherAgent({ seed: seedOf(first) }).agent, question);
+    await useRecording(path).run(warm({ seed: seedOf(first) }), question);
     expect(await readFile(path, 'utf8')).toBe(first);
     expect(await readdir(folder)).toEqual(['weather.jsonl']);
   });
@@ -231,11 +234,20 @@ describe('modes per actor', () => {
     expect(tool.calls).toEqual([]);
   });
 
-  test('a call that was never recorded is a miss', async () => {
+  test('a call that was never recorded is a miss, and the machine never hears of it', async () => {
     await recordedOnce();
     const model = scriptedModel([calls(['get_weather', { city: 'Oslo' }]), 'Cold.']);
     const error = await failureOf(useRecording(path, { model: 'live' }).run(weatherAgent({ model }).agent, question));
     expect(String(error)).toMatch(/\/args\/city: "Austin" → "Oslo"/);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test('the miss shows the recorded call that is most like it, not the next one', async () => {
+    const both = [calls(['get_weather', { city: 'Oslo', unit: 'K' }], ['get_weather', { city: 'Rome' }]), 'Done.'];
+    await useRecording(path).run(weatherAgent({ model: scriptedModel(both) }).agent, question);
+    const model = scriptedModel([calls(['get_weather', { city: 'Rome', days: 3 }]), 'Done.']);
+    const error = await failureOf(useRecording(path, { model: 'live' }).run(weatherAgent({ model }).agent, question));
+    expect(error).toMatchObject({ entry: 5, difference: '/args/days: nothing → 3' });
   });
 
   test('a call that was recorded once is not answered twice', async () => {

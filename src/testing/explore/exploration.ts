@@ -39,6 +39,8 @@ export interface Exploration {
   readonly moves: number;
   /** The longest way to a state, in things told. */
   readonly depth: number;
+  /** The tools that ran on some path. */
+  readonly ran: readonly string[];
   /** The states that were entered, `agent: PLANNING.ASKING`. */
   readonly states: readonly string[];
   /** The arrows that were taken, `agent: PLANNING.DECIDING —always [answered]→ COMPLETION`. */

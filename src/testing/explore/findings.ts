@@ -8,6 +8,7 @@ import type { Choice, ExploredRun } from './explored-run.ts';
 import { type Law, momentOf } from './law.ts';
 import { stepBudget } from './laws/limits.ts';
 import type { Subject } from './subject.ts';
+import { textAt } from './text-at.ts';
 
 /** What is found while it is explored. */
 export interface Findings {
@@ -30,6 +31,7 @@ export function findings(subject: Subject, own: readonly Law[]): Findings {
   const gaps = new Set<string>();
   const edges = new Map<string, Edge>();
   const states = new Set<string>();
+  const ran = new Set<string>();
   let moves = 0;
   let totals = { configurations: 0, depth: 0 };
 
@@ -44,7 +46,10 @@ export function findings(subject: Subject, own: readonly Law[]): Findings {
     moves++;
     for (const edge of run.edges) edges.set(edge.key, edge);
     for (const { snapshot, state } of run.actors()) states.add(`${snapshot.machine.id}: ${state}`);
-    for (const one of run.story) if (one.kind === 'moved') states.add(`${one.machine}: ${one.to}`);
+    for (const one of run.story) {
+      if (one.kind === 'moved') states.add(`${one.machine}: ${one.to}`);
+      if (one.kind === 'started' && one.effect.name === 'callTool') ran.add(textAt(one.effect.request, 'tool'));
+    }
   };
 
   const problemAt = (
@@ -85,6 +90,7 @@ export function findings(subject: Subject, own: readonly Law[]): Findings {
       paths,
       ...totals,
       moves,
+      ran: [...ran].sort(),
       states: [...states].sort(),
       transitions: [...edges.values()].map((edge) => `${edge.machine}: ${edgeText(edge)}`).sort(),
       coverage: machinesOf(subject.machine).map((machine) =>

@@ -145,6 +145,6 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     wrong: 'every failure is critical',
     machine: agentGuard({ escalatedCritically: yes }),
     agent: { tools: [look] },
-    law: 'routes',
+    law: 'ends',
   },
 ];

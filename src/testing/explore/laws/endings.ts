@@ -1,5 +1,7 @@
 import { isJsonObject } from '../../../parsing/json.ts';
+import { isOwn } from '../is-own.ts';
 import type { Law } from '../law.ts';
+import { type Happening, ownerOf } from '../story.ts';
 import { textAt } from '../text-at.ts';
 
 /** How a run may end. */
@@ -22,7 +24,7 @@ export const ends: Law = {
 };
 
 /** A call or a turn of the model that did not end by itself. */
-const MACHINE_FAILED = /^(?:llmCall|step|c\d+)\.failed$/;
+const MACHINE_FAILED = /^(?:llmCall|step|childAgent|c[\d.]+)\.failed$/;
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : JSON.stringify(error);
@@ -51,13 +53,22 @@ export const honesty: Law = {
     const { success, status, reason, result } = output;
     if (success !== (status === 'answered') || success !== (reason === 'answer'))
       return `success is ${success}, the status ${status} and the reason ${reason}`;
-    if (!success) return null;
-    const last = story.findLast((one) => one.kind === 'settled' && one.effect.name === 'callLlm');
+    // A task that was handed over is answered by the agent that took it.
+    if (!success || story.some(isHandOver)) return null;
+    const last = story.findLast(
+      (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
+    );
     const reply = last?.kind === 'settled' && last.out.ok && isJsonObject(last.out.value) ? last.out.value : {};
     if (reply.finishReason === 'length') return 'an answer that was cut off counted as an answer';
     return result !== '' && textAt(reply, 'content').includes(result) ? null : 'success was claimed without an answer';
   },
 };
+
+function isHandOver(one: Happening): boolean {
+  return (
+    one.kind === 'moved' && one.machine === 'agent' && isOwn(one.actor) && one.to === 'ERROR_RECOVERY.HANDING_OVER'
+  );
+}
 
 /** What the model is told before it is asked again. */
 export const oneResult: Law = {

@@ -66,10 +66,10 @@ function tokensOf(value: Json): number {
 }
 
 function isMove(one: Moment['story'][number]): one is Extract<Moment['story'][number], { kind: 'moved' }> {
-  return one.kind === 'moved' && one.machine === 'agent';
+  return one.kind === 'moved' && one.machine === 'agent' && !one.actor.includes('/');
 }
 
 /** How often the agent came into a state, itself and not one within it. */
 function entered(story: Moment['story'], state: string): number {
-  return story.filter((one) => isMove(one) && one.to === state && !one.actor.includes('/')).length;
+  return story.filter((one) => isMove(one) && one.to === state).length;
 }

@@ -1,5 +1,6 @@
 import type { LeafError } from '../../../actors/journal.ts';
 import { isJsonObject } from '../../../parsing/json.ts';
+import { isOwn } from '../is-own.ts';
 import type { Law } from '../law.ts';
 import { type Story, ownerOf } from '../story.ts';
 
@@ -20,9 +21,9 @@ export const modelTurns: Law = {
     for (const [index, one] of fresh.entries()) {
       const upTo = story.slice(0, story.length - fresh.length + index + 1);
       const wrong =
-        one.kind === 'started' && one.effect.name === 'callLlm'
+        one.kind === 'started' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect))
           ? askedWrongly(turnOf(upTo, ownerOf(one.effect)), settings.maxAttempts)
-          : one.kind === 'moved' && one.machine === 'llmCall'
+          : one.kind === 'moved' && one.machine === 'llmCall' && isOwn(one.actor)
             ? endedWrongly(turnOf(upTo, one.actor), one.to, settings.maxAttempts)
             : null;
       if (wrong !== null) return wrong;
@@ -78,10 +79,10 @@ function turnOf(story: Story, path: string): Turn {
   const own = story.slice(over + 1);
   return {
     modes: own.flatMap((one) =>
-      one.kind === 'started' && isOwn(one.effect, path) ? [modeOf(one.effect.request)] : [],
+      one.kind === 'started' && isOfTurn(one.effect, path) ? [modeOf(one.effect.request)] : [],
     ),
     errors: own.flatMap((one) =>
-      one.kind === 'settled' && isOwn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
+      one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
     ),
   };
 }
@@ -90,7 +91,7 @@ function isEnd(one: Story[number], path: string): boolean {
   return one.kind === 'moved' && one.actor === path && (one.to === 'SUCCEEDED' || one.to === 'FAILED');
 }
 
-function isOwn(effect: Parameters<typeof ownerOf>[0], path: string): boolean {
+function isOfTurn(effect: Parameters<typeof ownerOf>[0], path: string): boolean {
   return effect.name === 'callLlm' && ownerOf(effect) === path;
 }
 

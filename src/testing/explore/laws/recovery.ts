@@ -1,6 +1,7 @@
 import type { StepData } from '../../../recovery/plan-data.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts } from '../call-facts.ts';
+import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import { type Happening, ownerOf } from '../story.ts';
 import { toolRun } from '../tool-run.ts';
@@ -11,11 +12,11 @@ export const recoveryTried: Law = {
   says: 'A failed call is not given up before the first step of its onError slot was tried, nor recovered when nothing is wrong.',
   check: (moment) => {
     for (const [index, end] of moment.fresh.entries()) {
-      if (end.kind === 'started' && end.effect.name === 'callTool') {
+      if (end.kind === 'started' && end.effect.name === 'callTool' && isOwn(ownerOf(end.effect))) {
         const wrong = repeatedWrongly(moment, moment.story.length - moment.fresh.length + index);
         if (wrong !== null) return wrong;
       }
-      if (end.kind !== 'moved' || end.machine !== 'toolCall') continue;
+      if (end.kind !== 'moved' || end.machine !== 'toolCall' || !isOwn(end.actor)) continue;
       const upTo = moment.story.slice(0, moment.story.length - moment.fresh.length + index + 1);
       const facts = callFacts(upTo, end.actor);
       if (end.to.startsWith('RECOVERING') && !end.from.startsWith('RECOVERING')) {

@@ -1,3 +1,4 @@
+import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import { type Happening, isBirth } from '../story.ts';
 import { toolRun } from '../tool-run.ts';
@@ -51,6 +52,7 @@ function batchWrong({ story, fresh, output }: Moment): string | null {
     (one) =>
       one.kind === 'moved' &&
       one.machine === 'agent' &&
+      isOwn(one.actor) &&
       one.to.startsWith('DIRECT_EXECUTION') &&
       one.from.startsWith('PLANNING'),
   );
@@ -59,7 +61,7 @@ function batchWrong({ story, fresh, output }: Moment): string | null {
   if (calls.some(isRefusal))
     return output?.reason === 'loop' ? null : 'a call was refused as a loop, and the run did not end as one';
   if (left.to === 'COMPLETION') return null;
-  const started = story.slice(Math.max(begun, 0)).filter(isBirth).length;
+  const started = story.slice(Math.max(begun, 0)).filter((one) => isBirth(one) && isOwn(one.actor)).length;
   if (started > calls.length) return `${started - calls.length} calls were under way, and the agent went to ${left.to}`;
   const failed = calls.some(isFailure);
   if (failed && !left.to.startsWith('ERROR_RECOVERY')) return `a call failed, and the agent went to ${left.to}`;
@@ -69,7 +71,7 @@ function batchWrong({ story, fresh, output }: Moment): string | null {
 }
 
 function movesIn(story: readonly Happening[], machine: string): readonly Move[] {
-  return story.filter((one): one is Move => one.kind === 'moved' && one.machine === machine);
+  return story.filter((one): one is Move => one.kind === 'moved' && one.machine === machine && isOwn(one.actor));
 }
 
 /** A critical escalation that nobody is asked about ends the run, and nothing else does so in its name. */

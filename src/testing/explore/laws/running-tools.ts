@@ -4,6 +4,7 @@ import { checkArguments } from '../../../parsing/check-arguments.ts';
 import { type JsonObject, isJsonObject } from '../../../parsing/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts } from '../call-facts.ts';
+import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import { isToolCall } from '../our-machines.ts';
 import { isBirth, ownerOf } from '../story.ts';
@@ -115,9 +116,10 @@ export const noLoops: Law = {
     const limit = settings.maxConsecutiveRepeats;
     const calls: { readonly path: string; key: string }[] = [];
     for (const one of story) {
-      if (isBirth(one)) calls.push({ path: one.actor, key: `never ran ${calls.length}` });
+      if (isBirth(one) && isOwn(one.actor)) calls.push({ path: one.actor, key: `never ran ${calls.length}` });
       if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isJsonObject(one.effect.request)) continue;
       const { tool, args } = one.effect.request;
+      if (!isOwn(ownerOf(one.effect))) continue;
       const call = calls.findLast(({ path }) => path === ownerOf(one.effect));
       const polling = tools.some((spec) => spec.name === tool && spec.polling);
       if (call !== undefined && !polling) call.key = `${textAt(one.effect.request, 'tool')} ${digest(args ?? {})}`;

@@ -1,3 +1,4 @@
+import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import type { Happening } from '../story.ts';
 
@@ -25,7 +26,7 @@ export const turns: Law = {
 const MOST = 2;
 
 function isMove(one: Happening, machine: string): one is Move {
-  return one.kind === 'moved' && one.machine === machine;
+  return one.kind === 'moved' && one.machine === machine && isOwn(one.actor);
 }
 
 function isCorrection(one: Happening): boolean {

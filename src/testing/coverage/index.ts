@@ -1,0 +1,74 @@
+/**
+ * A vitest reporter that tells which states and arrows of the machines no test has taken:
+ * `reporters: ['default', 'signalbox/testing/coverage']`.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { agentMachine } from '../../machines/agent.ts';
+import { llmCallMachine } from '../../machines/llm-call.ts';
+import { loopDetectionMachine } from '../../machines/loop-detection.ts';
+import { mcpConnectionMachine } from '../../machines/mcp-connection.ts';
+import { toolCallMachine } from '../../machines/tool-call.ts';
+import { isJsonObject } from '../../parsing/json.ts';
+import { type MachineCoverage, machineCoverage } from '../machine-coverage.ts';
+import { coverageText } from './coverage-text.ts';
+import { COVERAGE_FOLDER } from './folder.ts';
+
+/** What the reporter needs of vitest. */
+interface Vitest {
+  readonly projects: readonly { readonly config: { readonly setupFiles: string[] } }[];
+}
+
+/** Options of the reporter: `reporters: [['signalbox/testing/coverage', { json: 'coverage/machines.json' }]]`. */
+export interface CoverageOptions {
+  /** Writes what was found into this file, too. */
+  readonly json?: string;
+  /** Default: prints on the console. */
+  readonly print?: (text: string) => void;
+}
+
+const MACHINES = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine];
+
+/** The reporter. Made by vitest; workers are watched through a setup file that it adds. */
+export default class CoverageReporter {
+  readonly #options: CoverageOptions;
+  #folder = '';
+
+  constructor(options: CoverageOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Begins to watch, before the first worker starts. */
+  onInit(vitest: Vitest): void {
+    this.#folder = mkdtempSync(join(tmpdir(), 'signalbox-coverage-'));
+    process.env[COVERAGE_FOLDER] = this.#folder;
+    const own = import.meta.url;
+    const setup = fileURLToPath(new URL(own.endsWith('.ts') ? './collect.ts' : './collect.js', own));
+    for (const { config } of vitest.projects) if (!config.setupFiles.includes(setup)) config.setupFiles.push(setup);
+  }
+
+  /** Tells what no test has taken. */
+  onTestRunEnd(): void {
+    const machines = readCoverage(this.#folder);
+    rmSync(this.#folder, { recursive: true, force: true });
+    const { json, print = console.log } = this.#options;
+    print(`\n${coverageText(machines)}\n`);
+    if (json === undefined) return;
+    mkdirSync(dirname(json), { recursive: true });
+    writeFileSync(json, `${JSON.stringify({ machines }, null, 2)}\n`);
+  }
+}
+
+function readCoverage(folder: string): readonly MachineCoverage[] {
+  const edges = new Set<string>();
+  const states = new Set<string>();
+  for (const name of readdirSync(folder)) {
+    const taken: unknown = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+    if (!isJsonObject(taken) || !Array.isArray(taken.edges) || !Array.isArray(taken.states)) continue;
+    for (const key of taken.edges) edges.add(key);
+    for (const state of taken.states) states.add(state);
+  }
+  return MACHINES.map((machine) => machineCoverage(machine, { edges, states }));
+}

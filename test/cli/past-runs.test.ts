@@ -1,0 +1,90 @@
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runCli, temporaryFolder } from './spawn-cli.ts';
+
+const ANSWER = /The largest file is large\.log/;
+const PRACTICE = ['--model', 'practice', '--silent'];
+
+/** Keeps so many lines of a file: as if the process that wrote it had been killed there. */
+async function cutFile(path: string, lines: number): Promise<void> {
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, `${text.split('\n').slice(0, lines).join('\n')}\n`);
+}
+
+async function newestRun(cwd: string): Promise<string> {
+  const runs = await readdir(join(cwd, '.signalbox/runs'));
+  return (
+    runs
+      .filter((name) => name.endsWith('.jsonl'))
+      .toSorted()
+      .at(-1) ?? ''
+  );
+}
+
+test('replay shows the moves of a recording, and where other machines would leave it', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
+  const played = await runCli(['replay', 'r.jsonl'], here);
+  expect(played).toMatchObject({ code: 0, stderr: '' });
+  expect(played.stdout).toMatch(/agent {2}model\.replied: PLANNING\.DECIDING → DIRECT_EXECUTION\.RUNNING_CALLS/);
+  expect(played.stdout).toMatch(/\d+ moves, as recorded\. It ends answered \(answer\)\./);
+  const moves = (await runCli(['replay', 'r.jsonl', '--json'], here)).stdout.trim().split('\n');
+  expect(JSON.parse(moves.at(-1) ?? '')).toMatchObject({ actor: 'agent', to: 'COMPLETION' });
+
+  await cutFile(join(folder.path, 'r.jsonl'), 6);
+  expect((await runCli(['replay', 'r.jsonl'], here)).stdout).toMatch(/stops at line 6: its run has not ended/);
+  const text = await readFile(join(folder.path, 'r.jsonl'), 'utf8');
+  await writeFile(join(folder.path, 'other.jsonl'), text.replace('"name":"callTool"', '"name":"another"'));
+  const other = await runCli(['replay', 'other.jsonl'], here);
+  expect(other.code).toBe(1);
+  expect(other.stderr).toMatch(/left the recording at entry 5, in state DIRECT_EXECUTION/);
+});
+
+test('fork goes on from a line with another outcome', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  await runCli(['run', 'Which file is the largest?', '--record', 'r.jsonl', ...PRACTICE], here);
+  expect((await runCli(['fork', 'r.jsonl', '--at', '3', ...PRACTICE], here)).stdout).toMatch(/The largest file is/);
+  const outcome = JSON.stringify({ ok: false, error: { code: 'execution', message: 'the disk is gone' } });
+  const failing = await runCli(['fork', 'r.jsonl', '--at', '6', '--outcome', outcome, '--json', ...PRACTICE], here);
+  expect(JSON.parse(failing.stdout).errorHistory[0]).toMatchObject({
+    message: expect.stringContaining('the disk is gone'),
+  });
+  const forked = await readFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 'utf8');
+  expect(JSON.parse(forked.split('\n')[0] ?? '').parent).toMatchObject({ entry: 5 });
+  for (const wrong of [[], ['--at', 'x'], ['--at', '999'], ['--at', '6', '--outcome', '{']])
+    expect((await runCli(['fork', 'r.jsonl', ...wrong, ...PRACTICE], here)).code).toBe(2);
+});
+
+test('runs resume finishes what was interrupted, and tells what a run came to that had ended', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  await runCli(['run', 'Which file is the largest?', ...PRACTICE], here);
+  const run = await newestRun(folder.path);
+  await cutFile(join(folder.path, '.signalbox/runs', run), 7);
+  const id = run.replace('.jsonl', '');
+  const resumed = await runCli(['runs', 'resume', id.slice(0, 8), ...PRACTICE], here);
+  expect(resumed).toMatchObject({ code: 0, stdout: expect.stringMatching(ANSWER) });
+  const again = await runCli(['runs', 'resume', id, ...PRACTICE], here);
+  expect(again).toMatchObject({ code: 0, stdout: resumed.stdout, stderr: `Run ${id} has ended already.\n` });
+  expect((await runCli(['runs', 'resume', 'nothing', ...PRACTICE], here)).code).toBe(1);
+});
+
+test('chat --session goes on in another process, and finishes what was interrupted first', async () => {
+  await using folder = await temporaryFolder();
+  const here = { cwd: folder.path };
+  const chat = (...args: readonly string[]) =>
+    runCli(['chat', '--session', 'trip', '--model', 'practice', ...args], here);
+  expect((await chat('Which file is the largest?')).stderr).toContain("Conversation 'trip': new.");
+  expect((await chat('And which is the smallest?')).stderr).toContain("Conversation 'trip': 6 messages so far.");
+  await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 4);
+  const third = await chat();
+  expect(third.stderr).toMatch(/first the answer that was interrupted, to: And which is the smallest\?/);
+  expect(third.code).toBe(0);
+  expect((await chat('And now?')).stderr).toContain("Conversation 'trip': 8 messages so far.");
+  const other = await runCli(['chat', '--session', 'other', 'Hello', '--model', 'practice'], here);
+  expect(other.stderr).toContain("Conversation 'other': new.");
+  expect((await runCli(['chat', 'Hi', '--session', 'x', '--record', 'r.jsonl', ...PRACTICE], here)).code).toBe(2);
+});

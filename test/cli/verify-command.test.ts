@@ -1,0 +1,57 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { runCli, temporaryFolder } from './spawn-cli.ts';
+
+const source = (path: string): string => JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)));
+
+/** A folder with a module that exports agents. */
+async function agentFolder(exported: string) {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'agents'));
+  const code = [
+    `import { createAgent } from ${source('agent/create-agent.ts')};`,
+    `import { tool } from ${source('tools/tool.ts')};`,
+    `const model = { complete: () => Promise.reject(new Error('nobody asks me')) };`,
+    `const look = tool({ name: 'look', description: 'Looks.', execute: () => 1 });`,
+    `const wipe = tool({ name: 'wipe', description: 'Wipes.', policy: 'deny', execute: () => 1 });`,
+    `const make = (name) => createAgent({ name, model, tools: [look, wipe], silent: true });`,
+    exported,
+  ];
+  await writeFile(join(folder.path, 'agents', 'agent.ts'), code.join('\n'));
+  return folder;
+}
+
+test('tells law by law what is proven of an agent, and which tools can run', { timeout: 60_000 }, async () => {
+  await using folder = await agentFolder(`export default make('shop');`);
+  const { code, stdout } = await runCli(['verify', 'agents/agent.ts', '--max-steps', '1'], { cwd: folder.path });
+  expect(code).toBe(0);
+  expect(stdout).toContain('shop  at most 1 step');
+  expect(stdout).toMatch(/wipe {2}deny, never runs/);
+  expect(stdout).toMatch(/proven {2}permission/);
+  expect(stdout).toContain('Everything that can happen was explored');
+});
+
+test(
+  '--json gives every agent of the module, and exit code 3 says that it was bounded',
+  { timeout: 60_000 },
+  async () => {
+    await using folder = await agentFolder(`export const one = make('one');\nexport const two = make('two');`);
+    const args = ['verify', 'agents/agent.ts', '--max-paths', '20', '--json'];
+    const { code, stdout } = await runCli(args, { cwd: folder.path });
+    expect(code).toBe(3);
+    const { agents } = JSON.parse(stdout);
+    expect(agents).toMatchObject([
+      { agent: 'one (one)', ok: true, exhaustive: false, maxSteps: 20 },
+      { agent: 'two (two)', ok: true, exhaustive: false },
+    ]);
+  },
+);
+
+test('a module without an agent is wrong usage, and says what it exports', async () => {
+  await using folder = await agentFolder(`export const look2 = look;`);
+  const { code, stderr } = await runCli(['verify', 'agents/agent.ts'], { cwd: folder.path });
+  expect(code).toBe(2);
+  expect(stderr).toContain("'agents/agent.ts' exports no agent (it exports: look2)");
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { Verdict } from '../../src/cli/verify-agent.ts';
+import { verdictText } from '../../src/cli/verify-text.ts';
+
+const verdict: Verdict = {
+  agent: 'shop',
+  tools: [{ name: 'buy', policy: 'confirm', ran: true }],
+  maxSteps: 3,
+  ok: false,
+  exhaustive: false,
+  bounds: ['it was stopped when enough had been found'],
+  laws: [
+    { name: 'ends', says: 'Every path ends in COMPLETION.', held: true },
+    { name: 'permission', says: 'No tool runs without an approval.', held: false },
+  ],
+  violations: [
+    {
+      law: 'permission',
+      message: "'buy' ran, and nobody had agreed",
+      state: 'DIRECT_EXECUTION.RUNNING_CALLS',
+      path: ['the model calls buy', 'the person asked about buy (c1) denies'],
+      file: '.signalbox/verify/shop.permission.jsonl',
+    },
+  ],
+  configurations: 4,
+  moves: 12,
+  depth: 1,
+  endings: { answer: 2, cancelled: 7 },
+  seconds: 0.1,
+};
+
+test('a broken law is shown with the shortest way there and the file of the counterexample', () => {
+  const terminal = { live: false, color: false, columns: () => 80, write: () => undefined };
+  expect(verdictText(verdict, terminal)).toBe(`shop  at most 3 steps
+  buy  confirm, can run
+
+  held    ends          Every path ends in COMPLETION.
+  BROKEN  permission    No tool runs without an approval.
+
+  4 states, 12 moves, the longest way to a state 1 event; 0.1 s.
+  Paths that ended: cancelled 7, answer 2.
+  Not everything was explored:
+  it was stopped when enough had been found.
+
+  permission: 'buy' ran, and nobody had agreed
+  in DIRECT_EXECUTION.RUNNING_CALLS, and this is the shortest way there:
+     1  the model calls buy
+     2  the person asked about buy (c1) denies
+  The counterexample is a recording: .signalbox/verify/shop.permission.jsonl
+`);
+});

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { assign, createActor, fromPromise, setup } from 'xstate';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Frame } from '../../src/inspector/protocol.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { viewer } from './viewer.ts';
+import { inspector } from './with-inspector.ts';
+
+const lamp = setup({ types: { events: {} as { readonly type: 'TURN' } } }).createMachine({
+  id: 'lamp',
+  initial: 'OFF',
+  states: { OFF: { on: { TURN: 'ON' } }, ON: { type: 'final' } },
+});
+
+/** A machine as somebody else would write it: two regions, an inline guard, a child machine, a promise. */
+const house = setup({
+  types: { context: {} as { readonly visits: number }, events: {} as { readonly type: 'RING' | 'LEAVE' } },
+  actors: { lamp, cook: fromPromise(async () => 'soup') },
+}).createMachine({
+  id: 'house',
+  context: { visits: 0 },
+  type: 'parallel',
+  states: {
+    DOOR: {
+      initial: 'SHUT',
+      states: {
+        SHUT: {
+          on: {
+            RING: {
+              guard: ({ context }) => context.visits < 2,
+              target: 'OPEN',
+              actions: assign({ visits: ({ context }) => context.visits + 1 }),
+            },
+          },
+        },
+        OPEN: { on: { LEAVE: 'SHUT' } },
+      },
+    },
+    KITCHEN: {
+      initial: 'DARK',
+      states: {
+        DARK: { invoke: { id: 'lamp', src: 'lamp', onDone: 'LIT' } },
+        LIT: { invoke: { src: 'cook', onDone: 'DONE' } },
+        DONE: {},
+      },
+    },
+  },
+});
+
+const isStep = (event: string) => (frame: Frame) => frame.t === 'step' && frame.step.event === event;
+
+describe('an actor system of somebody else', () => {
+  test('is drawn and followed, its children too, late viewers included', async () => {
+    const shown = await inspector();
+    const { frames, list } = viewer(shown.url);
+    const actor = createActor(house, { inspect: shown.inspect });
+    actor.start();
+    const listed = await list(({ t }) => t === 'session');
+    expect(listed.at(-1)).toMatchObject({
+      session: { kind: 'system', title: expect.any(String), status: 'running', can: ['send'] },
+    });
+    actor.send({ type: 'RING' });
+    const seen = await frames('system-1', isStep('RING'));
+    const drawn = seen.flatMap((frame) => (frame.t === 'drawing' ? [frame.drawing.id] : []));
+    expect(drawn).toEqual(['house', 'lamp']);
+    const steps = seen.flatMap((frame) => (frame.t === 'step' ? [frame.step] : []));
+    expect(steps[0]).toMatchObject({
+      event: 'started',
+      from: [],
+      to: ['DOOR', 'DOOR.SHUT', 'KITCHEN', 'KITCHEN.DARK'],
+      entry: null,
+    });
+    expect(steps.at(-1)).toMatchObject({
+      transitions: ['DOOR.SHUT|RING|0'],
+      to: ['DOOR', 'DOOR.OPEN', 'KITCHEN', 'KITCHEN.DARK'],
+    });
+    expect(seen.flatMap((frame) => (frame.t === 'actor' ? [frame.actor.src] : []))).toContain('lamp');
+    actor.stop();
+  });
+
+  test('tells why a guard said no, and takes the events that it accepts and no others', async () => {
+    const shown = await inspector();
+    const { frames, act, step } = viewer(shown.url);
+    const actor = createActor(house, { inspect: shown.inspect });
+    actor.start();
+    expect(await act('system-1', { kind: 'send', event: { type: 'RING' } })).toEqual({ ok: true });
+    expect(actor.getSnapshot().context.visits).toBe(1);
+    expect(await act('system-1', { kind: 'send', event: { type: 'RING' } })).toMatchObject({ ok: false });
+    expect(await act('system-1', { kind: 'send', event: { type: 'TURN' }, to: `${actor.id}/lamp` })).toEqual({
+      ok: true,
+    });
+    expect(await act('system-1', { kind: 'cancel' })).toMatchObject({ ok: false });
+    const seen = await frames('system-1', isStep('RING'));
+    const last = seen.at(-1);
+    const detail = await step('system-1', last?.t === 'step' ? last.step.n : 0);
+    expect(detail).toMatchObject({
+      before: { visits: 0 },
+      after: { visits: 1 },
+      candidates: [{ guard: 'context.visits < 2', passed: true, taken: true }],
+    });
+    actor.stop();
+  });
+
+  test('is never broken by being watched, and what JSON cannot hold is named', async () => {
+    const shown = await inspector();
+    const loop: { self?: unknown } = {};
+    loop.self = loop;
+    const odd = setup({ types: { context: {} as object } }).createMachine({
+      context: {
+        loop,
+        big: 10n,
+        fn: () => 1,
+        key: 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789',
+        map: new Map([[1, 2]]),
+      },
+    });
+    createActor(odd, { inspect: shown.inspect }).start();
+    const { after } = await viewer(shown.url).step('system-1', 1);
+    expect(after).toEqual({
+      loop: { self: '«seen above»' },
+      big: '«10n»',
+      fn: '«function fn»',
+      key: '«secret:1»',
+      map: { '«map»': [[1, 2]] },
+    });
+  });
+});
+
+test('an agent with a wrong inspector is refused by name, and one whose inspector fails runs all the same', async () => {
+  // @ts-expect-error -- what JavaScript may pass
+  expect(() => createAgent({ inspect: 'yes' })).toThrow(/'inspect'/);
+  const broken = Promise.reject(new Error('the port is taken'));
+  broken.catch(() => undefined);
+  const run = createAgent({ model: scriptedModel(['Fine.']), silent: true, inspect: broken }).run('Well?');
+  const warnings: string[] = [];
+  for await (const event of run) if (event.type === 'warning') warnings.push(event.message);
+  expect((await run).result).toBe('Fine.');
+  expect(warnings).toEqual([expect.stringMatching(/inspector.*the port is taken/)]);
+});

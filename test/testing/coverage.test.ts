@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const Report = z.object({
+  machines: z.array(
+    z.object({
+      machine: z.string(),
+      states: z.object({ covered: z.number(), total: z.number(), missed: z.array(z.string()) }),
+      edges: z.object({ missed: z.array(z.object({ from: z.string(), guard: z.string().nullable() })) }),
+    }),
+  ),
+});
+
+const TEST = `
+import { test } from 'vitest';
+import { createAgent } from '../../src/index.ts';
+test('answers', async () => {
+  await createAgent({ model: { complete: async () => ({ content: 'Hello.' }) }, silent: true }).run('Hi');
+});
+`;
+
+test('the reporter tells which states and arrows no test has taken', { timeout: 60_000 }, async () => {
+  const folder = await mkdtemp(join(root, 'test/.coverage-'));
+  const json = join(folder, 'machines.json');
+  const reporter = JSON.stringify(join(root, 'src/testing/coverage/index.ts'));
+  const config = `export default { test: { include: ['*.test.ts'], reporters: [[${reporter}, { json: ${JSON.stringify(json)} }]] } };`;
+  try {
+    await writeFile(join(folder, 'answers.test.ts'), TEST);
+    await writeFile(join(folder, 'vitest.config.ts'), config);
+    const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+    const { stdout } = await promisify(execFile)(process.execPath, [vitest, 'run', '--root', folder], { cwd: root });
+    expect(stdout).toMatch(/llmCall +2 of 4, 50 %/);
+    expect(stdout).toContain('PLANNING.DECIDING —always [calledTools]→ DIRECT_EXECUTION');
+    const { machines } = Report.parse(JSON.parse(await readFile(json, 'utf8')));
+    const agent = machines.find(({ machine }) => machine === 'agent');
+    expect(agent?.states.missed).toContain('EXECUTING_PLAN.RUNNING_STEP');
+    expect(agent?.states.missed).not.toContain('PLANNING.DECIDING');
+    expect(agent?.edges.missed).not.toContainEqual({ from: 'PLANNING.DECIDING', guard: 'answered' });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
