@@ -141,6 +141,23 @@ test.skipIf(noChromium)('one key leads from anywhere to the call that waits, ano
   expect((await run).result).toBe('Sent by keyboard.');
 });
 
+test.skipIf(noChromium)('a run is forked from one of its steps, with what the tool gave edited', async () => {
+  const { page } = await open();
+  const look = fakeTool('look', [{ sky: 'clear' }], { description: 'Looks.', inputSchema: { type: 'object' } });
+  await agentOf([calls(['look', {}]), 'It is clear.', 'It is stormy.'], { tools: [look] }).run('How is the sky?');
+  await page.locator('.answer-text').getByText('It is clear.').waitFor();
+  await page.keyboard.press('2');
+  await page.getByRole('list', { name: 'Moves' }).getByText('callTool.done').first().click();
+  await page.keyboard.press('1');
+  await page.getByRole('button', { name: 'Fork from here' }).click();
+  const field = page.getByRole('dialog').locator('textarea');
+  await field.fill((await field.inputValue()).replace('clear', 'stormy'));
+  await page.getByRole('button', { name: 'Fork with this outcome' }).click();
+
+  await page.locator('.answer-text').getByText('It is stormy.').waitFor();
+  expect(await page.locator('.banner').textContent()).toContain('A fork of');
+});
+
 test.skipIf(noChromium)('a run is cancelled from the page', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }])], { tools: [letter()] }).run('Write, never');
