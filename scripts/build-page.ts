@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, type Plugin, build } from 'rolldown';
@@ -77,15 +77,18 @@ async function ownLayouts(): Promise<{ readonly [key: string]: unknown }> {
   return layouts;
 }
 
-/** The page ships other people's code; their licenses ask to be named. */
+/** The page ships other people's code; their licenses ask to be passed on. */
 function licenses(): string {
-  const names = ['preact', '@preact/signals', '@preact/signals-core', 'elkjs', 'xstate'];
+  const names = ['preact', '@preact/signals', '@preact/signals-core', 'elkjs'];
   return names
     .map((name) => {
+      const folder = new URL(`../node_modules/${name}/`, import.meta.url);
       const { version, license }: { version: string; license: string } = JSON.parse(
-        readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), 'utf8'),
+        readFileSync(new URL('package.json', folder), 'utf8'),
       );
-      return `${name} ${version}: ${license}\n`;
+      const file = readdirSync(folder).find((one) => one.startsWith('LICENSE'));
+      const text = file === undefined ? '' : readFileSync(new URL(file, folder), 'utf8');
+      return `${name} ${version}: ${license}\n\n${text}`;
     })
-    .join('');
+    .join('\n\n----\n\n');
 }

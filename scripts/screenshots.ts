@@ -25,14 +25,12 @@ const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '
 
 const calm = clerk({ locked: 0, waits: false }).run('Thank Ada for her orders by letter');
 await calm;
-const stormy = clerk({ locked: 2, waits: false }).run('Thank Ada for her orders by letter');
-await stormy;
-
 await picture('chart', 'dark', async (page) => {
   await page.locator('.answer-text').waitFor();
   await page.keyboard.press('[');
-  for (let step = 0; step < 6; step++) await page.keyboard.press('ArrowRight');
 });
+const stormy = clerk({ locked: 2, waits: false }).run('Thank Ada for her orders by letter');
+await stormy;
 await picture('timeline', 'light', async (page) => {
   await page.locator('.answer-text').waitFor();
   await page.keyboard.press('Home');

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type Page, chromium } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, test } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type Inspector, createInspector } from '../../src/inspector/create-inspector.ts';
 import { builtPage } from './built-page.ts';
 
@@ -12,8 +12,8 @@ if (executablePath === undefined)
     '\n*** NO CHROMIUM: the tests of the inspector in a browser are SKIPPED. Install it, or set CHROMIUM to its path. ***\n',
   );
 
-/** A test in a real browser; skipped where there is none. */
-export const browserTest = test.skipIf(executablePath === undefined);
+/** True where no browser is to be had: the tests of the page are then skipped. */
+export const noChromium = executablePath === undefined;
 
 /** What the tests of one file share. */
 export interface Stage {

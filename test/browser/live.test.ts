@@ -1,12 +1,12 @@
 import { setTimeout as nextTick } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';
-import { browserTest as test, stage } from './browser.ts';
+import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
 
@@ -36,39 +36,44 @@ const orders = () =>
     onError: { executionError: recover.retry({ maxAttempts: 2, backoff: recover.constant(5) }) },
   });
 
-test('an agent is followed through plan, retry, error recovery and approval by button to its answer', async () => {
-  const { page, problems } = await open();
-  const run = agentOf(
-    [
-      plan(['sum_orders', { customer: 7 }], ['send_letter', { to: 'Ada' }]),
-      new Error('The server is busy.'),
-      calls(['sum_orders', { customer: 7 }]),
-      calls(['send_letter', { to: 'Ada' }]),
-      'The letter is sent.',
-    ],
-    { tools: [orders(), letter()] },
-  ).run('Write to Ada about her orders');
+test.skipIf(noChromium)(
+  'an agent is followed through plan, retry, error recovery and approval by button to its answer',
+  async () => {
+    const { page, problems } = await open();
+    const run = agentOf(
+      [
+        plan(['sum_orders', { customer: 7 }], ['send_letter', { to: 'Ada' }]),
+        new Error('The server is busy.'),
+        calls(['sum_orders', { customer: 7 }]),
+        calls(['send_letter', { to: 'Ada' }]),
+        'The letter is sent.',
+      ],
+      { tools: [orders(), letter()] },
+    ).run('Write to Ada about her orders');
 
-  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
-  expect(await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"]').getAttribute('class')).toContain('active');
-  expect(await page.getByRole('complementary', { name: 'Live actors' }).textContent()).toContain(
-    'AWAITING_APPROVAL.ASKING',
-  );
-  expect(await page.locator('[data-state="ERROR_RECOVERY"]').getAttribute('class')).toContain('visited');
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    expect(await page.locator('[data-state="DIRECT_EXECUTION.RUNNING_CALLS"]').getAttribute('class')).toContain(
+      'active',
+    );
+    expect(await page.getByRole('complementary', { name: 'Live actors' }).textContent()).toContain(
+      'AWAITING_APPROVAL.ASKING',
+    );
+    expect(await page.locator('[data-state="ERROR_RECOVERY"]').getAttribute('class')).toContain('visited');
 
-  await page.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.locator('.answer-text').getByText('The letter is sent.').waitFor();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.locator('.answer-text').getByText('The letter is sent.').waitFor();
 
-  expect((await run).success).toBe(true);
-  await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
-  expect(await page.locator('[data-state="COMPLETION"]').getAttribute('class')).toContain('active');
-  await page.keyboard.press('Home');
-  for (let mark = 0; mark < 2; mark++) await page.keyboard.press(']');
-  expect(await page.getByTestId('told').textContent()).toContain('RECOVERING');
-  expect(problems).toEqual([]);
-});
+    expect((await run).success).toBe(true);
+    await page.getByTestId('status').filter({ hasText: 'answered' }).waitFor();
+    expect(await page.locator('[data-state="COMPLETION"]').getAttribute('class')).toContain('active');
+    await page.keyboard.press('Home');
+    for (let mark = 0; mark < 2; mark++) await page.keyboard.press(']');
+    expect(await page.getByTestId('told').textContent()).toContain('RECOVERING');
+    expect(problems).toEqual([]);
+  },
+);
 
-test('a plan shows its progress: what is done, what failed, what was dropped', async () => {
+test.skipIf(noChromium)('a plan shows its progress: what is done, what failed, what was dropped', async () => {
   const { page } = await open();
   await agentOf([plan(['look', {}], ['sum_orders', {}], ['look', {}]), 'I give up.'], {
     tools: [orders(), fakeTool('look', [{ seen: true }], { inputSchema: { type: 'object' } })],
@@ -88,23 +93,26 @@ test('a plan shows its progress: what is done, what failed, what was dropped', a
   ]);
 });
 
-test('a call is approved with edited arguments; those that are no JSON object are not sent', async () => {
-  const { page } = await open();
-  const tool = letter();
-  const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Done.'], { tools: [tool] }).run('Write, edited');
-  await page.getByRole('button', { name: 'Edit', exact: true }).click();
-  const field = page.getByLabel('Arguments as JSON');
+test.skipIf(noChromium)(
+  'a call is approved with edited arguments; those that are no JSON object are not sent',
+  async () => {
+    const { page } = await open();
+    const tool = letter();
+    const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Done.'], { tools: [tool] }).run('Write, edited');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    const field = page.getByLabel('Arguments as JSON');
 
-  await field.fill('{"to": ');
-  expect(await page.getByRole('button', { name: 'Approve with edits' }).isDisabled()).toBe(true);
-  await field.fill('{"to": "Grace"}');
-  await page.getByRole('button', { name: 'Approve with edits' }).click();
+    await field.fill('{"to": ');
+    expect(await page.getByRole('button', { name: 'Approve with edits' }).isDisabled()).toBe(true);
+    await field.fill('{"to": "Grace"}');
+    await page.getByRole('button', { name: 'Approve with edits' }).click();
 
-  await run;
-  expect(run.recording()).toContain('"Grace"');
-});
+    await run;
+    expect(run.recording()).toContain('"Grace"');
+  },
+);
 
-test('a call is rejected with a reason that the model is told', async () => {
+test.skipIf(noChromium)('a call is rejected with a reason that the model is told', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Then not.'], { tools: [letter()] }).run(
     'Write, refused',
@@ -117,7 +125,7 @@ test('a call is rejected with a reason that the model is told', async () => {
   await page.getByText('denied', { exact: true }).first().waitFor();
 });
 
-test('one key leads from anywhere to the call that waits, another sends the answer', async () => {
+test.skipIf(noChromium)('one key leads from anywhere to the call that waits, another sends the answer', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Sent by keyboard.'], { tools: [letter()] }).run(
     'Write, keys',
@@ -133,7 +141,24 @@ test('one key leads from anywhere to the call that waits, another sends the answ
   expect((await run).result).toBe('Sent by keyboard.');
 });
 
-test('a run is cancelled from the page', async () => {
+test.skipIf(noChromium)('a run is forked from one of its steps, with what the tool gave edited', async () => {
+  const { page } = await open();
+  const look = fakeTool('look', [{ sky: 'clear' }], { description: 'Looks.', inputSchema: { type: 'object' } });
+  await agentOf([calls(['look', {}]), 'It is clear.', 'It is stormy.'], { tools: [look] }).run('How is the sky?');
+  await page.locator('.answer-text').getByText('It is clear.').waitFor();
+  await page.keyboard.press('2');
+  await page.getByRole('list', { name: 'Moves' }).getByText('callTool.done').first().click();
+  await page.keyboard.press('1');
+  await page.getByRole('button', { name: 'Fork from here' }).click();
+  const field = page.getByRole('dialog').locator('textarea');
+  await field.fill((await field.inputValue()).replace('clear', 'stormy'));
+  await page.getByRole('button', { name: 'Fork with this outcome' }).click();
+
+  await page.locator('.answer-text').getByText('It is stormy.').waitFor();
+  expect(await page.locator('.banner').textContent()).toContain('A fork of');
+});
+
+test.skipIf(noChromium)('a run is cancelled from the page', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }])], { tools: [letter()] }).run('Write, never');
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
@@ -143,7 +168,7 @@ test('a run is cancelled from the page', async () => {
   await page.getByTestId('status').filter({ hasText: 'cancelled' }).waitFor();
 });
 
-test('an event that a waiting call accepts is offered and can be sent', async () => {
+test.skipIf(noChromium)('an event that a waiting call accepts is offered and can be sent', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Then not.'], { tools: [letter()] }).run(
     'Write, by event',
@@ -159,7 +184,7 @@ test('an event that a waiting call accepts is offered and can be sent', async ()
   expect(run.recording()).toContain('by event');
 });
 
-test('tokens stream into the conversation before the reply is there', async () => {
+test.skipIf(noChromium)('tokens stream into the conversation before the reply is there', async () => {
   const { page } = await open();
   const finished = new AbortController();
   const run = createAgent({

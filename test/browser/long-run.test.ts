@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
-import { browserTest as test, stage } from './browser.ts';
+import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
 const TURNS = 500;
 
-test(
+test.skipIf(noChromium)(
   'a run of more than 10 000 moves is followed live, with a document no larger than that of a short one',
   { timeout: 120_000 },
   async () => {

@@ -16,6 +16,27 @@ test('escape sequences, overrides of direction and invisible characters are show
   ]);
 });
 
+test('every control character, mark of direction and invisible character has a symbol', () => {
+  const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  const codes = [
+    ...range(0x00, 0x08),
+    ...range(0x0b, 0x1f),
+    ...range(0x7f, 0x9f),
+    0x061c,
+    0x200b,
+    0x200c,
+    0x200e,
+    0x200f,
+    ...range(0x2028, 0x202e),
+    ...range(0x2066, 0x2069),
+    0xfeff,
+  ];
+  const shown = codes.map((code) => marks(`a${String.fromCodePoint(code)}b`).join());
+
+  expect(shown.filter((symbol) => symbol === '')).toEqual([]);
+  expect(new Set(shown).size).toBe(codes.length);
+});
+
 test('ordinary text of any script, emoji, tabs and lines stay as they are', () => {
   const text = 'Grüße\tשלום 日本語\n👩‍🚀 done';
 

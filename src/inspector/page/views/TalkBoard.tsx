@@ -22,7 +22,7 @@ export function TalkBoard() {
       <div class="board-head">
         <h2>Conversation</h2>
         <span class="spring" />
-        {waiting >= 0 && (
+        {!standing && waiting >= 0 && (
           <button type="button" class="button quiet wait" data-key="waiting" title="Go to it (a)" onClick={seekWaiting}>
             <Lamp tone="wait" size={12} /> a call waits for you
           </button>

@@ -16,6 +16,7 @@ export function Tile({ actor, chosen }: { readonly actor: ActorState; readonly c
   const drawing = info.drawing === null ? undefined : state.model.drawings.get(info.drawing);
   const where = innermost(actor.step?.to ?? []).join(' + ');
   const session = state.session.value;
+  const shown = state.talk.value;
   const { visits } = session === null ? NO_WEAR : wearAt(session, actor.path, state.position.value);
   const layout =
     drawing === undefined
@@ -29,7 +30,7 @@ export function Tile({ actor, chosen }: { readonly actor: ActorState; readonly c
       onClick={() => (state.focus.value = actor.path)}
     >
       <span class="tile-top">
-        <b>{inertLine(actorTitle(actor, state.talk.value), 40)}</b>
+        <b>{inertLine(actorTitle(actor, { whole: session?.talk ?? shown, shown }), 40)}</b>
         <span>{inertLine(info.src, 40)}</span>
         {!actor.alive && <span>ended</span>}
       </span>
