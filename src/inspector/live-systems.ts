@@ -8,6 +8,7 @@
 import type { AnyActorRef, InspectionEvent, Observer } from 'xstate';
 import { createVault } from '../actors/vault.ts';
 import type { Room } from './room.ts';
+import { rootOf } from './root-of.ts';
 import type { WatchedActor } from './run-port.ts';
 import type { SessionList } from './session-list.ts';
 import { type SystemOptions, type SystemSession, systemSession } from './system-session.ts';
@@ -113,17 +114,4 @@ function isBeginning(inspected: InspectionEvent): boolean {
   return (
     inspected.type === '@xstate.actor' || (inspected.type === '@xstate.event' && inspected.event.type === 'xstate.init')
   );
-}
-
-function rootOf(actor: object): AnyActorRef | null {
-  let at: object = actor;
-  for (let parent: unknown = Reflect.get(at, '_parent'); typeof parent === 'object' && parent !== null;) {
-    at = parent;
-    parent = Reflect.get(at, '_parent');
-  }
-  return isActor(at) ? at : null;
-}
-
-function isActor(actor: object): actor is AnyActorRef {
-  return 'getSnapshot' in actor && 'send' in actor;
 }
