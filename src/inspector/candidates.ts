@@ -15,7 +15,7 @@ export function candidatesOf({ event, before, taken }: StepMatter): StepDetail['
   const nodes: readonly AnyStateNode[] = before._nodes;
   const innermostFirst = nodes.toSorted((one, other) => other.path.length - one.path.length || one.order - other.order);
   return innermostFirst
-    .flatMap((node) => (eventless ? (node.always ?? []) : matching(node, event.type)))
+    .flatMap((node) => (eventless ? (node.always ?? []) : transitionsFor(node, event.type)))
     .map((transition) => ({
       transition: transitionIds(transition)[0] ?? statePath(transition.source),
       guard: transition.guard === undefined ? null : guardName(transition.guard),
@@ -24,7 +24,8 @@ export function candidatesOf({ event, before, taken }: StepMatter): StepDetail['
     }));
 }
 
-function matching(node: AnyStateNode, type: string): readonly AnyTransitionDefinition[] {
+/** The transitions of a state that an event of this type could take. */
+export function transitionsFor(node: AnyStateNode, type: string): readonly AnyTransitionDefinition[] {
   return [...node.transitions].filter(([descriptor]) => describes(descriptor, type)).flatMap(([, list]) => list);
 }
 

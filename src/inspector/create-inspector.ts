@@ -6,6 +6,7 @@ import { type FolderWatch, watchFolder } from './folder.ts';
 import { liveSystems } from './live-systems.ts';
 import { openBrowser } from './open-browser.ts';
 import { ownPage, pageFiles } from './page-files.ts';
+import { receivedSystems } from './received-systems.ts';
 import { room } from './room.ts';
 import type { RunPort, WatchedActor } from './run-port.ts';
 import { runSession } from './run-session.ts';
@@ -40,6 +41,11 @@ export interface Inspector extends RunPort {
   attachActor(watched: WatchedActor): () => void;
   /** An observer for `createActor(machine, { inspect: inspector.inspect })`: any XState v5 actor is shown. */
   readonly inspect: Observer<InspectionEvent> & ((inspected: InspectionEvent) => void);
+  /**
+   * Takes an event of Stately's inspect protocol from another app, whose actors are then shown; false when it is none.
+   * `app` tells apps apart that use the same ids. Over HTTP: `POST /api/stately?app=<name>`.
+   */
+  receive(event: unknown, app?: string): boolean;
   /** Shows a recording (JSON lines, or their list) and gives the id of its session. Throws when it cannot be read. */
   open(recording: string | readonly (string | object)[]): string;
   /** Shows the recordings of a folder, those that are still written as they grow, and new ones. */
@@ -70,6 +76,14 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     sessions.add(fileSession(id, read, () => sessions.changed(id)).session);
     return id;
   };
+  /** Makes room: what is over goes, oldest first. */
+  const retire = (id: string): void => {
+    over.push(id);
+    while (over.length > keep) sessions.remove(over.shift() ?? '');
+  };
+  const inside = room(keep, sessions.remove);
+  const systems = liveSystems({ sessions, room: inside, retire });
+  const receive = receivedSystems({ sessions, room: inside, retire });
   const server = await listen({
     port,
     token,
@@ -77,23 +91,16 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     sessions,
     page: page === undefined ? ownPage : () => Promise.resolve(pageFiles(page)),
     open,
+    receive,
     version: packageVersion(),
   });
   const url = `http://127.0.0.1:${server.port}/?token=${encodeURIComponent(token)}`;
 
-  /** Makes room: what is over goes, oldest first. */
-  const retire = (id: string): void => {
-    over.push(id);
-    while (over.length > keep) sessions.remove(over.shift() ?? '');
-  };
   const freeId = (wanted: string): string => {
     let id = wanted;
     for (let n = 2; sessions.find(id) !== undefined; n++) id = `${wanted}~${n}`;
     return id;
   };
-
-  const inside = room(keep, sessions.remove);
-  const systems = liveSystems({ sessions, room: inside, retire });
 
   const inspector: Inspector = {
     url,
@@ -111,6 +118,7 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     },
     inspect: systems.inspect,
     attachActor: systems.attach,
+    receive,
     open,
     openFolder: async (folder) => {
       folders.push(await watchFolder(folder, sessions, freeId));

@@ -6,8 +6,8 @@ import type { Session } from './session.ts';
 export interface LoggedSession {
   readonly session: Session;
   tell(frame: Frame, numbered: boolean): void;
-  /** Keeps what makes the details of a step, until that many others have come. */
-  keepStep(n: number, detail: () => StepDetail): void;
+  /** Keeps what makes the details of a step, which holds about that many bytes of its own, until there is no room for it. */
+  keepStep(n: number, detail: () => StepDetail, bytes?: number): void;
 }
 
 interface LoggedOptions {
@@ -21,11 +21,14 @@ interface LoggedOptions {
 
 const KEPT = 4096;
 const BATCH = 200;
+/** How much the details of steps may hold; those of the oldest go first. */
+const MOST_BYTES = 64_000_000;
 
 /** Makes a session of which nothing is recorded: the latest 4096 frames and steps are kept, what came before is forgotten. */
 export function loggedSession(id: string, { info, standing, seal, act }: LoggedOptions): LoggedSession {
   const log = frameLog(KEPT);
-  const steps = new Map<number, () => StepDetail>();
+  const steps = new Map<number, { readonly detail: () => StepDetail; readonly bytes: number }>();
+  let bytesKept = 0;
   const late = (gap: Frame): readonly NumberedFrame[] =>
     [...standing(), gap].map((frame): NumberedFrame => ({ number: null, frame }));
 
@@ -62,12 +65,12 @@ export function loggedSession(id: string, { info, standing, seal, act }: LoggedO
       });
     },
     detail: (n) => {
-      const detail = steps.get(n);
-      return Promise.resolve(detail === undefined ? null : seal(detail()));
+      const step = steps.get(n);
+      return Promise.resolve(step === undefined ? null : seal(step.detail()));
     },
     recording: () => null,
     saved: () => {
-      const details = [...steps.values()].map((detail) => seal(detail()));
+      const details = [...steps.values()].map(({ detail }) => seal(detail()));
       const frames = log.read(log.start.place, KEPT).map(({ frame }) => frame);
       return Promise.resolve({ frames: [{ t: 'session', session: { ...info(), can: [] } }, ...frames], details });
     },
@@ -78,9 +81,14 @@ export function loggedSession(id: string, { info, standing, seal, act }: LoggedO
   return {
     session,
     tell: (frame, numbered) => log.push(frame, numbered),
-    keepStep: (n, detail) => {
-      steps.set(n, detail);
-      steps.delete(n - KEPT);
+    keepStep: (n, detail, bytes = 0) => {
+      steps.set(n, { detail, bytes });
+      bytesKept += bytes;
+      for (const [oldest, step] of steps) {
+        if (steps.size <= KEPT && bytesKept <= MOST_BYTES) return;
+        steps.delete(oldest);
+        bytesKept -= step.bytes;
+      }
     },
   };
 }

@@ -20,6 +20,8 @@ import type { Json, JsonObject } from '../parsing/json.ts';
  * - `POST /api/sessions/<id>/act`           an `Act` as JSON, answered with an `ActReply`
  * - `POST /api/recordings`                  a recording as `application/x-ndjson`, answered with an `ActReply` that names
  *                                           its session
+ * - `POST /api/stately`                     an event of Stately's inspect protocol, or a list of them; `?app=<name>` tells
+ *                                           apps apart
  */
 
 /** The version of what server and page say to each other. A page that knows an older one says so instead of guessing. */

@@ -13,6 +13,8 @@ export interface RouteWorld {
   readonly page: () => Promise<PageFiles>;
   /** Shows a recording, and gives the id of its session; throws when it cannot be read. */
   readonly open: (recording: string) => string;
+  /** Takes an event of another app; false when it is none. */
+  readonly receive: (event: unknown, app: string) => boolean;
   /** Signalbox's own. */
   readonly version: string;
 }
@@ -34,6 +36,8 @@ export async function answer(request: AllowedRequest, world: RouteWorld): Promis
   if (parts[0] !== 'api') return method === 'GET' ? pageFile(url.pathname, world) : notFound();
   if (parts[1] === 'stream' && parts.length === 2) return listStream(world);
   if (parts[1] === 'recordings' && method === 'POST') return open(await request.body(), world);
+  if (parts[1] === 'stately' && parts.length === 2)
+    return method === 'POST' ? receive(await request.body(), url.searchParams.get('app') ?? '', world) : notFound();
   const session = world.sessions.find(parts[2] ?? '');
   if (parts[1] !== 'sessions' || session === undefined) return notFound();
   if (method === 'POST') return parts[3] === 'act' ? act(session, request) : notFound();
@@ -81,6 +85,24 @@ function open(recording: string, world: RouteWorld): Response {
     return Response.json({ ok: true, session: world.open(recording) });
   } catch (error) {
     return Response.json({ ok: false, message: describeThrown(error).message }, { status: 400 });
+  }
+}
+
+/** Takes one event of Stately's protocol, or a list of them. */
+function receive(body: string, app: string, world: RouteWorld): Response {
+  const given = jsonOf(body);
+  const events: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const refused = events.filter((event) => !world.receive(event, app)).length;
+  if (refused === 0) return Response.json({ ok: true });
+  const message = `${refused} of ${events.length} are no events of Stately's inspect protocol.`;
+  return Response.json({ ok: false, message }, { status: 400 });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 

@@ -1,0 +1,82 @@
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+
+/** An event of Stately's inspect protocol, as another app has sent it. */
+export type ReceivedEvent = ActorReceived | EventReceived | SnapshotReceived;
+
+/** An actor is there. */
+export interface ActorReceived extends Addressed {
+  readonly type: '@xstate.actor';
+  readonly name: string;
+  readonly parentId: string | null;
+  /** The machine's configuration as JSON; null where there is none. */
+  readonly definition: string | null;
+  readonly snapshot: ReceivedSnapshot;
+}
+
+/** An actor got an event. What came of it is told by the snapshot after it. */
+export interface EventReceived extends Addressed {
+  readonly type: '@xstate.event';
+}
+
+/** What an actor is after an event. */
+export interface SnapshotReceived extends Addressed {
+  readonly type: '@xstate.snapshot';
+  readonly event: { readonly type: string } & JsonObject;
+  readonly snapshot: ReceivedSnapshot;
+}
+
+/** The part of a snapshot that is shown. */
+export interface ReceivedSnapshot {
+  readonly status: string;
+  /** Null for an actor that is no machine. */
+  readonly value: Json;
+  readonly context: Json;
+}
+
+interface Addressed {
+  readonly sessionId: string;
+  /** Null where the sender does not know. */
+  readonly rootId: string | null;
+  /** Milliseconds since 1970; null where nothing usable was said. */
+  readonly at: number | null;
+}
+
+/** Reads one event; null for what is none. */
+export function readReceived(given: unknown): ReceivedEvent | null {
+  if (!isJsonObject(given) || typeof given.sessionId !== 'string') return null;
+  const { type, sessionId } = given;
+  const at = Number(given.createdAt);
+  const to: Addressed = { sessionId, rootId: rootIdOf(given.rootId), at: Number.isFinite(at) && at > 0 ? at : null };
+  switch (type) {
+    case '@xstate.actor':
+      return {
+        ...to,
+        type,
+        name: typeof given.name === 'string' ? given.name : sessionId,
+        parentId: typeof given.parentId === 'string' ? given.parentId : null,
+        definition: typeof given.definition === 'string' ? given.definition : null,
+        snapshot: snapshotOf(given.snapshot),
+      };
+    case '@xstate.event':
+      return { ...to, type };
+    case '@xstate.snapshot':
+      return { ...to, type, event: eventOf(given.event), snapshot: snapshotOf(given.snapshot) };
+    default:
+      return null;
+  }
+}
+
+/** Events that are told by hand carry `anonymous`. */
+function rootIdOf(rootId: unknown): string | null {
+  return typeof rootId === 'string' && rootId !== 'anonymous' ? rootId : null;
+}
+
+function snapshotOf(given: unknown): ReceivedSnapshot {
+  const { status, value = null, context = null }: JsonObject = isJsonObject(given) ? given : {};
+  return { status: typeof status === 'string' ? status : 'active', value, context };
+}
+
+function eventOf(given: unknown): SnapshotReceived['event'] {
+  const event: JsonObject = isJsonObject(given) ? given : {};
+  return { ...event, type: typeof event.type === 'string' ? event.type : '' };
+}
