@@ -104,6 +104,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   const mcp: McpBinding = mcpBinding({
     servers: given.mcpServers ?? {},
     registry,
+    agent: name,
+    seal: (value) => vault.seal(value),
     answers: () =>
       serverAnswers({
         options: () => options,

@@ -52,8 +52,10 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       if (!replayed()) audience.onPrompt?.(prompt);
     },
     prepare: async (signal) => {
-      const make = await prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal]));
-      const inspector = await inspectorOf(core.options(), given, started.announce);
+      const [make, inspector] = await Promise.all([
+        prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal])),
+        inspectorOf(core, given, (warning) => started.announce(warning)),
+      ]);
       return (cancelled) => {
         const start = make(cancelled);
         forgetSecrets = keepSecrets(core, runId, vault());

@@ -7,7 +7,9 @@ import type { McpAnswers } from '../mcp/answers.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { RunPort } from '../inspector/run-port.ts';
 import type { OwnRegistry } from './registry.ts';
+import { shownConnections } from './shown-connections.ts';
 
 /** The MCP servers of one agent: their tools stand in its registry while they are connected. */
 export interface McpBinding extends McpCalls {
@@ -25,6 +27,8 @@ export interface McpBinding extends McpCalls {
   connection(name: string): McpConnection | null;
   names(): readonly string[];
   onNews(listener: (news: McpHubNews) => void): void;
+  /** Shows the connections there, those that are made later too, for as long as the agent has them. */
+  showOn(port: RunPort): void;
   close(): Promise<void>;
 }
 
@@ -33,6 +37,9 @@ interface BindingOptions {
   readonly registry: OwnRegistry;
   /** What the servers get that ask something; asked for when the first is connected. */
   readonly answers: () => McpAnswers;
+  readonly agent: string;
+  /** Puts marks in the place of secrets, for who looks at the connections. */
+  readonly seal: <T>(value: T) => T;
 }
 
 function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined {
@@ -42,20 +49,23 @@ function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
-export function mcpBinding({ servers, registry, answers }: BindingOptions): McpBinding {
+export function mcpBinding({ servers, registry, answers, agent, seal }: BindingOptions): McpBinding {
   const listeners: ((news: McpHubNews) => void)[] = [];
   let hub: McpHub | null = null;
   let loading: Promise<McpHub> | null = null;
   let registered: readonly string[] = [];
+  const shown = shownConnections({ agent, seal, connections: () => hub });
 
   const load = (): Promise<McpHub> => {
     loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
       const made = createMcpHub(servers, answers());
       made.onChange((news) => {
         if (news.type !== 'mcp.oddity') synchronize();
+        if (news.type === 'mcp.added' || news.type === 'mcp.removed') shown.update();
         for (const listener of listeners) listener(news);
       });
       hub = made;
+      shown.update();
       return made;
     });
     return loading;
@@ -135,6 +145,7 @@ export function mcpBinding({ servers, registry, answers }: BindingOptions): McpB
     },
     connection: (name) => hub?.server(name) ?? null,
     names: () => [...new Set([...Object.keys(servers), ...(hub?.servers() ?? []).map((server) => server.name)])],
+    showOn: shown.on,
     onNews: (listener) => void listeners.push(listener),
     callTool: (server, tool, args, io) =>
       hub === null

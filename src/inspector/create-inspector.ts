@@ -3,13 +3,14 @@ import type { InspectionEvent, Observer } from 'xstate';
 import { readRecording } from '../journal/recording.ts';
 import { fileSession } from './file-session.ts';
 import { type FolderWatch, watchFolder } from './folder.ts';
+import { liveSystems } from './live-systems.ts';
 import { openBrowser } from './open-browser.ts';
 import { ownPage, pageFiles } from './page-files.ts';
-import type { RunPort } from './run-port.ts';
+import { room } from './room.ts';
+import type { RunPort, WatchedActor } from './run-port.ts';
 import { runSession } from './run-session.ts';
 import { listen } from './server.ts';
 import { sessionList } from './session-list.ts';
-import { systemObserver, systemSession } from './system-session.ts';
 import { packageVersion } from './version.ts';
 
 /** How an inspector listens. */
@@ -20,7 +21,10 @@ export interface InspectorOptions {
   readonly token?: string;
   /** Opens the page in the browser. Default false. */
   readonly open?: boolean;
-  /** How many runs that are over stay to be looked at; the oldest go first. Default 50. */
+  /**
+   * How many sessions that are over stay to be looked at; the oldest go first. As many actor systems that go on are shown;
+   * of more, the one that was silent longest goes. Default 50.
+   */
   readonly keep?: number;
   /** Keeps the process alive. Default false: it ends when nothing else is left to do. */
   readonly keepAlive?: boolean;
@@ -33,6 +37,7 @@ export interface Inspector extends RunPort {
   /** The page's address, token included: whoever has it can see and steer the runs. */
   readonly url: string;
   readonly port: number;
+  attachActor(watched: WatchedActor): () => void;
   /** An observer for `createActor(machine, { inspect: inspector.inspect })`: any XState v5 actor is shown. */
   readonly inspect: Observer<InspectionEvent> & ((inspected: InspectionEvent) => void);
   /** Shows a recording (JSON lines, or their list) and gives the id of its session. Throws when it cannot be read. */
@@ -58,7 +63,6 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
   const sessions = sessionList();
   const over: string[] = [];
   const folders: FolderWatch[] = [];
-  let systems = 0;
   const { page } = options;
   const open = (recording: Parameters<Inspector['open']>[0]): string => {
     const read = readRecording(recording);
@@ -88,6 +92,9 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     return id;
   };
 
+  const inside = room(keep, sessions.remove);
+  const systems = liveSystems({ sessions, room: inside, retire });
+
   const inspector: Inspector = {
     url,
     port: server.port,
@@ -102,23 +109,14 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
         },
       };
     },
-    inspect: systemObserver((root) => {
-      const id = `system-${++systems}`;
-      const system = systemSession(id, root, {
-        title: root.id,
-        onChange: () => {
-          sessions.changed(id);
-          if (system.session.info().status !== 'running') retire(id);
-        },
-      });
-      sessions.add(system.session);
-      return system;
-    }),
+    inspect: systems.inspect,
+    attachActor: systems.attach,
     open,
     openFolder: async (folder) => {
       folders.push(await watchFolder(folder, sessions, freeId));
     },
     close: async () => {
+      systems.close();
       for (const folder of folders) folder.close();
       for (const session of sessions.all()) session.close();
       await server.close();

@@ -37,6 +37,8 @@ export interface FrameMaker {
   event(event: RunEvent): void;
   /** A machine has started, and may not move for long. */
   started(path: string, src: string, machine: AnyStateMachine, snapshot: AnyMachineSnapshot): void;
+  /** A machine that has moved before anybody watched comes into view as it is now. */
+  joined(path: string, src: string, machine: AnyStateMachine, snapshot: AnyMachineSnapshot): void;
   /** The same run goes on in other actors than those that were watched so far. */
   adopt(): void;
   /** Frames for who comes late to a session that is not recorded: the actors that live, and how they are drawn. */
@@ -64,6 +66,8 @@ interface Seen {
 interface Newborn {
   readonly machine: AnyStateMachine;
   readonly snapshot: AnyMachineSnapshot | null;
+  /** It has moved already: the states of its snapshot are the first that are shown. */
+  readonly joined?: true;
 }
 
 const STARTED = { type: 'xstate.init' } as const;
@@ -116,8 +120,8 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
       born({ path, parent, src, machine: actor.machine });
     }
-    const initial = initialStates(actor.machine);
-    const { snapshot } = actor;
+    const { snapshot, joined } = actor;
+    const initial = joined === true && snapshot !== null ? statesOf(snapshot) : initialStates(actor.machine);
     // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be told.
     const still = snapshot !== null && String(statesOf(snapshot)) === String(initial);
     step(path, place, { event: STARTED, before: null, after: still ? snapshot : null, taken: [], to: initial });
@@ -201,6 +205,10 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
     started: (path, src, machine, snapshot) => {
       if (now !== undefined) at = now();
       placeOf(path, src, { machine, snapshot });
+    },
+    joined: (path, src, machine, snapshot) => {
+      if (now !== undefined) at = now();
+      placeOf(path, src, { machine, snapshot, joined: true });
     },
     event: (event) => {
       const numbered = event.type !== 'model.token' && event.type !== 'mcp.changed';

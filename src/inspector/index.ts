@@ -1,5 +1,8 @@
 export { createInspector } from './create-inspector.ts';
+export { MissingPackageError } from './missing-package-error.ts';
+export { statelyOutput } from './stately-output.ts';
 export { toResponse } from './to-response.ts';
 export type { Inspector, InspectorOptions } from './create-inspector.ts';
-export type { Attachment, RunPort, WatchedRun } from './run-port.ts';
+export type { Attachment, RunPort, WatchedActor, WatchedRun } from './run-port.ts';
 export type { ToResponseOptions } from './to-response.ts';
+export type { StatelyOutput, StatelyOutputOptions, StatelyTarget } from './stately-output.ts';

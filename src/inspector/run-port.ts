@@ -1,3 +1,4 @@
+import type { AnyActorRef } from 'xstate';
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { RecordLine, RunRecord } from '../journal/record.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
@@ -27,7 +28,18 @@ export interface Attachment {
   ended(ending: Ending): void;
 }
 
+/** An actor beside the runs, such as the connection to an MCP server. It may be at work already. */
+export interface WatchedActor {
+  readonly title: string;
+  readonly agent: string;
+  readonly actor: AnyActorRef;
+  /** Puts marks in the place of secrets: what the actor holds has been sealed by nobody. */
+  readonly seal: <T>(value: T) => T;
+}
+
 /** Where agents hand their runs in. */
 export interface RunPort {
   attach(run: WatchedRun): Attachment;
+  /** Shows an actor until the returned function is called. A port that shows runs alone has no such method. */
+  attachActor?(watched: WatchedActor): () => void;
 }

@@ -1,3 +1,4 @@
+import type { AnyActorRef } from 'xstate';
 import type { McpError, McpQuestion, McpTool } from '../actors/mcp-calls.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 import type { ToolResult } from '../tools/result.ts';
@@ -76,6 +77,8 @@ export interface McpConnection {
   readonly info: McpServerInfo | null;
   /** The tools as they were listed last, filtered by the configuration. */
   readonly tools: readonly McpTool[];
+  /** The machine that keeps the connection, to be looked at by whoever draws it; what is sent to it is not checked. */
+  readonly actor: AnyActorRef;
 
   /** Connects and lists the tools. True when that worked, false when the try failed; never rejects. It goes on trying. */
   connect(): Promise<boolean>;

@@ -101,6 +101,7 @@ export function createMcpConnection(
     actors: { connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) },
   });
   const actor = createActor(machine, {
+    id: machine.id,
     input: { server: name, seed: options.seed ?? Math.floor(Math.random() * 2 ** 31), limits: options.limits ?? {} },
     clock,
   });
@@ -212,6 +213,7 @@ export function createMcpConnection(
   return {
     name,
     server,
+    actor,
     get state() {
       return state;
     },

@@ -126,6 +126,25 @@ describe('an actor system of somebody else', () => {
   });
 });
 
+test('systems that never end do not add up: the one that was silent longest goes, and comes back when it moves', async () => {
+  const shown = await inspector({ keep: 2 });
+  const look = viewer(shown.url);
+  const [first, second] = [1, 2, 3, 4].map(() => createActor(house, { inspect: shown.inspect }).start());
+  const listed = await look.list((frame) => frame.t === 'session' && frame.session.id === 'system-4');
+  expect(listed.flatMap((frame) => (frame.t === 'session' ? [frame.session.id] : []))).toEqual([
+    'system-3',
+    'system-4',
+  ]);
+  expect((await look.get('/api/sessions/system-1/frames')).status).toBe(404);
+  second?.stop();
+  first?.send({ type: 'RING' });
+  const steps = (await look.frames('system-6', isStep('RING'))).flatMap((frame) =>
+    frame.t === 'step' && frame.step.actor === first?.id ? [frame.step] : [],
+  );
+  expect(steps.map(({ event }) => event)).toEqual(['started', 'RING']);
+  expect(steps[1]).toMatchObject({ from: expect.arrayContaining(['DOOR.SHUT']), transitions: ['DOOR.SHUT|RING|0'] });
+});
+
 test('an agent with a wrong inspector is refused by name, and one whose inspector fails runs all the same', async () => {
   // @ts-expect-error -- what JavaScript may pass
   expect(() => createAgent({ inspect: 'yes' })).toThrow(/'inspect'/);

@@ -84,7 +84,11 @@ export const promised: readonly Promised[] = [
   },
   { subpath: './testing/vitest', names: [], late: [] },
   { subpath: './testing/jest', names: [], late: [] },
-  { subpath: './inspector', names: ['createInspector', 'toResponse'], late: [] },
+  {
+    subpath: './inspector',
+    names: ['createInspector', 'toResponse', 'statelyOutput', 'MissingPackageError'],
+    late: [],
+  },
   { subpath: './testing/coverage', names: ['default'], late: [] },
   { subpath: './restate', names: [], late: ['restateJournal'], lateAltogether: true },
 ];

@@ -1,0 +1,137 @@
+import { execFileSync } from 'node:child_process';
+import { expect, onTestFinished, test } from 'vitest';
+import { createActor, setup } from 'xstate';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { statelyOutput } from '../../src/inspector/index.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { hostileEntry } from '../support/mcp/hostile-entry.ts';
+import { calls } from '../support/replies.ts';
+import { type StatelyEvent, statelyReceiver } from './stately-receiver.ts';
+
+const KEY = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
+
+const lamp = setup({
+  types: { context: {} as { readonly key: string }, events: {} as { readonly type: 'TURN' } },
+}).createMachine({
+  id: 'lamp',
+  context: { key: KEY },
+  initial: 'OFF',
+  states: { OFF: { on: { TURN: 'ON' } }, ON: {} },
+});
+
+const isSnapshot =
+  (value: unknown) =>
+  ({ type, snapshot }: StatelyEvent): boolean =>
+    type === '@xstate.snapshot' && JSON.stringify(snapshot?.value) === JSON.stringify(value);
+
+/** The leaves of a connection, which have no names of their own. */
+const CONNECTING = ['0.mcpConnection.CONNECTING', '0.mcpConnection.DISCOVERING'];
+
+async function connected() {
+  const receiver = await statelyReceiver();
+  const output = await statelyOutput({ url: receiver.url });
+  onTestFinished(async () => {
+    output.close();
+    await receiver.close();
+  });
+  return { receiver, output };
+}
+
+test('actors, events and snapshots of any actor arrive at a WebSocket server', async () => {
+  const { receiver, output } = await connected();
+  const actor = createActor(lamp, { id: 'hall', inspect: output.inspect }).start();
+  actor.send({ type: 'TURN' });
+  const events = await receiver.until(isSnapshot('ON'));
+  const [begun] = events;
+  expect(events.map(({ type }) => type)).toEqual([
+    '@xstate.actor',
+    '@xstate.event',
+    '@xstate.snapshot',
+    '@xstate.event',
+    '@xstate.snapshot',
+  ]);
+  expect(begun).toMatchObject({ type: '@xstate.actor', name: 'hall', rootId: actor.sessionId });
+  expect(begun).not.toHaveProperty('parentId');
+  expect(JSON.parse(begun?.definition ?? '')).toMatchObject({ id: 'lamp', states: { OFF: { on: { TURN: 'ON' } } } });
+  expect(events).toContainEqual(expect.objectContaining({ type: '@xstate.event', event: { type: 'TURN' } }));
+  expect(new Set(events.map(({ sessionId }) => sessionId))).toEqual(new Set([actor.sessionId]));
+  expect(JSON.stringify(events)).not.toContain(KEY);
+  expect(events.at(-1)?.snapshot?.context).toEqual({ key: '«secret:1»' });
+});
+
+test('a run of an agent arrives with its calls and its connections, secrets as marks', async () => {
+  const { receiver, output } = await connected();
+  await using agent = createAgent({
+    model: scriptedModel([calls(['look', { at: KEY }]), 'Fine.']),
+    tools: [fakeTool('look', [{ seen: KEY }], { inputSchema: { type: 'object' } })],
+    mcpServers: { files: hostileEntry('normal') },
+    silent: true,
+    inspect: output,
+  });
+  expect((await agent.run('Well?')).result).toBe('Fine.');
+  const events = await receiver.until(isSnapshot('COMPLETION'));
+  const actors = events.filter(({ type }) => type === '@xstate.actor');
+  expect(actors.map(({ name }) => name)).toEqual([
+    'mcpConnection',
+    ...CONNECTING,
+    'agent',
+    'llmCall',
+    'c1',
+    'callTool',
+    'llmCall',
+  ]);
+  const [agentActor, call] = [actors.find(({ name }) => name === 'agent'), actors.find(({ name }) => name === 'c1')];
+  expect(call).toMatchObject({
+    parentId: agentActor?.sessionId,
+    rootId: agentActor?.sessionId,
+    snapshot: { status: 'active' },
+  });
+  expect(JSON.parse(call?.definition ?? '')).toMatchObject({ id: 'toolCall' });
+  expect(events.find(isSnapshot({ READY: 'LISTED' }))).toMatchObject({ sessionId: actors[0]?.sessionId });
+  expect(JSON.stringify(events)).not.toMatch(/abcdefghijklmnopqrstuvwxyz0123456789/);
+});
+
+test('another inspector of theirs may carry it, and one that throws breaks nothing', async () => {
+  const sent: object[] = [];
+  const output = await statelyOutput({ to: { adapter: { send: (event) => void sent.push(event) } } });
+  const broken = await statelyOutput({
+    to: {
+      adapter: {
+        send: () => {
+          throw new Error('The line is dead.');
+        },
+      },
+    },
+  });
+  const observe = (inspected: Parameters<typeof output.inspect>[0]): void => {
+    broken.inspect(inspected);
+    output.inspect(inspected);
+  };
+  const actor = createActor(lamp, { inspect: observe }).start();
+  await expect.poll(() => sent.length).toBeGreaterThan(2);
+  output.close();
+  const before = sent.length;
+  actor.send({ type: 'TURN' });
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(sent.length).toBe(before);
+});
+
+test('without the package it says how to get it', () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (specifier !== '@statelyai/inspect') return next(specifier, context);
+        throw Object.assign(new Error('Cannot find it.'), { code: 'ERR_MODULE_NOT_FOUND' });
+      },
+    });
+    const { statelyOutput } = await import(${JSON.stringify(new URL('../../src/inspector/index.ts', import.meta.url).href)});
+    await statelyOutput().catch(({ name, code, message }) => console.log(JSON.stringify({ name, code, message })));`;
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  expect(JSON.parse(said)).toEqual({
+    name: 'MissingPackageError',
+    code: 'package-missing',
+    message: expect.stringContaining('npm install @statelyai/inspect'),
+  });
+});
