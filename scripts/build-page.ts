@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, type Plugin, build } from 'rolldown';
 import { collapses } from '../src/inspector/page/chart/auto-collapse.ts';
-import { layoutMachine } from '../src/inspector/page/chart/layout-machine.ts';
+import { layoutMachine } from '../src/inspector/layout/layout-machine.ts';
 import { layoutKey } from '../src/inspector/page/chart/layout-key.ts';
 import { drawMachine } from '../src/inspector/drawing.ts';
 import { agentMachine } from '../src/machines/agent.ts';

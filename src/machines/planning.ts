@@ -5,6 +5,7 @@ import type { Toolset } from './agent-setup.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import { MAX_UNUSABLE, correctionFor, planLimitText } from './agent-texts.ts';
 import { type CallRequest, callKey, isPolling } from './call-request.ts';
+import { lookUp } from '../tools/lookup.ts';
 import { shortenOlderResults, toJsonMode } from './conversation.ts';
 import { assistantMessage, refuseCalls, userMessage, withMessages } from './conversation-updates.ts';
 import { usageTogether } from './delegation.ts';
@@ -96,14 +97,24 @@ export function batchPrepared(context: AgentContext): Update {
   const requests = context.reply?.calls ?? [];
   const { calls, loop } = judged(context, requests);
   const refused = calls.findIndex((call) => call.verdict === 'refuse');
-  const affordable =
-    context.settings.budget.maxToolCalls === null
-      ? Infinity
-      : context.settings.budget.maxToolCalls - context.books.toolCallsRun;
+  const affordable = affordableCalls(context, calls);
   const runnable = Math.min(calls.length, refused === -1 ? Infinity : refused + 1, affordable);
   const endsRun = runnable === refused + 1 && refused !== -1 ? 'loop' : runnable < calls.length ? 'budget' : null;
   const batch: Batch = { calls, runnable, endsRun, started: 0, outcomes: {} };
   return { batch, loop };
+}
+
+/** How many calls of a batch fit into the budget; one that cannot run costs nothing. */
+function affordableCalls({ settings, books, toolset }: AgentContext, calls: readonly PlannedCall[]): number {
+  const { maxToolCalls } = settings.budget;
+  if (maxToolCalls === null) return calls.length;
+  let left = maxToolCalls - books.toolCallsRun;
+  const over = calls.findIndex(({ request }) => {
+    const found = lookUp(toolset.tools, request.tool);
+    const mayRun = found.ok && found.spec.enabled && found.spec.policy !== 'deny';
+    return mayRun && --left < 0;
+  });
+  return over === -1 ? calls.length : over;
 }
 
 /** Asks the loop detection about calls, in order, up to the first that it refuses. */

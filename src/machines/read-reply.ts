@@ -62,16 +62,20 @@ function limited(call: CallRequest, maxChars: number): CallRequest {
 
 const RAW_KEPT = 1000;
 
+/** JSON that says nothing: no answer for anybody to read. */
+const BLANK = /^(?:null|\{\s*\}|\[\s*\]|"\s*")$/;
+
 function readText({ reply, toolNames, firstCall, callPrefix }: ReadInput): ReadReply {
   const parsed = parseReply(reply.content, { tools: toolNames });
   const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`));
   const set = parsed.ambiguous === undefined;
   const malformed = reply.finishReason === 'malformed-tool-call';
   const planCut = reply.finishReason === 'length' || !parsed.complete;
+  const says = set && !malformed && !BLANK.test(reply.content.trim());
   return {
     thought: reply.reasoning ?? parsed.thought,
     goal: parsed.goal,
-    answer: calls.length > 0 || parsed.plan !== undefined || !set || malformed ? null : (parsed.answer ?? null),
+    answer: calls.length > 0 || parsed.plan !== undefined || !says ? null : (parsed.answer ?? null),
     cut: reply.finishReason === 'length' || (!parsed.complete && parsed.strategy !== 'text'),
     calls: set ? calls : [],
     plan: set && !planCut ? (parsed.plan ?? null) : null,

@@ -118,6 +118,14 @@ describe('oddities of a reply are handled', () => {
   });
 });
 
+test.each(['null', '{}', '[]', ' { } ', '""'])(
+  'a reply that is only %s is no answer: the model is told',
+  async (text) => {
+    const result = await createAgent({ model: giving({ content: text }, { content: 'Tea.' }), ...fast }).run('Go');
+    expect(result).toMatchObject({ status: 'answered', result: 'Tea.', errorHistory: [{ code: 'unusable-reply' }] });
+  },
+);
+
 describe('replies that cannot be used', () => {
   test('are counted only in a row', async () => {
     const replies = ['', '', calls(['look', { n: 1 }]), '', '', 'Tea.'];

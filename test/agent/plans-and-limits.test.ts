@@ -248,6 +248,14 @@ describe('limits', () => {
     expect(results[2]).toContain('not run');
   });
 
+  test('budget.maxToolCalls: a call that cannot run costs nothing, so the one beside it runs', async () => {
+    const { result, tools } = await play([calls(['nowhere'], ['look', { n: 1 }]), 'Done.'], {
+      budget: { maxToolCalls: 1 },
+    });
+    expect(result).toMatchObject({ status: 'answered' });
+    expect(tools.look.calls).toEqual([{ n: 1 }]);
+  });
+
   test('budget.maxToolCalls holds for plan steps too', async () => {
     const { result, tools } = await play([plan(['look', { n: 1 }], ['look', { n: 2 }])], {
       budget: { maxToolCalls: 1 },

@@ -109,7 +109,7 @@ test('prune leaves no file behind', async () => {
 });
 
 test.each([
-  [[], /say what to do: list, show, prune/],
+  [[], /say what to do: list, show, resume, prune/],
   [['lst'], /there is no 'lst'.*Did you mean 'list'\?/],
   [['show'], /'show' needs <run id>/],
   [['list', 'x'], /'x' is one argument too many/],

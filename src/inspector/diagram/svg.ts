@@ -1,5 +1,5 @@
 import type { MachineDrawing } from '../protocol.ts';
-import type { ChartLayout, Entrance, LabelLine, Route, StateBox } from '../page/chart/chart-layout.ts';
+import type { ChartLayout, Entrance, LabelLine, Route, StateBox } from '../layout/chart-layout.ts';
 
 /** Colours for a light and a dark surface; the drawing follows the reader's. */
 const STYLE = [
@@ -19,7 +19,7 @@ const LINE = 13;
  * this is called; rejects when it is not installed.
  */
 export async function svg(drawing: MachineDrawing): Promise<string> {
-  const { layoutMachine } = await import('../page/chart/layout-machine.ts');
+  const { layoutMachine } = await import('../layout/layout-machine.ts');
   return svgOf(drawing.id, await layoutMachine(drawing, { collapsed: new Set(), direction: 'DOWN', labels: true }));
 }
 

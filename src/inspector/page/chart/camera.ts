@@ -1,4 +1,4 @@
-import type { Point } from './chart-layout.ts';
+import type { Point } from '../../layout/chart-layout.ts';
 
 /** Where the drawing lies on the screen: its origin's place, and its size against the drawn one. */
 export interface Camera extends Point {

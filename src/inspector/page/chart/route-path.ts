@@ -1,4 +1,4 @@
-import type { Point } from './chart-layout.ts';
+import type { Point } from '../../layout/chart-layout.ts';
 
 /** How much of a corner is cut off: tracks turn at 45 degrees. */
 const CORNER = 7;

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import type { MachineDrawing } from '../../protocol.ts';
-import type { ChartStyle } from '../chart/chart-graph.ts';
-import type { ChartLayout } from '../chart/chart-layout.ts';
+import type { ChartStyle } from '../../layout/chart-graph.ts';
+import type { ChartLayout } from '../../layout/chart-layout.ts';
 import { layoutKey } from '../chart/layout-key.ts';
 import { isJsonObject } from '../../../parsing/json.ts';
 
@@ -42,7 +42,7 @@ async function make(
     const shipped = await ready;
     const own: unknown = isJsonObject(shipped) ? shipped[key] : undefined;
     if (isLayout(own)) return own;
-    const { layoutMachine } = await import('../chart/layout-machine.ts');
+    const { layoutMachine } = await import('../../layout/layout-machine.ts');
     return await layoutMachine(drawing, style);
   } catch (error) {
     return error instanceof Error ? error.message : 'The layout engine failed.';

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../protocol.ts';
 import { autoCollapsed } from '../chart/auto-collapse.ts';
 import { type Camera, fitCamera, keepInSight } from '../chart/camera.ts';
-import type { ChartLayout } from '../chart/chart-layout.ts';
+import type { ChartLayout } from '../../layout/chart-layout.ts';
 import { type ActorState, innermost } from '../model/actor-state.ts';
 import { NO_WEAR, wearAt } from '../model/wear.ts';
 import { usePage } from '../state/page-context.ts';

@@ -1,4 +1,4 @@
-import type { ChartLayout, Point, Route } from '../chart/chart-layout.ts';
+import type { ChartLayout, Point, Route } from '../../layout/chart-layout.ts';
 import { routePath } from '../chart/route-path.ts';
 import { inertLine } from '../model/inert-text.ts';
 

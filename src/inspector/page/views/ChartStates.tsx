@@ -1,4 +1,4 @@
-import type { StateBox } from '../chart/chart-layout.ts';
+import type { StateBox } from '../../layout/chart-layout.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { toneOf } from '../model/tone.ts';
 import { TONE_SHAPES } from './Icon.tsx';

@@ -1,5 +1,5 @@
 import { autoCollapsed } from '../chart/auto-collapse.ts';
-import type { ChartLayout } from '../chart/chart-layout.ts';
+import type { ChartLayout } from '../../layout/chart-layout.ts';
 import { routePath } from '../chart/route-path.ts';
 import { type ActorState, innermost } from '../model/actor-state.ts';
 import { actorTitle } from '../model/actor-title.ts';

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../protocol.ts';
 import { type Size, fitCamera } from '../chart/camera.ts';
-import type { ChartLayout } from '../chart/chart-layout.ts';
+import type { ChartLayout } from '../../layout/chart-layout.ts';
 import { usePage } from '../state/page-context.ts';
 
 interface LayoutWish {
