@@ -75,6 +75,10 @@ test('a connection that was there before is shown as it is, once for all agents 
   expect(await listed(look)).toMatchObject({ id, status: 'running' });
   await second.close();
   expect(await listed(look, ({ status }) => status !== 'running')).toMatchObject({ id, status: 'stopped' });
+  await files.disconnect();
+  await agentWith({ inspect: shown, model: scriptedModel(['Fine.']) }).run('Well?', { runId: 'last' });
+  const all = await look.list((frame) => frame.t === 'session' && frame.session.id === 'last');
+  expect(all.filter((frame) => frame.t === 'session' && frame.session.kind === 'system')).toHaveLength(1);
 });
 
 test('what a dying server says of a secret is a mark on the page', async () => {

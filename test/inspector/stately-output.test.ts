@@ -92,6 +92,23 @@ test('a run of an agent arrives with its calls and its connections, secrets as m
   expect(JSON.stringify(events)).not.toMatch(/abcdefghijklmnopqrstuvwxyz0123456789/);
 });
 
+test('what a dying server says of a secret is a mark there, too', async () => {
+  const { receiver, output } = await connected();
+  const secret = 'wJalrXUtnFEMI/K7MDENG';
+  const args = ['-e', `console.error('no access with ${secret}'); process.exit(1)`];
+  await using agent = createAgent({
+    model: scriptedModel(['Fine.']),
+    mcpServers: { files: { command: process.execPath, args } },
+    secrets: [secret],
+    silent: true,
+    inspect: output,
+  });
+  await agent.run('Well?');
+  const text = JSON.stringify(await receiver.until(isSnapshot('BACKING_OFF')));
+  expect(text).toMatch(/no access with «secret:\d+»/);
+  expect(text).not.toContain(secret);
+});
+
 test('another inspector of theirs may carry it, and one that throws breaks nothing', async () => {
   const sent: object[] = [];
   const output = await statelyOutput({ to: { adapter: { send: (event) => void sent.push(event) } } });
