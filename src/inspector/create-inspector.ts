@@ -24,7 +24,7 @@ export interface InspectorOptions {
   readonly open?: boolean;
   /**
    * How many sessions that are over stay to be looked at; the oldest go first. As many actor systems that go on are shown;
-   * of more, the one that was silent longest goes. Default 50.
+   * of more, the one that was silent longest goes. Default 20.
    */
   readonly keep?: number;
   /** Keeps the process alive. Default false: it ends when nothing else is left to do. */
@@ -65,7 +65,7 @@ export interface Inspector extends RunPort {
  * const agent = createAgent({ inspect: inspector });
  */
 export async function createInspector(options: InspectorOptions = {}): Promise<Inspector> {
-  const { port = 0, token = randomBytes(24).toString('base64url'), keep = 50 } = checked(options);
+  const { port = 0, token = randomBytes(24).toString('base64url'), keep = 20 } = checked(options);
   const sessions = sessionList();
   const over: string[] = [];
   const folders: FolderWatch[] = [];

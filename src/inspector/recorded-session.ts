@@ -23,9 +23,9 @@ interface RecordedOptions {
 }
 
 /** How many frames travel at once. */
-const BATCH = 200;
+const BATCH = 1000;
 /** How long frames are collected before they travel: each journey costs more than a frame, and nobody sees faster. */
-const COLLECT_MS = 30;
+const COLLECT_MS = 50;
 
 /** A session whose frames come from records. */
 export function recordedSession(options: RecordedOptions): Session {
