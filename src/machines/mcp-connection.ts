@@ -156,6 +156,7 @@ export const mcpConnectionMachine = setup({
     CONNECTING: {
       entry: 'beginGeneration',
       invoke: {
+        id: 'connectMcp',
         src: 'connectMcp',
         input: ({ context }) => linkOf(context),
         onDone: { target: 'DISCOVERING', actions: { type: 'keepGreeting', params: ({ event }) => event.output } },
@@ -166,6 +167,7 @@ export const mcpConnectionMachine = setup({
     DISCOVERING: {
       entry: 'heedAnnouncements',
       invoke: {
+        id: 'listMcpTools',
         src: 'listMcpTools',
         input: ({ context }) => linkOf(context),
         onDone: { target: 'READY', actions: { type: 'keepTools', params: ({ event }) => event.output } },
@@ -193,6 +195,7 @@ export const mcpConnectionMachine = setup({
         REFRESHING: {
           entry: 'heedAnnouncements',
           invoke: {
+            id: 'listMcpTools',
             src: 'listMcpTools',
             input: ({ context }) => linkOf(context),
             onDone: { target: 'LISTED', actions: { type: 'keepTools', params: ({ event }) => event.output } },
@@ -203,6 +206,7 @@ export const mcpConnectionMachine = setup({
     },
     SUSPECT: {
       invoke: {
+        id: 'pingMcp',
         src: 'pingMcp',
         input: ({ context }) => linkOf(context),
         onDone: 'READY',
