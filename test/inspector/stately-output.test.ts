@@ -26,7 +26,7 @@ const isSnapshot =
     type === '@xstate.snapshot' && JSON.stringify(snapshot?.value) === JSON.stringify(value);
 
 /** The leaves of a connection, which have no names of their own. */
-const CONNECTING = ['0.mcpConnection.CONNECTING', '0.mcpConnection.DISCOVERING'];
+const CONNECTING = ['connectMcp', 'listMcpTools'];
 
 async function connected() {
   const receiver = await statelyReceiver();
