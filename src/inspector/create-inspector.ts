@@ -11,6 +11,7 @@ import { room } from './room.ts';
 import type { RunPort, WatchedActor } from './run-port.ts';
 import { runSession } from './run-session.ts';
 import { listen } from './server.ts';
+import type { Session } from './session.ts';
 import { sessionList } from './session-list.ts';
 import { packageVersion } from './version.ts';
 
@@ -27,7 +28,7 @@ export interface InspectorOptions {
    * of more, the one that was silent longest goes. Default 20.
    */
   readonly keep?: number;
-  /** Keeps the process alive. Default false: it ends when nothing else is left to do. */
+  /** Keeps the process alive. Default false: it ends when no run is live and nothing else is left to do. */
   readonly keepAlive?: boolean;
   /** A folder with another page, for who builds one of their own. */
   readonly page?: string;
@@ -65,9 +66,10 @@ export interface Inspector extends RunPort {
  * const agent = createAgent({ inspect: inspector });
  */
 export async function createInspector(options: InspectorOptions = {}): Promise<Inspector> {
-  const { port = 0, token = randomBytes(24).toString('base64url'), keep = 20 } = checked(options);
+  const { port = 0, token = randomBytes(24).toString('base64url'), keep = 20, keepAlive = false } = checked(options);
   const sessions = sessionList();
   const over: string[] = [];
+  const live = new Set<Session>();
   const folders: FolderWatch[] = [];
   const { page } = options;
   const open = (recording: Parameters<Inspector['open']>[0]): string => {
@@ -87,7 +89,7 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
   const server = await listen({
     port,
     token,
-    unref: options.keepAlive !== true,
+    keepAlive,
     sessions,
     page: page === undefined ? ownPage : () => Promise.resolve(pageFiles(page)),
     open,
@@ -109,8 +111,13 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
       const { runId } = run.head;
       const { session, ended } = runSession(run, () => sessions.changed(runId));
       sessions.add(session);
+      // A call may wait for nothing but a click in the page: the process must not end under it.
+      live.add(session);
+      server.hold(true);
       return {
         ended: (ending) => {
+          live.delete(session);
+          server.hold(keepAlive || live.size > 0);
           ended(ending);
           retire(runId);
         },

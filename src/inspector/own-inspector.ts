@@ -4,8 +4,8 @@ let own: Promise<Inspector> | undefined;
 let told = false;
 
 /**
- * The inspector of this process, for agents made with `inspect: true`: started once, shared by all, never in the way of
- * the process ending. Its address goes to standard error, once.
+ * The inspector of this process, for agents made with `inspect: true`: started once, shared by all. It holds the
+ * process only while a run that it shows is live. Its address goes to standard error, once.
  */
 export async function ownInspector({ silent }: { readonly silent: boolean }): Promise<Inspector> {
   own ??= createInspector();

@@ -15,20 +15,22 @@ import { sendResponse } from './send-response.ts';
 interface ServerOptions extends RouteWorld {
   readonly port: number;
   readonly token: string;
-  /** The process may end although it listens. */
-  readonly unref: boolean;
+  /** From the beginning, the process stays while it listens; see `hold`. */
+  readonly keepAlive: boolean;
 }
 
 /** A server that listens. */
 export interface InspectorServer {
   readonly port: number;
+  /** Whether the process stays while it listens, or may end when nothing else is left to do. */
+  hold(stay: boolean): void;
   close(): Promise<void>;
 }
 
 const LONGEST_BODY = 10_000_000;
 
 /** Listens on a port of 127.0.0.1; 0 for any that is free. Rejects when the port is taken. */
-export async function listen({ port, token, unref, ...world }: ServerOptions): Promise<InspectorServer> {
+export async function listen({ port, token, keepAlive, ...world }: ServerOptions): Promise<InspectorServer> {
   const server = createServer((request, response) => {
     const wanted = { port: portOf(server), token };
     handle(request, response, world, wanted).catch(() => response.destroy());
@@ -38,12 +40,13 @@ export async function listen({ port, token, unref, ...world }: ServerOptions): P
     server.once('error', reject);
     server.listen({ host: '127.0.0.1', port }, () => resolve());
   });
-  if (unref) {
-    server.unref();
-    server.on('connection', (socket) => socket.unref());
-  }
+  // The socket that listens speaks for all: a browser that is still connected holds no process.
+  if (!keepAlive) server.on('connection', (socket) => socket.unref());
+  const hold = (stay: boolean): void => void (stay ? server.ref() : server.unref());
+  hold(keepAlive);
   return {
     port: portOf(server),
+    hold,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

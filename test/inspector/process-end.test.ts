@@ -1,0 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { viewer } from './viewer.ts';
+
+test('a process stays while a run of it waits for a click in the page, and ends when the run is over', async () => {
+  const script = join(import.meta.dirname, 'children/wait-for-click.ts');
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [ended, address, call] = [once(child, 'exit'), once(child.stderr, 'data'), once(child.stdout, 'data')];
+  const [, url = ''] = /Inspector: (\S+)/.exec(String((await address)[0])) ?? [];
+  const callId = String((await call)[0]).trim();
+  expect(await viewer(url).act('pay', { kind: 'approve', callId })).toEqual({ ok: true });
+  expect(String((await once(child.stdout, 'data'))[0])).toBe('Paid.\n');
+  expect(await ended).toEqual([0, null]);
+});
