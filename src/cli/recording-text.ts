@@ -8,6 +8,8 @@ import { stepsOf } from './recording-steps.ts';
 const LINES = 3;
 const CHARS = 300;
 const LABEL = 12;
+/** What is cut off is worth more than the words that say so. */
+const WORTH_CUTTING = 60;
 
 /** A recording as people read it: what was asked, then step by step what happened, with lines and times. */
 export function recordingText(
@@ -52,7 +54,8 @@ export function recordingText(
 function cut(text: string, full: boolean): { readonly text: string; readonly maxLines?: number } {
   if (full) return { text };
   return {
-    text: text.length > CHARS ? `${text.slice(0, CHARS)} … ${text.length - CHARS} more characters` : text,
+    text:
+      text.length > CHARS + WORTH_CUTTING ? `${text.slice(0, CHARS)} … ${text.length - CHARS} more characters` : text,
     maxLines: LINES,
   };
 }

@@ -29,8 +29,18 @@ export function validateRecordings(files: readonly string[], { json }: { readonl
 
 function verdictOf(file: string): Verdict {
   const text = readRecordingFile(file);
+  const invalid = (problems: readonly LineProblem[]): Verdict => ({
+    file,
+    valid: false,
+    ended: false,
+    records: 0,
+    transitions: 0,
+    problems,
+  });
+  const unreadable = headProblem(text);
+  if (unreadable !== null) return invalid([unreadable]);
   const problems = checkLines(text);
-  if (problems.length > 0) return { file, valid: false, ended: false, records: 0, transitions: 0, problems };
+  if (problems.length > 0) return invalid(problems);
   try {
     const recording = readRecording(text);
     const ended = recording.lines.some(({ t }) => t === 'end');
@@ -40,8 +50,19 @@ function verdictOf(file: string): Verdict {
   } catch (error) {
     const found = problemOf(error);
     if (found === null) throw error;
-    return { file, valid: false, ended: false, records: 0, transitions: 0, problems: [found] };
+    return invalid([found]);
   }
+}
+
+/** A file that does not begin as a recording of this format is not held against its schema line by line. */
+function headProblem(text: string): LineProblem | null {
+  try {
+    readRecording(text);
+  } catch (error) {
+    const found = problemOf(error);
+    return found?.line === 1 ? found : null;
+  }
+  return null;
 }
 
 /** How many moves the machines make; of a run that has not ended it is no problem that the recording ends first. */
@@ -55,7 +76,7 @@ function movesOf(text: string, last: number): number {
 }
 
 function problemOf(error: unknown): LineProblem | null {
-  if (error instanceof RecordingError) return { line: error.line, path: '', message: error.message };
+  if (error instanceof RecordingError) return { line: error.line, path: '', message: error.what };
   if (error instanceof ReplayDivergenceError) return { line: error.entry, path: '', message: error.message };
   return null;
 }

@@ -112,10 +112,13 @@ export class RecordingError extends Error {
   override readonly name = 'RecordingError';
   readonly code = 'bad-recording';
   readonly line: number;
+  /** What is wrong with the line, without its number. */
+  readonly what: string;
 
-  constructor(line: number, message: string) {
-    super(`Line ${line} of the recording ${message}`);
+  constructor(line: number, what: string) {
+    super(`Line ${line} of the recording ${what}`);
     this.line = line;
+    this.what = what;
   }
 }
 
@@ -133,18 +136,23 @@ export function readRecording(recording: string | readonly (string | object)[]):
     const record = readLine(item, index, items.length);
     if (head === null) {
       if (record === null && isBlank(item)) continue;
+      if (record === null && index === items.length - 1) throw unbegun();
       head = readHead(record);
       blobs.head(head);
       continue;
     }
-    if (record === null) continue;
+    if (record === null) {
+      if (isBlank(item) || index === items.length - 1) continue;
+      throw noRecord(index + 1);
+    }
+    if (typeof Reflect.get(record, 't') !== 'string') throw noRecord(index + 1);
     if (isBlob(record)) blobs.blob(record);
     else if (isRecord(record)) {
       lines.push(holdsKey(item) ? whole(record, index + 1, blobs) : record);
       numbers.push(index + 1);
     }
   }
-  if (head === null) throw notBegun();
+  if (head === null) throw unbegun();
   const follows = numbers.every((number, index) => number === index + 2);
   return { head, lines, ...(follows ? {} : { numbers }), payloads: blobs.known };
 }
@@ -163,6 +171,14 @@ function readHead(record: object | null): RunRecord {
 
 function notBegun(): RecordingError {
   return new RecordingError(1, 'is no run record: a recording begins with one ("t": "run").');
+}
+
+function unbegun(): RecordingError {
+  return new RecordingError(1, 'is empty or torn: the run ended before anything of it was written.');
+}
+
+function noRecord(line: number): RecordingError {
+  return new RecordingError(line, 'is no record: it has no kind ("t"). The file is damaged there.');
 }
 
 /** The JSON object of a line; null for one that is blank, torn or something else. */

@@ -33,6 +33,13 @@ test('show cuts long texts, and shows all with --full', async () => {
   expect(full.stdout.length).toBeGreaterThan(cut.stdout.length + 4000);
 });
 
+test('a text that is hardly too long is shown whole', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'fair', { tools: [fakeTool('get_weather', ['x'.repeat(320)])] });
+  const { stdout } = await user.signalbox('recording', 'show', user.file('fair'));
+  expect(stdout).toMatch(/success: "?x{320}/);
+});
+
 test('what a tool gave cannot move the cursor', async () => {
   await using user = await keptRuns();
   await weatherRun(user.journal, 'evil', { tools: [fakeTool('get_weather', ['\u001b[2Jgone'])] });
@@ -57,7 +64,11 @@ test.each<[string, (text: string) => string, RegExp]>([
     /line 1\/seed: expected a number/,
   ],
   ['a damaged line', (text) => text.replace('{"t":"outcome"', '{"t":"out'), /line 3: is no JSON/],
-  ['a newer format', (text) => text.replace('"format":1', '"format":2'), /line 1\/format: expected 1/],
+  [
+    'a newer format',
+    (text) => text.replace('"format":1', '"format":2'),
+    /line 1: has format 2, and this version of Signalbox reads up to 1\. Update signalbox/,
+  ],
   [
     'an outcome that leads elsewhere',
     (text) => text.replace('{"city":"Austin"}', '{"city":"Oslo"}'),

@@ -112,6 +112,19 @@ describe('lines', () => {
     expect(() => transitions(edited)).toThrow(expect.objectContaining({ code: 'replay-divergence', entry: line }));
   });
 
+  test('a line that is no record at all is damage, and told with its number', async () => {
+    const { recording } = await turns(1, 'x');
+    const [head = '', ...lines] = recording.trimEnd().split('\n');
+    for (const strange of ['{"x":1}', '17', 'null'])
+      expect(() => readRecording([head, strange, ...lines].join('\n'))).toThrow(/Line 2 .*is no record/);
+  });
+
+  test('a file in which nothing was recorded yet is told from one that is no recording', () => {
+    expect(() => readRecording('')).toThrow(/is empty or torn/);
+    expect(() => readRecording('{"t":"run","format":1,"ru')).toThrow(/is empty or torn/);
+    expect(() => readRecording('{"t":"end"}\n')).toThrow(/a recording begins with one/);
+  });
+
   test('a newer major version is refused', async () => {
     const { recording } = await turns(1, 'x');
     expect(() => readRecording(recording.replace('"format":1', '"format":2'))).toThrow(
