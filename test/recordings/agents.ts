@@ -125,7 +125,7 @@ export const onCrashingServer = () => {
     {
       name: 'banker',
       instructions: 'You look after an account.',
-      mcpServers: { ledger: { command: process.execPath, args: [server], policy: 'allow' } },
+      mcpServers: { ledger: { command: 'node', args: [server], policy: 'allow' } },
     },
     [
       calls(['ledger_transfer']),
