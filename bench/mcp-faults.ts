@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { hostileEntry } from '../test/support/mcp/hostile-entry.ts';
 import { type Contender, type Place, openBare, openOurs } from './mcp-contenders.ts';
+import { freePort } from '../test/support/free-port.ts';
 
 interface Seen {
   readonly what: string;
@@ -118,15 +118,6 @@ async function see(work: () => Promise<string>): Promise<Seen> {
 function cell({ what, seconds }: Seen): string {
   const line = what.replaceAll(/\s+/g, ' ').replaceAll(process.execPath, 'node').replaceAll('|', '/');
   return `${seconds.toFixed(1)} s, ${line.length > 150 ? `${line.slice(0, 149)}…` : line}`;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 async function serve(port: number): Promise<ChildProcess> {

@@ -1,4 +1,5 @@
 import type { ChildSetup } from '../machines/agent-setup.ts';
+import { childResult } from '../machines/delegation.ts';
 import type { RunResult } from '../machines/run-result.ts';
 import type { JsonObject } from '../parsing/json.ts';
 import type { ToolResult } from '../tools/result.ts';
@@ -61,10 +62,10 @@ export function childTool(name: string, child: ChildPort): Tool {
   });
 }
 
-function resultOf({ result, status, reason }: RunResult): ToolResult {
-  if (status === 'answered') return { status: 'success', data: result };
-  if (status === 'stopped') return { status: 'partial', data: result, message: `The agent stopped: ${reason}.` };
-  return { status: 'error', error: result };
+function resultOf(result: RunResult): ToolResult {
+  return result.status === 'answered' || result.status === 'stopped'
+    ? childResult(result)
+    : { status: 'error', error: result.result };
 }
 
 /** Has all children prepare, and gives what takes their setups as they stand then. */

@@ -1,16 +1,14 @@
 import { describeThrown } from '../actors/to-json.ts';
 import type { ModelReply, ModelRequest, ModelTool, ToolCalling } from '../actors/model.ts';
-import type { Severity } from '../parsing/errors.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { maskReply } from '../parsing/masks.ts';
 import { parseReply } from '../parsing/parse-reply.ts';
 import { parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
+import { SEVERITIES, readSeverity } from '../recovery/severity.ts';
 import type { RepairTask, Repaired } from '../recovery/steps.ts';
 import type { AgentCore } from './agent-core.ts';
 import { toolCallingOf } from './agent-settings.ts';
 import type { AgentOptions } from './options.ts';
-
-const SEVERITIES: readonly Severity[] = ['low', 'medium', 'high', 'critical'];
 
 const OWN_TOOLS: readonly ModelTool[] = [
   {
@@ -87,7 +85,8 @@ function readRepair({ content, toolCalls }: ModelReply): Repaired {
   for (const { name, args } of [...native, ...written]) {
     const given = isJsonObject(args) ? args : {};
     if (name === 'throwException') return { kind: 'throw', reason: reasonOf(given) };
-    if (name === 'escalate') return { kind: 'escalate', reason: reasonOf(given), severity: severityOf(given) };
+    if (name === 'escalate')
+      return { kind: 'escalate', reason: reasonOf(given), severity: readSeverity(given.severity) };
   }
   const text = messageOf(content);
   return { kind: 'arguments', value: text === '' ? null : text };
@@ -106,8 +105,4 @@ function argumentsOf(raw: unknown): Json {
 
 function reasonOf({ reason }: JsonObject): string {
   return typeof reason === 'string' && reason !== '' ? reason : 'no reason was given';
-}
-
-function severityOf({ severity }: JsonObject): Severity {
-  return SEVERITIES.find((known) => typeof severity === 'string' && known === severity.toLowerCase()) ?? 'high';
 }

@@ -6,6 +6,7 @@
  * I3 Where the process cannot be looked at (another host or container), a lock is left behind after a minute of silence.
  */
 import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createFirst } from '../tools/lock-file.ts';
 import { systemCode } from '../tools/system-code.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
 
@@ -29,9 +30,9 @@ export function isLocked(path: string): boolean {
 }
 
 function take(path: string, mine: Writer): boolean {
-  if (create(path, mine)) return true;
+  if (createFirst(path, JSON.stringify(mine))) return true;
   const found = look(path);
-  if (found === null) return create(path, mine);
+  if (found === null) return createFirst(path, JSON.stringify(mine));
   return found.gone && takeOver(path, mine, found.token);
 }
 
@@ -48,21 +49,6 @@ function takeOver(path: string, mine: Writer, dead: string): boolean {
   } finally {
     rmSync(wish, { force: true });
   }
-}
-
-function create(path: string, mine: Writer): boolean {
-  try {
-    writeFileSync(path, JSON.stringify(mine), { flag: 'wx', mode: 0o600 });
-    return true;
-  } catch (error) {
-    if (isTaken(systemCode(error))) return false;
-    throw error;
-  }
-}
-
-/** Windows answers EPERM or EBUSY for a file that another process is about to delete. */
-function isTaken(code: string): boolean {
-  return code === 'EEXIST' || (process.platform === 'win32' && (code === 'EPERM' || code === 'EBUSY'));
 }
 
 function look(path: string): { readonly token: string; readonly gone: boolean } | null {

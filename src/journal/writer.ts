@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isJsonObject } from '../parsing/json.ts';
-import { systemCode } from '../tools/system-code.ts';
+import { isAlive } from '../tools/lock-file.ts';
 
 /** Who writes a run. Only one process may, so that it must be clear when that process is gone. */
 export interface Writer {
@@ -46,15 +46,6 @@ export function isGone(writer: Writer | null, silentMs: number): boolean {
   if (!isAlive(writer.pid)) return true;
   const start = startOf(writer.pid);
   return start === 'ended' || (start !== null && writer.start !== null && start !== writer.start);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) !== 'ESRCH';
-  }
 }
 
 /** `ended` for a process that is dead and was not buried yet: it still has its pid. */

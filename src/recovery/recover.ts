@@ -1,9 +1,7 @@
-import type { Severity } from '../parsing/errors.ts';
 import type { Backoff } from './backoff.ts';
 import { normalizePathSeparators, repairJson, trailingCommas, trimFences } from './cleaners.ts';
+import { checkSeverity } from './severity.ts';
 import type { FixFunction, RecoveryStep, Repairer, SanitizeFunction, SubstituteFunction } from './steps.ts';
-
-const SEVERITIES: readonly Severity[] = ['low', 'medium', 'high', 'critical'];
 
 /**
  * The steps of recovery, for `onError` of a tool or an agent. A slot takes one step, a list tried in order, or a function
@@ -43,7 +41,7 @@ export const recover = {
   escalate: (reason?: string, severity: string = 'high'): RecoveryStep => ({
     kind: 'escalate',
     reason: reason ?? null,
-    severity: severityOf(severity),
+    severity: checkSeverity('recover.escalate', severity),
   }),
   /** Ends the run as failed, at once. */
   throwException: (reason?: string): RecoveryStep => ({ kind: 'throw', reason: reason ?? null }),
@@ -75,12 +73,4 @@ export const recover = {
 function whole(step: string, option: string, value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value;
   throw new TypeError(`recover.${step}: ${option} must be a whole number from 1 on, and is ${String(value)}.`);
-}
-
-function severityOf(severity: string): Severity {
-  const found = SEVERITIES.find((known) => known === severity.toLowerCase());
-  if (found !== undefined) return found;
-  throw new TypeError(
-    `recover.escalate: severity must be ${SEVERITIES.join(', ')}, and is ${JSON.stringify(severity)}.`,
-  );
 }

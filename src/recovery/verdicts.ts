@@ -1,4 +1,5 @@
 import type { EscalationError, Severity } from '../parsing/errors.ts';
+import { checkSeverity, higher } from './severity.ts';
 
 /** What is done about an escalation: data, so that it is recorded and replayed. Names stand for models and agents. */
 export type Verdict =
@@ -8,9 +9,6 @@ export type Verdict =
   | { readonly kind: 'askHuman'; readonly question: string }
   | { readonly kind: 'escalate'; readonly reason: string; readonly severity: Severity }
   | { readonly kind: 'throwException'; readonly reason: string };
-
-/** All severities, from the mildest on. */
-export const SEVERITIES: readonly Severity[] = ['low', 'medium', 'high', 'critical'];
 
 /** The verdicts that `onEscalation` chooses from. Each throws a `TypeError` for a name or object that is none of the agent's. */
 export interface Verdicts {
@@ -50,7 +48,7 @@ export function verdictsFor(error: EscalationError, names: VerdictNames): Verdic
     escalate: (reason = error.reason, severity = error.severity) => ({
       kind: 'escalate',
       reason,
-      severity: higher(error.severity, severityOf(severity)),
+      severity: higher(error.severity, checkSeverity('to.escalate()', severity)),
     }),
     throwException: (reason = error.reason) => ({ kind: 'throwException', reason }),
   };
@@ -64,15 +62,4 @@ function known<T>(found: T | null, verdict: string, given: string | object): T {
       ? 'a skill or a child of this agent, or the name of one'
       : 'one of the option models, or the name of one or of a preset';
   throw new TypeError(`to.${verdict}(): ${name} is not known here. Give ${must}.`);
-}
-
-/** Reads a severity, whatever its case; what is none counts as high. */
-export function severityOf(given: unknown): Severity {
-  const lower = typeof given === 'string' ? given.toLowerCase() : '';
-  return SEVERITIES.find((severity) => severity === lower) ?? 'high';
-}
-
-/** The worse of two severities. */
-export function higher(a: Severity, b: Severity): Severity {
-  return SEVERITIES.indexOf(a) >= SEVERITIES.indexOf(b) ? a : b;
 }

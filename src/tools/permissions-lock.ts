@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { systemCode } from './system-code.ts';
+import { createFirst, isAlive } from './lock-file.ts';
 
 /** A lock that is held. */
 export interface FileLock {
@@ -29,7 +29,7 @@ export function takeLock(path: string, { waitMs = 3000, staleMs = 2000 }: LockOp
   const mine = `${String(process.pid)} ${hostname()} ${randomUUID()}`;
   const deadline = performance.now() + waitMs;
   for (;;) {
-    if (create(path, mine)) return heldLock(path, mine);
+    if (createFirst(path, mine)) return heldLock(path, mine);
     const other = readLock(path);
     if (other !== null && isStale(path, other, staleMs)) rmSync(path, { force: true });
     else if (performance.now() >= deadline) return null;
@@ -47,21 +47,6 @@ function heldLock(path: string, mine: string): FileLock {
   };
 }
 
-function create(path: string, mine: string): boolean {
-  try {
-    writeFileSync(path, mine, { flag: 'wx', mode: 0o600 });
-    return true;
-  } catch (error) {
-    if (isTaken(systemCode(error))) return false;
-    throw error;
-  }
-}
-
-/** Windows answers EPERM or EBUSY for a file that another process is about to delete. */
-function isTaken(code: string): boolean {
-  return code === 'EEXIST' || (process.platform === 'win32' && (code === 'EPERM' || code === 'EBUSY'));
-}
-
 function readLock(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -75,15 +60,6 @@ function isStale(path: string, content: string, staleMs: number): boolean {
   if (host === hostname() && !isAlive(Number(pid))) return true;
   const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   return changed !== undefined && Math.abs(Date.now() - changed) > staleMs;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) !== 'ESRCH';
-  }
 }
 
 function pause(): void {

@@ -210,6 +210,7 @@ describe('onEscalation', () => {
     for (const handler of [
       () => Promise.reject(new Error('oops')),
       (_error, to) => to.reroute('nowhere'),
+      (_error, to) => to.escalate('it is bad', 'dreadful'),
     ] satisfies OnEscalation[]) {
       const { agent } = make([failing, 'ok'], handler);
       const result = await agent.run('Go');

@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startHostileHttp } from '../support/mcp/hostile-http.ts';
@@ -10,19 +8,11 @@ import { realServer } from '../support/mcp/real-servers.ts';
 import { withFile } from './mcp-folder.ts';
 import { processesNaming } from './processes.ts';
 import type { CliEnd } from './spawn-cli.ts';
+import { freePort } from '../support/free-port.ts';
 
 async function doctor(config: object, env: Readonly<Record<string, string>> = {}): Promise<CliEnd> {
   const { withEnv } = await withFile({ it: config });
   return withEnv(env, 'doctor', '--timeout', '3');
-}
-
-async function closedPort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 describe('signalbox mcp doctor', () => {
@@ -111,7 +101,7 @@ describe('signalbox mcp doctor', () => {
   });
 
   test('explains an address where nothing listens, and a proxy that is not used', async () => {
-    const config = { url: `http://127.0.0.1:${await closedPort()}/mcp` };
+    const config = { url: `http://127.0.0.1:${await freePort()}/mcp` };
     const { code, stdout } = await doctor(config, { HTTPS_PROXY: 'http://proxy.invalid' });
     expect(code).toBe(1);
     expect(stdout).toContain(`Nothing listens at ${new URL(config.url).origin} (ECONNREFUSED)`);
@@ -158,7 +148,7 @@ describe('signalbox mcp doctor', () => {
   });
 
   test('is content with a server over HTTP', async () => {
-    const port = await closedPort();
+    const port = await freePort();
     const { command, args = [] } = realServer('everything', ['streamableHttp']);
     const server = spawn(command, args, { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
     onTestFinished(() => void server.kill('SIGKILL'));

@@ -1,23 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { McpServerConfig } from '../../src/mcp/config.ts';
 import type { McpConnectionOptions } from '../../src/mcp/connection.ts';
 import { type McpConnection, type McpElicitation, createMcpConnection } from '../../src/mcp/index.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
+import { freePort } from '../support/free-port.ts';
 
 let server: ChildProcess | null = null;
 let url = '';
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 beforeAll(async () => {
   const port = await freePort();

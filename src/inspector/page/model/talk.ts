@@ -1,8 +1,6 @@
-import type { MessageToolCall, ReplyStats, Usage } from '../../../actors/model.ts';
-import type { RunEvent } from '../../../machines/run-events.ts';
+import type { RunEvent, RunEventBody } from '../../../machines/run-events.ts';
 import type { RunResult } from '../../../machines/run-result.ts';
 import type { Json } from '../../../parsing/json.ts';
-import type { Repair } from '../../../parsing/reply.ts';
 import type { ToolResult } from '../../../tools/result.ts';
 
 /** One event with its place: when it was said, and after which step (a position in the session's steps). */
@@ -24,15 +22,7 @@ export interface PlannedStep {
 export type CallStatus = 'waiting' | 'running' | 'ok' | 'failed' | 'denied';
 
 /** What a model's turn has come to: its reply, or what has arrived of it. */
-export interface ModelReplied {
-  readonly text: string;
-  readonly toolCalls: readonly MessageToolCall[];
-  readonly usage: Usage | null;
-  readonly stats: ReplyStats | null;
-  readonly attempts: number;
-  readonly strategy: string;
-  readonly repairs: readonly Repair[];
-}
+export type ModelReplied = Omit<Extract<RunEventBody, { readonly type: 'model.replied' }>, 'type'>;
 
 /** One entry of the conversation. `step` is the position at which it began, `last` the one at which it changed last. */
 export type TalkItem = { readonly at: number; readonly step: number; readonly last: number } & (
