@@ -23,7 +23,8 @@ export function valueIssues(value: JsonObject, schema: JsonSchema): readonly Iss
     const message = formatProblem(member, own);
     return message === null ? [] : [{ path: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, message }];
   });
-  return [...issuesOf(value, schema), ...formats];
+  const told = new Set(formats.map(({ path }) => path));
+  return [...formats, ...issuesOf(value, schema).filter(({ path }) => !told.has(path))];
 }
 
 /** An issue as people read it: `address.street: is required`. */
