@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { assign, createActor, createMachine, setup } from 'xstate';
 import { z } from 'zod';
+import { approvalGiven } from '../../src/agent/run.ts';
 import { drawMachine } from '../../src/inspector/drawing.ts';
 import { agentMachine } from '../../src/machines/agent.ts';
 import { OUTSIDE_EVENTS } from '../../src/machines/outside-events.ts';
 import { loopDetectionMachine } from '../../src/machines/loop-detection.ts';
 import { toolCallMachine } from '../../src/machines/tool-call.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { Json } from '../../src/parsing/json.ts';
+import { eventIssues } from '../../src/inspector/event-issues.ts';
+import { framesOfScene } from './page/fixture.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
 
@@ -108,6 +112,21 @@ describe('our own machines', () => {
     expect(outside([...agentMachine.events, ...toolCallMachine.events, ...loopDetectionMachine.events])).toEqual(
       expect.arrayContaining(Object.keys(OUTSIDE_EVENTS)),
     );
+  });
+
+  test('fit what is sent to them by hand and by our own code', () => {
+    const [head] = framesOfScene('parallel').flatMap((frame) => (frame.t === 'record' ? [frame.record] : []));
+    const toolset: Json = JSON.parse(JSON.stringify(head?.t === 'run' ? head.toolset : null));
+    for (const event of [
+      approvalGiven({}),
+      approvalGiven({ always: true, args: { to: 'Ann' } }),
+      { type: 'approval.refused', reason: '' },
+      { type: 'run.cancelled', reason: 'seen enough' },
+      { type: 'run.abandoned', code: 'journal-lost', message: 'The disk is full.' },
+      { type: 'tools.changed', toolset },
+      { type: 'tools.changed', toolset, children: [] },
+    ])
+      expect(eventIssues(event, OUTSIDE_EVENTS[event.type] ?? false)).toEqual([]);
   });
 
   test('are not told what does not fit: the answer names the member, and the recording knows nothing of it', async () => {

@@ -1,19 +1,15 @@
 import { inertLine } from '../model/inert-text.ts';
+import type { EventDraft } from './use-event-draft.ts';
 
 interface EventPickerProps {
-  readonly type: string;
-  readonly accepted: readonly string[];
-  /** The wildcards among what it accepts. */
-  readonly patterns: readonly string[];
-  /** The machine has a transition for the type as it is now. */
-  readonly isAccepted: boolean;
+  readonly draft: EventDraft;
   readonly strict: boolean;
   readonly onType: (type: string) => void;
 }
 
 /** Chooses the type of an event: those that the machine accepts now are one press away, any other can be written. */
-export function EventPicker(props: EventPickerProps) {
-  const { type, accepted, strict, onType } = props;
+export function EventPicker({ draft, strict, onType }: EventPickerProps) {
+  const { type, accepted } = draft;
   const missing = strict && type === '';
   return (
     <div class="form-row">
@@ -44,13 +40,13 @@ export function EventPicker(props: EventPickerProps) {
         ))}
       </div>
       <p id="send-type-note" class={missing ? 'problem' : 'form-hint'}>
-        {missing ? 'which event is it?' : noteOf(props)}
+        {missing ? 'Which event is it?' : noteOf(draft)}
       </p>
     </div>
   );
 }
 
-function noteOf({ type, accepted, patterns, isAccepted }: EventPickerProps): string {
+function noteOf({ type, accepted, patterns, isAccepted }: EventDraft): string {
   if (type !== '' && !isAccepted) return 'The machine has no transition for it now.';
   if (patterns.length > 0) return `It also takes ${inertLine(patterns.join(', '), 120)}.`;
   return accepted.length === 0 ? 'It takes no event from outside now.' : '';

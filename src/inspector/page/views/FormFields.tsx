@@ -63,7 +63,7 @@ function Row({ field, draft, problem, onDraft, onLeave }: RowProps) {
           {inertLine(field.label, 80)}
         </label>
         {field.label !== field.name && <code class="dim">{inertLine(field.name, 60)}</code>}
-        {field.required && field.empty === 'needed' && <span class="form-need">required</span>}
+        {field.required && field.empty === 'needed' && control !== 'check' && <span class="form-need">required</span>}
         {field.hint !== '' && (
           <span id={`${id}-hint`} class="form-hint">
             {inertLine(field.hint, 120)}

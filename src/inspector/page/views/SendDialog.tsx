@@ -1,8 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { acceptedEvents, describes, wildcards } from '../model/accepted-events.ts';
-import { actorsAt } from '../model/actor-state.ts';
-import { eventForm } from '../model/event-form.ts';
-import { type FormState, beginForm, isRight, readForm } from '../model/form-state.ts';
+import { isRight } from '../model/form-state.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
@@ -10,61 +7,37 @@ import { DialogFrame } from './DialogFrame.tsx';
 import { EventPicker } from './EventPicker.tsx';
 import { InertText } from './InertText.tsx';
 import { SchemaForm } from './SchemaForm.tsx';
+import { useEventDraft } from './use-event-draft.ts';
 
 /** Sends an event to a live actor: those that it accepts now are offered, with a form where their shape is known. */
 export function SendDialog() {
   const page = usePage();
-  const { state } = page;
-  void state.beat.value;
-  const form = useRef<HTMLFormElement>(null);
-  const session = state.session.value;
-  const live = (session === null ? [] : actorsAt(session, session.steps.length - 1)).filter(
-    ({ alive, track }) => alive && track.info.drawing !== null,
-  );
-  const [chosen, setChosen] = useState(state.focus.value);
-  const actor = live.find(({ path }) => path === chosen) ?? live[0];
-  const drawing = state.model.drawings.get(actor?.track.info.drawing ?? '');
-  const accepted = actor === undefined || drawing === undefined ? [] : acceptedEvents(drawing, actor.active);
-  const [typed, setType] = useState<string | null>(null);
-  const type = typed ?? (accepted.length === 1 ? (accepted[0] ?? '') : '');
-  const patterns = actor === undefined || drawing === undefined ? [] : wildcards(drawing, actor.active);
-  const isAccepted = accepted.includes(type) || patterns.some((pattern) => describes(pattern, type));
-
-  const kind = eventForm(drawing, type);
-  // What was filled in for one event is there again when it is chosen again; what is written freely goes with any.
-  const key = kind.fields === null && kind.description === '' ? '' : `${drawing?.hash ?? ''} ${type}`;
-  const [forms, setForms] = useState<{ readonly [key: string]: FormState }>({});
-  const filled = forms[key] ?? beginForm(kind);
-  const reading = readForm(kind, filled);
+  const draft = useEventDraft(page.state);
+  const { live, to, type, form, formKey, reading } = draft;
+  const element = useRef<HTMLFormElement>(null);
+  // What is wrong is shown where somebody has been, and everywhere once it was to be sent.
   const [strict, setStrict] = useState(false);
   const [refusal, setRefusal] = useState('');
-  const wrong = reading.byField.size + reading.general.length;
-
-  const change = (next: FormState): void => {
-    setForms({ ...forms, [key]: next });
-    setRefusal('');
-  };
-  const choose = (next: string): void => {
-    setType(next);
+  const afresh = (): void => {
     setStrict(false);
     setRefusal('');
   };
   const send = (event: Event): void => {
     event.preventDefault();
     setStrict(true);
-    if (type === '' || actor === undefined || reading.value === null || !isRight(reading)) {
-      requestAnimationFrame(() => focusFirstWrong(form.current));
+    if (type === '' || to === null || reading.value === null || !isRight(reading)) {
+      requestAnimationFrame(() => focusFirstWrong(element.current));
       return;
     }
-    void order(page, { kind: 'send', event: { ...reading.value, type }, to: actor.path }).then((done) => {
-      if (done) state.dialog.value = null;
-      else setRefusal(state.notice.value.text);
+    void order(page, { kind: 'send', event: { ...reading.value, type }, to }).then((done) => {
+      if (done) page.state.dialog.value = null;
+      else setRefusal(page.state.notice.value.text);
     });
   };
   return (
     <DialogFrame title="Send an event">
       <form
-        ref={form}
+        ref={element}
         class="event-form"
         noValidate
         onSubmit={send}
@@ -73,7 +46,7 @@ export function SendDialog() {
           if (event.target instanceof Element && event.target.closest('button') !== null) event.preventDefault();
         }}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.current?.requestSubmit();
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) element.current?.requestSubmit();
         }}
       >
         <div class="form-row">
@@ -84,11 +57,10 @@ export function SendDialog() {
             id="send-to"
             class="field"
             autofocus
-            value={actor?.path ?? ''}
+            value={to ?? ''}
             onChange={(event) => {
-              setChosen(event.currentTarget.value);
-              setType(null);
-              setStrict(false);
+              draft.address(event.currentTarget.value);
+              afresh();
             }}
           >
             {live.map(({ path }) => (
@@ -99,24 +71,27 @@ export function SendDialog() {
           </select>
         </div>
         <EventPicker
-          type={type}
-          accepted={accepted}
-          patterns={patterns}
-          isAccepted={isAccepted}
+          draft={draft}
           strict={strict}
-          onType={choose}
+          onType={(chosen) => {
+            draft.choose(chosen);
+            afresh();
+          }}
         />
-        {kind.description !== '' && <InertText class="form-about" text={kind.description} most={400} />}
+        {form.description !== '' && <InertText class="form-about" text={form.description} most={400} />}
         {type !== '' && (
           <SchemaForm
-            key={key}
-            kind={kind}
-            state={filled}
+            key={formKey}
+            kind={form}
+            state={draft.filled}
             reading={reading}
             strict={strict}
             title="It carries"
             jsonLabel="With (JSON)"
-            onState={change}
+            onState={(next) => {
+              draft.fill(next);
+              setRefusal('');
+            }}
           />
         )}
         <div class="form-foot">
@@ -126,8 +101,8 @@ export function SendDialog() {
           <p class="problem" role="alert">
             {refusal !== ''
               ? inertLine(refusal, 400)
-              : strict && wrong > 0
-                ? `${counted(wrong)} before it can be sent.`
+              : strict && !isRight(reading)
+                ? counted(reading.byField.size + reading.general.length)
                 : ''}
           </p>
         </div>
@@ -137,7 +112,7 @@ export function SendDialog() {
 }
 
 function counted(problems: number): string {
-  return problems === 1 ? 'One thing is to be put right' : `${problems} things are to be put right`;
+  return `${problems === 1 ? 'One thing is' : `${problems} things are`} to be put right before it can be sent.`;
 }
 
 function focusFirstWrong(form: HTMLFormElement | null): void {
