@@ -16,6 +16,9 @@ import { inspector } from './with-inspector.ts';
 
 const placed = z.object({ quantity: z.int().min(1).max(99).describe('How many.'), note: z.string().default('none') });
 
+/** A schema as JSON Schema and nothing else. */
+const plain = (schema: z.ZodType): Json => JSON.parse(JSON.stringify(z.toJSONSchema(schema)));
+
 /** A shop that takes one order, and says what it was given. */
 const shopOf = (events: unknown) =>
   setup({ types: { context: {} as { readonly got: unknown } }, schemas: { events } }).createMachine({
@@ -51,7 +54,7 @@ describe('what a machine says about its events', () => {
       z.object({ type: z.literal('order.placed'), quantity: z.int() }),
       z.object({ type: z.literal(['closed', 'locked']) }),
     ]);
-    for (const events of [union, z.toJSONSchema(union)]) {
+    for (const events of [union, plain(union)]) {
       const drawn = drawMachine(shopOf(events)).events ?? {};
       expect(Object.keys(drawn)).toEqual(['order.placed', 'closed', 'locked']);
       expect(drawn['order.placed']).toMatchObject({ properties: { quantity: { type: 'integer' } } });
@@ -196,6 +199,26 @@ describe('an event that is sent to a machine with schemas', () => {
     });
     expect(await send({ type: 'order.placed', quantity: 24 })).toEqual({ ok: true });
     expect(actor.getSnapshot().context.got).toEqual({ type: 'order.placed', quantity: 24, note: 'none' });
+  });
+
+  test('is asked of guards as its schema makes it', async () => {
+    const shown = await inspector();
+    const noted = createMachine({
+      on: { 'order.placed': { guard: ({ event }) => event.note === 'none', actions: assign({ sold: true }) } },
+      context: { sold: false },
+      schemas: { events: { 'order.placed': placed } },
+    });
+    const actor = createActor(noted, { inspect: shown.inspect }).start();
+    const send = (event: object) => viewer(shown.url).act('system-1', { kind: 'send', event });
+    expect(await send({ type: 'order.placed', quantity: 1 })).toEqual({ ok: true });
+    expect(actor.getSnapshot().context.sold).toBe(true);
+  });
+
+  test('says one thing of a text that is neither of its format nor of its pattern', async () => {
+    const { send } = await started({ 'order.placed': plain(z.object({ mail: z.email() })) });
+    expect(await send({ type: 'order.placed', mail: 'ada' })).toMatchObject({
+      message: 'This is no order.placed (mail: expected an e-mail address).',
+    });
   });
 
   test('is checked in its formats, and free where nothing is known', async () => {

@@ -64,6 +64,7 @@ describe('the control of a field', () => {
     ['an object', z.object({ x: z.int() }), 'json'],
     ['a list', z.array(z.string()), 'json'],
     ['a text or a number', z.union([z.string(), z.number()]), 'json'],
+    ['one of a few, or any number', z.union([z.literal('all'), z.number()]), 'json'],
     ['anything', z.any(), 'json'],
   ])('%s', (_, schema, control) => {
     expect(fieldOf(schema).control).toBe(control);
@@ -79,6 +80,11 @@ describe('the control of a field', () => {
       label: 'Full name',
       help: 'As on the card.',
     });
+  });
+
+  test('offers null beside the choices that allow it', () => {
+    expect(fieldOf(z.enum(['a', 'b']).nullable()).choices.map(({ value }) => value)).toEqual(['a', 'b', null]);
+    expect(fieldOf(z.union([z.literal('a'), z.null()])).choices.map(({ value }) => value)).toEqual(['a', null]);
   });
 
   test('follows references, and a default or the only choice stands in it at first', () => {
@@ -190,6 +196,9 @@ describe('the switch to JSON and back', () => {
     const draft = draftOf(kind.fields ?? [], { count: 'many', text: 'x'.repeat(200) });
     expect(draft.entries.get('count')).toEqual({ control: 'json', text: '"many"' });
     expect(draft.entries.get('text')?.control).toBe('long');
+    const reason = fieldOf(z.string().nullable());
+    expect(draftOf([reason], { it: null }).entries.get('it')).toEqual({ control: 'text', text: null });
+    expect(readDraft([reason], draftOf([reason], { it: null })).value).toEqual({ it: null });
     expect(readDraft(kind.fields ?? [], draft).value.count).toBe('many');
   });
 });
@@ -242,6 +251,21 @@ describe('the form of a call that waits', () => {
     const toolset: Json = JSON.parse(JSON.stringify({ tools: [changed] }));
     const later = [...records, { t: 'event', at: 1, event: { type: 'tools.changed', toolset } } as const];
     expect(argumentsForm(later, tool?.name ?? '', {}).fields?.map(({ name }) => name)).toEqual(['cents']);
+  });
+
+  test('knows the tools of the agents below, and those of one name that differ only as JSON', () => {
+    const asked = (inputSchema: JsonObject): Json => ({ tools: [{ name: 'ask', inputSchema }] });
+    const who: JsonObject = { type: 'object', properties: { who: { type: 'string' } } };
+    const toolset: Json = { tools: [] };
+    const told = (...below: readonly Json[]) => {
+      const children: Json = below.map((one, at) => ({
+        tool: `child${at}`,
+        setup: { toolset, children: [{ tool: 'deep', setup: { toolset: one } }] },
+      }));
+      return [{ t: 'event', at: 1, event: { type: 'tools.changed', toolset, children } } as const];
+    };
+    expect(argumentsForm(told(asked(who), asked({ ...who })), 'ask', {}).fields).toHaveLength(1);
+    expect(argumentsForm(told(asked(who), asked({ type: 'object' })), 'ask', {}).fields).toBeNull();
   });
 
   test('is written as JSON for a question to a person, and for a tool that nobody knows', () => {

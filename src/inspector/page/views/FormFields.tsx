@@ -50,12 +50,13 @@ interface RowProps {
 function Row({ field, draft, problem, onDraft, onLeave }: RowProps) {
   const id = useId();
   const { control, text } = draft.entries.get(field.name) ?? { control: field.control, text: null };
+  const leftOut = text === null && control === 'check';
   const described = [
+    ...(leftOut ? [`${id}-left`] : []),
     ...(field.hint === '' ? [] : [`${id}-hint`]),
     ...(field.help === '' ? [] : [`${id}-help`]),
     ...(problem === undefined ? [] : [`${id}-problem`]),
   ];
-  const leftOut = text === null && control === 'check';
   return (
     <div class="form-row" data-control={control}>
       <div class="form-label">
@@ -69,7 +70,11 @@ function Row({ field, draft, problem, onDraft, onLeave }: RowProps) {
             {inertLine(field.hint, 120)}
           </span>
         )}
-        {leftOut && <span class="form-hint">left out</span>}
+        {leftOut && (
+          <span id={`${id}-left`} class="form-hint">
+            left out
+          </span>
+        )}
       </div>
       <FormControl
         id={id}

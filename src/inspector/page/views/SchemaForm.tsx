@@ -20,7 +20,7 @@ export function SchemaForm({ kind, state, reading, strict, title, jsonLabel, onS
   const id = useId();
   const { fields } = kind;
   const { json, draft } = state;
-  const general = strict || json !== null ? reading.general : [];
+  const general = strict || state.edited ? reading.general : [];
   return (
     <fieldset class="form" aria-describedby={general.length === 0 ? undefined : `${id}-problems`}>
       <legend class="sr">{title}</legend>
@@ -74,13 +74,15 @@ export function SchemaForm({ kind, state, reading, strict, title, jsonLabel, onS
           />
         </div>
       )}
-      <ul id={`${id}-problems`} class="problems">
-        {general.slice(0, MOST_PROBLEMS).map((problem) => (
-          <li key={problem} class="problem">
-            {inertLine(problem, 300)}
-          </li>
-        ))}
-      </ul>
+      {general.length > 0 && (
+        <ul id={`${id}-problems`}>
+          {general.slice(0, MOST_PROBLEMS).map((problem) => (
+            <li key={problem} class="problem">
+              {inertLine(problem, 300)}
+            </li>
+          ))}
+        </ul>
+      )}
     </fieldset>
   );
 }
