@@ -192,3 +192,21 @@ test.skipIf(noChromium)(
     expect(problems).toEqual([]);
   },
 );
+
+test.skipIf(noChromium)('on a phone neither form sticks out, and Send is in sight', async () => {
+  const { page } = await open({ width: 390, height: 844, scheme: 'light' });
+  const run = clerk({ tools: [letter()] }).run('Write, on a phone');
+  await page.getByRole('button', { name: 'Conversation' }).click();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByLabel('copies').waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+
+  await page.getByRole('button', { name: 'Send an event' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'tools.changed' }).click();
+  await dialog.getByLabel('toolset').waitFor();
+  expect(await dialog.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+  const send = await dialog.getByRole('button', { name: 'Send', exact: true }).boundingBox();
+  expect((send?.y ?? 844) + (send?.height ?? 0)).toBeLessThan(844);
+  await run.cancel();
+});
