@@ -126,7 +126,7 @@ test.skipIf(noChromium)('what the server refuses is said in the dialog, and noth
   const actor = createActor(shop, { inspect: inspector().inspect }).start();
   const { page } = await open();
   await page.locator('[data-state="OPEN"].active').waitFor({ timeout: 15_000 });
-  await page.keyboard.press('e');
+  await page.getByRole('button', { name: 'Send an event' }).click();
   await page.getByRole('dialog').getByLabel('Event').fill('nobody.listens');
   await page.getByText('The machine has no transition for it now.').waitFor();
   await page.getByLabel('With (JSON)').fill('{"far": 7}');
@@ -134,6 +134,8 @@ test.skipIf(noChromium)('what the server refuses is said in the dialog, and noth
 
   await page.getByRole('alert').getByText('does not take nobody.listens now', { exact: false }).waitFor();
   expect(await page.getByLabel('With (JSON)').inputValue()).toBe('{"far": 7}');
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await page.locator('[aria-label="Send an event"]:focus').waitFor();
   actor.stop();
 });
 
@@ -180,6 +182,7 @@ test.skipIf(noChromium)(
     const { page, problems } = await open();
     const run = clerk({ tools: [letter()] }).run('Write, edited by fields');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.locator('input:focus').waitFor();
     expect(await page.getByLabel('to', { exact: true }).inputValue()).toBe('Ada');
     await page.getByLabel('copies').fill('0');
     expect(await page.getByRole('button', { name: 'Approve with edits' }).isDisabled()).toBe(true);

@@ -107,6 +107,11 @@ describe('the control of a field', () => {
     expect(formFields({ type: 'object', additionalProperties: { type: 'number' } })).toBeNull();
     expect(formFields({ $ref: '#/$defs/none' })).toBeNull();
     expect(formFields({ type: 'object' })).toEqual([]);
+    const endless: JsonObject = { anyOf: [{ const: 1 }, { $ref: '#/properties/a' }] };
+    expect(formFields({ properties: { a: endless, b: { $ref: '#/properties/b' } } })).toMatchObject([
+      { control: 'json' },
+      { control: 'json' },
+    ]);
     expect(formFields({ $ref: '#/$defs/a', $defs: { a: { properties: { x: { type: 'string' } } } } })).toHaveLength(1);
   });
 });

@@ -89,11 +89,13 @@ function onlyValue(control: Control, choices: readonly Choice[], nullable: boole
 }
 
 /** The values of `enum` and `const`, and of unions of them; none where anything else may stand too. */
-function choicesOf(schema: JsonObject, context: FitContext): readonly Choice[] {
+function choicesOf(schema: JsonObject, context: FitContext, depth = 0): readonly Choice[] {
   if (isList(schema.enum)) return schema.enum.map((value) => choiceOf(value));
   if (schema.const !== undefined) return [choiceOf(schema.const, schema.title)];
   const branches = isList(schema.anyOf) ? schema.anyOf : isList(schema.oneOf) ? schema.oneOf : [];
-  const each = branches.map((branch) => choicesOf(resolved(branch, context), context));
+  // A union may refer to itself.
+  if (depth > LONGEST_CHAIN) return [];
+  const each = branches.map((branch) => choicesOf(resolved(branch, context), context, depth + 1));
   return each.every((choices) => choices.length > 0) ? each.flat() : [];
 }
 

@@ -9,14 +9,14 @@ import { later } from './later.tsx';
 
 const ArgumentsEditor = later(async () => (await import('./ArgumentsEditor.tsx')).ArgumentsEditor);
 
-/** What the arguments were edited to; `wrong`: to nothing that can be approved. */
-type Edited = JsonObject | 'untouched' | 'wrong';
+/** What the arguments were edited to; `wrong`: since then to what cannot be approved. Null: nobody edits them. */
+type Edited = { readonly args: JsonObject; readonly wrong: boolean } | null;
 
 /** The question that a waiting call puts, and its answers: approve, always, with edits, reject with a reason. */
 export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'call' }> }) {
   const page = usePage();
   const session = page.state.session.value;
-  const [edited, setEdited] = useState<Edited>('untouched');
+  const [edited, setEdited] = useState<Edited>(null);
   const [reason, setReason] = useState('');
   const [sent, setSent] = useState(false);
   const may = page.desk.acts && session?.info.can.includes('approve') === true;
@@ -29,7 +29,7 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
     });
   };
   const approve = (always: boolean): void => {
-    const args = typeof edited === 'string' ? {} : { args: edited };
+    const args = edited === null ? {} : { args: edited.args };
     answer({ kind: 'approve', callId, ...(always ? { always } : {}), ...args });
   };
   return (
@@ -48,20 +48,24 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
       )}
       {may && page.state.cursor.value === null && (
         <>
-          {edited !== 'untouched' && (
-            <ArgumentsEditor tool={tool} args={item.args} onArgs={(args) => setEdited(args ?? 'wrong')} />
+          {edited !== null && (
+            <ArgumentsEditor
+              tool={tool}
+              args={edited.args}
+              onArgs={(args) => setEdited(args === null ? { ...edited, wrong: true } : { args, wrong: false })}
+            />
           )}
           <div class="approval-row">
             <button
               type="button"
               class="button yes"
               data-approve={callId}
-              disabled={sent || edited === 'wrong'}
+              disabled={sent || edited?.wrong === true}
               onClick={() => approve(false)}
             >
-              {edited === 'untouched' ? 'Approve' : 'Approve with edits'}
+              {edited === null ? 'Approve' : 'Approve with edits'}
             </button>
-            {edited === 'untouched' && (
+            {edited === null && (
               <>
                 <button type="button" class="button" disabled={sent} onClick={() => approve(true)}>
                   Always
@@ -70,7 +74,7 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
                   type="button"
                   class="button"
                   disabled={sent}
-                  onClick={() => setEdited(isJsonObject(item.args) ? item.args : {})}
+                  onClick={() => setEdited({ args: isJsonObject(item.args) ? item.args : {}, wrong: false })}
                 >
                   Edit
                 </button>

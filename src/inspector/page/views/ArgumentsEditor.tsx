@@ -1,6 +1,5 @@
-import { useMemo, useState } from 'preact/hooks';
-import type { Json, JsonObject } from '../../../parsing/json.ts';
-import { isJsonObject } from '../../../parsing/json.ts';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { JsonObject } from '../../../parsing/json.ts';
 import { argumentsForm } from '../model/arguments-form.ts';
 import { beginForm, isRight, readForm } from '../model/form-state.ts';
 import { usePage } from '../state/page-context.ts';
@@ -8,8 +7,8 @@ import { SchemaForm } from './SchemaForm.tsx';
 
 interface ArgumentsEditorProps {
   readonly tool: string;
-  /** Those that the model gave. */
-  readonly args: Json;
+  /** What it begins with. */
+  readonly args: JsonObject;
   /** Null: what stands there cannot be approved. */
   readonly onArgs: (args: JsonObject | null) => void;
 }
@@ -18,20 +17,29 @@ interface ArgumentsEditorProps {
 export function ArgumentsEditor({ tool, args, onArgs }: ArgumentsEditorProps) {
   const { state: page } = usePage();
   const kind = useMemo(() => argumentsForm(page.session.value?.records ?? [], tool, args), []);
-  const [state, setState] = useState(() => beginForm(kind, isJsonObject(args) ? args : {}));
+  const [state, setState] = useState(() => beginForm(kind, args));
+  // The button that brought it is gone, and with it the focus.
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const first = place.current?.querySelector('input, select, textarea');
+    if (first instanceof HTMLElement) first.focus();
+    onArgs(args);
+  }, []);
   return (
-    <SchemaForm
-      kind={kind}
-      state={state}
-      reading={readForm(kind, state)}
-      strict
-      title="Arguments"
-      jsonLabel="Arguments as JSON"
-      onState={(next) => {
-        setState(next);
-        const reading = readForm(kind, next);
-        onArgs(isRight(reading) ? reading.value : null);
-      }}
-    />
+    <div ref={place}>
+      <SchemaForm
+        kind={kind}
+        state={state}
+        reading={readForm(kind, state)}
+        strict
+        title="Arguments"
+        jsonLabel="Arguments as JSON"
+        onState={(next) => {
+          setState(next);
+          const reading = readForm(kind, next);
+          onArgs(isRight(reading) ? reading.value : null);
+        }}
+      />
+    </div>
   );
 }

@@ -39,9 +39,7 @@ export function FormControl(props: FormControlProps) {
     case 'choice':
       return (
         <select {...common} class="field" value={text ?? ''} onChange={(event) => onText(event.currentTarget.value)}>
-          {(field.empty !== 'needed' || text === null) && (
-            <option value="">{field.empty === 'needed' ? 'Choose…' : '–'}</option>
-          )}
+          {(field.empty !== 'needed' || text === null) && <option value="">{NOTHING[field.empty]}</option>}
           {field.choices.map(({ key, label }) => (
             <option key={key} value={key}>
               {inertLine(label, 80)}
@@ -98,6 +96,14 @@ export function FormControl(props: FormControlProps) {
       );
   }
 }
+
+/** What it says where nothing is chosen. */
+const NOTHING: { readonly [empty in FormField['empty']]: string } = {
+  needed: 'Choose…',
+  'left-out': 'left out',
+  null: 'null',
+  text: 'empty',
+};
 
 /** What a browser does not tell of a field for numbers: it holds something that is none. */
 const UNREADABLE = 'no number';
