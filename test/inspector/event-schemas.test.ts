@@ -92,6 +92,16 @@ describe('what a machine says about its events', () => {
       expect(drawMachine(shopOf(odd)).events).toBeUndefined();
   });
 
+  test('of a zod that does not write itself as JSON Schema is written by ours; of another library it is not known', () => {
+    const { version, validate } = placed['~standard'];
+    const silent = (vendor: string) => ({ value: { version, vendor, validate } });
+    const older: object = Object.create(placed, { '~standard': silent('zod') });
+    const other = { '~standard': silent('mine').value };
+    expect(drawMachine(shopOf({ 'order.placed': older, closed: other })).events).toEqual({
+      'order.placed': expect.objectContaining({ required: ['quantity'] }),
+    });
+  });
+
   test('belongs to the machine: others that look the same are drawn apart, those without schemas as ever', () => {
     const bare = createMachine({ id: 'bare', initial: 'A', states: { A: {} } });
     const twin = createMachine({ id: 'twin', initial: 'A', states: { A: {} } });
