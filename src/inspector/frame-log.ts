@@ -53,7 +53,7 @@ interface Chunk {
 }
 
 /** Frames are put away when somebody reads them, or when they have become this long, in UTF-16 units. */
-const CHUNK_UNITS = 65_536;
+const CHUNK_UNITS = 16_384;
 const HALF = 0.5;
 
 /** A log that keeps about `capacity` bytes of frames; older ones are forgotten. */
@@ -75,9 +75,11 @@ export function frameLog(capacity: number): FrameLog {
   };
   const putAway = (): void => {
     if (texts.length === 0) return;
-    const chunk = { bytes: Buffer.from(texts.join('')), firstPlace: end - texts.length, ends: endsOf(texts), numbers };
-    chunks.push(chunk);
-    bytes += chunk.bytes.length;
+    const text = texts.join('');
+    const written = Buffer.from(text);
+    const lengths = written.length === text.length ? texts.map(({ length }) => length) : texts.map(byteLength);
+    chunks.push({ bytes: written, firstPlace: end - texts.length, ends: summed(lengths), numbers });
+    bytes += written.length;
     texts = [];
     numbers = [];
     units = 0;
@@ -148,9 +150,13 @@ export function frameLog(capacity: number): FrameLog {
   };
 }
 
-function endsOf(texts: readonly string[]): readonly number[] {
+function byteLength(text: string): number {
+  return Buffer.byteLength(text);
+}
+
+function summed(lengths: readonly number[]): readonly number[] {
   let end = 0;
-  return texts.map((text) => (end += Buffer.byteLength(text)));
+  return lengths.map((length) => (end += length));
 }
 
 /** Reads events of our own writing. */

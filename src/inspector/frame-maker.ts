@@ -5,7 +5,7 @@
  * I1 The frames of a run that is watched and of its recording are the same: nothing is taken from a clock of its own.
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
-import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, isMachineSnapshot } from 'xstate';
+import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine } from 'xstate';
 import type { RecordLine } from '../journal/record.ts';
 import { recordedEntry } from '../journal/record.ts';
 import type { RunEvent } from '../machines/run-events.ts';
@@ -13,6 +13,7 @@ import { type Move, eventName } from '../machines/transition-log.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
 import { loopMatter, loopOf } from './loop-moves.ts';
 import { logicName } from './names.ts';
+import { snapshotOf } from './newborns.ts';
 import type { Frame } from './protocol.ts';
 import { initialStates, statesOf } from './states-of.ts';
 
@@ -46,6 +47,8 @@ interface FrameMakerOptions {
   readonly emit: (frame: Frame, numbered: boolean) => void;
   /** Gets what each step's details are made of, right after its frame. */
   readonly onStep?: (n: number, matter: StepMatter) => void;
+  /** How a child was when it was made; by default it is looked at then. */
+  readonly bornAs?: (child: AnyActorRef) => AnyMachineSnapshot | null;
   /** For sessions without records: milliseconds since they began. */
   readonly now?: () => number;
 }
@@ -68,7 +71,8 @@ interface Newborn {
 const STARTED = { type: 'xstate.init' } as const;
 
 /** A maker of frames; one a session. */
-export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): FrameMaker {
+export function frameMaker(options: FrameMakerOptions): FrameMaker {
+  const { session, emit, onStep, bornAs = snapshotOf, now } = options;
   const seen = new Map<string, Seen>();
   const drawn = new Set<string>();
   const actors = new Map<string, Frame>();
@@ -167,7 +171,7 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       if (!fresh) continue;
       const { src, machine } = sourceOf(child);
       if (machine === null) born({ path: `${path}/${id}`, parent: path, src, machine });
-      else enter(`${path}/${id}`, src, { machine, snapshot: snapshotOf(child) });
+      else enter(`${path}/${id}`, src, { machine, snapshot: bornAs(child) });
     }
   };
 
@@ -240,9 +244,4 @@ function sourceOf(child: AnyActorRef): { readonly src: string; readonly machine:
 /** True for the logic of a statechart. */
 export function isMachine(logic: unknown): logic is AnyStateMachine {
   return typeof logic === 'object' && logic !== null && 'root' in logic && 'implementations' in logic;
-}
-
-function snapshotOf(actor: AnyActorRef): AnyMachineSnapshot | null {
-  const snapshot: unknown = actor.getSnapshot();
-  return isMachineSnapshot(snapshot) ? snapshot : null;
 }

@@ -5,9 +5,12 @@
  * I2 Once the recording has been caught up with, a run's own moves are taken as they happen; nothing is played twice.
  *    A run that is watched from before its first move needs no playing at all.
  */
+import type { RecordLine } from '../journal/record.ts';
 import { type FrameLog, frameLog } from './frame-log.ts';
 import { frameMaker } from './frame-maker.ts';
 import type { LineSource } from './line-source.ts';
+import { newborns } from './newborns.ts';
+import { pacedWatcher } from './paced-watcher.ts';
 import { playback } from './playback.ts';
 import { inSlices } from './slices.ts';
 
@@ -26,23 +29,17 @@ const KEPT_BYTES = 4_000_000;
 /** Makes frames: first of what was recorded so far, then of what happens. */
 export function frameTap(session: string, source: LineSource): FrameTap {
   const log = frameLog(KEPT_BYTES);
+  const born = newborns();
   const next = source.reader();
-  const player = playback({ session, emit: log.push });
+  const player = playback({ session, emit: log.push, bornAs: born.snapshotOf });
+  const { maker } = player;
+  const live = pacedWatcher({ maker, born, readLine: () => told(next(), maker.record) });
   let stopped = false;
   let catchingUp = false;
   let caughtUpAt: number | null = null;
   let unwatch = (): void => undefined;
 
-  const step = (): boolean => {
-    const line = stopped ? null : next();
-    if (line !== null) player.feed(line);
-    return line !== null;
-  };
-  const { maker } = player;
-  const onLine = (): void => {
-    if (!source.moves) return void catchUp();
-    for (let line = next(); line !== null; line = next()) maker.record(line);
-  };
+  const step = (): boolean => told(stopped ? null : next(), player.feed);
   const catchUp = async (): Promise<void> => {
     if (catchingUp) return;
     catchingUp = true;
@@ -53,7 +50,7 @@ export function frameTap(session: string, source: LineSource): FrameTap {
     if (stopped || caughtUpAt !== null) return;
     caughtUpAt = log.end;
     if (source.moves) maker.adopt();
-    unwatch = source.watch({ onLine, onMove: maker.move, onEvent: maker.event });
+    unwatch = source.watch(source.moves ? live : { ...live, onLine: () => void catchUp() });
   };
   void catchUp();
 
@@ -64,6 +61,7 @@ export function frameTap(session: string, source: LineSource): FrameTap {
     stop: () => {
       stopped = true;
       unwatch();
+      live.stop();
       log.close();
     },
   };
@@ -72,20 +70,26 @@ export function frameTap(session: string, source: LineSource): FrameTap {
 /** Makes frames of a run that has not begun to move, as it happens. */
 export function tapFromStart(session: string, source: LineSource): FrameTap {
   const log = frameLog(KEPT_BYTES);
+  const born = newborns();
   const next = source.reader();
-  const maker = frameMaker({ session, emit: log.push });
-  const onLine = (): void => {
-    for (let line = next(); line !== null; line = next()) maker.record(line);
-  };
-  onLine();
-  const unwatch = source.watch({ onLine, onMove: maker.move, onEvent: maker.event });
+  const maker = frameMaker({ session, emit: log.push, bornAs: born.snapshotOf });
+  const readLine = (): boolean => told(next(), maker.record);
+  const live = pacedWatcher({ maker, born, readLine });
+  while (readLine());
+  const unwatch = source.watch(live);
   return {
     log,
     problem: () => null,
     caughtUpAt: () => 0,
     stop: () => {
       unwatch();
+      live.stop();
       log.close();
     },
   };
+}
+
+function told(line: RecordLine | null, tell: (line: RecordLine) => void): boolean {
+  if (line !== null) tell(line);
+  return line !== null;
 }

@@ -13,6 +13,7 @@ import { agentMachine } from '../machines/agent.ts';
 import { runEventReader } from '../machines/run-event-reader.ts';
 import { moveReader, stateText } from '../machines/transition-log.ts';
 import { type FrameMaker, type StepMatter, frameMaker } from './frame-maker.ts';
+import type { Newborns } from './newborns.ts';
 import type { Frame } from './protocol.ts';
 
 /** A recording on its way through the machines. */
@@ -28,11 +29,13 @@ interface PlaybackOptions {
   readonly session: string;
   readonly emit: (frame: Frame, numbered: boolean) => void;
   readonly onStep?: (n: number, matter: StepMatter) => void;
+  /** See the maker's option. */
+  readonly bornAs?: Newborns['snapshotOf'];
 }
 
 /** Begins to play a recording back. */
-export function playback({ session, emit, onStep }: PlaybackOptions): Playback {
-  const maker = frameMaker({ session, emit, ...(onStep === undefined ? {} : { onStep }) });
+export function playback(options: PlaybackOptions): Playback {
+  const maker = frameMaker(options);
   const lines: RecordLine[] = [];
   let driven: Drive | null = null;
   let journal: ReplayJournal | null = null;

@@ -26,14 +26,7 @@ interface RecordedOptions {
 
 /** How many frames that are played back travel at once. */
 const BATCH = 1000;
-/** How long frames are collected before they travel: each journey costs more than a frame, and nobody sees faster. */
-const COLLECT_MS = 50;
-
 const encoder = new TextEncoder();
-
-function collected(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, COLLECT_MS));
-}
 
 /** How long somebody who watches the list may take to open a session that has just begun, in milliseconds. */
 const EXPECTED_MS = 2000;
@@ -133,7 +126,6 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
         // Who reconnects has seen some of it.
         place = Math.max(place, log.placeAfter(number) ?? 0);
         noteProblem(watched.problem());
-        const { end } = log;
         const more = log.read(place);
         if (more === null) {
           if (log.closed) return;
@@ -142,9 +134,7 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
           ({ place } = more);
           number = Math.max(number, more.number);
           yield more.bytes;
-          if (place < end) continue;
         }
-        await collected();
       }
     } finally {
       leave();
