@@ -22,8 +22,10 @@ export interface ReceivedSession {
   readonly session: Session;
   actor(event: ActorReceived): void;
   snapshot(event: SnapshotReceived): void;
-  /** Nothing more is to come. */
-  end(status: Ending['status']): void;
+  /** Nothing more is to come, unless it goes on. */
+  end(ending: Ending): void;
+  /** It goes on after all. */
+  resume(): void;
 }
 
 interface Place {
@@ -47,6 +49,10 @@ interface ReceivedOptions {
  * its true beginning. An actor of which nothing more is heard for this long is shown as it was introduced.
  */
 const NEXT_MS = 100;
+/** Actors that live at a time; those beyond are not shown. */
+const MOST_ACTORS = 5000;
+/** How long all definitions together may be, in characters; machines beyond are shown by their states alone. */
+const MOST_DEFINITIONS = 10_000_000;
 
 /** Makes the session of an actor system, of its root's session id. */
 export function receivedSession(
@@ -60,6 +66,7 @@ export function receivedSession(
   const drawings = new Map<string, Frame>();
   let ending: Ending = { status: 'running', reason: null };
   let began: number | null = null;
+  let definitions = 0;
   let n = 0;
 
   const { session, tell, keepStep } = loggedSession(id, {
@@ -115,7 +122,7 @@ export function receivedSession(
           one.taken ? { ...one, passed: true } : one,
         ),
       });
-      keepStep(n, detail, text.length);
+      keepStep(n, detail, text.length + JSON.stringify(event).length);
     }
     place.states = to;
     place.context = now.context;
@@ -137,17 +144,21 @@ export function receivedSession(
     actors.delete(path);
     tell({ t: 'actor-gone', session: id, path, step: n }, true);
   };
-  const end = (status: Ending['status']): void => {
+  const end = (how: Ending): void => {
     if (ending.status !== 'running') return;
-    ending = { status, reason: null };
+    ending = how;
     onChange();
+  };
+  const machineOf = (definition: string | null): AnyStateMachine | null => {
+    definitions += definition?.length ?? 0;
+    return definition === null || definitions > MOST_DEFINITIONS ? null : receivedMachine(definition);
   };
 
   const received: ReceivedSession = {
     session,
     actor: ({ sessionId, name, parentId, definition, snapshot, at: moment }) => {
-      if (places.has(sessionId)) return;
-      const machine = definition === null ? null : receivedMachine(definition);
+      if (places.has(sessionId) || places.size >= MOST_ACTORS) return;
+      const machine = machineOf(definition);
       const parent =
         places.get(parentId ?? '')?.path ?? (sessionId === rootId ? null : (places.get(rootId)?.path ?? null));
       const own = name.replaceAll('/', '∕');
@@ -177,11 +188,19 @@ export function receivedSession(
       begin(place, event.at, isFirst ? snapshot : place.unborn);
       if (snapshot.value !== null && !isFirst) move(place, snapshot, event.event, event.at);
       if (snapshot.status === 'active') return;
-      if (sessionId === rootId)
-        end(snapshot.status === 'done' ? 'answered' : snapshot.status === 'error' ? 'failed' : 'stopped');
+      if (sessionId === rootId) end({ status: ENDINGS.get(snapshot.status) ?? 'stopped', reason: null });
       else gone(sessionId, place);
     },
     end,
+    resume: () => {
+      ending = { status: 'running', reason: null };
+      onChange();
+    },
   };
   return received;
 }
+
+const ENDINGS: ReadonlyMap<string, Ending['status']> = new Map([
+  ['done', 'answered'],
+  ['error', 'failed'],
+]);
