@@ -15,9 +15,8 @@ export function fairTurns(): (piece: () => boolean) => void {
 
   const plan = (): void => {
     planned = true;
-    const rest = restUntil - performance.now();
-    if (rest < 1) setImmediate(go).unref();
-    else setTimeout(go, rest).unref();
+    // No immediate: one that holds nothing waits in a quiet process until something else happens.
+    setTimeout(go, Math.max(0, restUntil - performance.now())).unref();
   };
   const go = (): void => {
     const began = performance.now();

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { fairTurns } from '../../src/inspector/fair-turns.ts';
 
@@ -30,4 +33,10 @@ test('three quarters of the time are left to others, whether work comes all at o
   for (let n = 0; n < 3; n++) await new Promise<string>((resolve) => takeTurn(worker('short', 1, 10, resolve)));
   // Six times ten milliseconds, and five rests in between; timers may be a millisecond early.
   expect(performance.now() - began).toBeGreaterThan(6 * 10 + 5 * 29);
+});
+
+test('a turn comes at once in a process in which nothing else happens', async () => {
+  const script = join(import.meta.dirname, 'children/quiet-process.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [script]);
+  expect(Number(stdout)).toBeLessThan(1000);
 });

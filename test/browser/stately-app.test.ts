@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { noChromium, stage } from './browser.ts';
+import { pageOfOthers } from './page-of-others.ts';
+
+const { inspector, open } = stage();
+
+test.skipIf(noChromium)(
+  "an app in another page that uses Stately's client is seen to move, to end, and to come back",
+  async () => {
+    const url = new URL(await pageOfOthers('lamp-page.ts'));
+    url.searchParams.set('to', `${inspector().statelyUrl}&app=kitchen`);
+    const app = await open({ url: url.href });
+    const { page, problems } = await open({ scheme: 'light' });
+    const lit = (state: string) => page.locator(`[data-state="${state}"].active`).waitFor();
+    const status = (text: string) => page.getByTestId('status').filter({ hasText: text }).waitFor();
+
+    await lit('DARK');
+    await app.page.getByRole('button', { name: 'TURN' }).click();
+    await lit('BRIGHT');
+    expect(await page.locator('.run-picker').textContent()).toContain('kitchen: lamp');
+
+    await app.page.goto('about:blank');
+    await status('stopped: disconnected');
+    await app.page.goto(url.href);
+    await status('running');
+    await lit('DARK');
+    await app.page.getByRole('button', { name: 'TURN' }).click();
+    await app.page.getByRole('button', { name: 'BREAK' }).click();
+    await lit('BROKEN');
+    await status('answered');
+    expect([...app.problems, ...problems]).toEqual([]);
+  },
+);
