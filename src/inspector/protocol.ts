@@ -106,6 +106,8 @@ export interface StepInfo {
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly entry: number | null;
+  /** The path of the actor that sent the event, null for somebody outside; left out where it is not told. */
+  readonly sender?: string | null;
 }
 
 /**

@@ -17,6 +17,9 @@ export interface ActorReceived extends Addressed {
 /** An actor got an event. What came of it is told by the snapshot after it. */
 export interface EventReceived extends Addressed {
   readonly type: '@xstate.event';
+  readonly event: { readonly type: string };
+  /** The session id of the actor that sent it; null for somebody outside. */
+  readonly sourceId: string | null;
 }
 
 /** What an actor is after an event. */
@@ -67,7 +70,12 @@ export function readReceived(given: unknown): ReceivedEvent | null {
         snapshot: snapshotOf(given.snapshot),
       };
     case '@xstate.event':
-      return { ...to, type };
+      return {
+        ...to,
+        type,
+        event: { type: eventType(given.event) },
+        sourceId: typeof given.sourceId === 'string' ? given.sourceId : null,
+      };
     case '@xstate.snapshot':
       return { ...to, type, event: eventOf(given.event), snapshot: snapshotOf(given.snapshot) };
     default:
@@ -91,5 +99,9 @@ function snapshotOf(given: unknown): ReceivedSnapshot {
 
 function eventOf(given: unknown): SnapshotReceived['event'] {
   const event = isJsonObject(given) ? inertObject(given) : {};
-  return { ...event, type: typeof event.type === 'string' ? event.type.slice(0, LONGEST_NAME) : '' };
+  return { ...event, type: eventType(event) };
+}
+
+function eventType(event: unknown): string {
+  return isJsonObject(event) && typeof event.type === 'string' ? event.type.slice(0, LONGEST_NAME) : '';
 }

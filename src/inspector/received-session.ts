@@ -12,7 +12,7 @@ import { candidatesOf } from './candidates.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
 import { loggedSession } from './logged-session.ts';
 import type { Frame, StepDetail, StepInfo } from './protocol.ts';
-import type { ActorReceived, ReceivedSnapshot, SnapshotReceived } from './received-event.ts';
+import type { ActorReceived, EventReceived, ReceivedSnapshot, SnapshotReceived } from './received-event.ts';
 import { likelyTaken, receivedMachine, receivedStates, resolved } from './received-machine.ts';
 import type { Session } from './session.ts';
 import type { Ending } from './session-info.ts';
@@ -21,6 +21,7 @@ import type { Ending } from './session-info.ts';
 export interface ReceivedSession {
   readonly session: Session;
   actor(event: ActorReceived): void;
+  event(event: EventReceived): void;
   snapshot(event: SnapshotReceived): void;
   /** Nothing more is to come, unless it goes on. */
   end(ending: Ending): void;
@@ -36,6 +37,8 @@ interface Place {
   snapshot: AnyMachineSnapshot | null;
   /** Its beginning has not been told yet. */
   unborn: ReceivedSnapshot | null;
+  /** The event that it got last. */
+  heard: EventReceived | null;
 }
 
 interface ReceivedOptions {
@@ -110,6 +113,7 @@ export function receivedSession(
         from,
         to,
         entry: null,
+        ...senderOf(place, event.type),
       };
       tell({ t: 'step', session: id, step: info }, true);
       const contexts = { before: begins ? null : place.context, after: now.context };
@@ -127,6 +131,12 @@ export function receivedSession(
     place.states = to;
     place.context = now.context;
     place.snapshot = after;
+  };
+  const senderOf = ({ heard }: Place, type: string): Pick<StepInfo, 'sender'> => {
+    if (heard?.event.type !== type) return {};
+    if (heard.sourceId === null) return { sender: null };
+    const source = places.get(heard.sourceId);
+    return source === undefined ? {} : { sender: source.path };
   };
   const begin = (place: Place, moment: number | null, as: ReceivedSnapshot | null = place.unborn): void => {
     if (place.unborn === null || as === null) return;
@@ -163,7 +173,7 @@ export function receivedSession(
         places.get(parentId ?? '')?.path ?? (sessionId === rootId ? null : (places.get(rootId)?.path ?? null));
       const own = name.replaceAll('/', '∕');
       const path = freePath(parent === null ? own : `${parent}/${own}`);
-      const place: Place = { path, machine, states: [], context: null, snapshot: null, unborn: snapshot };
+      const place: Place = { path, machine, states: [], context: null, snapshot: null, unborn: snapshot, heard: null };
       places.set(sessionId, place);
       const drawing = machine === null ? null : draw(machine);
       const frame: Frame = {
@@ -175,6 +185,10 @@ export function receivedSession(
       actors.set(path, frame);
       tell(frame, true);
       setTimeout(() => begin(place, moment), NEXT_MS).unref();
+    },
+    event: (event) => {
+      const place = places.get(event.sessionId);
+      if (place !== undefined) place.heard = event;
     },
     snapshot: (event) => {
       const { sessionId, snapshot } = event;

@@ -96,7 +96,8 @@ export function receivedSystems({ sessions, room, retire, revive }: ReceivedSyst
     const system = systemOf(event, teller);
     const { id, received, actors } = system;
     if (isRunning(system)) room.touch(id);
-    if (event.type === '@xstate.event' || (event.at !== null && event.at <= system.toldUntil)) return;
+    if (event.at !== null && event.at <= system.toldUntil) return;
+    if (event.type === '@xstate.event') return received.event(event);
     system.latest = Math.max(system.latest, event.at ?? 0);
     actors.add(event.sessionId);
     teller.byActor.set(event.sessionId, system);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createActor, createMachine } from 'xstate';
 import { noChromium, stage } from './browser.ts';
 import { pageOfOthers } from './page-of-others.ts';
 
@@ -31,3 +32,17 @@ test.skipIf(noChromium)(
     expect([...app.problems, ...problems]).toEqual([]);
   },
 );
+
+test.skipIf(noChromium)('actors that only move leave no room empty for a conversation or a recording', async () => {
+  const lamp = createMachine({ id: 'desk lamp', initial: 'DARK', states: { DARK: { on: { TURN: 'LIT' } }, LIT: {} } });
+  createActor(lamp, { id: 'desk', inspect: inspector().inspect }).start().send({ type: 'TURN' });
+  const { page } = await open();
+  await page.locator('[data-state="LIT"].active').waitFor();
+
+  expect(await page.getByRole('region', { name: 'Conversation' }).count()).toBe(0);
+  expect(await page.getByRole('tab').allTextContents()).toEqual(['Step', 'Moves', 'Sequence', 'Compare', 'Search']);
+  expect(await page.locator('.facts').textContent()).not.toContain('turn');
+  expect(await page.getByRole('link', { name: 'Download the recording' }).count()).toBe(0);
+  await page.keyboard.press('5');
+  expect(await page.getByRole('tab', { selected: true }).textContent()).toBe('Step');
+});

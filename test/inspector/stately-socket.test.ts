@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Frame, SessionInfo, StepInfo } from '../../src/inspector/protocol.ts';
+import { messagesOf } from '../../src/inspector/page/model/sequence.ts';
+import { modelOf } from './page/fixture.ts';
 import { statelyApp } from './stately-app.ts';
 import { type Viewer, viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
@@ -50,6 +52,22 @@ describe("a program that uses Stately's WebSocket client", () => {
     expect(stepsOf(frames)[1]?.transitions).toEqual(['SHUT|KNOCK|0']);
     expect(await look.step('stately-1', 2)).toMatchObject({ candidates: [{ guard: 'isWelcome', taken: true }] });
     expect(await listed(look, 'stately-1', 'running')).toMatchObject({ title: 'hall: front', agent: 'hall', can: [] });
+  });
+
+  test('tells who told whom what: the child that ended, its parent, or somebody outside', async () => {
+    const { look, first } = await shownApp();
+    for (const line of ['LOCK', 'BACK', 'KNOCK']) await first.tell(line);
+    const frames = await look.frames('stately-1', isStep('KNOCK'));
+    const session = await listed(look, 'stately-1', 'running');
+    const { session: seen } = modelOf([{ t: 'session', session }, ...frames]);
+    expect(messagesOf(seen).map(({ from, to, label }) => `${from} > ${to}: ${label}`)).toEqual([
+      'null > front: start',
+      'front > front/bolt: start',
+      'null > front: LOCK',
+      'front/bolt > front: bolt.done',
+      'null > front/bolt: BACK',
+      'null > front: KNOCK',
+    ]);
   });
 
   test('is over when its actor is, and stopped when it says goodbye', async () => {
