@@ -51,7 +51,7 @@ interface ReceivedOptions {
  * Their client reads what an actor is a moment after it began, when it may be further on; the snapshot that comes next is
  * its true beginning. An actor of which nothing more is heard for this long is shown as it was introduced.
  */
-const NEXT_MS = 100;
+const NEXT_MS = 500;
 /** Actors that live at a time; those beyond are not shown. */
 const MOST_ACTORS = 5000;
 /** How long all definitions together may be, in characters; machines beyond are shown by their states alone. */

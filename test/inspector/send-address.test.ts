@@ -143,6 +143,8 @@ describe('a connection', () => {
     expect(JSON.stringify(frames).length).toBeLessThan(50_000);
     const last = frames.at(-1);
     expect(await look.step('stately-1', last?.t === 'step' ? last.step.n : 0)).toMatchObject({ after: { end: true } });
+    for (const part of ['steps/1', 'steps/2', 'export'])
+      expect([part, (await look.get(`/api/sessions/stately-1/${part}`)).status]).toEqual([part, 200]);
   });
 
   test('is read no faster than it is heard: what a flood brings waits where it comes from', async () => {
