@@ -160,6 +160,33 @@ describe('a connection', () => {
     expect(socket.bufferedAmount).toBeGreaterThan(20_000_000);
   });
 
+  test('that comes back is not among those that make room for others', async () => {
+    const shown = await inspector({ keep: 2 });
+    const look = viewer(shown.url);
+    const statusOf = (status: string) =>
+      look.list(
+        (frame) => frame.t === 'session' && frame.session.id === 'stately-1' && frame.session.status === status,
+      );
+    for (let times = 0; times < 2; times++) {
+      const socket = await opened(shown.statelyUrl);
+      socket.send(JSON.stringify(lamp('x:0')));
+      await statusOf('running');
+      if (times === 0) socket.close();
+      if (times === 0) await statusOf('stopped');
+    }
+    for (const app of ['one', 'two', 'three']) {
+      shown.receive(lamp('x:0'), app);
+      const snapshot = { status: 'done', value: 'ON', context: {} };
+      shown.receive({ ...lamp('x:0'), type: '@xstate.snapshot', event: { type: 'GO' }, snapshot }, app);
+    }
+    const listed = await look.list((frame) => frame.t === 'session' && frame.session.id === 'stately-4');
+    expect(listed.flatMap((frame) => (frame.t === 'session' ? [frame.session.id] : []))).toEqual([
+      'stately-1',
+      'stately-3',
+      'stately-4',
+    ]);
+  });
+
   test('is one of at most 32, so that forgotten ones do not add up', async () => {
     const shown = await inspector();
     const sockets = await Promise.all(Array.from({ length: 32 }, () => opened(shown.statelyUrl)));
