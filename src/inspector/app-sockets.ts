@@ -14,7 +14,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import type { Refusal } from './check-request.ts';
 import { fairTurns } from './fair-turns.ts';
-import type { ReceivedConnection } from './received-systems.ts';
+import type { ReceivedConnection, ReceivedSystems } from './received-systems.ts';
 import { receiveText } from './receive-text.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import type { Ending } from './session-info.ts';
@@ -40,7 +40,7 @@ const GOODBYE_MS = 300;
 const TOO_LONG = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
 
 /** No connections yet. `longest` is the length of a message in bytes above which its connection is ended. */
-export function appSockets(connect: (app: string) => ReceivedConnection, longest: number): AppSockets {
+export function appSockets(connect: ReceivedSystems['connect'], longest: number): AppSockets {
   const clients = new Set<WebSocket>();
   const takeTurn = fairTurns();
   let server: WebSocketServer | null = null;
@@ -79,7 +79,10 @@ export function appSockets(connect: (app: string) => ReceivedConnection, longest
       server ??= await newServer(longest);
       if (closed) return void socket.destroy();
       if (clients.size >= MOST_APPS) return refuseUpgrade(socket, FULL);
-      server.handleUpgrade(request, socket, head, (client) => listenTo(client, connect(app)));
+      server.handleUpgrade(request, socket, head, (client) => {
+        const isLeaving = (): boolean => client.readyState !== client.OPEN;
+        listenTo(client, connect(app, isLeaving));
+      });
     },
     close: () => {
       closed = true;

@@ -17,8 +17,8 @@ import { type Teller, type ToldSystem, goesOn, isBeginning, leave, newTeller, ta
 export interface ReceivedSystems {
   /** Takes one; false when it is none. A root that begins again is an app that was started again. */
   receive(event: unknown, app?: string): boolean;
-  /** An app that will send through a connection of its own. */
-  connect(app: string): ReceivedConnection;
+  /** An app that will send through a connection of its own, which says of itself whether it is at its end. */
+  connect(app: string, isLeaving: () => boolean): ReceivedConnection;
 }
 
 /** The connection of an app. */
@@ -64,7 +64,7 @@ export function receivedSystems({ sessions, room, retire, revive }: ReceivedSyst
       leave(system);
       systems.delete(system);
       cutOff.delete(system);
-      if (teller.byRoot.size === 0) byName.delete(app);
+      if (teller.byRoot.size === 0 && byName.get(app) === teller) byName.delete(app);
       received.session.close();
     };
     systems.add(system);
@@ -81,7 +81,7 @@ export function receivedSystems({ sessions, room, retire, revive }: ReceivedSyst
     const again = found !== undefined && sessionId === rootId && isBeginning(event) && found.actors.has(sessionId);
     if (found !== undefined && !again) return found;
     const same = [...systems].findLast((system) => system.app === teller.app && goesOn(system, event));
-    if (same !== undefined && teller.isConnection) {
+    if (same !== undefined && teller.isLeaving !== null) {
       takeOver(teller, same);
       if (cutOff.delete(same)) same.received.resume();
       return same;
@@ -112,13 +112,13 @@ export function receivedSystems({ sessions, room, retire, revive }: ReceivedSyst
     receive: (given, app = '') => {
       const event = readReceived(given);
       if (event === null) return false;
-      const teller = byName.get(app) ?? newTeller(app, false);
+      const teller = byName.get(app) ?? newTeller(app, null);
       byName.set(app, teller);
       take(event, teller);
       return true;
     },
-    connect: (app) => {
-      const teller = newTeller(app, true);
+    connect: (app, isLeaving) => {
+      const teller = newTeller(app, isLeaving);
       return {
         receive: (given) => {
           const event = readReceived(given);

@@ -9,14 +9,14 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { describeThrown } from '../actors/to-json.ts';
 import { type AppSockets, type Upgrade, appSockets, refuseUpgrade } from './app-sockets.ts';
 import { type Gate, checkRequest, checkUpgrade } from './check-request.ts';
-import type { ReceivedConnection } from './received-systems.ts';
+import type { ReceivedSystems } from './received-systems.ts';
 import { type RouteWorld, answer } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import { sendResponse } from './send-response.ts';
 
 interface ServerOptions extends RouteWorld, Gate {
   /** An app has connected that gives itself this name. */
-  readonly connect: (app: string) => ReceivedConnection;
+  readonly connect: ReceivedSystems['connect'];
   /** From the beginning, the process stays while it listens; see `hold`. */
   readonly keepAlive: boolean;
 }

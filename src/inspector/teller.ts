@@ -4,7 +4,8 @@ import type { ReceivedSession } from './received-session.ts';
 /** Who tells of actors: all that give themselves the same name, or one connection. */
 export interface Teller {
   readonly app: string;
-  readonly isConnection: boolean;
+  /** For a connection: whether it is at its end. Null for a name. */
+  readonly isLeaving: (() => boolean) | null;
   readonly byRoot: Map<string, ToldSystem>;
   readonly byActor: Map<string, ToldSystem>;
 }
@@ -28,8 +29,8 @@ export interface ToldSystem {
 }
 
 /** One that has told of nothing yet. */
-export function newTeller(app: string, isConnection: boolean): Teller {
-  return { app, isConnection, byRoot: new Map(), byActor: new Map() };
+export function newTeller(app: string, isLeaving: Teller['isLeaving']): Teller {
+  return { app, isLeaving, byRoot: new Map(), byActor: new Map() };
 }
 
 /** From now on it is this one that tells of a system. */
@@ -58,9 +59,10 @@ export function isBeginning(event: ReceivedEvent): event is ActorReceived {
 
 /**
  * Whether an event that comes through a new connection is of a system that another one told of. Ids alone do not say so,
- * since every program counts from the same number: its beginning does, or that nobody tells of it any more.
+ * since every program counts from the same number: nobody tells of it any more, and if this is a beginning, it is its own.
  */
 export function goesOn({ rootId, began, teller, actors }: ToldSystem, event: ReceivedEvent): boolean {
+  if (teller !== null && teller.isLeaving?.() !== true) return false;
   if (isBeginning(event)) return rootId === event.sessionId && began !== null && began === event.at;
-  return teller === null && (rootId === event.rootId || actors.has(event.sessionId));
+  return rootId === event.rootId || actors.has(event.sessionId);
 }

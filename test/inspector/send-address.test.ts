@@ -56,6 +56,15 @@ const answerTo = async (socket: WebSocket, message: string | Uint8Array<ArrayBuf
   return JSON.parse(String(data));
 };
 
+const moved = (sessionId: string, event: string, status: 'active' | 'done') => ({
+  type: '@xstate.snapshot',
+  sessionId,
+  rootId: sessionId,
+  createdAt: '2000',
+  event: { type: event },
+  snapshot: { status, value: 'ON', context: { event } },
+});
+
 const isRunning =
   (title: string) =>
   (frame: Frame): boolean =>
@@ -176,8 +185,7 @@ describe('a connection', () => {
     }
     for (const app of ['one', 'two', 'three']) {
       shown.receive(lamp('x:0'), app);
-      const snapshot = { status: 'done', value: 'ON', context: {} };
-      shown.receive({ ...lamp('x:0'), type: '@xstate.snapshot', event: { type: 'GO' }, snapshot }, app);
+      shown.receive(moved('x:0', 'GO', 'done'), app);
     }
     const listed = await look.list((frame) => frame.t === 'session' && frame.session.id === 'stately-4');
     expect(listed.flatMap((frame) => (frame.t === 'session' ? [frame.session.id] : []))).toEqual([
@@ -185,6 +193,24 @@ describe('a connection', () => {
       'stately-3',
       'stately-4',
     ]);
+  });
+
+  test('and a sender over HTTP that has the same name stay apart, also when one of them is forgotten', async () => {
+    const shown = await inspector({ keep: 2 });
+    const look = viewer(shown.url);
+    shown.receive(lamp('x:0'), 'shop');
+    const socket = await opened(`${shown.statelyUrl}&app=shop`);
+    socket.send(JSON.stringify(lamp('x:0')));
+    socket.send(JSON.stringify(moved('x:0', 'STOP', 'done')));
+    await look.list((frame) => frame.t === 'session' && frame.session.status === 'answered');
+    for (const app of ['one', 'two']) {
+      shown.receive(lamp('x:0'), app);
+      shown.receive(moved('x:0', 'STOP', 'done'), app);
+    }
+    expect((await look.get('/api/sessions/stately-2/frames')).status).toBe(404);
+    shown.receive(moved('x:0', 'GO', 'active'), 'shop');
+    const frames = await look.frames('stately-1', (frame) => frame.t === 'step' && frame.step.event === 'GO');
+    expect(JSON.stringify(frames)).not.toContain('STOP');
   });
 
   test('is one of at most 32, so that forgotten ones do not add up', async () => {
