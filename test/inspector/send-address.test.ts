@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { type Socket, connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Inspector } from '../../src/inspector/index.ts';
@@ -47,6 +47,22 @@ async function opened(url: string): Promise<WebSocket> {
   const socket = new WebSocket(url);
   await once(socket, 'open');
   return socket;
+}
+
+/** A connection of which the test itself does what a client would do: it never answers by itself. */
+async function handmade({ port, statelyUrl }: Inspector, allowHalfOpen: boolean): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen });
+  const lines = Object.entries({ host: `127.0.0.1:${port}`, ...HANDSHAKE }).map((line) => `${line.join(': ')}\r\n`);
+  socket.write(`GET ${pathOf(statelyUrl)} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  await once(socket, 'data');
+  return socket;
+}
+
+/** A frame as a client sends it, with a mask of zeros: opcode 1 is text, 8 is goodbye. */
+function bytesOf(opcode: number, text: string): Buffer {
+  const length = text.length < 126 ? [text.length] : [126, text.length >> 8, text.length & 255];
+  const [first = 0, ...rest] = length;
+  return Buffer.concat([Buffer.from([128 + opcode, 128 + first, ...rest, 0, 0, 0, 0]), Buffer.from(text)]);
 }
 
 const answerTo = async (socket: WebSocket, message: string | Uint8Array<ArrayBuffer>): Promise<unknown> => {
@@ -169,6 +185,21 @@ describe('a connection', () => {
     expect(socket.bufferedAmount).toBeGreaterThan(20_000_000);
   });
 
+  test('goes on with what another one told of that has said goodbye and is not gone yet', async () => {
+    const shown = await inspector();
+    const slow = await handmade(shown, true);
+    slow.write(bytesOf(1, JSON.stringify(lamp('x:0'))));
+    await viewer(shown.url).list(isRunning('lamp'));
+    const answered = once(slow, 'data');
+    slow.write(bytesOf(8, ''));
+    await answered;
+    const socket = await opened(shown.statelyUrl);
+    for (const event of [lamp('x:0'), lamp('x:9', { name: 'another' })]) socket.send(JSON.stringify(event));
+    const frames = await viewer(shown.url).list(isRunning('another'));
+    slow.destroy();
+    expect(frames.at(-1)).toMatchObject({ session: { id: 'stately-2' } });
+  });
+
   test('that comes back is not among those that make room for others', async () => {
     const shown = await inspector({ keep: 2 });
     const look = viewer(shown.url);
@@ -226,12 +257,7 @@ describe('a connection', () => {
   test('is ended when the inspector is closed, whether or not the other side takes notice', async () => {
     const shown = await inspector();
     const socket = await opened(shown.statelyUrl);
-    const deaf = connect({ host: '127.0.0.1', port: shown.port });
-    const lines = Object.entries({ host: `127.0.0.1:${shown.port}`, ...HANDSHAKE });
-    deaf.write(
-      `GET ${pathOf(shown.statelyUrl)} HTTP/1.1\r\n${lines.map((line) => line.join(': ')).join('\r\n')}\r\n\r\n`,
-    );
-    await once(deaf, 'data');
+    const deaf = await handmade(shown, false);
     const [goodbye, gone] = [once(socket, 'close'), once(deaf, 'close')];
     await shown.close();
     expect((await goodbye)[0]).toMatchObject({ code: 1001 });
