@@ -8,7 +8,7 @@ import {
 import { type Json, isJsonObject } from '../parsing/json.ts';
 import { transitionsFor } from './candidates.ts';
 import { drawMachine } from './drawing.ts';
-import { statesOf } from './frame-maker.ts';
+import { statesOf } from './states-of.ts';
 import type { ReceivedSnapshot } from './received-event.ts';
 
 /** The longest definition, in characters, and the most active states of a machine that cannot be asked for them. */
