@@ -17,6 +17,7 @@ export const inspectCommand: Command = {
     'Serves a page on 127.0.0.1 that shows recordings: the machines, step by step, the conversation,',
     'the time. A folder is followed: runs that are still going on grow before your eyes.',
     `Default: ${RUNS}. The address, with its token, is printed; Ctrl-C ends it.`,
+    "What is printed beside it is where apps that use Stately's inspector client can send to, to be seen there too.",
   ].join('\n'),
   options: [
     { name: 'port', value: '<n>', help: 'The port to listen on. Default: any that is free.' },
@@ -40,6 +41,7 @@ export const inspectCommand: Command = {
         await (folder ? inspector.openFolder(place) : openFile(inspector, place));
       }
       console.log(inspector.url);
+      console.error(`Other apps send to: ${inspector.statelyUrl}`);
       await new Promise<void>((resolve) => interrupts.handle(() => resolve()));
       return EXIT_CODE.answered;
     } finally {

@@ -3,9 +3,21 @@ import type { IncomingMessage } from 'node:http';
 
 /** Why a request is not answered. */
 export interface Refusal {
-  readonly status: 401 | 403 | 405 | 415;
+  readonly status: 401 | 403 | 404 | 405 | 415 | 503;
   readonly message: string;
 }
+
+/** What requests are held against. */
+export interface Gate {
+  readonly port: number;
+  /** Opens everything. */
+  readonly token: string;
+  /** Opens {@link SEND_PATH} and nothing else. */
+  readonly sendToken: string;
+}
+
+/** Where other apps tell what their actors do. Nothing is to be read there. */
+export const SEND_PATH = '/api/stately';
 
 /** Paths that hold nothing of anybody's: the page's own files, the same for all who install the package. */
 const PUBLIC = /^\/assets\//;
@@ -15,16 +27,11 @@ const PUBLIC = /^\/assets\//;
  * because a name that somebody else resolves to 127.0.0.1 reaches this server too; the origin, because any web page may
  * send requests here.
  */
-export function checkRequest(
-  request: IncomingMessage,
-  url: URL,
-  { port, token }: { readonly port: number; readonly token: string },
-): Refusal | null {
-  const { host, origin, authorization } = request.headers;
-  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
-  if (host === undefined || !hosts.includes(host.toLowerCase()))
-    return { status: 403, message: `The inspector answers only as ${hosts.join(' or ')}.` };
-  if (origin !== undefined && !hosts.some((one) => origin.toLowerCase() === `http://${one}`))
+export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): Refusal | null {
+  const { origin } = request.headers;
+  const wrongHost = checkHost(request, gate);
+  if (wrongHost !== null) return wrongHost;
+  if (origin !== undefined && !hostsOf(gate).some((one) => origin.toLowerCase() === `http://${one}`))
     return { status: 403, message: 'The inspector answers no other origin.' };
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation(request))
@@ -32,8 +39,7 @@ export function checkRequest(
   if (request.method !== 'GET' && request.method !== 'HEAD' && request.method !== 'POST')
     return { status: 405, message: 'Only GET and POST are answered.' };
   if (request.method !== 'POST' && PUBLIC.test(url.pathname)) return null;
-  const given = authorization?.replace(/^Bearer /i, '') ?? url.searchParams.get('token') ?? '';
-  if (!sameText(given, token))
+  if (!sameText(tokenIn(request, url), gate.token) && !isSender(request, url, gate))
     return {
       status: 401,
       message: 'The token is missing or wrong. Open the address that was printed, with its token.',
@@ -41,6 +47,35 @@ export function checkRequest(
   if (request.method === 'POST' && !/^application\/(?:json|x-ndjson)\b/i.test(request.headers['content-type'] ?? ''))
     return { status: 415, message: 'Send JSON, with the header content-type: application/json.' };
   return null;
+}
+
+/**
+ * The same for a WebSocket, but for one thing: whoever has the token for sending may be a page of any origin, since apps
+ * that are watched are such pages. A browser adds nothing of its own to the request that could stand in for that token,
+ * and there is nothing to be read behind it. The inspector's own token keeps its rules: it belongs into no other page.
+ */
+export function checkUpgrade(request: IncomingMessage, url: URL, gate: Gate): Refusal | null {
+  const refused = checkHost(request, gate) ?? (isSender(request, url, gate) ? null : checkRequest(request, url, gate));
+  if (refused !== null || url.pathname === SEND_PATH) return refused;
+  return { status: 404, message: `The only WebSocket is ${SEND_PATH}.` };
+}
+
+function checkHost({ headers: { host } }: IncomingMessage, gate: Gate): Refusal | null {
+  const hosts = hostsOf(gate);
+  if (host !== undefined && hosts.includes(host.toLowerCase())) return null;
+  return { status: 403, message: `The inspector answers only as ${hosts.join(' or ')}.` };
+}
+
+function hostsOf({ port }: Gate): readonly string[] {
+  return [`127.0.0.1:${port}`, `localhost:${port}`];
+}
+
+function isSender(request: IncomingMessage, url: URL, { sendToken }: Gate): boolean {
+  return url.pathname === SEND_PATH && sameText(tokenIn(request, url), sendToken);
+}
+
+function tokenIn({ headers: { authorization } }: IncomingMessage, url: URL): string {
+  return authorization?.replace(/^Bearer /i, '') ?? url.searchParams.get('token') ?? '';
 }
 
 /** Somebody follows a link to the page; what they see is their own, and the token was in the link. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { InspectionEvent, Observer } from 'xstate';
 import { readRecording } from '../journal/recording.ts';
+import { SEND_PATH } from './check-request.ts';
 import { fileSession } from './file-session.ts';
 import { type FolderWatch, watchFolder } from './folder.ts';
 import { liveSystems } from './live-systems.ts';
@@ -12,6 +13,7 @@ import type { RunPort, WatchedActor } from './run-port.ts';
 import { runSession } from './run-session.ts';
 import { listen } from './server.ts';
 import type { Session } from './session.ts';
+import { sendTokenOf } from './send-token.ts';
 import { sessionList } from './session-list.ts';
 import { packageVersion } from './version.ts';
 
@@ -39,12 +41,17 @@ export interface Inspector extends RunPort {
   /** The page's address, token included: whoever has it can see and steer the runs. */
   readonly url: string;
   readonly port: number;
+  /**
+   * Where other apps tell what their actors do, for `createWebSocketInspector({ url })` of `@statelyai/inspect`; append
+   * `&app=<name>`. Whoever has it can tell, and neither see nor steer anything.
+   */
+  readonly statelyUrl: string;
   attachActor(watched: WatchedActor): () => void;
   /** An observer for `createActor(machine, { inspect: inspector.inspect })`: any XState v5 actor is shown. */
   readonly inspect: Observer<InspectionEvent> & ((inspected: InspectionEvent) => void);
   /**
    * Takes an event of Stately's inspect protocol from another app, whose actors are then shown; false when it is none.
-   * `app` tells apps apart that use the same ids. Over HTTP: `POST /api/stately?app=<name>`.
+   * `app` tells apps apart that use the same ids. From elsewhere: see `statelyUrl`.
    */
   receive(event: unknown, app?: string): boolean;
   /** Shows a recording (JSON lines, or their list) and gives the id of its session. Throws when it cannot be read. */
@@ -71,7 +78,7 @@ const EXPECTED_RUNS = 3;
 export async function createInspector(options: InspectorOptions = {}): Promise<Inspector> {
   const { port = 0, token = randomBytes(24).toString('base64url'), keep = 20, keepAlive = false } = checked(options);
   const sessions = sessionList();
-  const over: string[] = [];
+  const over = new Set<string>();
   const live = new Set<Session>();
   const folders: FolderWatch[] = [];
   const { page } = options;
@@ -83,23 +90,32 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
   };
   /** Makes room: what is over goes, oldest first. */
   const retire = (id: string): void => {
-    over.push(id);
-    while (over.length > keep) sessions.remove(over.shift() ?? '');
+    over.add(id);
+    for (const oldest of over) {
+      if (over.size <= keep) return;
+      over.delete(oldest);
+      sessions.remove(oldest);
+    }
   };
   const inside = room(keep, sessions.remove);
   const systems = liveSystems({ sessions, room: inside, retire });
-  const receive = receivedSystems({ sessions, room: inside, retire });
+  const revive = (id: string): void => void over.delete(id);
+  const { receive, connect } = receivedSystems({ sessions, room: inside, retire, revive });
+  const sendToken = sendTokenOf(token);
   const server = await listen({
     port,
     token,
+    sendToken,
     keepAlive,
     sessions,
     page: page === undefined ? ownPage : () => Promise.resolve(pageFiles(page)),
     open,
     receive,
+    connect,
     version: packageVersion(),
   });
-  const url = `http://127.0.0.1:${server.port}/?token=${encodeURIComponent(token)}`;
+  const host = `127.0.0.1:${server.port}`;
+  const url = `http://${host}/?token=${encodeURIComponent(token)}`;
 
   const freeId = (wanted: string): string => {
     let id = wanted;
@@ -110,6 +126,7 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
   const inspector: Inspector = {
     url,
     port: server.port,
+    statelyUrl: `ws://${host}${SEND_PATH}?token=${sendToken}`,
     attach: (run) => {
       const { runId } = run.head;
       const { session, expect, ended } = runSession(run, () => sessions.changed(runId));

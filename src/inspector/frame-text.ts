@@ -9,10 +9,11 @@ export function frameText(frame: Frame): string {
   return frame.t === 'drawing' ? drawingText(frame.drawing) : JSON.stringify(frame);
 }
 
-function stepText(session: string, { n, at, actor, event, transitions, from, to, entry }: StepInfo): string {
+function stepText(session: string, { n, at, actor, event, transitions, from, to, entry, sender }: StepInfo): string {
   const where = `"actor":${JSON.stringify(actor)},"event":${JSON.stringify(event)}`;
   const moved = `"transitions":${listText(transitions)},"from":${listText(from)},"to":${listText(to)}`;
-  const step = `{"n":${n},"at":${at},${where},${moved},"entry":${entry}}`;
+  const told = sender === undefined ? '' : `,"sender":${JSON.stringify(sender)}`;
+  const step = `{"n":${n},"at":${at},${where},${moved},"entry":${entry}${told}}`;
   return `{"t":"step","session":${JSON.stringify(session)},"step":${step}}`;
 }
 

@@ -21,7 +21,9 @@ import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
  * - `POST /api/recordings`                  a recording as `application/x-ndjson`, answered with an `ActReply` that names
  *                                           its session
  * - `POST /api/stately`                     an event of Stately's inspect protocol, or a list of them; `?app=<name>` tells
- *                                           apps apart
+ *                                           apps apart. Here the token for sending will do, too
+ * - `WS /api/stately`                       the same as messages of a WebSocket; what is no event is answered with an
+ *                                           `ActReply`
  */
 
 /** The version of what server and page say to each other. A page that knows an older one says so instead of guessing. */
@@ -111,6 +113,8 @@ export interface StepInfo {
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly entry: number | null;
+  /** The path of the actor that sent the event, null for somebody outside; left out where it is not told. */
+  readonly sender?: string | null;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { inertJson, inertObject } from './inert-json.ts';
 
 /** An event of Stately's inspect protocol, as another app has sent it. */
 export type ReceivedEvent = ActorReceived | EventReceived | SnapshotReceived;
@@ -16,6 +17,9 @@ export interface ActorReceived extends Addressed {
 /** An actor got an event. What came of it is told by the snapshot after it. */
 export interface EventReceived extends Addressed {
   readonly type: '@xstate.event';
+  readonly event: { readonly type: string };
+  /** The session id of the actor that sent it; null for somebody outside. */
+  readonly sourceId: string | null;
 }
 
 /** What an actor is after an event. */
@@ -41,10 +45,18 @@ interface Addressed {
   readonly at: number | null;
 }
 
-/** Reads one event; null for what is none. */
+/** The longest id, and how much of a name is shown. */
+const LONGEST_ID = 500;
+const LONGEST_NAME = 200;
+
+/**
+ * Reads one event; null for what is none. What comes of it is plain JSON of which no part is nested so deeply that it
+ * could not be written again, whatever was given.
+ */
 export function readReceived(given: unknown): ReceivedEvent | null {
   if (!isJsonObject(given) || typeof given.sessionId !== 'string') return null;
   const { type, sessionId } = given;
+  if (sessionId.length > LONGEST_ID) return null;
   const at = Number(given.createdAt);
   const to: Addressed = { sessionId, rootId: rootIdOf(given.rootId), at: Number.isFinite(at) && at > 0 ? at : null };
   switch (type) {
@@ -52,13 +64,18 @@ export function readReceived(given: unknown): ReceivedEvent | null {
       return {
         ...to,
         type,
-        name: typeof given.name === 'string' ? given.name : sessionId,
+        name: (typeof given.name === 'string' ? given.name : sessionId).slice(0, LONGEST_NAME),
         parentId: typeof given.parentId === 'string' ? given.parentId : null,
         definition: typeof given.definition === 'string' ? given.definition : null,
         snapshot: snapshotOf(given.snapshot),
       };
     case '@xstate.event':
-      return { ...to, type };
+      return {
+        ...to,
+        type,
+        event: { type: eventType(given.event) },
+        sourceId: typeof given.sourceId === 'string' ? given.sourceId : null,
+      };
     case '@xstate.snapshot':
       return { ...to, type, event: eventOf(given.event), snapshot: snapshotOf(given.snapshot) };
     default:
@@ -72,11 +89,19 @@ function rootIdOf(rootId: unknown): string | null {
 }
 
 function snapshotOf(given: unknown): ReceivedSnapshot {
-  const { status, value = null, context = null }: JsonObject = isJsonObject(given) ? given : {};
-  return { status: typeof status === 'string' ? status : 'active', value, context };
+  const { status, value, context }: JsonObject = isJsonObject(given) ? given : {};
+  return {
+    status: typeof status === 'string' ? status : 'active',
+    value: inertJson(value),
+    context: inertJson(context),
+  };
 }
 
 function eventOf(given: unknown): SnapshotReceived['event'] {
-  const event: JsonObject = isJsonObject(given) ? given : {};
-  return { ...event, type: typeof event.type === 'string' ? event.type : '' };
+  const event = isJsonObject(given) ? inertObject(given) : {};
+  return { ...event, type: eventType(event) };
+}
+
+function eventType(event: unknown): string {
+  return isJsonObject(event) && typeof event.type === 'string' ? event.type.slice(0, LONGEST_NAME) : '';
 }

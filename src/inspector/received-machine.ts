@@ -11,8 +11,16 @@ import { drawMachine } from './drawing.ts';
 import { statesOf } from './states-of.ts';
 import type { ReceivedSnapshot } from './received-event.ts';
 
-/** A machine made from another app's definition: it can be drawn and asked, and is never run. Null for what is no machine. */
+/** The longest definition, in characters, and the most active states of a machine that cannot be asked for them. */
+const LONGEST_DEFINITION = 1_000_000;
+const MOST_STATES = 1000;
+
+/**
+ * A machine made from another app's definition: it can be drawn and asked, and is never run. Null for what is no machine,
+ * and for what is too large to be made one without holding up others.
+ */
 export function receivedMachine(definition: string): AnyStateMachine | null {
+  if (definition.length > LONGEST_DEFINITION) return null;
   try {
     const config: unknown = JSON.parse(definition);
     if (!isJsonObject(config) || !isJsonObject(config.states)) return null;
@@ -41,7 +49,7 @@ export function resolved(
 
 /** The dotted paths of all active states, from the snapshot, else from its value alone. */
 export function receivedStates(snapshot: AnyMachineSnapshot | null, value: Json): readonly string[] {
-  return snapshot === null ? pathsIn(value, '') : statesOf(snapshot);
+  return snapshot === null ? pathsIn(value, '').slice(0, MOST_STATES) : statesOf(snapshot);
 }
 
 /**

@@ -12,7 +12,7 @@ import { candidatesOf } from './candidates.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
 import { loggedSession } from './logged-session.ts';
 import type { Frame, StepDetail, StepInfo } from './protocol.ts';
-import type { ActorReceived, ReceivedSnapshot, SnapshotReceived } from './received-event.ts';
+import type { ActorReceived, EventReceived, ReceivedSnapshot, SnapshotReceived } from './received-event.ts';
 import { likelyTaken, receivedMachine, receivedStates, resolved } from './received-machine.ts';
 import type { Session } from './session.ts';
 import type { Ending } from './session-info.ts';
@@ -21,9 +21,12 @@ import type { Ending } from './session-info.ts';
 export interface ReceivedSession {
   readonly session: Session;
   actor(event: ActorReceived): void;
+  event(event: EventReceived): void;
   snapshot(event: SnapshotReceived): void;
-  /** Nothing more is to come. */
-  end(status: Ending['status']): void;
+  /** Nothing more is to come, unless it goes on. */
+  end(ending: Ending): void;
+  /** It goes on after all. */
+  resume(): void;
 }
 
 interface Place {
@@ -34,6 +37,8 @@ interface Place {
   snapshot: AnyMachineSnapshot | null;
   /** Its beginning has not been told yet. */
   unborn: ReceivedSnapshot | null;
+  /** The event that it got last. */
+  heard: EventReceived | null;
 }
 
 interface ReceivedOptions {
@@ -46,7 +51,11 @@ interface ReceivedOptions {
  * Their client reads what an actor is a moment after it began, when it may be further on; the snapshot that comes next is
  * its true beginning. An actor of which nothing more is heard for this long is shown as it was introduced.
  */
-const NEXT_MS = 100;
+const NEXT_MS = 500;
+/** Actors that live at a time; those beyond are not shown. */
+const MOST_ACTORS = 5000;
+/** How long all definitions together may be, in characters; machines beyond are shown by their states alone. */
+const MOST_DEFINITIONS = 10_000_000;
 
 /** Makes the session of an actor system, of its root's session id. */
 export function receivedSession(
@@ -60,6 +69,7 @@ export function receivedSession(
   const drawings = new Map<string, Frame>();
   let ending: Ending = { status: 'running', reason: null };
   let began: number | null = null;
+  let definitions = 0;
   let n = 0;
 
   const { session, tell, keepStep } = loggedSession(id, {
@@ -103,6 +113,7 @@ export function receivedSession(
         from,
         to,
         entry: null,
+        ...senderOf(place, event.type),
       };
       tell({ t: 'step', session: id, step: info }, true);
       const contexts = { before: begins ? null : place.context, after: now.context };
@@ -115,11 +126,17 @@ export function receivedSession(
           one.taken ? { ...one, passed: true } : one,
         ),
       });
-      keepStep(n, detail, text.length);
+      keepStep(n, detail, text.length + JSON.stringify(event).length);
     }
     place.states = to;
     place.context = now.context;
     place.snapshot = after;
+  };
+  const senderOf = ({ heard }: Place, type: string): Pick<StepInfo, 'sender'> => {
+    if (heard?.event.type !== type) return {};
+    if (heard.sourceId === null) return { sender: null };
+    const source = places.get(heard.sourceId);
+    return source === undefined ? {} : { sender: source.path };
   };
   const begin = (place: Place, moment: number | null, as: ReceivedSnapshot | null = place.unborn): void => {
     if (place.unborn === null || as === null) return;
@@ -137,22 +154,26 @@ export function receivedSession(
     actors.delete(path);
     tell({ t: 'actor-gone', session: id, path, step: n }, true);
   };
-  const end = (status: Ending['status']): void => {
+  const end = (how: Ending): void => {
     if (ending.status !== 'running') return;
-    ending = { status, reason: null };
+    ending = how;
     onChange();
+  };
+  const machineOf = (definition: string | null): AnyStateMachine | null => {
+    definitions += definition?.length ?? 0;
+    return definition === null || definitions > MOST_DEFINITIONS ? null : receivedMachine(definition);
   };
 
   const received: ReceivedSession = {
     session,
     actor: ({ sessionId, name, parentId, definition, snapshot, at: moment }) => {
-      if (places.has(sessionId)) return;
-      const machine = definition === null ? null : receivedMachine(definition);
+      if (places.has(sessionId) || places.size >= MOST_ACTORS) return;
+      const machine = machineOf(definition);
       const parent =
         places.get(parentId ?? '')?.path ?? (sessionId === rootId ? null : (places.get(rootId)?.path ?? null));
       const own = name.replaceAll('/', '∕');
       const path = freePath(parent === null ? own : `${parent}/${own}`);
-      const place: Place = { path, machine, states: [], context: null, snapshot: null, unborn: snapshot };
+      const place: Place = { path, machine, states: [], context: null, snapshot: null, unborn: snapshot, heard: null };
       places.set(sessionId, place);
       const drawing = machine === null ? null : draw(machine);
       const frame: Frame = {
@@ -164,6 +185,10 @@ export function receivedSession(
       actors.set(path, frame);
       tell(frame, true);
       setTimeout(() => begin(place, moment), NEXT_MS).unref();
+    },
+    event: (event) => {
+      const place = places.get(event.sessionId);
+      if (place !== undefined) place.heard = event;
     },
     snapshot: (event) => {
       const { sessionId, snapshot } = event;
@@ -177,11 +202,19 @@ export function receivedSession(
       begin(place, event.at, isFirst ? snapshot : place.unborn);
       if (snapshot.value !== null && !isFirst) move(place, snapshot, event.event, event.at);
       if (snapshot.status === 'active') return;
-      if (sessionId === rootId)
-        end(snapshot.status === 'done' ? 'answered' : snapshot.status === 'error' ? 'failed' : 'stopped');
+      if (sessionId === rootId) end({ status: ENDINGS.get(snapshot.status) ?? 'stopped', reason: null });
       else gone(sessionId, place);
     },
     end,
+    resume: () => {
+      ending = { status: 'running', reason: null };
+      onChange();
+    },
   };
   return received;
 }
+
+const ENDINGS: ReadonlyMap<string, Ending['status']> = new Map([
+  ['done', 'answered'],
+  ['error', 'failed'],
+]);

@@ -1,7 +1,7 @@
 /** Sessions that may never end, in the order in which something last happened in them. */
 export interface Room {
   /** Something happens in a session; `onGone` is called when it has to go for others. */
-  touch(id: string, onGone: () => void): void;
+  touch(id: string, onGone?: () => void): void;
   /** It is over, and counts no more. */
   leave(id: string): void;
 }
@@ -10,7 +10,7 @@ export interface Room {
 export function room(most: number, remove: (id: string) => void): Room {
   const inside = new Map<string, () => void>();
   return {
-    touch: (id, onGone) => {
+    touch: (id, onGone = () => undefined) => {
       inside.delete(id);
       inside.set(id, onGone);
       for (const [oldest, gone] of inside) {

@@ -5,6 +5,7 @@ import { exportPage } from './export-page.ts';
 import type { PageFiles } from './page-files.ts';
 import { type Frame, type FramePage, PROTOCOL } from './protocol.ts';
 import { readAct } from './read-act.ts';
+import { receiveText } from './receive-text.ts';
 import type { Session } from './session.ts';
 import type { SessionList } from './session-list.ts';
 
@@ -89,22 +90,9 @@ function open(recording: string, world: RouteWorld): Response {
   }
 }
 
-/** Takes one event of Stately's protocol, or a list of them. */
 function receive(body: string, app: string, world: RouteWorld): Response {
-  const given = jsonOf(body);
-  const events: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const refused = events.filter((event) => !world.receive(event, app)).length;
-  if (refused === 0) return Response.json({ ok: true });
-  const message = `${refused} of ${events.length} are no events of Stately's inspect protocol.`;
-  return Response.json({ ok: false, message }, { status: 400 });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const reply = receiveText(body, (event) => world.receive(event, app));
+  return Response.json(reply, { status: reply.ok ? 200 : 400 });
 }
 
 async function pageFile(path: string, { page }: RouteWorld): Promise<Response> {

@@ -7,14 +7,16 @@
  */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { describeThrown } from '../actors/to-json.ts';
-import { checkRequest } from './check-request.ts';
+import { type AppSockets, type Upgrade, appSockets, refuseUpgrade } from './app-sockets.ts';
+import { type Gate, checkRequest, checkUpgrade } from './check-request.ts';
+import type { ReceivedSystems } from './received-systems.ts';
 import { type RouteWorld, answer } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import { sendResponse } from './send-response.ts';
 
-interface ServerOptions extends RouteWorld {
-  readonly port: number;
-  readonly token: string;
+interface ServerOptions extends RouteWorld, Gate {
+  /** An app has connected that gives itself this name. */
+  readonly connect: ReceivedSystems['connect'];
   /** From the beginning, the process stays while it listens; see `hold`. */
   readonly keepAlive: boolean;
 }
@@ -27,15 +29,20 @@ export interface InspectorServer {
   close(): Promise<void>;
 }
 
-const LONGEST_BODY = 10_000_000;
+/** Of a body and of a message, in bytes. */
+const LONGEST = 10_000_000;
 
 /** Listens on a port of 127.0.0.1; 0 for any that is free. Rejects when the port is taken. */
-export async function listen({ port, token, keepAlive, ...world }: ServerOptions): Promise<InspectorServer> {
+export async function listen({ port, keepAlive, connect, ...world }: ServerOptions): Promise<InspectorServer> {
+  const apps = appSockets(connect, LONGEST);
+  const gate = (): Gate => ({ ...world, port: portOf(server) });
   const server = createServer((request, response) => {
-    const wanted = { port: portOf(server), token };
-    handle(request, response, world, wanted).catch(() => response.destroy());
+    handle(request, response, world, gate()).catch(() => response.destroy());
   });
-  server.on('upgrade', (_request, socket) => socket.destroy());
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => undefined);
+    upgrade({ request, socket, head }, apps, gate()).catch(() => socket.destroy());
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: '127.0.0.1', port }, () => resolve());
@@ -51,6 +58,7 @@ export async function listen({ port, token, keepAlive, ...world }: ServerOptions
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        apps.close();
       }),
   };
 }
@@ -59,11 +67,11 @@ async function handle(
   request: IncomingMessage,
   response: ServerResponse,
   world: RouteWorld,
-  wanted: { readonly port: number; readonly token: string },
+  gate: Gate,
 ): Promise<void> {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const refused = checkRequest(request, url, wanted);
+  const refused = checkRequest(request, url, gate);
   if (refused !== null) {
     response.writeHead(refused.status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
     return void response.end(refused.message);
@@ -83,6 +91,13 @@ async function handle(
   await sendResponse(answered, response);
 }
 
+async function upgrade(wish: Upgrade, apps: AppSockets, gate: Gate): Promise<void> {
+  const url = new URL(wish.request.url ?? '/', 'http://127.0.0.1');
+  const refused = checkUpgrade(wish.request, url, gate);
+  if (refused !== null) return refuseUpgrade(wish.socket, refused);
+  await apps.accept(wish, url.searchParams.get('app') ?? '');
+}
+
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -91,7 +106,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   for await (const part of request) {
     const piece: Buffer = Buffer.from(part);
     length += piece.length;
-    if (length > LONGEST_BODY) throw new Error(`The body is longer than ${LONGEST_BODY} bytes.`);
+    if (length > LONGEST) throw new Error(`The body is longer than ${LONGEST} bytes.`);
     parts.push(piece);
   }
   return Buffer.concat(parts).toString();

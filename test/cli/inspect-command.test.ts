@@ -24,7 +24,7 @@ test(
     const file = await recordingIn(folder.path);
     for (const place of [file, folder.path]) {
       const cli = startCli(['inspect', place], { cwd: folder.path });
-      await cli.until('token=');
+      await cli.until('Other apps send to: ws://127.0.0.1:');
       const [url = ''] = address.exec(cli.printed()) ?? [];
       const listed = await viewer(url).list((frame) => frame.t === 'session');
       expect(listed.at(-1)).toMatchObject({

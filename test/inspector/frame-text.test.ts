@@ -14,7 +14,7 @@ test.each(SCENES)('every frame of a run is written as JSON: %s', async (scene) =
 });
 
 const text = fc.string({ unit: 'binary' });
-const step = fc.record({
+const always = {
   n: fc.nat(),
   at: fc.nat(),
   actor: text,
@@ -23,7 +23,8 @@ const step = fc.record({
   from: fc.array(text),
   to: fc.array(text),
   entry: fc.option(fc.nat()),
-});
+};
+const step = fc.oneof(fc.record(always), fc.record({ ...always, sender: fc.option(text) }));
 
 test('a step is, whatever its names are', () => {
   fc.assert(

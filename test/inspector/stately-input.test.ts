@@ -152,6 +152,7 @@ describe('events that are handed in', () => {
     ['no JSON', '{'],
     ['a target that is not there', { ...lamp, states: { ON: { on: { GO: 'NOWHERE' } } } }],
     ['no states', { id: 'promise' }],
+    ['a million characters', { ...lamp, description: 'x'.repeat(1_000_000) }],
     ['a prototype', '{"id":"lamp","states":{"__proto__":{"on":{"GO":"constructor"}}}}'],
   ])('a definition with %s is shown without a drawing, with its states', async (_, definition) => {
     const shown = await inspector();

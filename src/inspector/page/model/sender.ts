@@ -1,11 +1,13 @@
 import type { SessionModel } from './session-model.ts';
 
 /**
- * Who an actor heard from at a step: the leaf that the event is named after (`callTool.done`; a leaf is a part of its
+ * Who an actor heard from at a step, as it was told; where it was not: the leaf that the event is named after (`callTool.done`; a leaf is a part of its
  * actor), the machine below it that made the move before and is at its end, or its parent. Null: somebody outside, as the
  * recording says, or as it must be for a root.
  */
 export function senderOf(session: SessionModel, actor: string, event: string, position: number): string | null {
+  const told = session.steps[position]?.sender;
+  if (told !== undefined) return told;
   const named = /^(.+)\.(?:done|failed)$/.exec(event)?.[1];
   if (named !== undefined && session.actors.has(`${actor}/${named}`)) return `${actor}/${named}`;
   const entry = session.steps[position]?.entry ?? null;

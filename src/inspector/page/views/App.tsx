@@ -1,3 +1,4 @@
+import { hasTalk } from '../model/has-talk.ts';
 import type { Pane } from '../state/page-state.ts';
 import { usePage } from '../state/page-context.ts';
 import { Banners } from './Banners.tsx';
@@ -19,26 +20,23 @@ const PANES: readonly (readonly [Pane, string])[] = [
 /** The whole page. */
 export function App() {
   const { state } = usePage();
+  const talks = hasTalk(state.session.value);
+  const pane = state.pane.value === 'talk' && !talks ? 'chart' : state.pane.value;
   return (
     <div class="app">
       <div>
         <TopBar />
         <Banners />
       </div>
-      <main class="boards" data-pane={state.pane.value}>
+      <main class="boards" data-pane={pane} data-talk={talks}>
         <ChartBoard />
         <TimeBoard />
-        <TalkBoard />
+        {talks && <TalkBoard />}
         <DeskBoard />
       </main>
       <nav class="phone-tabs" aria-label="Parts of the page">
-        {PANES.map(([pane, name]) => (
-          <button
-            key={pane}
-            type="button"
-            aria-current={state.pane.value === pane}
-            onClick={() => (state.pane.value = pane)}
-          >
+        {PANES.filter(([one]) => talks || one !== 'talk').map(([one, name]) => (
+          <button key={one} type="button" aria-current={pane === one} onClick={() => (state.pane.value = one)}>
             {name}
           </button>
         ))}

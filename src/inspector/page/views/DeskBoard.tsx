@@ -1,3 +1,4 @@
+import { hasTalk } from '../model/has-talk.ts';
 import type { DeskTab } from '../state/page-state.ts';
 import { usePage } from '../state/page-context.ts';
 import { CompareTab } from './CompareTab.tsx';
@@ -19,27 +20,34 @@ export const TABS: readonly (readonly [DeskTab, string])[] = [
   ['search', 'Search'],
 ];
 
+/** What only a conversation has. */
+const TALKED: readonly DeskTab[] = ['exchanges', 'costs'];
+
 /** The desk: what is known about the step, or the whole run, one tab at a time. */
 export function DeskBoard() {
   const { state } = usePage();
-  const tab = state.tab.value;
+  const talks = hasTalk(state.session.value);
+  const isThere = (one: DeskTab): boolean => talks || !TALKED.includes(one);
+  const tab = isThere(state.tab.value) ? state.tab.value : 'step';
   return (
     <section class="board board-desk" aria-label="Details">
       <div class="tabs" role="tablist" aria-label="Details">
-        {TABS.map(([name, title], index) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`tab-${name}`}
-            title={`${title} (${index + 1})`}
-            aria-selected={tab === name}
-            aria-controls="desk-page"
-            onClick={() => (state.tab.value = name)}
-          >
-            {title}
-          </button>
-        ))}
+        {TABS.map(([name, title], index) =>
+          isThere(name) ? (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              id={`tab-${name}`}
+              title={`${title} (${index + 1})`}
+              aria-selected={tab === name}
+              aria-controls="desk-page"
+              onClick={() => (state.tab.value = name)}
+            >
+              {title}
+            </button>
+          ) : null,
+        )}
       </div>
       <div class="desk-page" id="desk-page" role="tabpanel" aria-labelledby={`tab-${tab}`}>
         <Page tab={tab} />

@@ -1,3 +1,5 @@
+import type { SessionInfo } from '../../protocol.ts';
+import { hasTalk } from '../model/has-talk.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { durationText } from '../model/time-scale.ts';
 import { costsOf } from '../model/usage.ts';
@@ -30,7 +32,7 @@ export function TopBar() {
           aria-haspopup="dialog"
           onClick={() => (state.dialog.value = { kind: 'sessions' })}
         >
-          <span class="agent">{inertLine(info.agent, 30)}</span>
+          {!namesItself(info) && <span class="agent">{inertLine(info.agent, 30)}</span>}
           <span class="title">{inertLine(info.title, 120)}</span>
           <span class="dim" aria-hidden="true">
             ▾
@@ -70,15 +72,17 @@ export function TopBar() {
         )}
         {links !== null && (
           <>
-            <a
-              class="button quiet icon"
-              href={links.recording}
-              download
-              title="Download the recording (d)"
-              aria-label="Download the recording"
-            >
-              <Icon name="down" />
-            </a>
+            {can('download') && (
+              <a
+                class="button quiet icon"
+                href={links.recording}
+                download
+                title="Download the recording (d)"
+                aria-label="Download the recording"
+              >
+                <Icon name="down" />
+              </a>
+            )}
             <a
               class="button quiet icon"
               href={links.page}
@@ -113,6 +117,11 @@ export function TopBar() {
   );
 }
 
+/** The title of somebody's actor begins with the name of the app that it belongs to. */
+function namesItself({ kind, title, agent }: SessionInfo): boolean {
+  return kind === 'system' && title.startsWith(agent);
+}
+
 function Facts() {
   const { state } = usePage();
   const session = state.session.value;
@@ -123,9 +132,11 @@ function Facts() {
       <span>
         <b>{session.steps.length}</b> moves
       </span>
-      <span>
-        <b>{turns.length}</b> {turns.length === 1 ? 'turn' : 'turns'}
-      </span>
+      {hasTalk(session) && (
+        <span>
+          <b>{turns.length}</b> {turns.length === 1 ? 'turn' : 'turns'}
+        </span>
+      )}
       {total.inputTokens + total.outputTokens > 0 && (
         <span>
           <b>{(total.inputTokens + total.outputTokens).toLocaleString('en')}</b> tokens
