@@ -147,6 +147,9 @@ test.skipIf(noChromium)('a recording from disk becomes a session', async () => {
 
   await page.locator('.answer-text').getByText('It is half past twelve.').waitFor();
   expect(await page.getByTestId('status').textContent()).toContain('answered');
+  await page.keyboard.press('1');
+  expect(await page.getByTestId('no-fork').textContent()).toContain('the agent that made it is not here');
+  expect(await page.getByRole('button', { name: 'Fork from here' }).count()).toBe(0);
 });
 
 test.skipIf(noChromium)(

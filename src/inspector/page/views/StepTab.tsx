@@ -4,6 +4,7 @@ import type { MachineDrawing, StepDetail } from '../../protocol.ts';
 import { arrowText } from '../chart/arrow-text.ts';
 import { innermost } from '../model/actor-state.ts';
 import { exchangesOf } from '../model/exchange.ts';
+import { type ForkOffer, forkOffer } from '../model/fork-offer.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { type Difference, jsonDiff } from '../model/json-diff.ts';
 import { durationText } from '../model/time-scale.ts';
@@ -57,7 +58,7 @@ export function StepTab() {
           <span class="dim">→</span>
           <b>{inertLine(innermost(step.to).join(' + '), 120)}</b>
         </p>
-        {step.entry !== null && desk.acts && session.info.can.includes('fork') && <ForkButton entry={step.entry} />}
+        <ForkPlace offer={forkOffer(session.info, step.entry, desk.acts)} />
       </div>
       {current === null ? (
         <p class="dim">{desk.acts ? 'Reading this step…' : 'No more is known of this step.'}</p>
@@ -79,6 +80,21 @@ export function StepTab() {
         </>
       )}
     </div>
+  );
+}
+
+/** The button that forks, or why there is none and what to do instead. */
+function ForkPlace({ offer }: { readonly offer: ForkOffer }) {
+  if (offer.kind === 'none') return null;
+  if (offer.kind === 'offered') return <ForkButton entry={offer.entry} />;
+  return (
+    <p class="refusal" data-testid="no-fork">
+      <Icon name="fork" />
+      <span>
+        Cannot be forked from here. {offer.why} In code it is{' '}
+        <code>{`fork(recording, agent, { at: ${offer.entry} })`}</code>.
+      </span>
+    </p>
   );
 }
 
