@@ -1,3 +1,4 @@
+import { isComparing } from '../state/comparing.ts';
 import type { Pane } from '../state/page-state.ts';
 import { usePage } from '../state/page-context.ts';
 import { Banners } from './Banners.tsx';
@@ -25,7 +26,7 @@ export function App() {
         <TopBar />
         <Banners />
       </div>
-      <main class="boards" data-pane={state.pane.value}>
+      <main class="boards" data-pane={state.pane.value} data-comparing={isComparing(state)}>
         <ChartBoard />
         <TimeBoard />
         <TalkBoard />

@@ -1,21 +1,18 @@
-import { useEffect, useState } from 'preact/hooks';
-import type { Json } from '../../../parsing/json.ts';
 import type { MachineDrawing, StepDetail } from '../../protocol.ts';
 import { arrowText } from '../chart/arrow-text.ts';
 import { innermost } from '../model/actor-state.ts';
 import { exchangesOf } from '../model/exchange.ts';
 import { type ForkOffer, forkOffer } from '../model/fork-offer.ts';
 import { inertLine } from '../model/inert-text.ts';
-import { type Difference, jsonDiff } from '../model/json-diff.ts';
+import { jsonDiff } from '../model/json-diff.ts';
 import { durationText } from '../model/time-scale.ts';
 import type { PageModel } from '../model/page-model.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { usePage } from '../state/page-context.ts';
+import { Changes } from './Changes.tsx';
 import { Icon, Lamp } from './Icon.tsx';
 import { JsonTree } from './JsonTree.tsx';
-
-/** Waits this long before it asks for details: who scrubs passes many steps. */
-const PATIENCE_MS = 90;
+import { useDetail } from './use-detail.ts';
 
 /** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
 export function StepTab() {
@@ -23,25 +20,9 @@ export function StepTab() {
   void state.beat.value;
   const session = state.session.value;
   const step = session?.steps[state.position.value];
-  const [detail, setDetail] = useState<StepDetail | null>(null);
-  const id = session?.info.id;
-  const n = step?.n;
-  useEffect(() => {
-    if (id === undefined || n === undefined) return;
-    let wanted = true;
-    const timer = setTimeout(() => {
-      void desk.detail(id, n).then((found) => {
-        if (wanted) setDetail(found);
-      });
-    }, PATIENCE_MS);
-    return () => {
-      wanted = false;
-      clearTimeout(timer);
-    };
-  }, [id, n]);
+  const current = useDetail(session?.info.id, step);
 
   if (session === null || step === undefined) return <p class="empty">No step yet.</p>;
-  const current = detail?.step.n === step.n ? detail : null;
   const before = session.steps[state.position.value - 1];
   return (
     <div class="scroll pad" data-testid="step">
@@ -143,32 +124,4 @@ function verdict(taken: boolean, passed: boolean | 'failed'): string {
   if (taken) return 'taken';
   if (passed === 'failed') return 'guard failed';
   return passed ? 'allowed, but an earlier one was taken' : 'guard said no';
-}
-
-const SIGNS = { added: '+', removed: '−', changed: '±' } as const;
-
-function Changes({ differences }: { readonly differences: readonly Difference[] }) {
-  if (differences.length === 0) return <p class="dim">Nothing in its memory.</p>;
-  return (
-    <ul class="diff" data-testid="changes">
-      {differences.map((one) => (
-        <li key={one.path}>
-          <span class={one.kind === 'added' ? 'done' : one.kind === 'removed' ? 'danger' : 'caution'} title={one.kind}>
-            {SIGNS[one.kind]}
-          </span>
-          <div>
-            <b>{inertLine(one.path, 160)}</b>{' '}
-            {one.kind !== 'added' && isShort(one.before) && (
-              <span class="was">{inertLine(JSON.stringify(one.before), 80)}</span>
-            )}{' '}
-            {one.kind !== 'removed' && <JsonTree value={one.after} open={0} />}
-          </div>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function isShort(value: Json): boolean {
-  return typeof value !== 'object' || value === null;
 }
