@@ -143,7 +143,7 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
         at,
         actor: path,
         event: eventless ? 'always' : eventName(event),
-        transitions: taken.flatMap(transitionIds),
+        transitions: idsOf(taken),
         from: place.states,
         to,
         entry,
@@ -164,7 +164,8 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       place.known.delete(id);
       gone(`${path}/${id}`);
     }
-    for (const [id, child] of Object.entries(children)) {
+    for (const id of Object.keys(children)) {
+      const child = children[id];
       if (child === undefined || place.known.get(id) === child) continue;
       const fresh = !place.known.has(id);
       place.known.set(id, child);
@@ -214,7 +215,10 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       const numbered = event.type !== 'model.token' && event.type !== 'mcp.changed';
       if (now !== undefined) at = now();
       // The beginning of a run that goes on from a recording is played; here it is told like any other.
-      emit({ t: 'event', session, event: { ...event, replayed: false }, at, step: n }, numbered);
+      emit(
+        { t: 'event', session, event: event.replayed ? { ...event, replayed: false } : event, at, step: n },
+        numbered,
+      );
     },
     adopt: () => {
       for (const place of seen.values()) {
@@ -224,6 +228,11 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
     },
     standing: () => [...drawings, ...actors.values()],
   };
+}
+
+function idsOf(taken: Move['taken']): readonly string[] {
+  const [only, more] = taken;
+  return only === undefined || more !== undefined ? taken.flatMap(transitionIds) : transitionIds(only);
 }
 
 function sourceOf(child: AnyActorRef): { readonly src: string; readonly machine: AnyStateMachine | null } {

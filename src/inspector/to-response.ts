@@ -1,5 +1,6 @@
 import type { RunEvent } from '../machines/run-events.ts';
-import { type StreamItem, eventStream, lastNumber } from './event-stream.ts';
+import { eventStream, lastNumber } from './event-stream.ts';
+import { type StreamItem, eventBytes } from './event-text.ts';
 
 /** How a run is sent. */
 export interface ToResponseOptions {
@@ -32,7 +33,7 @@ async function* batches(
   run: AsyncIterable<RunEvent>,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<readonly StreamItem[], void> {
+): AsyncGenerator<Uint8Array, void> {
   const events = run[Symbol.asyncIterator]();
   const left = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
   let next = events.next();
@@ -42,7 +43,7 @@ async function* batches(
     for (let waits = false; !waits && items.length < BATCH;) {
       const event = await Promise.race(patience === null ? [next, left] : [next, left, patience]);
       if (event === null || (event !== undefined && event.done === true)) {
-        if (items.length > 0) yield items;
+        if (items.length > 0) yield eventBytes(items);
         return;
       }
       waits = event === undefined;
@@ -53,7 +54,7 @@ async function* batches(
       if (value.seq > after || (value.seq === after && value.type === 'model.token'))
         items.push({ id: value.type === 'model.token' ? null : value.seq, data: value });
     }
-    if (items.length > 0) yield items;
+    if (items.length > 0) yield eventBytes(items);
   }
 }
 
