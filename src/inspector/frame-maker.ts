@@ -16,17 +16,18 @@ import type { RecordLine } from '../journal/record.ts';
 import { recordedEntry } from '../journal/record.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import { type Move, eventName } from '../machines/transition-log.ts';
-import { drawMachine, statePath, transitionIds } from './drawing.ts';
+import { type Moment, firstMoment, inputOf, isBeginning } from './beginning.ts';
+import { drawMachine, transitionIds } from './drawing.ts';
 import { loopMatter, loopOf } from './loop-moves.ts';
 import { logicName } from './names.ts';
 import type { Frame } from './protocol.ts';
+import { initialStates, pathsOf } from './state-paths.ts';
 
 /** A step beside its frame: what its details are made of. */
 export interface StepMatter {
   readonly event: { readonly type: string };
-  readonly before: AnyMachineSnapshot | null;
-  /** Null where an actor starts with transitions that it takes at once: there is no snapshot of the moment between. */
-  readonly after: AnyMachineSnapshot | null;
+  readonly before: Moment;
+  readonly after: Moment;
   readonly taken: Move['taken'];
 }
 
@@ -57,7 +58,8 @@ interface FrameMakerOptions {
 
 interface Seen {
   states: readonly string[];
-  snapshot: AnyMachineSnapshot | null;
+  /** How it stands: worked out when somebody asks where it has begun and moves on at once. */
+  moment: Moment;
   children: object | null;
   /** By id. Null: somebody of this id lives, but which actor it is was not seen yet. */
   readonly known: Map<string, object | null>;
@@ -68,9 +70,17 @@ interface Newborn {
   readonly snapshot: AnyMachineSnapshot | null;
   /** It has moved already: the states of its snapshot are the first that are shown. */
   readonly joined?: true;
+  /** Left out of one that is not an actor, or is known as it is now. */
+  readonly actor?: AnyActorRef;
 }
 
-const STARTED = { type: 'xstate.init' } as const;
+const STARTED: { readonly type: string; readonly input?: unknown } = { type: 'xstate.init' };
+
+/** What an actor is told when it starts: its input, if it has one. */
+function startOf({ actor }: Newborn): typeof STARTED {
+  const input = actor === undefined ? undefined : inputOf(actor);
+  return input === undefined ? STARTED : { ...STARTED, input };
+}
 
 /** A maker of frames; one a session. */
 export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): FrameMaker {
@@ -114,17 +124,20 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
   };
 
   const enter = (path: string, src: string, actor: Newborn): Seen => {
-    const place: Seen = { states: [], snapshot: null, children: null, known: new Map() };
+    const place: Seen = { states: [], moment: null, children: null, known: new Map() };
     seen.set(path, place);
     if (!actors.has(path)) {
       const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
       born({ path, parent, src, machine: actor.machine });
     }
-    const { snapshot, joined } = actor;
-    const initial = joined === true && snapshot !== null ? statesOf(snapshot) : initialStates(actor.machine);
+    const { snapshot, joined, machine } = actor;
+    const initial = joined === true && snapshot !== null ? statesOf(snapshot) : initialStates(machine);
     // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be told.
     const still = snapshot !== null && String(statesOf(snapshot)) === String(initial);
-    step(path, place, { event: STARTED, before: null, after: still ? snapshot : null, taken: [], to: initial });
+    const stands = still ? snapshot : null;
+    const event = startOf(actor);
+    const moment = actor.actor === undefined ? stands : firstMoment({ machine, input: event.input, seen: stands });
+    step(path, place, { event, before: null, after: moment, taken: [], to: initial });
     if (still) followChildren(path, place, snapshot);
     return place;
   };
@@ -151,7 +164,7 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
     });
     onStep?.(n, matter);
     place.states = to;
-    place.snapshot = after;
+    place.moment = after;
   };
 
   const followChildren = (path: string, place: Seen, snapshot: AnyMachineSnapshot): void => {
@@ -172,7 +185,7 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       if (!fresh) continue;
       const { src, machine } = sourceOf(child);
       if (machine === null) born({ path: `${path}/${id}`, parent: path, src, machine });
-      else enter(`${path}/${id}`, src, { machine, snapshot: snapshotOf(child) });
+      else enter(`${path}/${id}`, src, { machine, snapshot: snapshotOf(child), actor: child });
     }
   };
 
@@ -192,15 +205,16 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       if (record.t === 'run' || recordedEntry(record) !== null) entry = line;
       tell({ t: 'record', session, line, record });
     },
-    move: ({ path, snapshot, event, taken, machine }) => {
+    move: ({ actor, path, snapshot, event, taken, machine }) => {
       if (snapshot.status === 'stopped') return;
       if (now !== undefined) at = now();
-      const place = placeOf(path, machine, { machine: snapshot.machine, snapshot });
+      const place = placeOf(path, machine, { machine: snapshot.machine, snapshot, actor });
       if (taken.length === 0) return;
-      const before = place.snapshot;
+      const before = place.moment;
+      if (isBeginning(before)) before.wentTo({ snapshot, event, taken });
       step(path, place, { event, before, after: snapshot, taken, to: statesOf(snapshot) });
       followChildren(path, place, snapshot);
-      followLoop(path, before, snapshot);
+      followLoop(path, isBeginning(before) ? null : before, snapshot);
       if (snapshot.status !== 'active') for (const id of place.known.keys()) gone(`${path}/${id}`);
     },
     started: (path, src, machine, snapshot) => {
@@ -263,32 +277,7 @@ export function statesOf(snapshot: AnyMachineSnapshot): readonly string[] {
 
 const configurations = new WeakMap<AnyStateNode, readonly string[]>();
 
-function pathsOf(nodes: readonly AnyStateNode[]): readonly string[] {
-  return nodes
-    .filter((node) => node.path.length > 0)
-    .toSorted((one, other) => one.order - other.order)
-    .map(statePath);
-}
-
 function snapshotOf(actor: AnyActorRef): AnyMachineSnapshot | null {
   const snapshot: unknown = actor.getSnapshot();
   return isMachineSnapshot(snapshot) ? snapshot : null;
 }
-
-/** The dotted paths of the states in which a machine begins, before it takes any transition. */
-function initialStates(machine: AnyStateMachine): readonly string[] {
-  const known = initials.get(machine);
-  if (known !== undefined) return known;
-  const entered = new Set<AnyStateNode>();
-  const enter = (node: AnyStateNode): void => {
-    for (let at: AnyStateNode | undefined = node; at !== undefined && !entered.has(at); at = at.parent) entered.add(at);
-    if (node.type === 'compound') for (const target of node.initial.target) enter(target);
-    if (node.type === 'parallel') for (const child of Object.values(node.states)) enter(child);
-  };
-  enter(machine.root);
-  const paths = pathsOf([...entered]);
-  initials.set(machine, paths);
-  return paths;
-}
-
-const initials = new WeakMap<AnyStateMachine, readonly string[]>();

@@ -37,6 +37,11 @@ test.skipIf(noChromium)(
     expect(moves).toBeGreaterThan(10_000);
     expect(nodes).toBeLessThan(2500);
     expect(heapMb).toBeLessThan(250);
+    const twin = inspector().open(run.recording());
+    await page.keyboard.press('6');
+    await page.getByRole('tabpanel').locator('select').selectOption(twin);
+    await page.getByTestId('difference').getByText('Both runs went the same way').waitFor({ timeout: 60_000 });
+    expect((await page.evaluate(measured)).nodes).toBeLessThan(2500);
     for (const key of ['2', '3', '4', '6', 'Home', 'End']) await page.keyboard.press(key);
     expect(problems).toEqual([]);
   },

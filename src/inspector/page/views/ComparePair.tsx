@@ -13,6 +13,7 @@ import type { SessionModel } from '../model/session-model.ts';
 import { usePage } from '../state/page-context.ts';
 import { Changes } from './Changes.tsx';
 import { JsonTree } from './JsonTree.tsx';
+import { NotKnown } from './NotKnown.tsx';
 import { PairDifferences } from './PairDifferences.tsx';
 import { SideMark } from './SideMark.tsx';
 import { useDetail } from './use-detail.ts';
@@ -114,7 +115,13 @@ function Both({ left, right }: { readonly left: StepDetail; readonly right: Step
   return (
     <>
       <Compared title="Event" left={left.event} right={right.event} />
-      <Compared title="Context after it" left={left.after} right={right.after} />
+      {left.unknown.includes('after') || right.unknown.includes('after') ? (
+        <Section title="Context after it">
+          <NotKnown />
+        </Section>
+      ) : (
+        <Compared title="Context after it" left={left.after} right={right.after} />
+      )}
     </>
   );
 }
@@ -160,7 +167,7 @@ function Alone({ detail }: { readonly detail: StepDetail }) {
         <JsonTree value={detail.event} open={2} />
       </Section>
       <Section title="What it changed">
-        <Changes differences={jsonDiff(detail.before, detail.after)} />
+        {detail.unknown.length > 0 ? <NotKnown /> : <Changes differences={jsonDiff(detail.before, detail.after)} />}
       </Section>
     </>
   );

@@ -40,7 +40,7 @@ function Side({ side, value, other }: SideProps) {
       ) : typeof value === 'string' && typeof other === 'string' ? (
         <Text text={value} other={other} />
       ) : (
-        <JsonTree value={value} open={1} />
+        <JsonTree value={value} open={2} />
       )}
     </div>
   );

@@ -12,6 +12,7 @@ import { usePage } from '../state/page-context.ts';
 import { Changes } from './Changes.tsx';
 import { Icon, Lamp } from './Icon.tsx';
 import { JsonTree } from './JsonTree.tsx';
+import { NotKnown } from './NotKnown.tsx';
 import { useDetail } from './use-detail.ts';
 
 /** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
@@ -48,7 +49,13 @@ export function StepTab() {
           <Candidates detail={current} drawing={drawingOf(session, state.model, step.actor)} />
           <div class="section">
             <h3>What changed</h3>
-            <Changes differences={jsonDiff(current.before, current.after)} />
+            {current.unknown.length > 0 ? (
+              <NotKnown />
+            ) : current.before === null ? (
+              <p class="dim">It begins.</p>
+            ) : (
+              <Changes differences={jsonDiff(current.before, current.after)} />
+            )}
           </div>
           <div class="section">
             <h3>Event</h3>
@@ -56,7 +63,7 @@ export function StepTab() {
           </div>
           <div class="section">
             <h3>Context after</h3>
-            <JsonTree value={current.after} open={1} />
+            {current.unknown.includes('after') ? <NotKnown /> : <JsonTree value={current.after} open={1} />}
           </div>
         </>
       )}
@@ -100,7 +107,7 @@ function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly
         {detail.candidates.map(({ transition, guard, passed, taken }) => (
           <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>
             <Lamp
-              tone={taken ? 'done' : passed === true ? 'go' : 'danger'}
+              tone={taken ? 'done' : passed === true ? 'go' : passed === 'unknown' ? 'wait' : 'danger'}
               quiet={!taken && passed !== 'failed'}
               size={12}
             />
@@ -120,8 +127,9 @@ function drawingOf(session: SessionModel, model: PageModel, actor: string): Mach
   return model.drawings.get(session.actors.get(actor)?.info.drawing ?? '') ?? null;
 }
 
-function verdict(taken: boolean, passed: boolean | 'failed'): string {
+function verdict(taken: boolean, passed: boolean | 'failed' | 'unknown'): string {
   if (taken) return 'taken';
   if (passed === 'failed') return 'guard failed';
+  if (passed === 'unknown') return 'not known';
   return passed ? 'allowed, but an earlier one was taken' : 'guard said no';
 }
