@@ -143,8 +143,6 @@ export function startRun(plan: RunPlan): StartedRun {
     const at = journal.at ?? stopwatch();
     const recording = recorder(head, at);
     const reader = runEventReader({ runId, now: () => recording.elapsed, emit });
-    // Before the machine is made: that is its first move.
-    showTo(inspector, head, recording);
     const driven = drive({
       logic: agentMachine,
       work,
@@ -159,6 +157,7 @@ export function startRun(plan: RunPlan): StartedRun {
       inspect: moveReader(() => true, onMove(reader)),
     });
     live = { driven, journal, recording };
+    showTo(inspector, head, recording);
     await runLoop(driven, journal, recording);
     const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
     const result: RunResult = finished ?? {

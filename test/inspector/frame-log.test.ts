@@ -21,7 +21,7 @@ test('frames travel as they were told, each with its number', () => {
   log.push(gone('a/ü'), true);
   log.push(gone('b'), false);
   expect(textFrom(log, 0)).toBe(
-    `id: 1\ndata: ${JSON.stringify(gone('a/ü'))}\n\n` + `data: ${JSON.stringify(gone('b'))}\n\n`,
+    `id: 1\ndata: ${JSON.stringify(gone('a/ü'))}\n\ndata: ${JSON.stringify(gone('b'))}\n\n`,
   );
   expect(log.kept()).toEqual([
     { number: 1, frame: gone('a/ü') },
