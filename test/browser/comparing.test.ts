@@ -60,12 +60,11 @@ test.skipIf(noChromium)(
     expect(await page.getByTestId('difference').textContent()).toMatch(/first difference is at move \d+/);
     expect(await rows.and(page.locator('.now')).getAttribute('class')).toContain('first');
     const event = page.getByTestId('pair-event');
-    expect(await event.locator('[data-side="A"]').allTextContents()).toContainEqual(
-      expect.stringContaining('SQLITE_BUSY'),
-    );
-    expect(await event.locator('[data-side="B"]').allTextContents()).toContainEqual(expect.stringContaining('11150'));
+    await event.locator('[data-side="A"]').filter({ hasText: 'SQLITE_BUSY' }).waitFor();
+    await event.locator('[data-side="B"]').filter({ hasText: '11150' }).waitFor();
 
     await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft');
     await rows.filter({ hasText: 'COMPLETION' }).click();
     await pair.getByText('COMPLETION').first().waitFor();
     await page.getByTestId('pair-event').getByText('The same in both.').waitFor();
@@ -87,15 +86,12 @@ test.skipIf(noChromium)(
     expect(await event.locator('[data-side="A"]').textContent()).toBe('11150');
     expect(await event.locator('[data-side="B"]').textContent()).toBe('20');
 
-    // The agent is told next: its memory differs from here on, and no line of the list says so.
-    await page.keyboard.press('ArrowRight');
+    // What the agent makes of it is no other move and no other event of its own, but another memory.
+    await page.locator('.row-compare').filter({ hasText: 'tool.succeeded' }).click();
     const context = page.getByTestId('pair-context');
-    await context.getByText('cents', { exact: false }).first().waitFor();
-    await context
-      .getByRole('button', { name: /show \d+/ })
-      .or(context.locator('.pair-list'))
-      .first()
-      .waitFor();
+    await context.locator('.pair-path').filter({ hasText: 'cents' }).first().waitFor();
+    expect(await context.locator('[data-side="A"]').allTextContents()).toContain('11150');
+    expect(await context.locator('[data-side="B"]').allTextContents()).toContain('20');
   },
 );
 
