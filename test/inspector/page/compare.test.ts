@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type ComparedRow, compareRuns } from '../../../src/inspector/page/model/compare.ts';
-import { foldRows } from '../../../src/inspector/page/model/fold-rows.ts';
+import { type Fold, foldRows } from '../../../src/inspector/page/model/fold-rows.ts';
 import { jsonDiff } from '../../../src/inspector/page/model/json-diff.ts';
 import { isNotCounted } from '../../../src/inspector/page/model/not-counted.ts';
 import { pairAt } from '../../../src/inspector/page/model/pair-at.ts';
@@ -194,13 +194,15 @@ describe('what does not count', () => {
 });
 
 test('stretches that are the same are folded, but for some lines around what is not', () => {
-  const folded = (opened: readonly number[], differing: readonly number[]) =>
-    foldRows({ count: 30, counts: (index) => differing.includes(index), opened: new Set(opened) }).map((row) =>
+  const folded = (opened: readonly Fold[], differing: readonly number[]) =>
+    foldRows({ count: 30, counts: (index) => differing.includes(index), opened }).map((row) =>
       row.kind === 'fold' ? `${row.from}+${row.count}` : row.index,
     );
 
   expect(folded([], [10])).toEqual(['0+7', 7, 8, 9, 10, 11, 12, 13, '14+16']);
-  expect(folded([14], [10]).slice(0, 9)).toEqual(['0+7', 7, 8, 9, 10, 11, 12, 13, 14]);
+  expect(folded([{ from: 14, count: 16 }], [10]).slice(0, 9)).toEqual(['0+7', 7, 8, 9, 10, 11, 12, 13, 14]);
+  // What was opened stays open when a row of it is chosen.
+  expect(folded([{ from: 14, count: 16 }], [10, 20])).not.toContainEqual(expect.stringMatching(/^(?:14|24)\+/));
   expect(folded([], [4, 14])).not.toContain('8+3');
   expect(folded([], [])).toHaveLength(30);
 });

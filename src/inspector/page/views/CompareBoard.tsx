@@ -1,11 +1,12 @@
 import { useMemo, useState } from 'preact/hooks';
-import { type ComparedRow, type Comparison, compareRuns } from '../model/compare.ts';
-import { foldRows } from '../model/fold-rows.ts';
+import type { ComparedRow, Comparison } from '../model/compare.ts';
+import { type Fold, foldRows } from '../model/fold-rows.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { usePage } from '../state/page-context.ts';
 import { goTo } from '../state/walk.ts';
 import { CompareList } from './CompareList.tsx';
 import { ComparePair } from './ComparePair.tsx';
+import { useComparison } from './use-comparison.ts';
 
 interface Chosen {
   readonly row: ComparedRow;
@@ -16,10 +17,9 @@ interface Chosen {
 /** Two runs beside each other: all their moves, and what the two in one line have in common or not. */
 export function CompareBoard({ left, right }: { readonly left: SessionModel; readonly right: SessionModel }) {
   const { state } = usePage();
-  const beat = state.slowBeat.value;
-  const comparison = useMemo(() => compareRuns(left, right), [left, right, beat]);
+  const comparison = useComparison(left, right);
   const [chosen, choose] = useState<Chosen | null>(null);
-  const [opened, open] = useState<ReadonlySet<number>>(new Set());
+  const [opened, open] = useState<readonly Fold[]>([]);
   const { rows } = comparison;
   const position = state.position.value;
   const selected = selectedRow(comparison, { chosen, position, follows: state.cursor.value === null });
@@ -43,7 +43,7 @@ export function CompareBoard({ left, right }: { readonly left: SessionModel; rea
           items={items}
           selected={selected}
           onPick={pick}
-          onOpen={(from) => open(new Set([...opened, from]))}
+          onOpen={(fold) => open([...opened, fold])}
         />
         {selected !== null && <ComparePair left={left} right={right} comparison={comparison} index={selected} />}
       </div>

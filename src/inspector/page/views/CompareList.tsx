@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { StepInfo } from '../../protocol.ts';
 import { innermost } from '../model/actor-state.ts';
 import type { ComparedRow, Comparison } from '../model/compare.ts';
-import type { FoldedRow } from '../model/fold-rows.ts';
+import type { Fold, FoldedRow } from '../model/fold-rows.ts';
 import { inertLine } from '../model/inert-text.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { VirtualList } from './VirtualList.tsx';
@@ -13,7 +13,7 @@ interface CompareListProps {
   readonly items: readonly FoldedRow[];
   readonly selected: number | null;
   readonly onPick: (index: number) => void;
-  readonly onOpen: (from: number) => void;
+  readonly onOpen: (fold: Fold) => void;
 }
 
 /** The moves of two runs as two tracks: one line where they are the same, two where they part. */
@@ -30,7 +30,7 @@ export function CompareList({ runs, comparison, items, selected, onPick, onOpen 
       render={(item: FoldedRow) => {
         if (item.kind === 'fold')
           return (
-            <button type="button" class="row row-fold" onClick={() => onOpen(item.from)}>
+            <button type="button" class="row row-fold" onClick={() => onOpen(item)}>
               <Tracks kind="fold" />
               <span>{item.count} moves that are the same</span>
             </button>

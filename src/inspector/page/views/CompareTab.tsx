@@ -19,6 +19,11 @@ export function CompareTab() {
           : 'This page holds one run. To have two, save it while they are compared.'}
       </p>
     );
+  const choose = (id: string | null): void => {
+    state.other.value = id;
+    // A page that nobody chose a run for shows the latest; two that are compared stay.
+    if (session !== null) state.chosen.value = session.info.id;
+  };
   return (
     <div class="compare" data-chosen={other !== null}>
       <div class="compare-runs">
@@ -33,7 +38,7 @@ export function CompareTab() {
           <select
             class="field"
             value={other?.info.id ?? ''}
-            onChange={(event) => (state.other.value = event.currentTarget.value || null)}
+            onChange={(event) => choose(event.currentTarget.value || null)}
           >
             <option value="">choose a run…</option>
             {others.map(({ info }) => (
