@@ -2,7 +2,7 @@ import type { RecordLine } from '../../../journal/record.ts';
 import type { Json } from '../../../parsing/json.ts';
 import { align } from './align.ts';
 import { jsonDiff } from './json-diff.ts';
-import { isNotCounted } from './not-counted.ts';
+import { LENIENT } from './not-counted.ts';
 import { type ComparedRun, rolesOf } from './roles.ts';
 
 /** One line of a comparison: positions of steps, that of the left run beside that of the right one. */
@@ -62,7 +62,7 @@ function keysOf({ steps }: ComparedRun, roles: readonly string[]): readonly stri
 function differenceOf(left: ComparedRun, l: number, right: ComparedRun, r: number): string | null {
   const [one, other] = [broughtBy(left, l), broughtBy(right, r)];
   if (one === null || other === null) return null;
-  const [first] = jsonDiff(one, other, 1, isNotCounted);
+  const [first] = jsonDiff(one, other, 1, LENIENT);
   return first === undefined ? null : first.path;
 }
 

@@ -8,8 +8,15 @@ export type Difference =
   | { readonly kind: 'removed'; readonly path: string; readonly before: Json }
   | { readonly kind: 'changed'; readonly path: string; readonly before: Json; readonly after: Json };
 
-/** Whether a place in which both sides have something may be passed over. */
-type PassesOver = (place: Standing, before: Json, after: Json) => boolean;
+/** What is no difference. */
+interface Leniency {
+  /** What a value stands for: those that stand for the same do not differ. */
+  readonly meaning: (place: Standing, value: Json) => Json;
+  /** Whether members of which each side has but one may be held against each other though their names differ. */
+  readonly isSameName: (before: string, after: string) => boolean;
+}
+
+const STRICT: Leniency = { meaning: (_, value) => value, isSameName: () => false };
 
 interface Place extends Standing {
   readonly path: string;
@@ -23,18 +30,14 @@ const MOST_ALIGNED = 200;
  * that have no counterpart, so that one more does not shift all that follow. Stops after `most` differences, so a rewritten
  * megabyte costs no more than a small change.
  */
-export function jsonDiff(
-  before: Json,
-  after: Json,
-  most = 200,
-  passesOver: PassesOver = () => false,
-): readonly Difference[] {
+export function jsonDiff(before: Json, after: Json, most = 200, leniency = STRICT): readonly Difference[] {
+  const { meaning, isSameName } = leniency;
   const found: Difference[] = [];
   walk({ path: '', key: '', holder: '' }, before, after);
   return found;
 
   function walk(place: Place, old: Json, now: Json): void {
-    if (found.length >= most || old === now || passesOver(place, old, now)) return;
+    if (found.length >= most || old === now || meaning(place, old) === meaning(place, now)) return;
     if (isList(old) && isList(now)) return walkLists(place, old, now);
     if (isJsonObject(old) && isJsonObject(now)) return walkObjects(place, old, now);
     found.push({ kind: 'changed', path: place.path, before: old, after: now });
@@ -48,9 +51,20 @@ export function jsonDiff(
   }
 
   function walkObjects(place: Place, old: { readonly [key: string]: Json }, now: typeof old): void {
-    for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
+    const gone = Object.keys(old).filter((key) => !Object.hasOwn(now, key));
+    const come = Object.keys(now).filter((key) => !Object.hasOwn(old, key));
+    const renamed = new Map(
+      gone.flatMap((key, index) => {
+        const other = come[index];
+        return other !== undefined && isSameName(key, other) ? [[key, other] as const] : [];
+      }),
+    );
+    const others = new Set(renamed.values());
+    const keys = [...Object.keys(old), ...come.filter((key) => !others.has(key))];
+    for (const key of keys) {
       if (found.length >= most) return;
-      step({ path: joined(place.path, key), key, holder: place.key }, ownOf(old, key), ownOf(now, key));
+      const name = renamed.get(key) ?? key;
+      step({ path: joined(place.path, name), key: name, holder: place.key }, ownOf(old, key), ownOf(now, name));
     }
   }
 
@@ -63,14 +77,15 @@ export function jsonDiff(
   /** Members are alike when they differ in nothing that counts. */
   function alikeAt(place: Standing): Alike {
     return {
-      same: (one, other) => jsonDiff({ [place.key]: one }, { [place.key]: other }, 1, passesOver).length === 0,
+      same: (one, other) => jsonDiff({ [place.key]: one }, { [place.key]: other }, 1, leniency).length === 0,
       text: (value) => JSON.stringify(counted(place, value)),
     };
   }
 
-  /** A value without what is passed over. */
+  /** All that a value stands for. */
   function counted(place: Standing, value: Json): Json {
-    if (passesOver(place, value, value)) return null;
+    const meant = meaning(place, value);
+    if (meant !== value) return meant;
     if (isList(value)) return value.map((one) => counted(place, one));
     if (!isJsonObject(value)) return value;
     return Object.fromEntries(

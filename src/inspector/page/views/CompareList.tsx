@@ -43,11 +43,11 @@ export function CompareList({ runs, comparison, items, selected, onPick, onOpen 
             type="button"
             class={classes.filter(Boolean).join(' ')}
             data-kind={row.kind}
-            aria-label={`${SAID[row.kind]}, line ${item.index + 1}`}
             aria-current={item.index === selected}
             onClick={() => onPick(item.index)}
           >
             <Tracks kind={row.kind} />
+            <span class="sr">{SAID[row.kind]}: </span>
             {row.left !== null && (
               <Move at={row.left} step={runs.left.steps[row.left]} role={roles.left[row.left]} side="A">
                 {row.kind === 'data' && <span class="what">≠ {inertLine(row.what, 60)}</span>}

@@ -6,7 +6,7 @@ import { innermost } from '../model/actor-state.ts';
 import type { Comparison } from '../model/compare.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { jsonDiff } from '../model/json-diff.ts';
-import { NOT_COUNTED, isNotCounted } from '../model/not-counted.ts';
+import { LENIENT, NOT_COUNTED } from '../model/not-counted.ts';
 import { pairAt } from '../model/pair-at.ts';
 import { durationText } from '../model/time-scale.ts';
 import type { SessionModel } from '../model/session-model.ts';
@@ -135,7 +135,7 @@ interface ComparedProps {
 const MOST = 120;
 
 function Compared({ title, left, right }: ComparedProps) {
-  const counted = useMemo(() => jsonDiff(left, right, MOST, isNotCounted), [left, right]);
+  const counted = useMemo(() => jsonDiff(left, right, MOST, LENIENT), [left, right]);
   const aside = useMemo(() => jsonDiff(left, right, MOST).length - counted.length, [left, right]);
   const [all, showAll] = useState(false);
   const shown = useMemo(() => (all ? jsonDiff(left, right, MOST) : counted), [all, counted]);
