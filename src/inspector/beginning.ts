@@ -14,7 +14,7 @@ import {
 } from 'xstate';
 import type { Move } from '../machines/transition-log.ts';
 import { inertJson } from './inert-json.ts';
-import { initialNodes } from './state-paths.ts';
+import { initialNodes } from './states-of.ts';
 
 /** The moment at which an actor had begun, and nothing more. */
 export interface Beginning {
@@ -74,8 +74,17 @@ export function snapshotAt(moment: Moment): AnyMachineSnapshot | null {
 
 /** What an actor was given. */
 export function inputOf(actor: AnyActorRef): unknown {
+  return optionOf(actor, 'input');
+}
+
+/** True for an actor that goes on from a snapshot that was kept: it does not begin. */
+export function isRestored(actor: AnyActorRef): boolean {
+  return optionOf(actor, 'snapshot') !== undefined;
+}
+
+function optionOf(actor: AnyActorRef, name: string): unknown {
   const options: unknown = Reflect.get(actor, 'options');
-  return typeof options === 'object' && options !== null ? Reflect.get(options, 'input') : undefined;
+  return typeof options === 'object' && options !== null ? Reflect.get(options, name) : undefined;
 }
 
 /** Whether anything that could have run between two moments changes the context. Wrong on the side of caution. */

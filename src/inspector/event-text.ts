@@ -1,18 +1,11 @@
-/** One event of a stream. `id` null: whoever reconnects goes on from the one before it. */
-export interface StreamItem {
-  readonly id: number | null;
-  readonly data: unknown;
+/** A server-sent event as it travels. `id` null: whoever reconnects goes on from the one before it. `json` is one line. */
+export function eventText(id: number | null, json: string): string {
+  return id === null ? `data: ${json}\n\n` : `id: ${id}\ndata: ${json}\n\n`;
 }
 
-/** A server-sent event as it travels: its data is JSON on one line. */
-export function eventText({ id, data }: StreamItem): string {
-  const line = `data: ${JSON.stringify(data)}\n\n`;
-  return id === null ? line : `id: ${id}\n${line}`;
-}
-
-/** Some of them, one after the other. */
-export function eventBytes(items: readonly StreamItem[]): Uint8Array {
-  return encoder.encode(items.map(eventText).join(''));
+/** Values as events without a number. */
+export function eventBytes(values: readonly unknown[]): Uint8Array {
+  return encoder.encode(values.map((value) => eventText(null, JSON.stringify(value))).join(''));
 }
 
 const encoder = new TextEncoder();

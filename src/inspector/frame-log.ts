@@ -1,11 +1,12 @@
 /**
  * Owns: the latest frames of a session, kept once for all who watch it: nobody has a queue of their own.
  *
- * I1 A frame is written the moment it is told, as the text that travels, and kept outside of the heap: what is kept for
- *    who comes late costs the collector nothing, and the next viewer no second writing.
+ * I1 A frame is written once, the moment it is told, as the text that travels, and is soon kept outside of the heap: what
+ *    is kept for who comes late costs the collector nothing, and the next viewer no second writing.
  * I2 No more than about `capacity` bytes are kept; the oldest frames go first. A frame larger than that is kept alone.
  */
 import { eventText } from './event-text.ts';
+import { frameText } from './frame-text.ts';
 import type { Frame } from './protocol.ts';
 
 /** A frame with its number in its session; tokens and the like have none. */
@@ -44,23 +45,24 @@ export interface FrameLog {
 }
 
 interface Chunk {
-  readonly buffer: Buffer;
+  readonly bytes: Buffer;
   readonly firstPlace: number;
-  used: number;
   /** Of each frame: where its bytes end, and its number; half a one more than the frame before it, if it has none. */
-  readonly ends: number[];
-  readonly numbers: number[];
+  readonly ends: readonly number[];
+  readonly numbers: readonly number[];
 }
 
-const CHUNK_BYTES = 65_536;
-/** A UTF-16 unit takes at most three bytes. */
-const MOST_PER_UNIT = 3;
+/** Frames are put away when somebody reads them, or when they have become this long, in UTF-16 units. */
+const CHUNK_UNITS = 65_536;
 const HALF = 0.5;
 
 /** A log that keeps about `capacity` bytes of frames; older ones are forgotten. */
 export function frameLog(capacity: number): FrameLog {
   const chunks: Chunk[] = [];
   const waiting = new Set<() => void>();
+  let texts: string[] = [];
+  let numbers: number[] = [];
+  let units = 0;
   let bytes = 0;
   let end = 0;
   let count = 0;
@@ -71,37 +73,31 @@ export function frameLog(capacity: number): FrameLog {
     for (const resolve of waiting) resolve();
     waiting.clear();
   };
-  const begin = (size: number): Chunk => {
-    const buffer = Buffer.allocUnsafeSlow(Math.max(size, CHUNK_BYTES));
-    const chunk: Chunk = { buffer, firstPlace: end, used: 0, ends: [], numbers: [] };
+  const putAway = (): void => {
+    if (texts.length === 0) return;
+    const chunk = { bytes: Buffer.from(texts.join('')), firstPlace: end - texts.length, ends: endsOf(texts), numbers };
     chunks.push(chunk);
-    bytes += buffer.length;
+    bytes += chunk.bytes.length;
+    texts = [];
+    numbers = [];
+    units = 0;
     while (bytes > capacity && chunks.length > 1) {
       const oldest = chunks.shift();
-      bytes -= oldest?.buffer.length ?? 0;
+      bytes -= oldest?.bytes.length ?? 0;
       forgotten = Math.floor(oldest?.numbers.at(-1) ?? forgotten);
     }
-    return chunk;
   };
-  const roomFor = (text: string): Chunk => {
-    const last = chunks.at(-1);
-    const room = last === undefined ? 0 : last.buffer.length - last.used;
-    if (last !== undefined && text.length * MOST_PER_UNIT <= room) return last;
-    const size = Buffer.byteLength(text);
-    return last !== undefined && size <= room ? last : begin(size);
-  };
-  const firstPlace = (): number => chunks[0]?.firstPlace ?? end;
-  const chunkAt = (place: number): Chunk | undefined => chunks.findLast((chunk) => chunk.firstPlace <= place);
+  const firstPlace = (): number => chunks[0]?.firstPlace ?? end - texts.length;
 
   return {
     push: (frame, numbered) => {
       if (numbered) count += 1;
-      const text = eventText({ id: numbered ? count : null, data: frame });
-      const chunk = roomFor(text);
-      chunk.used += chunk.buffer.write(text, chunk.used);
-      chunk.ends.push(chunk.used);
-      chunk.numbers.push(numbered ? count : count + HALF);
+      const text = eventText(numbered ? count : null, frameText(frame));
+      if (units + text.length > CHUNK_UNITS) putAway();
+      texts.push(text);
+      numbers.push(numbered ? count : count + HALF);
       end += 1;
+      units += text.length;
       if (waiting.size > 0) wake();
     },
     get count() {
@@ -114,32 +110,33 @@ export function frameLog(capacity: number): FrameLog {
       return closed;
     },
     get start() {
+      putAway();
       return { place: firstPlace(), number: forgotten };
     },
     placeAfter: (number) => {
+      putAway();
       if (number < forgotten) return null;
-      const chunk = chunks.findLast(({ numbers }) => (numbers[0] ?? 0) <= number) ?? chunks[0];
+      const chunk = chunks.findLast((one) => (one.numbers[0] ?? 0) <= number) ?? chunks[0];
       if (chunk === undefined) return end;
-      let low = 0;
-      let high = chunk.numbers.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if ((chunk.numbers[middle] ?? 0) <= number) low = middle + 1;
-        else high = middle;
-      }
-      return chunk.firstPlace + low;
+      const after = chunk.numbers.findIndex((one) => one > number);
+      return chunk.firstPlace + (after < 0 ? chunk.numbers.length : after);
     },
     read: (place) => {
-      const chunk = chunkAt(Math.max(place, firstPlace()));
-      if (chunk === undefined || place >= end) return null;
-      const from = Math.max(0, place - chunk.firstPlace);
+      if (place >= end) return null;
+      putAway();
+      const chunk = chunks.findLast((one) => one.firstPlace <= place) ?? chunks[0];
+      if (chunk === undefined) return null;
+      const from = place - chunk.firstPlace;
       return {
-        bytes: chunk.buffer.subarray(from === 0 ? 0 : chunk.ends[from - 1], chunk.used),
+        bytes: from <= 0 ? chunk.bytes : chunk.bytes.subarray(chunk.ends[from - 1]),
         place: chunk.firstPlace + chunk.ends.length,
         number: Math.floor(chunk.numbers.at(-1) ?? forgotten),
       };
     },
-    kept: () => chunks.flatMap(({ buffer, used }) => readEvents(buffer.toString('utf8', 0, used))),
+    kept: () => {
+      putAway();
+      return chunks.flatMap((chunk) => readEvents(chunk.bytes.toString()));
+    },
     wait: (place) => {
       if (place < end || closed) return Promise.resolve();
       return new Promise((resolve) => void waiting.add(resolve));
@@ -149,6 +146,11 @@ export function frameLog(capacity: number): FrameLog {
       wake();
     },
   };
+}
+
+function endsOf(texts: readonly string[]): readonly number[] {
+  let end = 0;
+  return texts.map((text) => (end += Buffer.byteLength(text)));
 }
 
 /** Reads events of our own writing. */

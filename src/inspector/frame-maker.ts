@@ -5,23 +5,17 @@
  * I1 The frames of a run that is watched and of its recording are the same: nothing is taken from a clock of its own.
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
-import {
-  type AnyActorRef,
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  type AnyStateNode,
-  isMachineSnapshot,
-} from 'xstate';
+import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, isMachineSnapshot } from 'xstate';
 import type { RecordLine } from '../journal/record.ts';
 import { recordedEntry } from '../journal/record.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import { type Move, eventName } from '../machines/transition-log.ts';
-import { type Moment, firstMoment, inputOf, isBeginning } from './beginning.ts';
+import { type Moment, firstMoment, inputOf, isBeginning, isRestored } from './beginning.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
 import { loopMatter, loopOf } from './loop-moves.ts';
 import { logicName } from './names.ts';
 import type { Frame } from './protocol.ts';
-import { initialStates, pathsOf } from './state-paths.ts';
+import { initialStates, statesOf } from './states-of.ts';
 
 /** A step beside its frame: what its details are made of. */
 export interface StepMatter {
@@ -60,6 +54,8 @@ interface Seen {
   states: readonly string[];
   /** How it stands: worked out when somebody asks where it has begun and moves on at once. */
   moment: Moment;
+  /** It came into view when it was at work already, with the actors that it had. */
+  readonly joined: boolean;
   children: object | null;
   /** By id. Null: somebody of this id lives, but which actor it is was not seen yet. */
   readonly known: Map<string, object | null>;
@@ -70,7 +66,7 @@ interface Newborn {
   readonly snapshot: AnyMachineSnapshot | null;
   /** It has moved already: the states of its snapshot are the first that are shown. */
   readonly joined?: true;
-  /** Left out of one that is not an actor, or is known as it is now. */
+  /** Left out where its beginning is past, or there is no actor. */
   readonly actor?: AnyActorRef;
 }
 
@@ -124,14 +120,14 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
   };
 
   const enter = (path: string, src: string, actor: Newborn): Seen => {
-    const place: Seen = { states: [], moment: null, children: null, known: new Map() };
+    const { snapshot, joined = false, machine } = actor;
+    const place: Seen = { states: [], moment: null, joined, children: null, known: new Map() };
     seen.set(path, place);
     if (!actors.has(path)) {
       const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
-      born({ path, parent, src, machine: actor.machine });
+      born({ path, parent, src, machine });
     }
-    const { snapshot, joined, machine } = actor;
-    const initial = joined === true && snapshot !== null ? statesOf(snapshot) : initialStates(machine);
+    const initial = joined && snapshot !== null ? statesOf(snapshot) : initialStates(machine);
     // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be told.
     const still = snapshot !== null && String(statesOf(snapshot)) === String(initial);
     const stands = still ? snapshot : null;
@@ -170,6 +166,7 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
   const followChildren = (path: string, place: Seen, snapshot: AnyMachineSnapshot): void => {
     const children: { readonly [id: string]: AnyActorRef | undefined } = snapshot.children;
     if (children === place.children) return;
+    const isPast = place.joined && place.children === null;
     place.children = children;
     for (const [id, before] of place.known) {
       const child = children[id];
@@ -185,7 +182,10 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       if (!fresh) continue;
       const { src, machine } = sourceOf(child);
       if (machine === null) born({ path: `${path}/${id}`, parent: path, src, machine });
-      else enter(`${path}/${id}`, src, { machine, snapshot: snapshotOf(child), actor: child });
+      else {
+        const birth = isPast || isRestored(child) ? ({ joined: true } as const) : { actor: child };
+        enter(`${path}/${id}`, src, { machine, snapshot: snapshotOf(child), ...birth });
+      }
     }
   };
 
@@ -260,22 +260,6 @@ function sourceOf(child: AnyActorRef): { readonly src: string; readonly machine:
 export function isMachine(logic: unknown): logic is AnyStateMachine {
   return typeof logic === 'object' && logic !== null && 'root' in logic && 'implementations' in logic;
 }
-
-/** The dotted paths of all active states of a snapshot, in the order of the document. */
-export function statesOf(snapshot: AnyMachineSnapshot): readonly string[] {
-  const nodes: readonly AnyStateNode[] = snapshot._nodes;
-  const innermost = nodes.filter(({ type }) => type === 'atomic' || type === 'final');
-  const [only, other] = innermost;
-  if (only === undefined || other !== undefined) return pathsOf(nodes);
-  // Without parallel states the rest follows from the innermost.
-  const known = configurations.get(only);
-  if (known !== undefined) return known;
-  const paths = pathsOf(nodes);
-  configurations.set(only, paths);
-  return paths;
-}
-
-const configurations = new WeakMap<AnyStateNode, readonly string[]>();
 
 function snapshotOf(actor: AnyActorRef): AnyMachineSnapshot | null {
   const snapshot: unknown = actor.getSnapshot();

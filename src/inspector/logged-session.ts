@@ -31,7 +31,7 @@ export function loggedSession(id: string, { info, standing, seal, act }: LoggedO
   const log = frameLog(KEPT_BYTES);
   const steps = new Map<number, { readonly detail: () => StepDetail; readonly bytes: number }>();
   let bytesKept = 0;
-  const late = (gap: Frame): Uint8Array => eventBytes([...standing(), gap].map((data) => ({ id: null, data })));
+  const late = (gap: Frame): Uint8Array => eventBytes([...standing(), gap]);
 
   const session: Session = {
     id,

@@ -1,7 +1,8 @@
 import type { RunRecord } from '../journal/record.ts';
-import { eventBytes } from './event-text.ts';
+import { eventBytes, eventText } from './event-text.ts';
 import type { NumberedFrame } from './frame-log.ts';
 import { type FrameTap, frameTap, tapFromStart } from './frame-tap.ts';
+import { frameText } from './frame-text.ts';
 import type { LineSource } from './line-source.ts';
 import { playback } from './playback.ts';
 import type { Act, ActReply, Frame, SessionInfo } from './protocol.ts';
@@ -28,6 +29,12 @@ const BATCH = 1000;
 /** How long frames are collected before they travel: each journey costs more than a frame, and nobody sees faster. */
 const COLLECT_MS = 50;
 
+const encoder = new TextEncoder();
+
+function collected(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, COLLECT_MS));
+}
+
 /** How long somebody who watches the list may take to open a session that has just begun, in milliseconds. */
 const EXPECTED_MS = 2000;
 
@@ -45,6 +52,8 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
   const { id, kind, head, source } = options;
   let tap: FrameTap | null = null;
   let viewers = 0;
+  /** Whoever was expected is here, or will not come. */
+  let arrive = (): void => undefined;
   let problem: string | null = null;
   const details = stepDetails(id, source);
 
@@ -56,10 +65,16 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
   const expect = (): void => {
     tap ??= tapFromStart(id, source);
     viewers += 1;
-    setTimeout(leave, EXPECTED_MS).unref();
+    const timer = setTimeout(() => arrive(), EXPECTED_MS).unref();
+    arrive = () => {
+      arrive = () => undefined;
+      clearTimeout(timer);
+      leave();
+    };
   };
   const enter = (): FrameTap => {
     viewers += 1;
+    arrive();
     tap ??= frameTap(id, source);
     return tap;
   };
@@ -108,7 +123,7 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
         joined ||= live !== null && place >= live;
         const { start } = log;
         if (start.place > place) {
-          if (joined) yield eventBytes([{ id: null, data: { t: 'gap', session: id, dropped: start.number - number } }]);
+          if (joined) yield eventBytes([{ t: 'gap', session: id, dropped: start.number - number }]);
           // Who never came up to what happens is still on the way there, and misses nothing.
           else for await (const batch of missed(number, start.number, signal)) yield batch;
           number = Math.max(number, start.number);
@@ -117,17 +132,19 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
         }
         // Who reconnects has seen some of it.
         place = Math.max(place, log.placeAfter(number) ?? 0);
+        noteProblem(watched.problem());
+        const { end } = log;
         const more = log.read(place);
-        if (more !== null) {
+        if (more === null) {
+          if (log.closed) return;
+          await Promise.race([log.wait(place), left]);
+        } else {
           ({ place } = more);
           number = Math.max(number, more.number);
           yield more.bytes;
-          continue;
+          if (place < end) continue;
         }
-        noteProblem(watched.problem());
-        if (log.closed) return;
-        await Promise.race([log.wait(place), left]);
-        await new Promise<void>((resolve) => void setTimeout(resolve, COLLECT_MS));
+        await collected();
       }
     } finally {
       leave();
@@ -141,7 +158,7 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
       const batch = (await read(signal)).filter((one) => (one.number ?? 0) <= until);
       if (batch.length === 0) return;
       number = batch.at(-1)?.number ?? until;
-      yield eventBytes(batch.map(({ number: at, frame }) => ({ id: at, data: frame })));
+      yield encoder.encode(batch.map(({ number: at, frame }) => eventText(at, frameText(frame))).join(''));
     }
   }
 

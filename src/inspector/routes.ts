@@ -126,7 +126,7 @@ function listStream({ sessions, version }: RouteWorld): Response {
         const session = sessions.find(id);
         return session === undefined ? [] : [{ t: 'session', session: session.info() }];
       });
-      yield eventBytes([...greeting, ...changed].map((data) => ({ id: null, data })));
+      yield eventBytes([...greeting, ...changed]);
       greeting = [];
     }
   }

@@ -134,6 +134,31 @@ describe('an actor that moves on from where it begins at once', () => {
   });
 });
 
+test('an actor below one that was at work before anybody watched is shown where it stands, and nothing is made up of its beginning', async () => {
+  const child = createMachine({
+    id: 'child',
+    context: { n: 0 },
+    initial: 'FIRST',
+    states: { FIRST: { always: 'SECOND' }, SECOND: { on: { GO: 'LAST' } }, LAST: {} },
+  });
+  const parent = createMachine({ id: 'parent', invoke: { id: 'below', src: child } });
+  const actor = createActor(parent).start();
+  const shown = await inspector();
+  const leave = shown.attachActor({ title: 'parent', agent: 'parent', actor, seal: (value) => value });
+  actor.getSnapshot().children['below']?.send({ type: 'GO' });
+  const { frames, step } = viewer(shown.url);
+  const listed = await frames('system-1', (frame) => frame.t === 'step' && frame.step.to.includes('LAST'));
+  const steps = listed.flatMap((frame) => (frame.t === 'step' ? [frame.step] : []));
+  leave();
+
+  expect(steps.map(({ actor: path, to }) => [path, to.join()])).toEqual([
+    [actor.id, ''],
+    [`${actor.id}/below`, 'SECOND'],
+    [`${actor.id}/below`, 'LAST'],
+  ]);
+  expect(await step('system-1', 3)).toMatchObject({ before: { n: 0 }, unknown: [], step: { from: ['SECOND'] } });
+});
+
 test('each step of a recorded run has its contexts and, if it took anything, what it could have taken', async () => {
   const shown = await inspector();
   const run = startScene('plan-recovery', { inspect: shown });

@@ -20,7 +20,7 @@ function longRun(shown: RunPort, go: Promise<unknown>) {
   const script = scriptedModel([...Array.from({ length: TURNS }, (_, n) => calls(['read', { n }])), 'Done.']);
   const agent = createAgent({
     model: { id: 'held', complete: async (request, io) => (await go, script.complete(request, io)) },
-    tools: [fakeTool('read', [{ text: 'x'.repeat(5000) }])],
+    tools: [fakeTool('read', [{ text: 'x'.repeat(12_000) }])],
     maxSteps: TURNS + 5,
     silent: true,
     inspect: shown,
@@ -61,9 +61,9 @@ describe('a viewer', () => {
     const stop = new AbortController();
     const frames: Frame[] = [];
     const following = session.follow(0, stop.signal);
-    while (!frames.some((frame) => frame.t === 'event' && frame.event.type === 'step.started'))
-      frames.push(...framesIn(await following.next()));
+    while (frames.length === 0) frames.push(...framesIn(await following.next()));
     await live;
+    while (frames.length < recordedKinds(run.recording()).length) frames.push(...framesIn(await following.next()));
     const asleep = following.next();
     begin();
     expect((await run).status).toBe('answered');
