@@ -35,7 +35,7 @@ export function CompareBoard({ left, right }: { readonly left: SessionModel; rea
   };
   return (
     <>
-      <Summary comparison={comparison} selected={selected} onPick={pick} />
+      <Summary comparison={comparison} whole={isWhole(left) && isWhole(right)} selected={selected} onPick={pick} />
       <div class="compare-body">
         <CompareList
           runs={{ left, right }}
@@ -53,11 +53,13 @@ export function CompareBoard({ left, right }: { readonly left: SessionModel; rea
 
 interface SummaryProps {
   readonly comparison: Comparison;
+  /** Both runs are over, and were read to their end. */
+  readonly whole: boolean;
   readonly selected: number | null;
   readonly onPick: (index: number) => void;
 }
 
-function Summary({ comparison: { first, rows, differing }, selected, onPick }: SummaryProps) {
+function Summary({ comparison: { first, rows, differing }, whole, selected, onPick }: SummaryProps) {
   const differs = ({ kind }: ComparedRow): boolean => kind !== 'same';
   const here = selected ?? -1;
   // A stretch of lines that differ is one place to go to.
@@ -67,13 +69,13 @@ function Summary({ comparison: { first, rows, differing }, selected, onPick }: S
   if (first === null)
     return (
       <p class="compare-summary" data-testid="difference">
-        Both runs went the same way, on the same.
+        Both runs went the same way, on the same{whole ? '' : ', so far'}.
       </p>
     );
   return (
     <p class="compare-summary" data-testid="difference">
       <span>
-        The first difference is at move {first + 1}.{' '}
+        The first difference{whole ? '' : ' so far'} is at move {first + 1}.{' '}
         <span class="dim">
           {differing} of {rows.length} lines differ.
         </span>
@@ -121,4 +123,8 @@ function selectedRow(
   if (clicked !== -1) return clicked;
   const there = follows ? -1 : rows.findIndex(({ left }) => left === position);
   return there === -1 ? first : there;
+}
+
+function isWhole({ info, records }: SessionModel): boolean {
+  return info.status !== 'running' && (info.kind === 'system' || records.at(-1)?.t === 'end');
 }
