@@ -159,6 +159,38 @@ test('an actor below one that was at work before anybody watched is shown where 
   expect(await step('system-1', 3)).toMatchObject({ before: { n: 0 }, unknown: [], step: { from: ['SECOND'] } });
 });
 
+test('actors that go on from a kept snapshot are shown where they stand', async () => {
+  const child = createMachine({
+    id: 'child',
+    context: { n: 0 },
+    initial: 'FIRST',
+    states: { FIRST: { always: 'SECOND' }, SECOND: { on: { GO: 'LAST' } }, LAST: {} },
+  });
+  const parent = setup({ actors: { child } }).createMachine({
+    id: 'parent',
+    initial: 'IDLE',
+    invoke: { id: 'below', src: 'child' },
+    states: { IDLE: { on: { WORK: 'WORKING' } }, WORKING: {} },
+  });
+  const earlier = createActor(parent).start();
+  earlier.send({ type: 'WORK' });
+  const snapshot = earlier.getPersistedSnapshot();
+  earlier.stop();
+  const shown = await inspector();
+  const actor = createActor(parent, { snapshot, inspect: shown.inspect }).start();
+  actor.getSnapshot().children['below']?.send({ type: 'GO' });
+  const { frames, step } = viewer(shown.url);
+  const listed = await frames('system-1', (frame) => frame.t === 'step' && frame.step.to.includes('LAST'));
+  actor.stop();
+
+  expect(listed.flatMap((frame) => (frame.t === 'step' ? [frame.step.to.join()] : []))).toEqual([
+    'WORKING',
+    'SECOND',
+    'LAST',
+  ]);
+  expect(await step('system-1', 3)).toMatchObject({ before: { n: 0 }, unknown: [], step: { from: ['SECOND'] } });
+});
+
 test('each step of a recorded run has its contexts and, if it took anything, what it could have taken', async () => {
   const shown = await inspector();
   const run = startScene('plan-recovery', { inspect: shown });

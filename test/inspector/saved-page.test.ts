@@ -43,6 +43,7 @@ describe('a saved page', () => {
     expect(details.at(-1)?.after).toMatchObject({ task: 'Where is it warmer, in Austin or in Oslo?' });
     expect((await exported('')).beside).toBeNull();
     expect((await exported('?beside=nobody')).beside).toBeNull();
+    expect((await exported(`?beside=${one.runId}`)).beside).toBeNull();
   });
 
   test('lets nothing run but its own script, and loads nothing', async () => {
