@@ -13,7 +13,7 @@ import { mcpConnectionMachine } from '../src/machines/mcp-connection.ts';
 import { toolCallMachine } from '../src/machines/tool-call.ts';
 
 const SOURCE = new URL('../src/inspector/page/', import.meta.url);
-const STYLES = ['tokens', 'page', 'bar', 'chart', 'time', 'talk', 'desk', 'dialog'];
+const STYLES = ['tokens', 'page', 'bar', 'chart', 'time', 'talk', 'desk', 'compare', 'dialog'];
 
 /**
  * Builds the inspector's page into a folder: `index.html`, which loads `assets/main.js` and `assets/styles.css`; the layout

@@ -42,6 +42,7 @@ await picture('comparison', 'dark', async (page) => {
   await page.locator('.answer-text').waitFor();
   await page.keyboard.press('6');
   await page.getByRole('tabpanel').locator('select').selectOption(calm.runId);
+  await page.getByText('The first difference is at').waitFor();
   await page.getByRole('button', { name: 'Go there' }).click();
 });
 const waiting = clerk({ locked: 0, waits: true }).run('Thank Ada for her orders by letter, but ask me first');

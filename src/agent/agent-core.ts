@@ -2,7 +2,6 @@ import type { Confirm } from '../actors/ask-approval.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
 import { type OwnVault, createVault } from '../actors/vault.ts';
-import type { ForkOptions } from '../journal/fork.ts';
 import type { RunRecord } from '../journal/record.ts';
 import type { Recording } from '../journal/recording.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
@@ -22,6 +21,7 @@ import { serverSecrets } from './server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
 import { checkServers } from './check-servers.ts';
 import { type OwnRegistry, type Permissions, ownRegistry } from './registry.ts';
+import type { ForkRunOptions } from './run-options.ts';
 
 /** The parts of one agent, resolved and held together; everything heavy is made when it is first needed. */
 export interface AgentCore {
@@ -54,7 +54,7 @@ export interface AgentCore {
   /** Called, and waited for, after an "always allow" was kept. */
   onRemembered(listener: () => Promise<void>): void;
   /** Goes another way from a point of a run of this agent; null until the agent is whole. */
-  fork: ((recording: Recording, options: ForkOptions) => { readonly runId: string }) | null;
+  fork: ((recording: Recording, options: ForkRunOptions) => { readonly runId: string }) | null;
   /** What the leaves do for this agent: what a run of ours needs of it. */
   work(): LeafWork;
   /** The same for a bare machine in somebody's own actor system, as actors to provide. */

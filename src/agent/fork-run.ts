@@ -13,12 +13,13 @@ import { launchRun } from './launch-run.ts';
 import type { LiveRuns } from './live-runs.ts';
 import { replayHead } from './replay-head.ts';
 import { newRunId } from './run-id.ts';
+import type { ForkRunOptions } from './run-options.ts';
 import type { Run } from './run.ts';
 
 /** Starts a run of its own from a point of a recorded one. Throws a `TypeError` for a point that is none. */
-export function forkRun(live: LiveRuns, recording: Recording, options: ForkOptions): Run {
+export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOptions): Run {
   const { core } = live;
-  const { input, outcome, then = 'live', missing = 'live', runId = newRunId(), context, signal } = options;
+  const { input, outcome, then = 'live', missing = 'live', runId = newRunId(), context, signal, inspect } = options;
   const at = options.at ?? (input === undefined ? Number.NaN : 1);
   if (Number.isNaN(at))
     throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
@@ -29,7 +30,11 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkOptio
   const started = launchRun(core, {
     runId,
     task: head.input,
-    given: { context, ...(signal === undefined ? {} : { signal }) },
+    given: {
+      context,
+      ...(signal === undefined ? {} : { signal }),
+      ...(inspect === undefined ? {} : { inspect }),
+    },
     replayed: () => played,
     vault: () => vault,
     prepare: async (stop) => {

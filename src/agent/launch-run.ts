@@ -39,7 +39,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     task,
     replayed,
     ...(caughtUp === undefined ? {} : { caughtUp }),
-    ...forking(core),
+    ...forking(core, given),
     context: given.context,
     vault: {
       seal: (value) => vault().seal(value),
@@ -79,14 +79,19 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   return started;
 }
 
-/** A run whose agent is inspected can be forked from the page: the new one is shown there too. */
-function forking({ options, fork }: AgentCore): Pick<Parameters<typeof startRun>[0], 'fork'> {
-  const { inspect = false } = options();
+/**
+ * A run that is inspected can be forked from the page: the new one is shown where this one is, and its tools get what the
+ * caller gave this one's.
+ */
+function forking(
+  { options, fork }: AgentCore,
+  { inspect = options().inspect ?? false, context }: RunToLaunch['given'],
+): Pick<Parameters<typeof startRun>[0], 'fork'> {
   if (inspect === false || fork === null) return {};
   return {
     fork: async (recording, at, outcome) => {
       const changed = outcome === undefined ? {} : { outcome: outcomeOf(outcome) };
-      return fork(readRecording(recording), { at, ...changed }).runId;
+      return fork(readRecording(recording), { at, ...changed, context, inspect }).runId;
     },
   };
 }

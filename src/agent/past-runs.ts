@@ -1,6 +1,5 @@
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { Message } from '../actors/model.ts';
-import type { ForkOptions } from '../journal/fork.ts';
 import type { Recording } from '../journal/recording.ts';
 import type { ReplayOptions } from '../journal/replay.ts';
 import type { Toolset } from '../machines/agent-setup.ts';
@@ -11,13 +10,14 @@ import { liveRuns } from './live-runs.ts';
 import { replayRun } from './replay-run.ts';
 import { type ResumeOptions, resumeRun } from './resume-run.ts';
 import type { PendingApproval, Run } from './run.ts';
+import type { ForkRunOptions } from './run-options.ts';
 import type { StartedRun } from './start-run.ts';
 import { answerStored, pendingStored } from './stored-approvals.ts';
 
 /** What an agent does with runs that have a past. */
 export interface PastRuns {
   replay(recording: Recording, options: ReplayOptions): Run;
-  fork(recording: Recording, options: ForkOptions): Run;
+  fork(recording: Recording, options: ForkRunOptions): Run;
   resume(runId: string, options: ResumeOptions): Run;
   pending(runId: string): Promise<readonly PendingApproval[]>;
   answer(runId: string, callId: string, answer: OutsideEvent): Promise<boolean>;

@@ -1,4 +1,5 @@
 import type { RunPort } from '../inspector/run-port.ts';
+import type { ForkOptions } from '../journal/fork.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import type { JsonObject } from '../parsing/json.ts';
 
@@ -21,3 +22,6 @@ export interface RunOptions {
   /** Writes a trace: `true` by the agent's `outputDir`, or a path. */
   readonly trace?: boolean | string;
 }
+
+/** How a run of an agent is forked: one that is forked from an inspector's page is shown on that page. */
+export interface ForkRunOptions extends ForkOptions, Pick<RunOptions, 'inspect'> {}

@@ -1,5 +1,6 @@
 import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { evaluateGuard } from 'xstate/guards';
+import { isBeginning, snapshotAt } from './beginning.ts';
 import { statePath, transitionIds } from './drawing.ts';
 import type { StepMatter } from './frame-maker.ts';
 import { guardName } from './names.ts';
@@ -12,14 +13,15 @@ import type { StepDetail } from './protocol.ts';
 export function candidatesOf({ event, before, taken }: StepMatter): StepDetail['candidates'] {
   if (before === null) return [];
   const eventless = taken.length > 0 && taken.every(({ eventType }) => eventType === '');
-  const nodes: readonly AnyStateNode[] = before._nodes;
+  const snapshot = snapshotAt(before);
+  const nodes: readonly AnyStateNode[] = isBeginning(before) ? before.nodes : before._nodes;
   const innermostFirst = nodes.toSorted((one, other) => other.path.length - one.path.length || one.order - other.order);
   return innermostFirst
     .flatMap((node) => (eventless ? (node.always ?? []) : transitionsFor(node, event.type)))
     .map((transition) => ({
       transition: transitionIds(transition)[0] ?? statePath(transition.source),
       guard: transition.guard === undefined ? null : guardName(transition.guard),
-      passed: verdict(transition, event, before),
+      passed: snapshot === null ? likelihood(transition, taken) : verdict(transition, event, snapshot),
       taken: taken.includes(transition),
     }));
 }
@@ -46,4 +48,12 @@ function verdict(
   } catch {
     return 'failed';
   }
+}
+
+/** What can be said of a guard without asking it: the first that passes is taken, so those before it have not passed. */
+function likelihood(transition: AnyTransitionDefinition, taken: StepMatter['taken']): boolean | 'unknown' {
+  if (taken.includes(transition)) return true;
+  const inOrder = transition.source.always ?? [];
+  const chosen = inOrder.findIndex((one) => taken.includes(one));
+  return chosen > inOrder.indexOf(transition) && inOrder.includes(transition) ? false : 'unknown';
 }

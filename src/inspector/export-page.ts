@@ -7,15 +7,30 @@ import { share } from './shared-json.ts';
 const EMPTY =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signalbox</title></head><body></body></html>';
 
+/** What a saved page is made of. */
+interface ExportOptions {
+  readonly session: Session;
+  /** Another session that it can be compared with; null for none. */
+  readonly beside: Session | null;
+  readonly page: PageFiles;
+  /** Signalbox's own. */
+  readonly version: string;
+}
+
 /**
  * One HTML file that shows a session without a server: the page, and the session's frames as inert JSON. Its own policy
  * lets nothing run but the page's script, and nothing be loaded at all.
  */
-export async function exportPage(session: Session, page: PageFiles, version: string): Promise<string> {
+export async function exportPage({ session, beside, page, version }: ExportOptions): Promise<string> {
   const [index, script, style] = await Promise.all(['index.html', 'saved.js', 'assets/styles.css'].map(page.read));
   const { frames, details } = await session.saved();
+  const other = beside === null ? null : { session: beside.id, ...(await beside.saved()) };
   const hello: Frame = { t: 'hello', protocol: PROTOCOL, version, live: false };
-  const saved: SavedPage = { frames: [hello, ...frames], details: share(details) };
+  const saved: SavedPage = {
+    frames: [hello, ...frames, ...(other?.frames ?? [])],
+    details: share(details),
+    beside: other === null ? null : { session: other.session, details: share(other.details) },
+  };
   return assemble(index?.body.toString() ?? EMPTY, {
     script: script?.body.toString() ?? '',
     style: style?.body.toString() ?? '',

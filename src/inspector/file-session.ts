@@ -13,11 +13,16 @@ export interface FileSession {
   grown(recording: Recording): void;
 }
 
+const NOBODY: ActReply = { ok: false, message: 'This is a recording: there is nothing that could be told.' };
+const NO_AGENT: ActReply = {
+  ok: false,
+  message: 'This is a recording, and the agent that made it is not here. In code: fork(recording, agent, { at }).',
+};
+
 /** Makes the session of a recording. */
 export function fileSession(id: string, recording: Recording, onChange: () => void): FileSession {
   const lines: RecordLine[] = [recording.head, ...recording.lines];
   const watchers = new Set<RunWatcher>();
-  const refused: ActReply = { ok: false, message: 'This is a recording: there is nothing that could be told.' };
   const session = recordedSession({
     id,
     kind: 'recording',
@@ -41,7 +46,7 @@ export function fileSession(id: string, recording: Recording, onChange: () => vo
     ending: () => recordedEnding(lines.at(-1)),
     text: () => `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
     can: () => ['download'],
-    act: () => Promise.resolve(refused),
+    act: ({ kind }) => Promise.resolve(kind === 'fork' ? NO_AGENT : NOBODY),
     onChange,
   });
   return {

@@ -10,6 +10,7 @@ import type { RecordLine } from '../journal/record.ts';
 import { recordedEntry } from '../journal/record.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import { type Move, eventName } from '../machines/transition-log.ts';
+import { type Moment, firstMoment, inputOf, isBeginning, isRestored } from './beginning.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
 import { loopMatter, loopOf } from './loop-moves.ts';
 import { logicName } from './names.ts';
@@ -20,9 +21,8 @@ import { initialStates, statesOf } from './states-of.ts';
 /** A step beside its frame: what its details are made of. */
 export interface StepMatter {
   readonly event: { readonly type: string };
-  readonly before: AnyMachineSnapshot | null;
-  /** Null where an actor starts with transitions that it takes at once: there is no snapshot of the moment between. */
-  readonly after: AnyMachineSnapshot | null;
+  readonly before: Moment;
+  readonly after: Moment;
   readonly taken: Move['taken'];
 }
 
@@ -55,7 +55,10 @@ interface FrameMakerOptions {
 
 interface Seen {
   states: readonly string[];
-  snapshot: AnyMachineSnapshot | null;
+  /** How it stands: worked out when somebody asks where it has begun and moves on at once. */
+  moment: Moment;
+  /** It came into view when it was at work already, with the actors that it had. */
+  readonly joined: boolean;
   children: object | null;
   /** By id. Null: somebody of this id lives, but which actor it is was not seen yet. */
   readonly known: Map<string, object | null>;
@@ -66,9 +69,17 @@ interface Newborn {
   readonly snapshot: AnyMachineSnapshot | null;
   /** It has moved already: the states of its snapshot are the first that are shown. */
   readonly joined?: true;
+  /** Left out where its beginning is past, or there is no actor. */
+  readonly actor?: AnyActorRef;
 }
 
-const STARTED = { type: 'xstate.init' } as const;
+const STARTED: { readonly type: string; readonly input?: unknown } = { type: 'xstate.init' };
+
+/** What an actor is told when it starts: its input, if it has one. */
+function startOf({ actor }: Newborn): typeof STARTED {
+  const input = actor === undefined ? undefined : inputOf(actor);
+  return input === undefined ? STARTED : { ...STARTED, input };
+}
 
 /** A maker of frames; one a session. */
 export function frameMaker(options: FrameMakerOptions): FrameMaker {
@@ -113,17 +124,20 @@ export function frameMaker(options: FrameMakerOptions): FrameMaker {
   };
 
   const enter = (path: string, src: string, actor: Newborn): Seen => {
-    const place: Seen = { states: [], snapshot: null, children: null, known: new Map() };
+    const { snapshot, joined = false, machine } = actor;
+    const place: Seen = { states: [], moment: null, joined, children: null, known: new Map() };
     seen.set(path, place);
     if (!actors.has(path)) {
       const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
-      born({ path, parent, src, machine: actor.machine });
+      born({ path, parent, src, machine });
     }
-    const { snapshot, joined } = actor;
-    const initial = joined === true && snapshot !== null ? statesOf(snapshot) : initialStates(actor.machine);
+    const initial = joined && snapshot !== null ? statesOf(snapshot) : initialStates(machine);
     // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be told.
     const still = snapshot !== null && String(statesOf(snapshot)) === String(initial);
-    step(path, place, { event: STARTED, before: null, after: still ? snapshot : null, taken: [], to: initial });
+    const stands = still ? snapshot : null;
+    const event = startOf(actor);
+    const moment = actor.actor === undefined ? stands : firstMoment({ machine, input: event.input, seen: stands });
+    step(path, place, { event, before: null, after: moment, taken: [], to: initial });
     if (still) followChildren(path, place, snapshot);
     return place;
   };
@@ -150,12 +164,13 @@ export function frameMaker(options: FrameMakerOptions): FrameMaker {
     });
     onStep?.(n, matter);
     place.states = to;
-    place.snapshot = after;
+    place.moment = after;
   };
 
   const followChildren = (path: string, place: Seen, snapshot: AnyMachineSnapshot): void => {
     const children: { readonly [id: string]: AnyActorRef | undefined } = snapshot.children;
     if (children === place.children) return;
+    const isPast = place.joined && place.children === null;
     place.children = children;
     for (const [id, before] of place.known) {
       const child = children[id];
@@ -171,7 +186,10 @@ export function frameMaker(options: FrameMakerOptions): FrameMaker {
       if (!fresh) continue;
       const { src, machine } = sourceOf(child);
       if (machine === null) born({ path: `${path}/${id}`, parent: path, src, machine });
-      else enter(`${path}/${id}`, src, { machine, snapshot: bornAs(child) });
+      else {
+        const birth = isPast || isRestored(child) ? ({ joined: true } as const) : { actor: child };
+        enter(`${path}/${id}`, src, { machine, snapshot: bornAs(child), ...birth });
+      }
     }
   };
 
@@ -191,15 +209,16 @@ export function frameMaker(options: FrameMakerOptions): FrameMaker {
       if (record.t === 'run' || recordedEntry(record) !== null) entry = line;
       tell({ t: 'record', session, line, record });
     },
-    move: ({ path, snapshot, event, taken, machine }) => {
+    move: ({ actor, path, snapshot, event, taken, machine }) => {
       if (snapshot.status === 'stopped') return;
       if (now !== undefined) at = now();
-      const place = placeOf(path, machine, { machine: snapshot.machine, snapshot });
+      const place = placeOf(path, machine, { machine: snapshot.machine, snapshot, actor });
       if (taken.length === 0) return;
-      const before = place.snapshot;
+      const before = place.moment;
+      if (isBeginning(before)) before.wentTo({ snapshot, event, taken });
       step(path, place, { event, before, after: snapshot, taken, to: statesOf(snapshot) });
       followChildren(path, place, snapshot);
-      followLoop(path, before, snapshot);
+      followLoop(path, isBeginning(before) ? null : before, snapshot);
       if (snapshot.status !== 'active') for (const id of place.known.keys()) gone(`${path}/${id}`);
     },
     started: (path, src, machine, snapshot) => {

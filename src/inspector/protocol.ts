@@ -16,7 +16,8 @@ import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
  * - `GET /api/sessions/<id>/frames`         `FramePage`: `?from=<n>&limit=<n>`, to fill a gap or to page through
  * - `GET /api/sessions/<id>/steps/<n>`      `StepDetail`
  * - `GET /api/sessions/<id>/recording`      the recording, as a download
- * - `GET /api/sessions/<id>/export`         one HTML file that opens offline
+ * - `GET /api/sessions/<id>/export`         one HTML file that opens offline; `?beside=<id>` puts another session into it, to be
+ *                                           compared with
  * - `POST /api/sessions/<id>/act`           an `Act` as JSON, answered with an `ActReply`
  * - `POST /api/recordings`                  a recording as `application/x-ndjson`, answered with an `ActReply` that names
  *                                           its session
@@ -150,8 +151,10 @@ export interface FramePage {
 /** What a saved page holds, as inert JSON in `<script type="application/json" id="signalbox-saved">`. */
 export interface SavedPage {
   readonly frames: readonly Frame[];
-  /** The details of step n at n - 1, objects shared between them written once: read it with `unshare`. */
+  /** The details of the steps in order, objects shared between them written once: read it with `unshare`. */
   readonly details: SharedJson;
+  /** Another session that it is compared with, whose frames follow those of the first; null for none. */
+  readonly beside: { readonly session: string; readonly details: SharedJson } | null;
 }
 
 /** JSON in which equal objects stand once; made by `share`, read by `unshare`. */
@@ -164,14 +167,16 @@ export interface SharedJson {
 export interface StepDetail {
   readonly step: StepInfo;
   readonly event: JsonObject;
-  /** The context before and after, secrets as marks. */
+  /** The context before and after, secrets as marks. Null before a beginning, and where it is not known. */
   readonly before: Json;
   readonly after: Json;
+  /** The contexts that cannot be known: an actor moved on from where it began at once, and does not begin the same way again. */
+  readonly unknown: readonly ('before' | 'after')[];
   /** Each transition that could have been taken on this event, in order, and what its guard said on the recorded snapshot. */
   readonly candidates: readonly {
     readonly transition: string;
     readonly guard: string | null;
-    readonly passed: boolean | 'failed';
+    readonly passed: boolean | 'failed' | 'unknown';
     readonly taken: boolean;
   }[];
 }

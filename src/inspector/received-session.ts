@@ -121,6 +121,7 @@ export function receivedSession(
         step: info,
         event,
         ...contexts,
+        unknown: [],
         // Its guards are in the other program: what was taken has passed, of the others nothing is known.
         candidates: candidatesOf({ event, before, after, taken }).map((one) =>
           one.taken ? { ...one, passed: true } : one,

@@ -50,7 +50,7 @@ async function sessionPart(
   session: Session,
   [part, which]: readonly string[],
   { url, lastEventId }: AllowedRequest,
-  { page, version }: RouteWorld,
+  { page, version, sessions }: RouteWorld,
 ): Promise<Response> {
   const from = lastNumber(lastEventId ?? url.searchParams.get('from'));
   switch (part) {
@@ -69,8 +69,12 @@ async function sessionPart(
       const text = session.recording();
       return text === null ? notFound() : download(text, 'application/x-ndjson', `${session.id}.jsonl`);
     }
-    case 'export':
-      return download(await exportPage(session, await page(), version), 'text/html', `${session.id}.html`);
+    case 'export': {
+      const other = sessions.find(url.searchParams.get('beside') ?? '');
+      const beside = other === undefined || other === session ? null : other;
+      const html = await exportPage({ session, beside, page: await page(), version });
+      return download(html, 'text/html', `${session.id}.html`);
+    }
     default:
       return notFound();
   }

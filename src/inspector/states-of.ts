@@ -35,6 +35,20 @@ function pathsOf(nodes: readonly AnyStateNode[]): readonly string[] {
 
 /** The dotted paths of the states in which a machine begins, before it takes any transition. */
 export function initialStates(machine: AnyStateMachine): readonly string[] {
+  return initialOf(machine).paths;
+}
+
+/** The states in which a machine begins, the root included. */
+export function initialNodes(machine: AnyStateMachine): readonly AnyStateNode[] {
+  return initialOf(machine).nodes;
+}
+
+interface Initial {
+  readonly nodes: readonly AnyStateNode[];
+  readonly paths: readonly string[];
+}
+
+function initialOf(machine: AnyStateMachine): Initial {
   const known = initials.get(machine);
   if (known !== undefined) return known;
   const entered = new Set<AnyStateNode>();
@@ -44,9 +58,10 @@ export function initialStates(machine: AnyStateMachine): readonly string[] {
     if (node.type === 'parallel') for (const child of Object.values(node.states)) enter(child);
   };
   enter(machine.root);
-  const paths = pathsOf([...entered]);
-  initials.set(machine, paths);
-  return paths;
+  const nodes = [...entered];
+  const initial = { nodes, paths: pathsOf(nodes) };
+  initials.set(machine, initial);
+  return initial;
 }
 
-const initials = new WeakMap<AnyStateMachine, readonly string[]>();
+const initials = new WeakMap<AnyStateMachine, Initial>();

@@ -1,3 +1,4 @@
+import { snapshotAt } from './beginning.ts';
 import { candidatesOf } from './candidates.ts';
 import type { StepMatter } from './frame-maker.ts';
 import { type Inerted, inertJson, inertObject } from './inert-json.ts';
@@ -73,11 +74,17 @@ export function stepDetails(session: string, source: LineSource): StepDetails {
 
 /** What is shown of one step. */
 export function detailOf(step: StepInfo, matter: StepMatter, known?: Inerted): StepDetail {
+  const { event, before, after } = matter;
+  const [was, is] = [snapshotAt(before), snapshotAt(after)];
   return {
     step,
-    event: inertObject(matter.event, known),
-    before: inertJson(matter.before?.context ?? null, known),
-    after: inertJson(matter.after?.context ?? null, known),
+    event: inertObject(event, known),
+    before: inertJson(was?.context ?? null, known),
+    after: inertJson(is?.context ?? null, known),
+    unknown: [
+      ...(before !== null && was === null ? ['before' as const] : []),
+      ...(is === null ? ['after' as const] : []),
+    ],
     candidates: candidatesOf(matter),
   };
 }

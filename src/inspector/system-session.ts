@@ -3,6 +3,7 @@ import { findActor } from '../actors/leaf.ts';
 import { moveReader } from '../machines/transition-log.ts';
 import { checkEvent } from './check-event.ts';
 import { eventSchemas } from './event-schemas.ts';
+import { isRestored } from './beginning.ts';
 import { frameMaker, isMachine } from './frame-maker.ts';
 import { loggedSession } from './logged-session.ts';
 import type { Act, ActReply, SessionInfo, StepInfo } from './protocol.ts';
@@ -89,7 +90,8 @@ export function systemSession(id: string, root: AnyActorRef, options: SystemOpti
     next: (inspected) => {
       follow(inspected);
       if (inspected.actorRef !== root) return;
-      if (inspected.type === '@xstate.event' && inspected.event.type === 'xstate.init') show('started');
+      if (inspected.type === '@xstate.event' && inspected.event.type === 'xstate.init')
+        show(isRestored(root) ? 'joined' : 'started');
       if (inspected.type === '@xstate.snapshot') watchEnd(inspected.snapshot);
     },
     join: () => show('joined'),

@@ -159,6 +159,27 @@ test.skipIf(noChromium)('a run is forked from one of its steps, with what the to
   expect(await page.locator('.banner').textContent()).toContain('A fork of');
 });
 
+test.skipIf(noChromium)(
+  'a run that alone was given the inspector is forked from its page, onto the same page',
+  async () => {
+    const { page, problems } = await open();
+    const model = scriptedModel([calls(['look', {}]), 'It is hazy.', 'It is foggy.']);
+    const look = fakeTool('look', [{ sky: 'hazy' }], { description: 'Looks.', inputSchema: { type: 'object' } });
+    const agent = createAgent({ name: 'clerk', model, silent: true, tools: [look] });
+    await agent.run('How is the sky today?', { inspect: inspector() });
+    await page.locator('.answer-text').getByText('It is hazy.').waitFor();
+    await page.keyboard.press('2');
+    await page.getByRole('list', { name: 'Moves' }).getByText('callTool.done').first().click();
+    await page.keyboard.press('1');
+    await page.getByRole('button', { name: 'Fork from here' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Fork', exact: true }).click();
+
+    await page.locator('.answer-text').getByText('It is foggy.').waitFor();
+    expect(await page.locator('.banner').textContent()).toContain('A fork of');
+    expect(problems).toEqual([]);
+  },
+);
+
 test.skipIf(noChromium)('a run is cancelled from the page', async () => {
   const { page } = await open();
   const run = agentOf([calls(['send_letter', { to: 'Ada' }])], { tools: [letter()] }).run('Write, never');

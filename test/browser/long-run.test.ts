@@ -11,7 +11,7 @@ const TURNS = 500;
 
 test.skipIf(noChromium)(
   'a run of more than 10 000 moves is followed live, with a document no larger than that of a short one',
-  { timeout: 120_000 },
+  { timeout: 180_000 },
   async () => {
     const { page, problems } = await open();
     const count = tool({ name: 'count', description: 'Counts.', execute: async ({ n }) => (await nextTurn(), { n }) });
@@ -37,6 +37,13 @@ test.skipIf(noChromium)(
     expect(moves).toBeGreaterThan(10_000);
     expect(nodes).toBeLessThan(2500);
     expect(heapMb).toBeLessThan(250);
+    // What was opened last is in sight; the run that it is the recording of stands beside it.
+    inspector().open(run.recording());
+    await page.getByTestId('readout').getByText(`${moves} of ${moves}`, { exact: false }).waitFor({ timeout: 60_000 });
+    await page.keyboard.press('6');
+    await page.getByRole('tabpanel').locator('select').selectOption(run.runId);
+    await page.getByTestId('difference').getByText('Both runs went the same way').waitFor({ timeout: 60_000 });
+    expect((await page.evaluate(measured)).nodes).toBeLessThan(2500);
     for (const key of ['2', '3', '4', '6', 'Home', 'End']) await page.keyboard.press(key);
     expect(problems).toEqual([]);
   },

@@ -39,21 +39,6 @@ test.skipIf(noChromium)('a step tells why other transitions were not taken, and 
   expect(await page.getByTestId('changes').textContent()).not.toBe('');
 });
 
-test.skipIf(noChromium)('two runs are compared from their first difference on', async () => {
-  const left = startScene('plain', { inspect: inspector() });
-  await left;
-  const right = startScene('parallel', { inspect: inspector() });
-  await right;
-  const { page } = await open();
-  await page.keyboard.press('6');
-  await page.getByRole('tabpanel').locator('select').selectOption(left.runId);
-
-  await page.getByTestId('difference').getByText('The first difference is at move', { exact: false }).waitFor();
-  await page.getByRole('button', { name: 'Go there' }).click();
-  await page.locator('.row-compare.first').waitFor();
-  expect(await page.locator('.row-compare .differs').count()).toBeGreaterThan(0);
-});
-
 test.skipIf(noChromium)('the sequence, the raw exchanges, the usage and the search have what the run had', async () => {
   await startScene('parallel', { inspect: inspector() });
   const { page } = await open();
@@ -147,6 +132,9 @@ test.skipIf(noChromium)('a recording from disk becomes a session', async () => {
 
   await page.locator('.answer-text').getByText('It is half past twelve.').waitFor();
   expect(await page.getByTestId('status').textContent()).toContain('answered');
+  await page.keyboard.press('1');
+  expect(await page.getByTestId('no-fork').textContent()).toContain('the agent that made it is not here');
+  expect(await page.getByRole('button', { name: 'Fork from here' }).count()).toBe(0);
 });
 
 test.skipIf(noChromium)(

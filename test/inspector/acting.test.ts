@@ -1,7 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Frame } from '../../src/inspector/protocol.ts';
 import type { RunEvent } from '../../src/machines/run-events.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { calls } from '../support/replies.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
@@ -101,6 +105,45 @@ describe('acting from the page', () => {
     expect(await act(run.runId, { kind: 'fork', entry: 9999 })).toMatchObject({
       ok: false,
       message: expect.stringMatching(/cut/),
+    });
+  });
+
+  test('forks a run that alone was given the inspector, and shows the fork on the same page, with what its tools were given', async () => {
+    const shown = await inspector();
+    const contexts: unknown[] = [];
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      execute: (_, { context }) => {
+        contexts.push(context);
+        return { sky: 'clear' };
+      },
+    });
+    const model = scriptedModel([calls(['look', {}]), 'It is clear.', calls(['look', {}]), 'It is still clear.']);
+    const agent = createAgent({ name: 'assistant', model, silent: true, tools: [look] });
+    const run = agent.run('How is the sky?', { inspect: shown, context: { place: 'Oslo' } });
+    await run;
+    const { act, list, frames } = viewer(shown.url);
+    const listed = (await list((frame) => frame.t === 'session')).at(-1);
+    expect(listed).toMatchObject({ session: { can: ['fork', 'download'] } });
+
+    const { session: first = '' } = await act(run.runId, { kind: 'fork', entry: 1 });
+    await frames(first, (frame) => frame.t === 'record' && frame.record.t === 'end');
+    expect(contexts).toEqual([{ place: 'Oslo' }, { place: 'Oslo' }]);
+    // A fork can be forked again: it knows where it is shown.
+    const { session: second = '' } = await act(first, { kind: 'fork', entry: 5 });
+    const told = await list((frame) => frame.t === 'session' && frame.session.id === second);
+    expect(told.at(-1)).toMatchObject({ session: { parent: { runId: first } } });
+  });
+
+  test('a recording from disk says why it cannot be forked, and how it can', async () => {
+    const shown = await inspector();
+    const run = startScene('plain');
+    await run;
+    const id = shown.open(run.recording());
+    expect(await viewer(shown.url).act(id, { kind: 'fork', entry: 3 })).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/agent that made it is not here.*fork\(recording, agent/),
     });
   });
 

@@ -26,6 +26,26 @@ describe('a saved page', () => {
     expect(details.at(-1)?.after).toMatchObject({ task: 'What time is it?' });
   });
 
+  test('holds two sessions when they were compared, the second with its own details', async () => {
+    const shown = await inspector();
+    const [one, other] = [startScene('plain', { inspect: shown }), startScene('parallel', { inspect: shown })];
+    await Promise.all([one, other]);
+    const exported = async (query: string): Promise<SavedPage> => {
+      const html = await (await viewer(shown.url).get(`/api/sessions/${one.runId}/export${query}`)).text();
+      return JSON.parse(/id="signalbox-saved">([^<]*)</.exec(html)?.[1] ?? '') as SavedPage;
+    };
+    const both = await exported(`?beside=${other.runId}`);
+    const sessions = both.frames.flatMap((frame) => (frame.t === 'session' ? [frame.session.id] : []));
+    const details = both.beside === null ? [] : (unshare(both.beside.details) as unknown as readonly StepDetail[]);
+
+    expect(sessions).toEqual([one.runId, other.runId]);
+    expect(both.beside?.session).toBe(other.runId);
+    expect(details.at(-1)?.after).toMatchObject({ task: 'Where is it warmer, in Austin or in Oslo?' });
+    expect((await exported('')).beside).toBeNull();
+    expect((await exported('?beside=nobody')).beside).toBeNull();
+    expect((await exported(`?beside=${one.runId}`)).beside).toBeNull();
+  });
+
   test('lets nothing run but its own script, and loads nothing', async () => {
     const { html } = await saved('plain');
     const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];

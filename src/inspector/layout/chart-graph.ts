@@ -5,6 +5,8 @@ import { transitionText } from './transition-text.ts';
 
 /** Widths of one character of state names and of labels: both are set in fixed pitch, so that no DOM is needed. */
 const NAME_EM = 7.8;
+/** Names are larger where the whole is small. */
+const FAR_NAME_EM = 9.1;
 const LABEL_EM = 5.9;
 const LABEL_LINE = 13;
 const MOST_LABEL_LINES = 4;
@@ -137,7 +139,8 @@ function parentOf(path: string): string {
 }
 
 function sizeOf(state: StateDrawing, collapsed: boolean): { width: number; height: number } {
-  const name = state.name.length * NAME_EM + 62 + (collapsed ? 16 : 0);
+  const chars = state.name.length + (collapsed ? 2 : 0);
+  const name = Math.max(chars * NAME_EM + 62, chars * FAR_NAME_EM + 36);
   const invokes = state.invokes.map(({ src }) => src.length * LABEL_EM + 34);
   return { width: Math.ceil(Math.max(name, ...invokes)), height: 30 + state.invokes.length * LABEL_LINE };
 }

@@ -32,6 +32,9 @@ function start(): void {
     });
   } else {
     state.link.value = 'saved';
+    state.chosen.value = saved.session;
+    state.other.value = saved.beside;
+    if (saved.beside !== null) state.tab.value = 'compare';
     for (const frame of saved.frames) take(frame);
   }
   applyTheme();

@@ -27,6 +27,18 @@ test('every state of a machine has a place inside that of its parent', async () 
   }
 });
 
+test('a state has room for its whole name, however long, also where names are large because the whole is small', async () => {
+  const long = createMachine({
+    id: 'long',
+    initial: 'WAITING_FOR_SOMEBODY_TO_CONFIRM_IT',
+    states: { WAITING_FOR_SOMEBODY_TO_CONFIRM_IT: {} },
+  });
+  for (const drawing of [agent, toolCall, drawMachine(long)])
+    for (const { name, width, collapsed } of (await layoutMachine(drawing, PLAIN)).states)
+      // The lamp before it takes 26; a letter of 15 pixels in fixed pitch is 9.03 wide.
+      expect(26 + (name.length + (collapsed ? 2 : 0)) * 9.03).toBeLessThan(width - 6);
+});
+
 test('states beside each other do not overlap', async () => {
   const { states } = await layoutMachine(toolCall, PLAIN);
   const top = states.filter(({ path }) => !path.includes('.'));

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { acceptedEvents } from '../../../src/inspector/page/model/accepted-events.ts';
 import { actorAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
-import { compareRuns } from '../../../src/inspector/page/model/compare.ts';
 import { exchangesOf } from '../../../src/inspector/page/model/exchange.ts';
 import { jsonDiff } from '../../../src/inspector/page/model/json-diff.ts';
 import { placeLifelines } from '../../../src/inspector/page/model/lifelines.ts';
@@ -9,7 +8,7 @@ import { search } from '../../../src/inspector/page/model/search.ts';
 import { messagesOf } from '../../../src/inspector/page/model/sequence.ts';
 import { toneOf } from '../../../src/inspector/page/model/tone.ts';
 import { costsOf } from '../../../src/inspector/page/model/usage.ts';
-import { framesOfScene, modelOf, sessionOf, step } from './fixture.ts';
+import { framesOfScene, modelOf, sessionOf } from './fixture.ts';
 
 test('a difference says where, what was, and what is', () => {
   expect(jsonDiff({ a: 1, b: [1, 2], c: 'x' }, { a: 1, b: [1, 3, 4], 'd e': null })).toEqual([
@@ -27,38 +26,18 @@ test('equal values differ in nothing, and a rewritten list costs no more than is
   expect(jsonDiff({ list }, { list: list.map((one) => one + 1) }, 50)).toHaveLength(50);
 });
 
-test('a key named like something of every object is a difference like any other', () => {
-  expect(jsonDiff({}, { constructor: 1 })).toEqual([{ kind: 'added', path: 'constructor', after: 1 }]);
-});
-
-test('two runs stand side by side from their first difference on, and meet again after an inserted retry', () => {
-  const left = ['A', 'B', 'C', 'D'].map((to, index) => step(index + 1, to));
-  const right = ['A', 'B', 'RETRY', 'C', 'D'].map((to, index) => step(index + 1, to));
-  const { first, rows } = compareRuns(left, right);
-
-  expect(first).toBe(2);
-  expect(rows.map(({ left: l, right: r }) => [l, r])).toEqual([
-    [0, 0],
-    [1, 1],
-    [null, 2],
-    [2, 3],
-    [3, 4],
+test('a list in which something was put in the middle differs in that alone', () => {
+  expect(jsonDiff({ list: [1, { a: 1 }, 3, 4] }, { list: [1, { a: 1 }, 2, 3, 4] })).toEqual([
+    { kind: 'added', path: 'list[2]', after: 2 },
+  ]);
+  expect(jsonDiff([{ n: 1 }, { n: 2 }, { n: 3 }], [{ n: 2 }, { n: 3, x: 1 }])).toEqual([
+    { kind: 'removed', path: '[0]', before: { n: 1 } },
+    { kind: 'added', path: '[1].x', after: 1 },
   ]);
 });
 
-test('a run does not differ from itself, whatever its times', () => {
-  const { steps } = sessionOf('plan-recovery');
-  const slower = steps.map((one) => ({ ...one, at: one.at * 7 }));
-
-  expect(compareRuns(steps, slower).first).toBeNull();
-});
-
-test('each step of both runs stands in exactly one line', () => {
-  const [left, right] = [sessionOf('plan-recovery').steps, sessionOf('loop').steps];
-  const { rows } = compareRuns(left, right);
-
-  expect(rows.flatMap((row) => (row.left === null ? [] : [row.left]))).toEqual([...left.keys()]);
-  expect(rows.flatMap((row) => (row.right === null ? [] : [row.right]))).toEqual([...right.keys()]);
+test('a key named like something of every object is a difference like any other', () => {
+  expect(jsonDiff({}, { constructor: 1 })).toEqual([{ kind: 'added', path: 'constructor', after: 1 }]);
 });
 
 test('the sequence diagram shows who started whom and who told whom what', () => {

@@ -13,6 +13,6 @@ export interface Desk {
   act(session: string, act: Act): Promise<Answer>;
   /** Reads a recording into a new session. */
   open(name: string, text: string): Promise<Answer>;
-  /** Where the recording and the saved page of a session are to be had; null in a saved page. */
-  links(session: string): { readonly recording: string; readonly page: string } | null;
+  /** Where the recording and the saved page of a session are to be had, that with another beside it; null in a saved page. */
+  links(session: string, beside: string | null): { readonly recording: string; readonly page: string } | null;
 }

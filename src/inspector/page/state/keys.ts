@@ -1,3 +1,4 @@
+import { isComparing } from './comparing.ts';
 import type { Page } from './page-context.ts';
 import { nextSpeed, togglePlay } from './play.ts';
 import { goTo, walk, walkMarks } from './walk.ts';
@@ -52,6 +53,8 @@ export const KEYS: readonly KeyAction[] = [
     does,
     run: ({ state }: Page) => void (state.tab.value = tab),
   })),
+  { keys: [','], does: 'Last difference of two runs', run: () => press('[data-key=","]') },
+  { keys: ['.'], does: 'Next difference of two runs', run: () => press('[data-key="."]') },
   { keys: ['/', '7'], does: 'Search', run: toSearch },
   { keys: ['r'], does: 'Choose a run', run: ({ state }) => (state.dialog.value = { kind: 'sessions' }) },
   {
@@ -97,6 +100,8 @@ function nextActor({ state }: Page): void {
 
 function toApproval({ state }: Page): void {
   state.pane.value = 'talk';
+  // A comparison takes the room of the conversation.
+  if (isComparing(state)) state.tab.value = 'step';
   goTo(state, null);
   requestAnimationFrame(() => {
     press('[data-key="waiting"]');

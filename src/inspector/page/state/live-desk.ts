@@ -30,9 +30,9 @@ export function liveDesk(token: string): Desk {
     },
     act: (session, act) => order(`api/sessions/${encodeURIComponent(session)}/act`, { ...act }),
     open: (name, text) => order('api/recordings', { name }, text),
-    links: (session) => ({
+    links: (session, beside) => ({
       recording: at(`api/sessions/${encodeURIComponent(session)}/recording`),
-      page: at(`api/sessions/${encodeURIComponent(session)}/export`),
+      page: `${at(`api/sessions/${encodeURIComponent(session)}/export`)}${beside === null ? '' : `&beside=${encodeURIComponent(beside)}`}`,
     }),
   };
 }

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../../parsing/json.ts';
-import type { Frame, SavedPage, StepDetail } from '../../protocol.ts';
+import type { Frame, SavedPage, SharedJson, StepDetail } from '../../protocol.ts';
 import { unshare } from '../../shared-json.ts';
 import type { Desk } from './desk.ts';
 import { isFrame } from './feed.ts';
@@ -7,6 +7,9 @@ import { isFrame } from './feed.ts';
 /** What a saved page shows, and what its desk can answer. */
 export interface Saved {
   readonly frames: readonly Frame[];
+  /** The ids of the session that the page is about, and of the one it is compared with; null for none. */
+  readonly session: string | null;
+  readonly beside: string | null;
   readonly desk: Desk;
 }
 
@@ -16,17 +19,18 @@ export function readSaved(document: Document): Saved | null {
   if (text === undefined || text === '') return null;
   const value: unknown = JSON.parse(text);
   if (!isSaved(value)) return null;
-  let details: readonly unknown[] | null = null;
+  const frames = value.frames.filter(isFrame);
+  const first = frames.find((frame) => frame.t === 'session');
+  const own = reader(value.details);
+  const other = value.beside === null ? null : { session: value.beside.session, of: reader(value.beside.details) };
   const refused = { ok: false, message: 'This page was saved: nothing can be changed in it.' } as const;
   return {
-    frames: value.frames.filter(isFrame),
+    frames,
+    session: first?.session.id ?? null,
+    beside: other?.session ?? null,
     desk: {
       acts: false,
-      detail: async (_, step) => {
-        details ??= listOf(unshare(value.details));
-        const found = details[step - 1];
-        return isDetail(found) ? found : null;
-      },
+      detail: async (session, step) => (session === other?.session ? other.of(step) : own(step)),
       act: async () => refused,
       open: async () => refused,
       links: () => null,
@@ -34,8 +38,22 @@ export function readSaved(document: Document): Saved | null {
   };
 }
 
+/** Finds the details of steps; they are read when the first is asked for. */
+function reader(details: SharedJson): (step: number) => StepDetail | null {
+  let known: ReadonlyMap<number, StepDetail> | null = null;
+  return (step) => {
+    known ??= new Map(
+      listOf(unshare(details))
+        .filter(isDetail)
+        .map((detail) => [detail.step.n, detail]),
+    );
+    return known.get(step) ?? null;
+  };
+}
+
 function isSaved(value: unknown): value is SavedPage {
-  return isJsonObject(value) && Array.isArray(value.frames) && isJsonObject(value.details);
+  if (!isJsonObject(value) || !Array.isArray(value.frames) || !isJsonObject(value.details)) return false;
+  return value.beside === null || isJsonObject(value.beside);
 }
 
 function isDetail(value: unknown): value is StepDetail {

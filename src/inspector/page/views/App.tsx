@@ -1,4 +1,5 @@
 import { hasTalk } from '../model/has-talk.ts';
+import { isComparing } from '../state/comparing.ts';
 import type { Pane } from '../state/page-state.ts';
 import { usePage } from '../state/page-context.ts';
 import { Banners } from './Banners.tsx';
@@ -28,7 +29,7 @@ export function App() {
         <TopBar />
         <Banners />
       </div>
-      <main class="boards" data-pane={pane} data-talk={talks}>
+      <main class="boards" data-pane={pane} data-talk={talks} data-comparing={isComparing(state)}>
         <ChartBoard />
         <TimeBoard />
         {talks && <TalkBoard />}

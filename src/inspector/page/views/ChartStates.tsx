@@ -54,11 +54,7 @@ export function StateView({ box, active, visits, running, taken, onToggle, onPic
         {name}
         {collapsed ? ' ⊞' : ''}
       </text>
-      {visits > 1 && (
-        <text class="count" x={width - 7} y={18.5} text-anchor="end">
-          ×{visits}
-        </text>
-      )}
+      {visits > 1 && <Count visits={visits} right={width - 6} />}
       {invokes.map((source, index) => (
         <g key={source} transform={`translate(26 ${39 + index * 13})`}>
           {running.has(source) && active && <circle class="running-dot" cx={-12} cy={-3.5} r={3} />}
@@ -75,6 +71,20 @@ export function StateView({ box, active, visits, running, taken, onToggle, onPic
           ⇥ {inertLine(text, 40)}
         </text>
       ))}
+    </g>
+  );
+}
+
+/** How often a state was entered, on the edge of its plate: a long name has the room inside for itself. */
+function Count({ visits, right }: { readonly visits: number; readonly right: number }) {
+  const text = `×${visits}`;
+  const width = text.length * 7 + 7;
+  return (
+    <g class="count" transform={`translate(${right - width} -11)`}>
+      <rect width={width} height={15} rx={7.5} />
+      <text x={width / 2} y={11.2} text-anchor="middle">
+        {text}
+      </text>
     </g>
   );
 }

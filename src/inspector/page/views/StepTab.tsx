@@ -1,20 +1,19 @@
-import { useEffect, useState } from 'preact/hooks';
-import type { Json } from '../../../parsing/json.ts';
 import type { MachineDrawing, StepDetail } from '../../protocol.ts';
 import { arrowText } from '../chart/arrow-text.ts';
 import { innermost } from '../model/actor-state.ts';
 import { exchangesOf } from '../model/exchange.ts';
+import { type ForkOffer, forkOffer } from '../model/fork-offer.ts';
 import { inertLine } from '../model/inert-text.ts';
-import { type Difference, jsonDiff } from '../model/json-diff.ts';
+import { jsonDiff } from '../model/json-diff.ts';
 import { durationText } from '../model/time-scale.ts';
 import type { PageModel } from '../model/page-model.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { usePage } from '../state/page-context.ts';
+import { Changes } from './Changes.tsx';
 import { Icon, Lamp } from './Icon.tsx';
 import { JsonTree } from './JsonTree.tsx';
-
-/** Waits this long before it asks for details: who scrubs passes many steps. */
-const PATIENCE_MS = 90;
+import { NotKnown } from './NotKnown.tsx';
+import { useDetail } from './use-detail.ts';
 
 /** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
 export function StepTab() {
@@ -22,25 +21,9 @@ export function StepTab() {
   void state.beat.value;
   const session = state.session.value;
   const step = session?.steps[state.position.value];
-  const [detail, setDetail] = useState<StepDetail | null>(null);
-  const id = session?.info.id;
-  const n = step?.n;
-  useEffect(() => {
-    if (id === undefined || n === undefined) return;
-    let wanted = true;
-    const timer = setTimeout(() => {
-      void desk.detail(id, n).then((found) => {
-        if (wanted) setDetail(found);
-      });
-    }, PATIENCE_MS);
-    return () => {
-      wanted = false;
-      clearTimeout(timer);
-    };
-  }, [id, n]);
+  const current = useDetail(session?.info.id, step);
 
   if (session === null || step === undefined) return <p class="empty">No step yet.</p>;
-  const current = detail?.step.n === step.n ? detail : null;
   const before = session.steps[state.position.value - 1];
   return (
     <div class="scroll pad" data-testid="step">
@@ -57,7 +40,7 @@ export function StepTab() {
           <span class="dim">→</span>
           <b>{inertLine(innermost(step.to).join(' + '), 120)}</b>
         </p>
-        {step.entry !== null && desk.acts && session.info.can.includes('fork') && <ForkButton entry={step.entry} />}
+        <ForkPlace offer={forkOffer(session.info, step.entry, desk.acts)} />
       </div>
       {current === null ? (
         <p class="dim">{desk.acts ? 'Reading this step…' : 'No more is known of this step.'}</p>
@@ -66,7 +49,13 @@ export function StepTab() {
           <Candidates detail={current} drawing={drawingOf(session, state.model, step.actor)} />
           <div class="section">
             <h3>What changed</h3>
-            <Changes differences={jsonDiff(current.before, current.after)} />
+            {current.unknown.length > 0 ? (
+              <NotKnown />
+            ) : current.before === null ? (
+              <p class="dim">It begins.</p>
+            ) : (
+              <Changes differences={jsonDiff(current.before, current.after)} />
+            )}
           </div>
           <div class="section">
             <h3>Event</h3>
@@ -74,11 +63,26 @@ export function StepTab() {
           </div>
           <div class="section">
             <h3>Context after</h3>
-            <JsonTree value={current.after} open={1} />
+            {current.unknown.includes('after') ? <NotKnown /> : <JsonTree value={current.after} open={1} />}
           </div>
         </>
       )}
     </div>
+  );
+}
+
+/** The button that forks, or why there is none and what to do instead. */
+function ForkPlace({ offer }: { readonly offer: ForkOffer }) {
+  if (offer.kind === 'none') return null;
+  if (offer.kind === 'offered') return <ForkButton entry={offer.entry} />;
+  return (
+    <p class="refusal" data-testid="no-fork">
+      <Icon name="fork" />
+      <span>
+        Cannot be forked from here. {offer.why} In code it is{' '}
+        <code>{`fork(recording, agent, { at: ${offer.entry} })`}</code>.
+      </span>
+    </p>
   );
 }
 
@@ -103,7 +107,7 @@ function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly
         {detail.candidates.map(({ transition, guard, passed, taken }) => (
           <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>
             <Lamp
-              tone={taken ? 'done' : passed === true ? 'go' : 'danger'}
+              tone={taken ? 'done' : passed === true ? 'go' : passed === 'unknown' ? 'wait' : 'danger'}
               quiet={!taken && passed !== 'failed'}
               size={12}
             />
@@ -123,36 +127,9 @@ function drawingOf(session: SessionModel, model: PageModel, actor: string): Mach
   return model.drawings.get(session.actors.get(actor)?.info.drawing ?? '') ?? null;
 }
 
-function verdict(taken: boolean, passed: boolean | 'failed'): string {
+function verdict(taken: boolean, passed: boolean | 'failed' | 'unknown'): string {
   if (taken) return 'taken';
   if (passed === 'failed') return 'guard failed';
+  if (passed === 'unknown') return 'not known';
   return passed ? 'allowed, but an earlier one was taken' : 'guard said no';
-}
-
-const SIGNS = { added: '+', removed: '−', changed: '±' } as const;
-
-function Changes({ differences }: { readonly differences: readonly Difference[] }) {
-  if (differences.length === 0) return <p class="dim">Nothing in its memory.</p>;
-  return (
-    <ul class="diff" data-testid="changes">
-      {differences.map((one) => (
-        <li key={one.path}>
-          <span class={one.kind === 'added' ? 'done' : one.kind === 'removed' ? 'danger' : 'caution'} title={one.kind}>
-            {SIGNS[one.kind]}
-          </span>
-          <div>
-            <b>{inertLine(one.path, 160)}</b>{' '}
-            {one.kind !== 'added' && isShort(one.before) && (
-              <span class="was">{inertLine(JSON.stringify(one.before), 80)}</span>
-            )}{' '}
-            {one.kind !== 'removed' && <JsonTree value={one.after} open={0} />}
-          </div>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function isShort(value: Json): boolean {
-  return typeof value !== 'object' || value === null;
 }

@@ -3,6 +3,7 @@ import { hasTalk } from '../model/has-talk.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { durationText } from '../model/time-scale.ts';
 import { costsOf } from '../model/usage.ts';
+import { isComparing } from '../state/comparing.ts';
 import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
 import { Icon, Lamp } from './Icon.tsx';
@@ -16,7 +17,8 @@ export function TopBar() {
   void state.beat.value;
   const session = state.session.value;
   const info = session?.info;
-  const links = info === undefined ? null : desk.links(info.id);
+  const beside = isComparing(state) ? state.other.value : null;
+  const links = info === undefined ? null : desk.links(info.id, beside);
   const can = (what: 'cancel' | 'send' | 'download'): boolean => desk.acts && info?.can.includes(what) === true;
   return (
     <header class="bar">
@@ -87,7 +89,7 @@ export function TopBar() {
               class="button quiet icon"
               href={links.page}
               download
-              title="Export one HTML file (x)"
+              title={beside === null ? 'Export one HTML file (x)' : 'Export both runs as one HTML file (x)'}
               aria-label="Export one HTML file"
             >
               <Icon name="page" />
