@@ -206,6 +206,13 @@ describe('onEscalation', () => {
     expect(await lowered.agent.run('Go')).toMatchObject({ status: 'failed', reason: 'tool-error' });
   });
 
+  test('a verdict written by hand cannot lower the severity either', async () => {
+    const { agent } = make([failing], () => ({ kind: 'escalate', reason: 'not so bad', severity: 'low' }), {
+      tools: [fragile('critical')],
+    });
+    expect(await agent.run('Go')).toMatchObject({ status: 'failed', error: { message: 'not so bad' } });
+  });
+
   test('that throws, or names what is not there, is unhandled and noted', async () => {
     for (const handler of [
       () => Promise.reject(new Error('oops')),
