@@ -7,7 +7,7 @@ import { transitions } from '../../src/journal/transitions.ts';
 import type { RunEvent } from '../../src/machines/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
-import { calls } from '../support/replies.ts';
+import { calls, plan } from '../support/replies.ts';
 
 const delegate = (task: string, to = 'researcher') => calls([to, { task }]);
 
@@ -101,6 +101,13 @@ describe('a child agent', () => {
       [undefined, 'c1', 'researcher'],
       ['researcher', 'c1.1', 'look'],
     ]);
+  });
+
+  test('has ids below the call for the steps of its plans', async () => {
+    const { agent } = family([delegate('Find tea'), 'Tea.'], [plan(['look', { n: 1 }], ['look', { n: 2 }]), 'There.']);
+    const ids: string[] = [];
+    for await (const event of agent.run('Drink?')) if (event.type === 'tool.started') ids.push(event.callId);
+    expect(ids).toEqual(['c1', 'c1.1', 'c1.2']);
   });
 
   test('asks for approval with an id of its own; the root says yes from outside', async () => {

@@ -94,6 +94,16 @@ describe('onEscalation', () => {
     );
   });
 
+  test('retryWithModel tells it, too, when only some of the calls ran', async () => {
+    const strong = scriptedModel(['Fixed another way.']);
+    const { agent } = make([calls(['look'], ['fragile', { n: 'many' }])], (_error, to) => to.retryWithModel(strong), {
+      models: { strong },
+      tools: [fragile(), fakeTool('look')],
+    });
+    await agent.run('Go');
+    expect(lastUser(strong.requests[0]?.messages)).toContain('Already succeeded: look({})');
+  });
+
   test('the same verdict for the same error applies once; then the model is told', async () => {
     let asked = 0;
     const strong = scriptedModel([wrong]);

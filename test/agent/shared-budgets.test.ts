@@ -53,6 +53,13 @@ describe('what a child uses counts in the budget of its parent:', () => {
     expect([looked.calls.length, own.calls.length]).toEqual([2, 0]);
   });
 
+  test('the step of a plan that is the child itself', async () => {
+    const steps = plan(['researcher', { task: 'look' }]);
+    const { agent, looked } = family([steps, 'ok'], [...looks(0, 0), 'never'], { budget: { maxToolCalls: 2 } });
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered' });
+    expect(looked.calls).toHaveLength(1);
+  });
+
   test('its tokens', async () => {
     const { agent, chief } = family([costing(10, delegate('look')), 'never'], [costing(90, 'seen')], {
       budget: { maxTokens: 100 },
