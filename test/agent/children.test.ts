@@ -212,6 +212,13 @@ describe('a child agent', () => {
     expect(JSON.stringify(above.requests[1]?.messages)).toContain('offline');
   });
 
+  test('is told of the failures of its own tools itself, and its parent hears nothing of them', async () => {
+    const { agent, researcher, below } = family([delegate('Find'), 'ok'], [calls(['broken']), 'Without it, then.']);
+    researcher.tools.register(fakeTool('broken', [new Error('out of order')]));
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered', errorHistory: [] });
+    expect(String(below.requests[1]?.messages.at(-1)?.content)).toContain('out of order');
+  });
+
   test('without a task is told so and never begins', async () => {
     const { agent, below } = family([calls(['researcher', {}]), 'ok'], []);
     expect(await agent.run('Go')).toMatchObject({ status: 'answered' });
