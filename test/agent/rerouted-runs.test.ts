@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
+import type { RunEvent } from '../../src/machines/run-events.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { skill } from '../../src/tools/skill.ts';
 import { calls, plan } from '../support/replies.ts';
 
@@ -20,8 +21,10 @@ const fragile = () =>
 const failing = costing(10, calls(['fragile']));
 
 describe('a run that was rerouted to a skill', () => {
+  const careful = () => skill({ name: 'careful', instructions: 'Only look.', tools: [fakeTool('look')] });
+  const toolsIn = ({ requests }: ScriptedModel) => requests.map(({ tools = [] }) => tools.map(({ name }) => name));
+
   test('stays limited to it when the tools of its agent change', async () => {
-    const careful = skill({ name: 'careful', instructions: 'Only look.', tools: [fakeTool('look')] });
     const model = scriptedModel([
       failing,
       () => {
@@ -33,18 +36,57 @@ describe('a run that was rerouted to a skill', () => {
     const agent = createAgent({
       model,
       tools: [fragile()],
-      skills: [careful],
-      onEscalation: (_error, to) => to.reroute(careful),
+      skills: [careful()],
+      onEscalation: (_error, to) => to.reroute('careful'),
       silent: true,
     });
     const run = agent.run('Go');
     await run;
     expect(run.recording()).toContain('tools.changed');
-    expect(model.requests.map(({ tools = [] }) => tools.map(({ name }) => name))).toEqual([
+    expect(toolsIn(model)).toEqual([
       ['fragile', 'look', 'make_plan'],
       ['look', 'make_plan'],
       ['look', 'make_plan'],
     ]);
+  });
+
+  test('stays limited to it after another model was asked in between', async () => {
+    const broken = fakeTool('broken', [new Error('no')], { onError: { executionError: recover.escalate('not now') } });
+    const strong = scriptedModel([
+      () => {
+        agent.tools.register(fakeTool('late'));
+        return calls(['broken', { again: true }]);
+      },
+    ]);
+    const model = scriptedModel([failing, calls(['broken']), 'ok']);
+    const agent = createAgent({
+      model,
+      models: { strong },
+      tools: [fragile()],
+      skills: [skill({ name: 'careful', tools: [broken] })],
+      onEscalation: ({ source }, to) => (source === 'fragile' ? to.reroute('careful') : to.retryWithModel(strong)),
+      silent: true,
+    });
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered' });
+    expect(toolsIn(model).at(-1)).toEqual(['broken', 'make_plan']);
+  });
+
+  test('hears no more of other skills, nor of servers', async () => {
+    const model = scriptedModel([failing, 'ok']);
+    await using agent = createAgent({
+      model,
+      instructions: 'You work.',
+      tools: [fragile()],
+      skills: [careful(), skill({ name: 'reckless', instructions: 'Try everything.', tools: [fakeTool('try')] })],
+      mcpServers: { gone: { command: process.execPath, args: ['-e', ''] } },
+      timeouts: { connectMs: 50 },
+      onEscalation: (_error, to) => to.reroute('careful'),
+      silent: true,
+    });
+    await agent.run('Go');
+    const [before, after] = model.requests.map(({ messages }) => String(messages[0]?.content));
+    expect(before).toMatch(/careful.*reckless.*server 'gone' is not connected/s);
+    expect(after).toBe("You work.\n\nSkill 'careful' (tools: look):\nOnly look.");
   });
 });
 
@@ -112,5 +154,30 @@ describe('a run that was handed over', () => {
     const { agent, look } = handing([first], [...looks(5), 'never'], { budget: { maxToolCalls: 3 } });
     expect(await agent.run('Go')).toMatchObject({ status: 'stopped', reason: 'budget' });
     expect(look.calls).toHaveLength(2);
+  });
+
+  const idsOf = async (run: AsyncIterable<RunEvent>): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    for await (const event of run) if (event.type === 'tool.started') ids.push(event.callId);
+    return ids;
+  };
+
+  test('gives the calls of the other ids of their own, each time that it is handed over', async () => {
+    const twice = fakeTool('twice', [new Error('one'), new Error('two')], {
+      onError: { executionError: recover.escalate() },
+    });
+    const { agent } = handing(
+      [calls(['twice']), calls(['twice', { again: true }]), 'Sorry.'],
+      [...looks(1), new Error('down'), ...looks(1), new Error('down')],
+      { tools: [twice] },
+    );
+    expect(await idsOf(agent.run('Go'))).toEqual(['c1', 'ch1.1', 'c2', 'ch2.1']);
+  });
+
+  test('gives them ids below the call that it is itself', async () => {
+    const { agent: chief } = handing([failing], [...looks(1), 'There.']);
+    const model = scriptedModel([calls(['chief', { task: 'look' }]), 'ok']);
+    const agent = createAgent({ model, children: [chief], silent: true });
+    expect(await idsOf(agent.run('Go'))).toEqual(['c1', 'c1.1', 'c1.h1.1']);
   });
 });
