@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { ApprovalRequest } from '../../src/actors/ask-approval.ts';
 import { replay } from '../../src/journal/replay.ts';
 import { transitions } from '../../src/journal/transitions.ts';
 import type { RunEvent } from '../../src/machines/run-events.ts';
+import type { ToolError } from '../../src/parsing/errors.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';
@@ -210,6 +213,25 @@ describe('a child agent', () => {
       errorHistory: [expect.objectContaining({ tool: 'researcher' })],
     });
     expect(JSON.stringify(above.requests[1]?.messages)).toContain('offline');
+  });
+
+  test('that fails says why to the steps that are to mend it', async () => {
+    const seen: ToolError[] = [];
+    const { agent } = family(
+      [delegate('Find'), 'ok'],
+      [new ModelError('auth', 'no key'), new ModelError('auth', 'no key')],
+      {
+        onError: { executionError: (error) => (seen.push(error), recover.substitute(() => 'nothing found')) },
+      },
+    );
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered', errorHistory: [] });
+    expect(seen[0]).toEqual({
+      kind: 'execution',
+      tool: 'researcher',
+      args: { task: 'Find' },
+      cause: { name: 'AgentFailed', message: 'Unable to complete task due to LLM error: no key', code: 'auth' },
+      timedOut: false,
+    });
   });
 
   test('is told of the failures of its own tools itself, and its parent hears nothing of them', async () => {

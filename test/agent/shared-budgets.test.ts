@@ -9,7 +9,8 @@ import { calls, plan } from '../support/replies.ts';
 
 /** A reply that cost so many tokens. */
 function costing(totalTokens: number, reply: string | ModelReply): ModelReply {
-  const usage = { inputTokens: totalTokens, outputTokens: 0, totalTokens };
+  const outputTokens = Math.floor(totalTokens / 5);
+  const usage = { inputTokens: totalTokens - outputTokens, outputTokens, totalTokens };
   return typeof reply === 'string' ? { content: reply, usage } : { ...reply, usage };
 }
 
@@ -46,6 +47,13 @@ describe('what a child uses counts in the budget of its parent:', () => {
     expect([looked.calls.length, own.calls.length]).toEqual([2, 0]);
   });
 
+  test('the tool calls of two of one turn', async () => {
+    const turns = [delegate('look', 'look'), calls(['peek']), 'never'];
+    const { agent, looked, own } = family(turns, [...looks(0, 0), 'seen', 'seen'], { budget: { maxToolCalls: 4 } });
+    expect(await agent.run('Go')).toMatchObject({ status: 'stopped', reason: 'budget' });
+    expect([looked.calls.length, own.calls.length]).toEqual([2, 0]);
+  });
+
   test('its tool calls in a step of a plan', async () => {
     const steps = plan(['researcher', { task: 'look' }], ['peek']);
     const { agent, looked, own } = family([steps, 'never'], [...looks(0, 0), 'seen'], { budget: { maxToolCalls: 3 } });
@@ -64,7 +72,8 @@ describe('what a child uses counts in the budget of its parent:', () => {
     const { agent, chief } = family([costing(10, delegate('look')), 'never'], [costing(90, 'seen')], {
       budget: { maxTokens: 100 },
     });
-    expect(await agent.run('Go')).toMatchObject({ reason: 'budget', usage: { totalTokens: 100 } });
+    const usage = { inputTokens: 80, outputTokens: 20, totalTokens: 100 };
+    expect(await agent.run('Go')).toMatchObject({ reason: 'budget', usage });
     expect(chief.requests).toHaveLength(1);
   });
 
@@ -112,6 +121,38 @@ describe('the children of one turn share what is left:', () => {
     const { agent, looked } = both({ budget: { maxToolCalls: 7 } }, ['peek']);
     await agent.run('Go');
     expect(looked.calls).toHaveLength(4);
+  });
+});
+
+describe('a child keeps to', () => {
+  /** How often a child looked that has this budget of its own, below a parent with that one. */
+  async function looked(own: AgentOptions['budget'], parents: AgentOptions['budget']) {
+    const tool = fakeTool('look', ['seen']);
+    const child = createAgent({
+      name: 'researcher',
+      model: scriptedModel(looks(10, 10, 10, 10, 10, 10)),
+      tools: [tool],
+      silent: true,
+      ...(own === undefined ? {} : { budget: own }),
+    });
+    await createAgent({
+      model: scriptedModel([delegate('look'), 'ok']),
+      children: [child],
+      silent: true,
+      ...(parents === undefined ? {} : { budget: parents }),
+    }).run('Go');
+    return tool.calls.length;
+  }
+
+  test.each([
+    ['its own tool calls', { maxToolCalls: 2 }, { maxToolCalls: 5 }],
+    ['its own tokens', { maxTokens: 20 }, { maxTokens: 50 }],
+    ['its own budget below a parent without one', { maxToolCalls: 2 }, undefined],
+    ['the tool calls that its parent has left', { maxToolCalls: 5 }, { maxToolCalls: 3 }],
+    ['the tokens that its parent has left', { maxTokens: 50 }, { maxTokens: 20 }],
+    ['its own tool calls and the tokens of its parent', { maxToolCalls: 2 }, { maxTokens: 100 }],
+  ])('%s', async (_what, own, parents) => {
+    expect(await looked(own, parents)).toBe(2);
   });
 });
 
