@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { JsonObject } from '../../src/parsing/json.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import type { OnError } from '../../src/recovery/steps.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import type { Effects } from '../../src/tools/spec.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { calls } from '../support/replies.ts';
+
+/** One call of `write`, whose code checks the arguments and which runs as `execute` says; gives how often each was asked. */
+async function oneCall(given: {
+  readonly args?: JsonObject;
+  readonly onError: OnError;
+  readonly effects?: Effects;
+  readonly check?: (time: number) => void;
+  readonly execute?: (time: number) => unknown;
+}) {
+  const { args = { path: '/a' }, onError, effects = 'once', check, execute } = given;
+  const asked = { checked: 0, ran: 0 };
+  const write = tool({
+    name: 'write',
+    description: 'Writes.',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    onError,
+    effects,
+    validateArgs: (value) => {
+      asked.checked++;
+      check?.(asked.checked);
+      return value;
+    },
+    execute: () => {
+      asked.ran++;
+      return execute?.(asked.ran) ?? 'written';
+    },
+  });
+  const model = scriptedModel([calls(['write', args]), 'Done.']);
+  const result = await createAgent({ model, tools: [write], silent: true }).run('Write');
+  return { ...asked, result, told: JSON.stringify(model.requests[1]?.messages) };
+}
+
+const failOnce = (time: number) => {
+  if (time === 1) throw new Error('busy');
+};
+
+describe('a retry', () => {
+  test('of arguments that were rejected checks them again', async () => {
+    const onError = { deserializationError: recover.retry({ maxAttempts: 2 }) };
+    const { checked, ran, result } = await oneCall({ onError, check: failOnce, execute: () => 1 });
+    expect({ checked, ran }).toEqual({ checked: 2, ran: 1 });
+    expect(result).toMatchObject({ status: 'answered', errorHistory: [] });
+  });
+
+  test('of arguments that do not fit runs nothing', async () => {
+    const onError = { deserializationError: recover.retry({ maxAttempts: 3 }) };
+    const { ran, result } = await oneCall({ args: { size: 1 }, onError, execute: () => 1 });
+    expect(ran).toBe(0);
+    expect(result.errorHistory).toMatchObject([{ code: 'deserialization' }]);
+  });
+
+  test('of a call that failed while it ran does not check its arguments again', async () => {
+    const onError = { executionError: recover.retry({ maxAttempts: 2 }) };
+    const { checked, ran } = await oneCall({ onError, check: () => undefined, execute: failOnce });
+    expect({ checked, ran }).toEqual({ checked: 1, ran: 2 });
+  });
+});
+
+test('what the model is told of a call that failed twice is of its second failure alone', async () => {
+  const { told } = await oneCall({
+    onError: { executionError: recover.retry({ maxAttempts: 2 }) },
+    execute: (time) => {
+      if (time === 2) throw new Error('broken');
+      return { status: 'error', error: 'busy', suggestion: 'wait a little' };
+    },
+  });
+  expect(told).toContain('broken');
+  expect(told).not.toMatch(/busy|wait a little/);
+});
+
+test.each<[Effects, number, boolean]>([
+  ['none', 2, false],
+  ['idempotent', 2, true],
+  ['once', 1, true],
+])(
+  'a call with effects %s and an unknown outcome runs %i times; the model is warned: %s',
+  async (effects, times, warned) => {
+    const { ran, told } = await oneCall({
+      effects,
+      onError: { executionError: recover.retry({ maxAttempts: 2 }) },
+      execute: () => {
+        throw Object.assign(new Error('the line broke'), { code: 'unknown-outcome' });
+      },
+    });
+    expect(ran).toBe(times);
+    expect(told.includes('Nobody knows whether')).toBe(warned);
+  },
+);
+
+describe('a step that gives nothing', () => {
+  const failing = () => {
+    throw new Error('busy');
+  };
+
+  test.each<[string, OnError]>([
+    ['fix', { executionError: recover.fix(() => null) }],
+    ['sanitize', { executionError: recover.sanitize(() => undefined) }],
+  ])('%s: the tool does not run again with what it had', async (_step, onError) => {
+    const { ran, told } = await oneCall({ onError, execute: failing });
+    expect(ran).toBe(1);
+    expect(told).toContain('busy');
+  });
+
+  test('a repair agent: the tool does not run again with what it had', async () => {
+    const fixer = createAgent({ implementedBy: () => null });
+    const { ran } = await oneCall({ onError: { executionError: recover.fix(fixer) }, execute: failing });
+    expect(ran).toBe(1);
+  });
+
+  test.each([
+    ['null', null],
+    ['nothing', undefined],
+  ])('substitute (%s): the error stays, or the next step is taken', async (_what, nothing) => {
+    const none = recover.substitute(() => nothing);
+    const alone = await oneCall({ onError: { executionError: none }, execute: failing });
+    expect(alone.result.errorHistory).toMatchObject([{ code: 'execution' }]);
+    const next = await oneCall({
+      onError: { executionError: [none, recover.substitute(() => 'stood in')] },
+      execute: failing,
+    });
+    expect(next.told).toContain('stood in');
+    expect(next.result.errorHistory).toEqual([]);
+  });
+});
