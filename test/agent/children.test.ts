@@ -275,6 +275,24 @@ describe('a child agent', () => {
     expect(look.calls).toHaveLength(1);
   });
 
+  test('that is cancelled alone, in a system of actors, is an error of the call', async () => {
+    const { createActor, toPromise } = await import('xstate');
+    let child: { send(event: { readonly type: string; readonly reason: string }): void } | undefined;
+    const cancelled = () => {
+      child?.send({ type: 'run.cancelled', reason: 'not needed' });
+      return new Promise<string>(() => undefined);
+    };
+    const { agent, above } = family([delegate('Find'), 'Without it.'], [cancelled]);
+    const actor = createActor(agent.machine, {
+      input: { task: 'Go' },
+      inspect: ({ type, actorRef }) => {
+        if (type === '@xstate.actor' && 'id' in actorRef && actorRef.id === 'childAgent') child = actorRef;
+      },
+    }).start();
+    expect(await toPromise(actor)).toMatchObject({ result: 'Without it.', errorHistory: [{ code: 'execution' }] });
+    expect(String(above.requests[1]?.messages.at(-1)?.content)).toContain('[Cancelled after 1 step(s)]');
+  });
+
   test('keeps its secrets to itself', async () => {
     const secret = 'the-child-secret-42';
     const child = createAgent({

@@ -191,6 +191,9 @@ describe('onEscalation', () => {
     });
     await yes.agent.run('Go');
     expect(lastUser(yes.model.requests[1]?.messages)).toMatch(/They answered: yes$/);
+    const no = make([failing, 'ok'], (_error, to) => to.askHuman('Go on?'), { confirm: () => 'deny' });
+    await no.agent.run('Go');
+    expect(lastUser(no.model.requests[1]?.messages)).toMatch(/They answered: no$/);
     const nobody = make([failing, 'ok'], (_error, to) => to.askHuman('Go on?'));
     await nobody.agent.run('Go');
     expect(lastUser(nobody.model.requests[1]?.messages)).not.toContain('answered');

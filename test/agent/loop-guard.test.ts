@@ -37,6 +37,19 @@ const LOOP = {
 };
 
 describe('the identical call again and again', () => {
+  test('is nudged in an error, too, and beside what the tool itself instructs', async () => {
+    const failing = calls(['broken']);
+    expect((await play([failing, failing, failing])).results).toEqual([
+      expect.not.stringMatching(NUDGE),
+      expect.not.stringMatching(NUDGE),
+      expect.stringMatching(NUDGE),
+    ]);
+    const telling = fakeTool('telling', [{ status: 'success', instruction: 'Tell the user.' }]);
+    const again = calls(['telling']);
+    const { results } = await play([again, again, again], { tools: [telling] });
+    expect(results.at(-1)).toMatch(/Tell the user\. You have made this same call several times/);
+  });
+
   test('three executions, the third with a nudge, four steps', async () => {
     const { result, tools, nudges, results, suspected } = await play([look(1), look(1), look(1), look(1)]);
     expect(result).toMatchObject({ ...LOOP, stepsTaken: 4 });

@@ -3,6 +3,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { JsonObject } from '../../src/parsing/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { OnError } from '../../src/recovery/steps.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import type { Effects } from '../../src/tools/spec.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -130,4 +131,72 @@ describe('a step that gives nothing', () => {
     expect(next.told).toContain('stood in');
     expect(next.result.errorHistory).toEqual([]);
   });
+});
+
+describe('what a call says of itself', () => {
+  test('an escalation counts the failures, not the steps that gave nothing', async () => {
+    const attempts: number[] = [];
+    const broken = fakeTool('broken', [new Error('no')], {
+      onError: { executionError: [recover.fix(() => null), recover.sanitize(() => null), recover.escalate()] },
+    });
+    const agent = createAgent({
+      model: scriptedModel([calls(['broken']), 'ok']),
+      tools: [broken],
+      onEscalation: (error) => void attempts.push(error.attempts),
+      silent: true,
+    });
+    await agent.run('Go');
+    expect(attempts).toEqual([1]);
+  });
+
+  test('its last event shows the arguments as they were used, and as the model wrote them where they were not', async () => {
+    const shown: unknown[] = [];
+    const agent = createAgent({
+      model: scriptedModel([calls(['look', { n: '7' }], ['look', '[1, 2]']), 'ok']),
+      tools: [fakeTool('look', [1], { inputSchema: { type: 'object', properties: { n: { type: 'integer' } } } })],
+      silent: true,
+    });
+    for await (const event of agent.run('Go')) if (event.type === 'tool.finished') shown.push([event.args, event.ok]);
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        [{ n: 7 }, true],
+        [[1, 2], false],
+      ]),
+    );
+  });
+
+  test.each([
+    ['minus a second', { retryAfter: -1 }],
+    ['minus a millisecond', { retryAfterMs: -1 }],
+  ])('a result that asks to wait %s asks for nothing', async (_what, wait) => {
+    const busy = fakeTool('busy', [{ status: 'error', error: 'busy', ...wait }, 'done'], {
+      onError: { executionError: recover.retry({ maxAttempts: 2 }) },
+    });
+    const agent = createAgent({ model: scriptedModel([calls(['busy']), 'ok']), tools: [busy], silent: true });
+    const run = agent.run('Go');
+    await run;
+    expect(busy.calls).toHaveLength(2);
+    expect(run.transitions().filter(({ to }) => to === 'RECOVERING.BACKING_OFF')).toEqual([]);
+  });
+});
+
+test('without parallel calls, none beyond the budget begins', async () => {
+  const look = fakeTool('look');
+  const agent = createAgent({
+    model: scriptedModel([calls(['look', { n: 1 }], ['look', { n: 2 }], ['look', { n: 3 }])]),
+    tools: [look],
+    parallelToolCalls: false,
+    budget: { maxToolCalls: 2 },
+    silent: true,
+  });
+  const run = agent.run('Go');
+  expect(await run).toMatchObject({ reason: 'budget' });
+  expect(look.calls).toEqual([{ n: 1 }, { n: 2 }]);
+  expect(run.transitions().map(({ actor }) => actor)).not.toContain('agent/c3');
+});
+
+test.each([0, 1.5, NaN, Infinity, -1])('%d attempts or retries are refused when the step is made', (times) => {
+  const fixer = createAgent({ implementedBy: () => null });
+  expect(() => recover.retry({ maxAttempts: times })).toThrow(/maxAttempts must be a whole number from 1 on/);
+  expect(() => recover.fix(fixer, { retries: times })).toThrow(/retries must be a whole number from 1 on/);
 });
