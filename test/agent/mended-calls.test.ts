@@ -166,6 +166,15 @@ describe('what a call says of itself', () => {
   });
 
   test.each([
+    ['its error', { error: 'out of paper', message: 'printed nothing' }, 'out of paper'],
+    ['its message where there is no error', { message: 'printed nothing' }, 'printed nothing'],
+  ])('a result that is an error is known by %s', async (_what, told, text) => {
+    const printer = fakeTool('print', [{ status: 'error', ...told }]);
+    const agent = createAgent({ model: scriptedModel([calls(['print']), 'ok']), tools: [printer], silent: true });
+    expect((await agent.run('Go')).errorHistory).toMatchObject([{ message: `Tool execution failed: ${text}` }]);
+  });
+
+  test.each([
     ['minus a second', { retryAfter: -1 }],
     ['minus a millisecond', { retryAfterMs: -1 }],
   ])('a result that asks to wait %s asks for nothing', async (_what, wait) => {

@@ -94,10 +94,10 @@ describe('a repair agent is paid from the budget of the run', () => {
   });
 
   /** A turn of 10 tokens with nonsense for arguments; the fixer's replies cost 10 each and never fit. */
-  async function fixedWithin(maxTokens: number) {
+  async function fixedWithin(maxTokens: number, retries = 3) {
     const model = scriptedModel(Array.from({ length: 3 }, (_, size) => costing(10, { content: `{"size": ${size}}` })));
     const fixer = createAgent({ name: 'fixer', model, silent: true });
-    const steps = [recover.fix(fixer, { retries: 3 }), recover.substitute(() => 'stood in')];
+    const steps = [recover.fix(fixer, { retries }), recover.substitute(() => 'stood in')];
     const write = fakeTool('write', ['written'], { inputSchema: SCHEMA, onError: { invalidArgs: steps } });
     const agent = createAgent({
       model: scriptedModel([costing(10, calls(['write', 'nonsense'])), 'Done.']),
@@ -121,4 +121,16 @@ describe('a repair agent is paid from the budget of the run', () => {
     expect(result.usage.totalTokens).toBe(10 + 10 * times);
     expect(JSON.stringify(result.messages)).toContain('stood in');
   });
+
+  test.each([
+    ['nothing is left', 5, 0],
+    ['it has used up what was left', 20, 1],
+  ])(
+    'and leaves the next steps their turn when %s, however often it might have tried',
+    async (_when, maxTokens, times) => {
+      const { asked, result } = await fixedWithin(maxTokens, 100);
+      expect(asked).toBe(times);
+      expect(JSON.stringify(result.messages)).toContain('stood in');
+    },
+  );
 });
