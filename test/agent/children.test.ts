@@ -293,6 +293,18 @@ describe('a child agent', () => {
     expect(String(above.requests[1]?.messages.at(-1)?.content)).toContain('[Cancelled after 1 step(s)]');
   });
 
+  test('has its own prompt composed, by its own code', async () => {
+    const below = scriptedModel(['There.']);
+    const above = scriptedModel([delegate('Find', 'poet'), 'ok']);
+    const poet = createAgent({ name: 'poet', model: below, systemPrompt: () => 'You rhyme.', silent: true });
+    const agent = createAgent({ model: above, children: [poet], systemPrompt: () => 'You count.', silent: true });
+    await agent.run('Go');
+    expect([above, below].map(({ requests }) => requests[0]?.messages[0]?.content)).toEqual([
+      'You count.',
+      'You rhyme.',
+    ]);
+  });
+
   test('keeps its secrets to itself', async () => {
     const secret = 'the-child-secret-42';
     const child = createAgent({

@@ -79,6 +79,21 @@ describe('the identical call again and again', () => {
     expect((await play(replies)).result).toMatchObject(LOOP);
   });
 
+  test('in one turn ends the run at the fourth, which is the last that is told of', async () => {
+    const same = ['look', { n: 1 }] as const;
+    const { result, tools, suspected } = await play([calls(same, same, same, same, same, same)]);
+    expect(result).toMatchObject(LOOP);
+    expect(tools.look.calls).toHaveLength(3);
+    expect(suspected).toEqual(['nudge', 'refuse']);
+  });
+
+  test('ends the run by its budget where that is used up first', async () => {
+    const same = ['look', { n: 1 }] as const;
+    const { result, tools } = await play([calls(same, same, same, same)], { budget: { maxToolCalls: 2 } });
+    expect(result).toMatchObject({ status: 'stopped', reason: 'budget' });
+    expect(tools.look.calls).toHaveLength(2);
+  });
+
   test('with other arguments is no repetition', async () => {
     const { result, suspected } = await play([1, 2, 3, 4, 5, 6].map(look));
     expect(result.status).toBe('answered');
