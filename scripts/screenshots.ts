@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Page, chromium } from 'playwright-core';
+import { createActor, setup } from 'xstate';
 import { z } from 'zod';
 import { createAgent } from '../src/agent/create-agent.ts';
 import type { ScriptedReply } from '../src/testing/scripted-model.ts';
@@ -49,6 +50,14 @@ await picture('approval', 'dark', async (page) => {
   await page.locator('[data-approve]').scrollIntoViewIfNeeded();
 });
 await waiting.cancel();
+const shop = createActor(shopMachine(), { id: 'shop', inspect: inspector.inspect }).start();
+await picture('send', 'light', async (page) => {
+  await page.keyboard.press('e');
+  await page.getByRole('button', { name: 'order.placed' }).click();
+  await page.getByLabel('quantity').fill('120');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+});
+shop.stop();
 await browser.close();
 await inspector.close();
 
@@ -65,12 +74,31 @@ async function picture(
   });
   const page = await context.newPage();
   await page.goto(inspector.url);
-  await page.locator('[data-state="PLANNING"]').waitFor();
+  await page.locator('[data-state].active').first().waitFor();
   await arrange(page);
   // Details are read after a moment, and a picture shows the page at rest.
   await page.waitForTimeout(900);
   await page.screenshot({ path: `${images}${name}.png` });
   await context.close();
+}
+
+/** A machine of no agent that says what its events carry. */
+function shopMachine() {
+  const order = z.object({
+    product: z.enum(['tea', 'coffee', 'cocoa']).describe('What is ordered.'),
+    quantity: z.int().min(1).max(99).describe('How many packets.'),
+    gift: z.boolean().default(false).describe('Wrapped, with a card.'),
+    email: z.email().optional().describe('Where the receipt goes.'),
+  });
+  return setup({ schemas: { events: { 'order.placed': order } } }).createMachine({
+    id: 'shop',
+    initial: 'OPEN',
+    states: {
+      OPEN: { on: { 'order.placed': 'PACKING', 'shop.closed': 'SHUT' } },
+      PACKING: { on: { 'order.shipped': 'OPEN' } },
+      SHUT: { on: { 'shop.opened': 'OPEN' } },
+    },
+  });
 }
 
 /** An agent over a small shop. `locked`: how often its database is busy first. */

@@ -30,17 +30,24 @@ export interface RunWatch {
 export function runWatch(): RunWatch {
   let watcher: RunWatcher | null = null;
   let attachment: Attachment | null = null;
+  /** What the machine did when it was made, for who watches as soon as the run is shown. */
+  let first: ((watching: RunWatcher) => void)[] | null = [];
   /** Let go of when the run is over: whoever can look at it still must not keep all its events. */
   let live: Pick<Watched, 'run' | 'send'> | null = null;
   return {
     onMove: (move) => {
       if (watcher !== null) quietly(watcher.onMove, move);
+      else first?.push(({ onMove }) => quietly(onMove, move));
     },
     onEvent: (event) => {
       if (watcher !== null) quietly(watcher.onEvent, event);
+      else first?.push(({ onEvent }) => quietly(onEvent, event));
     },
     attach: (inspector, { head, recording, run, send, fork }) => {
+      const made = first ?? [];
+      first = null;
       if (inspector === null) return;
+      let beginning = true;
       live = { run, send };
       attachment = inspector.attach({
         head,
@@ -49,6 +56,7 @@ export function runWatch(): RunWatch {
         watch: (next) => {
           watcher = next;
           recording.watch(next === null ? null : next.onLine);
+          if (next !== null && beginning) for (const tell of made.splice(0)) tell(next);
         },
         approve: async (callId, how) => live?.run.approve(callId, how) ?? false,
         reject: async (callId, reason) => live?.run.reject(callId, reason) ?? false,
@@ -56,6 +64,7 @@ export function runWatch(): RunWatch {
         ...(fork === undefined ? {} : { fork: (entry, outcome) => fork(recording.text(), entry, outcome) }),
         send: async (event, to) => (to === undefined ? live?.send(event) : live?.send(event, to)) ?? false,
       });
+      beginning = false;
     },
     ended: ({ status, reason }) => {
       live = null;

@@ -54,7 +54,7 @@ async function openFile(inspector: Inspector, file: string): Promise<void> {
   try {
     inspector.open(text);
   } catch (error) {
-    throw new UsageError(`${file}: ${describeThrown(error).message}`);
+    throw new Error(`${file}: ${describeThrown(error).message}`, { cause: error });
   }
 }
 

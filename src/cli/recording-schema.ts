@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
-import { FitContext } from '../parsing/schema/fit-context.ts';
-import { fit } from '../parsing/schema/fit.ts';
+import { issuesOf } from '../parsing/schema/issues-of.ts';
 
 /** Something wrong in a line of a recording. */
 export interface LineProblem {
@@ -22,7 +21,7 @@ export function checkLines(text: string): readonly LineProblem[] {
     if (written.trim() === '') return [];
     const parsed = parse(written);
     if (parsed === undefined) return line === lines.length ? [] : [{ line, path: '', message: 'is no JSON' }];
-    return issuesOf(parsed, schema).map((issue) => ({ line, ...issue }));
+    return lineIssues(parsed, schema).map((issue) => ({ line, ...issue }));
   });
 }
 
@@ -36,14 +35,12 @@ function parse(line: string): Json | undefined {
 }
 
 /** Held against the schema of its own kind: to be told that it fits none of many helps nobody. */
-function issuesOf(line: Json, schema: JsonObject): readonly Omit<LineProblem, 'line'>[] {
+function lineIssues(line: Json, schema: JsonObject): readonly Omit<LineProblem, 'line'>[] {
   const { $defs = {} } = schema;
   const kind = isJsonObject(line) && typeof line['t'] === 'string' ? line['t'] : '';
   const own = isJsonObject($defs) && KINDS.has(kind) ? $defs[kind] : schema;
   const by: JsonObject = isJsonObject(own) ? { ...own, $defs } : schema;
-  const context = new FitContext(by, { coerce: false });
-  fit(line, by, context);
-  return context.issues;
+  return issuesOf(line, by);
 }
 
 const KINDS: ReadonlySet<string> = new Set([

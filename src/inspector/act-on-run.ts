@@ -1,4 +1,6 @@
 import { describeThrown, toJson } from '../actors/to-json.ts';
+import { OUTSIDE_EVENTS } from '../machines/outside-events.ts';
+import { checkEvent } from './check-event.ts';
 import type { Act, ActReply } from './protocol.ts';
 import type { WatchedRun } from './run-port.ts';
 
@@ -41,8 +43,11 @@ const RESERVED = /^(?:xstate|leaf)\./;
 
 async function send(run: WatchedRun, { event, to }: Extract<Act, { kind: 'send' }>): Promise<ActReply> {
   if (RESERVED.test(event.type)) return no(`Events such as ${event.type} are made by the machine itself.`);
-  const json = toJson(event);
-  if (!json.ok) return no(`The event is not usable: ${json.reason}.`);
+  const usable = toJson(event);
+  if (!usable.ok) return no(`The event is not usable: ${usable.reason}.`);
+  const json = Object.hasOwn(OUTSIDE_EVENTS, event.type) ? OUTSIDE_EVENTS[event.type] : undefined;
+  const checked = await checkEvent(event, json === undefined ? undefined : { json, standard: null });
+  if (!checked.ok) return no(checked.message);
   const taken = await run.send(event, to);
   return verdict(taken, `${to ?? 'The machine'} does not take ${event.type} now.`);
 }

@@ -56,6 +56,9 @@ export interface Inspector extends RunPort {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** With more runs at once than this, a page that follows the list opens few of those that begin. */
+const EXPECTED_RUNS = 3;
+
 /**
  * Starts an inspector: an HTTP server on 127.0.0.1 that nobody reaches without its token. It costs the agents nothing
  * while nobody looks. Rejects when the port is taken.
@@ -109,7 +112,8 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     port: server.port,
     attach: (run) => {
       const { runId } = run.head;
-      const { session, ended } = runSession(run, () => sessions.changed(runId));
+      const { session, expect, ended } = runSession(run, () => sessions.changed(runId));
+      if (sessions.followers > 0 && live.size < EXPECTED_RUNS) expect();
       sessions.add(session);
       // A call may wait for nothing but a click in the page: the process must not end under it.
       live.add(session);

@@ -1,6 +1,8 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { digest } from '../actors/digest.ts';
+import type { JsonSchema } from '../parsing/json.ts';
 import { eventLabel } from './event-label.ts';
+import { eventSchemas } from './event-schemas.ts';
 import { actionName, guardName, sourceName } from './names.ts';
 import type { MachineDrawing, StateDrawing, TransitionDrawing } from './protocol.ts';
 
@@ -14,10 +16,14 @@ const ids = new WeakMap<object, readonly string[]>();
  * @example drawMachine(agentMachine).root.children.map(({ name }) => name); // ['PLANNING', 'EXECUTING_PLAN', …]
  */
 export function drawMachine(machine: AnyStateMachine): MachineDrawing {
-  const known = drawings.get(machine.config);
-  if (known !== undefined) return known;
+  const before = drawings.get(machine.config);
+  if (before !== undefined) return before;
   const root = drawState(machine.root);
-  const drawing: MachineDrawing = { hash: digest(JSON.parse(JSON.stringify(root))), id: machine.id, root };
+  const events = drawnEvents(machine);
+  const known = events === null ? {} : { events };
+  // Machines that look alike may take events of other shapes.
+  const hash = digest(JSON.parse(JSON.stringify(events === null ? root : { root, events })));
+  const drawing: MachineDrawing = { hash, id: machine.id, root, ...known };
   drawings.set(machine.config, drawing);
   return drawing;
 }
@@ -38,6 +44,13 @@ export function statePath(node: AnyStateNode): string {
 /** All transitions that begin in a state, those without an event last, as XState tries them. */
 export function transitionsOf(node: AnyStateNode): readonly AnyTransitionDefinition[] {
   return [...[...node.transitions.values()].flat(), ...(node.always ?? [])];
+}
+
+function drawnEvents(machine: AnyStateMachine): { readonly [type: string]: JsonSchema } | null {
+  const written = [...eventSchemas(machine)].flatMap(([type, { json }]) =>
+    json === null ? [] : [[type, json] as const],
+  );
+  return written.length === 0 ? null : Object.fromEntries(written);
 }
 
 function nameTransitions(node: AnyStateNode): void {

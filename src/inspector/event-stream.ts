@@ -1,25 +1,19 @@
-/** One event of a stream. `id` null: whoever reconnects goes on from the one before it. */
-export interface StreamItem {
-  readonly id: number | null;
-  readonly data: unknown;
-}
-
 /** A reader that hears nothing for this long is told that the connection stands. */
 const HEARTBEAT_MS = 15_000;
 
 /**
- * Server-sent events as a Web `Response`, for any HTTP framework. Nothing is read ahead: a batch is taken when the client
+ * Server-sent events, written already, as a Web `Response` for any HTTP framework. Nothing is read ahead: a batch is taken when the client
  * has room for it, so a slow one holds up nobody. When it goes away, `signal` aborts. An event `end` says that no more
  * will come.
  */
 export function eventStream(
-  batches: (signal: AbortSignal) => AsyncIterator<readonly StreamItem[], unknown>,
+  batches: (signal: AbortSignal) => AsyncIterator<Uint8Array, unknown>,
   init: { readonly headers?: Readonly<Record<string, string>> } = {},
 ): Response {
   const gone = new AbortController();
   const iterator = batches(gone.signal);
   const encoder = new TextEncoder();
-  let pending: Promise<IteratorResult<readonly StreamItem[], unknown>> | null = null;
+  let pending: Promise<IteratorResult<Uint8Array, unknown>> | null = null;
   let greeted = false;
 
   const body = new ReadableStream<Uint8Array>(
@@ -34,7 +28,7 @@ export function eventStream(
         const next = await orHeartbeat(pending);
         if (next === 'heartbeat') return controller.enqueue(encoder.encode(':\n\n'));
         pending = null;
-        if (next.done !== true) return controller.enqueue(encoder.encode(next.value.map(eventText).join('')));
+        if (next.done !== true) return controller.enqueue(next.value);
         controller.enqueue(encoder.encode('event: end\ndata:\n\n'));
         controller.close();
       },
@@ -53,10 +47,6 @@ export function eventStream(
       ...init.headers,
     },
   });
-}
-
-function eventText({ id, data }: StreamItem): string {
-  return `${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
 async function orHeartbeat<T>(next: Promise<T>): Promise<T | 'heartbeat'> {

@@ -5,21 +5,16 @@
  * I1 The frames of a run that is watched and of its recording are the same: nothing is taken from a clock of its own.
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
-import {
-  type AnyActorRef,
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  type AnyStateNode,
-  isMachineSnapshot,
-} from 'xstate';
+import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, isMachineSnapshot } from 'xstate';
 import type { RecordLine } from '../journal/record.ts';
 import { recordedEntry } from '../journal/record.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import { type Move, eventName } from '../machines/transition-log.ts';
-import { drawMachine, statePath, transitionIds } from './drawing.ts';
+import { drawMachine, transitionIds } from './drawing.ts';
 import { loopMatter, loopOf } from './loop-moves.ts';
 import { logicName } from './names.ts';
 import type { Frame } from './protocol.ts';
+import { initialStates, statesOf } from './states-of.ts';
 
 /** A step beside its frame: what its details are made of. */
 export interface StepMatter {
@@ -143,7 +138,7 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
         at,
         actor: path,
         event: eventless ? 'always' : eventName(event),
-        transitions: taken.flatMap(transitionIds),
+        transitions: idsOf(taken),
         from: place.states,
         to,
         entry,
@@ -164,7 +159,8 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       place.known.delete(id);
       gone(`${path}/${id}`);
     }
-    for (const [id, child] of Object.entries(children)) {
+    for (const id of Object.keys(children)) {
+      const child = children[id];
       if (child === undefined || place.known.get(id) === child) continue;
       const fresh = !place.known.has(id);
       place.known.set(id, child);
@@ -214,7 +210,10 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
       const numbered = event.type !== 'model.token' && event.type !== 'mcp.changed';
       if (now !== undefined) at = now();
       // The beginning of a run that goes on from a recording is played; here it is told like any other.
-      emit({ t: 'event', session, event: { ...event, replayed: false }, at, step: n }, numbered);
+      emit(
+        { t: 'event', session, event: event.replayed ? { ...event, replayed: false } : event, at, step: n },
+        numbered,
+      );
     },
     adopt: () => {
       for (const place of seen.values()) {
@@ -224,6 +223,11 @@ export function frameMaker({ session, emit, onStep, now }: FrameMakerOptions): F
     },
     standing: () => [...drawings, ...actors.values()],
   };
+}
+
+function idsOf(taken: Move['taken']): readonly string[] {
+  const [only, more] = taken;
+  return only === undefined || more !== undefined ? taken.flatMap(transitionIds) : transitionIds(only);
 }
 
 function sourceOf(child: AnyActorRef): { readonly src: string; readonly machine: AnyStateMachine | null } {
@@ -238,48 +242,7 @@ export function isMachine(logic: unknown): logic is AnyStateMachine {
   return typeof logic === 'object' && logic !== null && 'root' in logic && 'implementations' in logic;
 }
 
-/** The dotted paths of all active states of a snapshot, in the order of the document. */
-export function statesOf(snapshot: AnyMachineSnapshot): readonly string[] {
-  const nodes: readonly AnyStateNode[] = snapshot._nodes;
-  const innermost = nodes.filter(({ type }) => type === 'atomic' || type === 'final');
-  const [only, other] = innermost;
-  if (only === undefined || other !== undefined) return pathsOf(nodes);
-  // Without parallel states the rest follows from the innermost.
-  const known = configurations.get(only);
-  if (known !== undefined) return known;
-  const paths = pathsOf(nodes);
-  configurations.set(only, paths);
-  return paths;
-}
-
-const configurations = new WeakMap<AnyStateNode, readonly string[]>();
-
-function pathsOf(nodes: readonly AnyStateNode[]): readonly string[] {
-  return nodes
-    .filter((node) => node.path.length > 0)
-    .toSorted((one, other) => one.order - other.order)
-    .map(statePath);
-}
-
 function snapshotOf(actor: AnyActorRef): AnyMachineSnapshot | null {
   const snapshot: unknown = actor.getSnapshot();
   return isMachineSnapshot(snapshot) ? snapshot : null;
 }
-
-/** The dotted paths of the states in which a machine begins, before it takes any transition. */
-function initialStates(machine: AnyStateMachine): readonly string[] {
-  const known = initials.get(machine);
-  if (known !== undefined) return known;
-  const entered = new Set<AnyStateNode>();
-  const enter = (node: AnyStateNode): void => {
-    for (let at: AnyStateNode | undefined = node; at !== undefined && !entered.has(at); at = at.parent) entered.add(at);
-    if (node.type === 'compound') for (const target of node.initial.target) enter(target);
-    if (node.type === 'parallel') for (const child of Object.values(node.states)) enter(child);
-  };
-  enter(machine.root);
-  const paths = pathsOf([...entered]);
-  initials.set(machine, paths);
-  return paths;
-}
-
-const initials = new WeakMap<AnyStateMachine, readonly string[]>();

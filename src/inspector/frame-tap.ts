@@ -3,8 +3,10 @@
  *
  * I1 Nothing is built while nobody watches: what was missed is made from the recording when somebody comes.
  * I2 Once the recording has been caught up with, a run's own moves are taken as they happen; nothing is played twice.
+ *    A run that is watched from before its first move needs no playing at all.
  */
 import { type FrameLog, frameLog } from './frame-log.ts';
+import { frameMaker } from './frame-maker.ts';
 import type { LineSource } from './line-source.ts';
 import { playback } from './playback.ts';
 import { inSlices } from './slices.ts';
@@ -18,12 +20,12 @@ export interface FrameTap {
   stop(): void;
 }
 
-/** How many frames are kept for who is a little late; who is later is given a gap. */
-const KEPT = 4096;
+/** How much is kept for who is a little late, in bytes; who is later is given a gap. */
+const KEPT_BYTES = 4_000_000;
 
-/** Begins to make frames: first of what was recorded so far, then of what happens. */
+/** Makes frames: first of what was recorded so far, then of what happens. */
 export function frameTap(session: string, source: LineSource): FrameTap {
-  const log = frameLog(KEPT);
+  const log = frameLog(KEPT_BYTES);
   const next = source.reader();
   const player = playback({ session, emit: log.push });
   let stopped = false;
@@ -61,6 +63,27 @@ export function frameTap(session: string, source: LineSource): FrameTap {
     caughtUpAt: () => caughtUpAt,
     stop: () => {
       stopped = true;
+      unwatch();
+      log.close();
+    },
+  };
+}
+
+/** Makes frames of a run that has not begun to move, as it happens. */
+export function tapFromStart(session: string, source: LineSource): FrameTap {
+  const log = frameLog(KEPT_BYTES);
+  const next = source.reader();
+  const maker = frameMaker({ session, emit: log.push });
+  const onLine = (): void => {
+    for (let line = next(); line !== null; line = next()) maker.record(line);
+  };
+  onLine();
+  const unwatch = source.watch({ onLine, onMove: maker.move, onEvent: maker.event });
+  return {
+    log,
+    problem: () => null,
+    caughtUpAt: () => 0,
+    stop: () => {
       unwatch();
       log.close();
     },

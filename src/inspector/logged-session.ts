@@ -1,4 +1,5 @@
-import { type NumberedFrame, frameLog } from './frame-log.ts';
+import { eventBytes } from './event-text.ts';
+import { frameLog } from './frame-log.ts';
 import type { Act, ActReply, Frame, SessionInfo, StepDetail } from './protocol.ts';
 import type { Session } from './session.ts';
 
@@ -19,18 +20,18 @@ interface LoggedOptions {
   readonly act: (act: Act) => Promise<ActReply>;
 }
 
-const KEPT = 4096;
-const BATCH = 200;
+/** How much is kept of what happened, as text that travels, in bytes. */
+const KEPT_BYTES = 4_000_000;
+const KEPT_STEPS = 4096;
 /** How much the details of steps may hold; those of the oldest go first. */
 const MOST_BYTES = 64_000_000;
 
-/** Makes a session of which nothing is recorded: the latest 4096 frames and steps are kept, what came before is forgotten. */
+/** Makes a session of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept, what came before is forgotten. */
 export function loggedSession(id: string, { info, standing, seal, act }: LoggedOptions): LoggedSession {
-  const log = frameLog(KEPT);
+  const log = frameLog(KEPT_BYTES);
   const steps = new Map<number, { readonly detail: () => StepDetail; readonly bytes: number }>();
   let bytesKept = 0;
-  const late = (gap: Frame): readonly NumberedFrame[] =>
-    [...standing(), gap].map((frame): NumberedFrame => ({ number: null, frame }));
+  const late = (gap: Frame): Uint8Array => eventBytes([...standing(), gap]);
 
   const session: Session = {
     id,
@@ -47,22 +48,21 @@ export function loggedSession(id: string, { info, standing, seal, act }: LoggedO
           number = start.number;
           continue;
         }
-        const batch = log.read(place, BATCH);
-        place += batch.length;
-        number = batch.findLast((one) => one.number !== null)?.number ?? number;
-        if (batch.length > 0) yield batch;
-        else await Promise.race([log.wait(place), left]);
+        const more = log.read(place);
+        if (more === null) await Promise.race([log.wait(place), left]);
+        else {
+          ({ place, number } = more);
+          yield more.bytes;
+        }
       }
     },
     page: (from, limit) => {
-      const place = log.placeAfter(from) ?? log.start.place;
-      const batch = log.read(place, limit).filter(({ number }) => number !== null);
-      const last = batch.at(-1)?.number ?? from;
-      return Promise.resolve({
-        from: Math.max(from, log.start.number),
-        frames: batch.map(({ frame }) => frame),
-        next: last < log.count && batch.length > 0 ? last : null,
-      });
+      const { start, count } = log;
+      const first = Math.max(from, start.number);
+      const numbered = log.kept().filter(({ number }) => (number ?? 0) > first);
+      const frames = numbered.slice(0, limit).map(({ frame }) => frame);
+      const last = first + frames.length;
+      return Promise.resolve({ from: first, frames, next: last < count && frames.length > 0 ? last : null });
     },
     detail: (n) => {
       const step = steps.get(n);
@@ -71,8 +71,10 @@ export function loggedSession(id: string, { info, standing, seal, act }: LoggedO
     recording: () => null,
     saved: () => {
       const details = [...steps.values()].map(({ detail }) => seal(detail()));
-      const frames = log.read(log.start.place, KEPT).map(({ frame }) => frame);
-      return Promise.resolve({ frames: [{ t: 'session', session: { ...info(), can: [] } }, ...frames], details });
+      return Promise.resolve({
+        frames: [{ t: 'session', session: { ...info(), can: [] } }, ...log.kept().map(({ frame }) => frame)],
+        details,
+      });
     },
     act,
     close: log.close,
@@ -85,7 +87,7 @@ export function loggedSession(id: string, { info, standing, seal, act }: LoggedO
       steps.set(n, { detail, bytes });
       bytesKept += bytes;
       for (const [oldest, step] of steps) {
-        if (steps.size <= KEPT && bytesKept <= MOST_BYTES) return;
+        if (steps.size <= KEPT_STEPS && bytesKept <= MOST_BYTES) return;
         steps.delete(oldest);
         bytesKept -= step.bytes;
       }

@@ -19,6 +19,12 @@ export function loopMatter(before: AnyMachineSnapshot | null, after: AnyMachineS
   return { event: { type }, before, after, taken: taken === undefined ? [] : [taken] };
 }
 
+/** Equal, though perhaps not the same: a settled round counts its failures anew, and a run that is joined is another's copy. */
 function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
-  return one.value === other.value && JSON.stringify(one.context) === JSON.stringify(other.context);
+  if (one.value !== other.value) return false;
+  const memory: Readonly<Record<string, unknown>> = one.context;
+  return Object.entries(memory).every(([name, before]) => {
+    const after: unknown = other.context[name];
+    return Object.is(before, after) || JSON.stringify(before) === JSON.stringify(after);
+  });
 }

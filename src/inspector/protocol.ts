@@ -1,6 +1,6 @@
 import type { RecordLine } from '../journal/record.ts';
 import type { RunEvent } from '../machines/run-events.ts';
-import type { Json, JsonObject } from '../parsing/json.ts';
+import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
 
 /*
  * How server and page talk. Every request under `/api/` carries the token, as `?token=` or `Authorization: Bearer`.
@@ -33,6 +33,11 @@ export interface MachineDrawing {
   readonly hash: string;
   readonly id: string;
   readonly root: StateDrawing;
+  /**
+   * What is known of the events that it takes, by type: the JSON Schema of the event, or of what it carries beside its
+   * type; `false` where nobody outside can send it. Left out where nothing is known.
+   */
+  readonly events?: { readonly [type: string]: JsonSchema };
 }
 
 /** One state of a drawing. `path` is its dotted path below the machine, empty for the root. */

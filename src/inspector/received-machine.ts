@@ -8,7 +8,7 @@ import {
 import { type Json, isJsonObject } from '../parsing/json.ts';
 import { transitionsFor } from './candidates.ts';
 import { drawMachine } from './drawing.ts';
-import { statesOf } from './frame-maker.ts';
+import { statesOf } from './states-of.ts';
 import type { ReceivedSnapshot } from './received-event.ts';
 
 /** A machine made from another app's definition: it can be drawn and asked, and is never run. Null for what is no machine. */

@@ -1,6 +1,8 @@
 import type { RunRecord } from '../journal/record.ts';
+import { eventBytes, eventText } from './event-text.ts';
 import type { NumberedFrame } from './frame-log.ts';
-import { type FrameTap, frameTap } from './frame-tap.ts';
+import { type FrameTap, frameTap, tapFromStart } from './frame-tap.ts';
+import { frameText } from './frame-text.ts';
 import type { LineSource } from './line-source.ts';
 import { playback } from './playback.ts';
 import type { Act, ActReply, Frame, SessionInfo } from './protocol.ts';
@@ -22,16 +24,36 @@ interface RecordedOptions {
   readonly onChange: () => void;
 }
 
-/** How many frames travel at once. */
+/** How many frames that are played back travel at once. */
 const BATCH = 1000;
 /** How long frames are collected before they travel: each journey costs more than a frame, and nobody sees faster. */
 const COLLECT_MS = 50;
 
+const encoder = new TextEncoder();
+
+function collected(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, COLLECT_MS));
+}
+
+/** How long somebody who watches the list may take to open a session that has just begun, in milliseconds. */
+const EXPECTED_MS = 2000;
+
 /** A session whose frames come from records. */
-export function recordedSession(options: RecordedOptions): Session {
+export interface RecordedSession extends Session {
+  /**
+   * Somebody is likely to look at this run, which has not begun to move: its frames are made from now on, for a while, so
+   * that nothing has to be played back.
+   */
+  expect(): void;
+}
+
+/** Makes the session of a recording, or of a run that is being recorded. */
+export function recordedSession(options: RecordedOptions): RecordedSession {
   const { id, kind, head, source } = options;
   let tap: FrameTap | null = null;
   let viewers = 0;
+  /** Whoever was expected is here, or will not come. */
+  let arrive = (): void => undefined;
   let problem: string | null = null;
   const details = stepDetails(id, source);
 
@@ -40,8 +62,19 @@ export function recordedSession(options: RecordedOptions): Session {
     problem = found;
     options.onChange();
   };
+  const expect = (): void => {
+    tap ??= tapFromStart(id, source);
+    viewers += 1;
+    const timer = setTimeout(() => arrive(), EXPECTED_MS).unref();
+    arrive = () => {
+      arrive = () => undefined;
+      clearTimeout(timer);
+      leave();
+    };
+  };
   const enter = (): FrameTap => {
     viewers += 1;
+    arrive();
     tap ??= frameTap(id, source);
     return tap;
   };
@@ -78,7 +111,7 @@ export function recordedSession(options: RecordedOptions): Session {
     };
   };
 
-  async function* follow(from: number, signal: AbortSignal): AsyncGenerator<readonly NumberedFrame[], void> {
+  async function* follow(from: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
     const { log, ...watched } = enter();
     const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     let number = from;
@@ -90,23 +123,28 @@ export function recordedSession(options: RecordedOptions): Session {
         joined ||= live !== null && place >= live;
         const { start } = log;
         if (start.place > place) {
-          if (joined) yield [{ number: null, frame: { t: 'gap', session: id, dropped: start.number - number } }];
+          if (joined) yield eventBytes([{ t: 'gap', session: id, dropped: start.number - number }]);
           // Who never came up to what happens is still on the way there, and misses nothing.
           else for await (const batch of missed(number, start.number, signal)) yield batch;
           number = Math.max(number, start.number);
           place = log.placeAfter(number) ?? -1;
           continue;
         }
-        const batch = log.read(place, BATCH);
-        place += batch.length;
-        const fresh = batch.filter((one) => one.number === null || one.number > number);
-        number = Math.max(number, fresh.findLast((one) => one.number !== null)?.number ?? 0);
-        if (fresh.length > 0) yield fresh;
-        if (batch.length > 0) continue;
+        // Who reconnects has seen some of it.
+        place = Math.max(place, log.placeAfter(number) ?? 0);
         noteProblem(watched.problem());
-        if (log.closed) return;
-        await Promise.race([log.wait(place), left]);
-        await new Promise<void>((resolve) => void setTimeout(resolve, COLLECT_MS));
+        const { end } = log;
+        const more = log.read(place);
+        if (more === null) {
+          if (log.closed) return;
+          await Promise.race([log.wait(place), left]);
+        } else {
+          ({ place } = more);
+          number = Math.max(number, more.number);
+          yield more.bytes;
+          if (place < end) continue;
+        }
+        await collected();
       }
     } finally {
       leave();
@@ -114,13 +152,13 @@ export function recordedSession(options: RecordedOptions): Session {
   }
 
   /** Frames up to `until` that the log has forgotten already, for a viewer who begins at the beginning. */
-  async function* missed(from: number, until: number, signal: AbortSignal): AsyncGenerator<readonly NumberedFrame[]> {
+  async function* missed(from: number, until: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const read = played(from);
     for (let number = from; number < until && !signal.aborted;) {
       const batch = (await read(signal)).filter((one) => (one.number ?? 0) <= until);
       if (batch.length === 0) return;
       number = batch.at(-1)?.number ?? until;
-      yield batch;
+      yield encoder.encode(batch.map(({ number: at, frame }) => eventText(at, frameText(frame))).join(''));
     }
   }
 
@@ -150,6 +188,7 @@ export function recordedSession(options: RecordedOptions): Session {
       return { frames: [{ t: 'session', session }, ...frames], details: all };
     },
     act: options.act,
+    expect,
     close: () => tap?.stop(),
   };
 }

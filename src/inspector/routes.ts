@@ -1,5 +1,6 @@
 import { describeThrown } from '../actors/to-json.ts';
-import { type StreamItem, eventStream, lastNumber } from './event-stream.ts';
+import { eventStream, lastNumber } from './event-stream.ts';
+import { eventBytes } from './event-text.ts';
 import { exportPage } from './export-page.ts';
 import type { PageFiles } from './page-files.ts';
 import { type Frame, type FramePage, PROTOCOL } from './protocol.ts';
@@ -53,7 +54,7 @@ async function sessionPart(
   const from = lastNumber(lastEventId ?? url.searchParams.get('from'));
   switch (part) {
     case 'stream':
-      return eventStream((signal) => framesOf(session, from, signal));
+      return eventStream((signal) => session.follow(from, signal));
     case 'frames': {
       const limit = lastNumber(url.searchParams.get('limit'));
       const found: FramePage = await session.page(from, Math.min(limit === 0 ? 1000 : limit, MOST_FRAMES));
@@ -114,24 +115,18 @@ async function pageFile(path: string, { page }: RouteWorld): Promise<Response> {
 /** The list of sessions: each as it is now, and again whenever it changes. */
 function listStream({ sessions, version }: RouteWorld): Response {
   const hello: Frame = { t: 'hello', protocol: PROTOCOL, version, live: true };
-  async function* batches(signal: AbortSignal): AsyncGenerator<readonly StreamItem[], void> {
-    yield [{ id: null, data: hello }];
-    for await (const ids of sessions.follow(signal))
-      yield ids.flatMap((id) => {
+  async function* batches(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+    let greeting: readonly Frame[] = [hello];
+    for await (const ids of sessions.follow(signal)) {
+      const changed = ids.flatMap((id): readonly Frame[] => {
         const session = sessions.find(id);
-        return session === undefined ? [] : [{ id: null, data: { t: 'session', session: session.info() } }];
+        return session === undefined ? [] : [{ t: 'session', session: session.info() }];
       });
+      yield eventBytes([...greeting, ...changed]);
+      greeting = [];
+    }
   }
   return eventStream(batches);
-}
-
-async function* framesOf(
-  session: Session,
-  from: number,
-  signal: AbortSignal,
-): AsyncGenerator<readonly StreamItem[], void> {
-  for await (const batch of session.follow(from, signal))
-    yield batch.map(({ number, frame }) => ({ id: number, data: frame }));
 }
 
 function download(body: string, type: string, name: string): Response {

@@ -10,7 +10,7 @@ export interface WatchedRun {
   readonly head: RunRecord;
   /** Reads the records one after the other, null when there are no more yet. */
   reader(): () => RecordLine | null;
-  /** Null: nobody watches any more. */
+  /** Null: nobody watches any more. Who watches while the run is being attached is told all that it ever did. */
   watch(watcher: RunWatcher | null): void;
   /** The recording so far, as JSON lines. */
   recording(): string;

@@ -9,6 +9,8 @@ import type { Ending } from './session-info.ts';
 /** The session of a run that an agent has handed in, and how to say that it is over. */
 export interface RunSession {
   readonly session: Session;
+  /** Somebody is likely to open it, and it has not begun to move. */
+  expect(): void;
   ended(ending: Ending): void;
 }
 
@@ -41,6 +43,7 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   });
   return {
     session,
+    expect: session.expect,
     ended: (how) => {
       ending = how;
       onChange();

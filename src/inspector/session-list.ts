@@ -5,6 +5,8 @@ export interface SessionList {
   add(session: Session): void;
   find(id: string): Session | undefined;
   all(): readonly Session[];
+  /** How many follow the list. */
+  readonly followers: number;
   /** What is said of a session has changed. */
   changed(id: string): void;
   remove(id: string): void;
@@ -31,6 +33,9 @@ export function sessionList(): SessionList {
     },
     find: (id) => sessions.get(id),
     all: () => [...sessions.values()],
+    get followers() {
+      return followers.size;
+    },
     changed,
     remove: (id) => {
       sessions.get(id)?.close();

@@ -1,12 +1,14 @@
-import type { NumberedFrame } from './frame-log.ts';
 import type { Act, ActReply, Frame, FramePage, SessionInfo, StepDetail } from './protocol.ts';
 
 /** One run, recording or actor system that the page can show. */
 export interface Session {
   readonly id: string;
   info(): SessionInfo;
-  /** Frames from after the one with this number on, in batches, as they come, until the caller stops. */
-  follow(from: number, signal: AbortSignal): AsyncGenerator<readonly NumberedFrame[], void>;
+  /**
+   * Frames from after the one with this number on, as server-sent events, as they come, until the caller stops. The id of
+   * each is its number; tokens and the like have none.
+   */
+  follow(from: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void>;
   page(from: number, limit: number): Promise<FramePage>;
   /** Null: there is no such step. */
   detail(n: number): Promise<StepDetail | null>;

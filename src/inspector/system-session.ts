@@ -1,6 +1,8 @@
 import { type AnyActorRef, type AnyMachineSnapshot, type InspectionEvent, isMachineSnapshot } from 'xstate';
 import { findActor } from '../actors/leaf.ts';
 import { moveReader } from '../machines/transition-log.ts';
+import { checkEvent } from './check-event.ts';
+import { eventSchemas } from './event-schemas.ts';
 import { frameMaker, isMachine } from './frame-maker.ts';
 import { loggedSession } from './logged-session.ts';
 import type { Act, ActReply, SessionInfo, StepInfo } from './protocol.ts';
@@ -51,7 +53,7 @@ export function systemSession(id: string, root: AnyActorRef, options: SystemOpti
     }),
     standing: () => maker.standing(),
     seal,
-    act: (act) => Promise.resolve(can.includes('send') ? send(root, act) : NOT_STEERED),
+    act: async (act) => (can.includes('send') ? send(root, act) : NOT_STEERED),
   });
   const maker = frameMaker({
     session: id,
@@ -97,16 +99,20 @@ export function systemSession(id: string, root: AnyActorRef, options: SystemOpti
 
 const NOT_STEERED: ActReply = { ok: false, message: 'It is shown, not steered: it takes no events from here.' };
 
-function send(root: AnyActorRef, act: Act): ActReply {
+async function send(root: AnyActorRef, act: Act): Promise<ActReply> {
   if (act.kind !== 'send') return { ok: false, message: 'Events can be sent to it, nothing else.' };
   const { event, to } = act;
   if (event.type.startsWith('xstate.')) return { ok: false, message: `Events such as ${event.type} are XState's own.` };
   const actor = to === undefined ? root : findActor(root, to);
-  const snapshot: unknown = actor?.getSnapshot();
   if (actor === undefined) return { ok: false, message: `There is no actor ${to ?? ''}.` };
-  if (isMachineSnapshot(snapshot) && !accepts(snapshot, event))
+  const logic: unknown = Reflect.get(actor, 'logic');
+  // Its shape is checked first: guards are asked with the event, and rely on what its type says.
+  const checked = await checkEvent(event, isMachine(logic) ? eventSchemas(logic).get(event.type) : undefined);
+  if (!checked.ok) return checked;
+  const snapshot: unknown = actor.getSnapshot();
+  if (isMachineSnapshot(snapshot) && !accepts(snapshot, checked.event))
     return { ok: false, message: `${actor.id} does not take ${event.type} now.` };
-  actor.send(event);
+  actor.send(checked.event);
   return { ok: true };
 }
 

@@ -1,5 +1,6 @@
 import type { RunEvent } from '../machines/run-events.ts';
-import { type StreamItem, eventStream, lastNumber } from './event-stream.ts';
+import { eventStream, lastNumber } from './event-stream.ts';
+import { eventText } from './event-text.ts';
 
 /** How a run is sent. */
 export interface ToResponseOptions {
@@ -32,17 +33,17 @@ async function* batches(
   run: AsyncIterable<RunEvent>,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<readonly StreamItem[], void> {
+): AsyncGenerator<Uint8Array, void> {
   const events = run[Symbol.asyncIterator]();
   const left = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
   let next = events.next();
   for (;;) {
-    const items: StreamItem[] = [];
+    const texts: string[] = [];
     let patience: Promise<undefined> | null = null;
-    for (let waits = false; !waits && items.length < BATCH;) {
+    for (let waits = false; !waits && texts.length < BATCH;) {
       const event = await Promise.race(patience === null ? [next, left] : [next, left, patience]);
       if (event === null || (event !== undefined && event.done === true)) {
-        if (items.length > 0) yield items;
+        if (texts.length > 0) yield encoder.encode(texts.join(''));
         return;
       }
       waits = event === undefined;
@@ -51,11 +52,13 @@ async function* batches(
       const { value } = event;
       patience ??= soon();
       if (value.seq > after || (value.seq === after && value.type === 'model.token'))
-        items.push({ id: value.type === 'model.token' ? null : value.seq, data: value });
+        texts.push(eventText(value.type === 'model.token' ? null : value.seq, JSON.stringify(value)));
     }
-    if (items.length > 0) yield items;
+    if (texts.length > 0) yield encoder.encode(texts.join(''));
   }
 }
+
+const encoder = new TextEncoder();
 
 /** Resolves once everything that is there already could be read. */
 function soon(): Promise<undefined> {

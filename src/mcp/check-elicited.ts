@@ -1,7 +1,7 @@
 import { checkArguments } from '../parsing/check-arguments.ts';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { McpElicitationAnswer } from './answers.ts';
-import { formatProblem } from './format-problem.ts';
+import { formatProblem } from '../parsing/schema/format-problem.ts';
 
 type Checked =
   | { readonly ok: true; readonly answer: McpElicitationAnswer }

@@ -1,7 +1,6 @@
 import type { Issue } from '../parsing/errors.ts';
 import { type JsonObject, type JsonSchema, isJsonObject } from '../parsing/json.ts';
-import { fit } from '../parsing/schema/fit.ts';
-import { FitContext } from '../parsing/schema/fit-context.ts';
+import { issuesOf } from '../parsing/schema/issues-of.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { McpOddity } from './link.ts';
 
@@ -19,19 +18,18 @@ interface Output {
  */
 export function checkOutput(result: ToolResult, { tool, raw, outputSchema, onOddity }: Output): ToolResult {
   if (result.status !== 'success') return result;
-  const issues = issuesOf(raw, outputSchema);
+  const issues = brokenPromise(raw, outputSchema);
   if (issues === null) return result;
   const message = `The server broke its promise about the output of '${tool}' (${issues}). Take the data with care.`;
   onOddity({ kind: 'bad-result', message });
   return { ...result, status: 'partial', message };
 }
 
-function issuesOf({ structuredContent }: JsonObject, schema: JsonSchema): string | null {
+function brokenPromise({ structuredContent }: JsonObject, schema: JsonSchema): string | null {
   if (structuredContent === undefined) return 'it has an output schema and gave no structured content';
-  const context = new FitContext(schema, { coerce: false });
-  fit(structuredContent, schema, context);
   if (!isJsonObject(structuredContent)) return 'its structured content is no object';
-  return context.issues.length === 0 ? null : context.issues.slice(0, MOST_ISSUES).map(textOf).join('; ');
+  const issues = issuesOf(structuredContent, schema);
+  return issues.length === 0 ? null : issues.slice(0, MOST_ISSUES).map(textOf).join('; ');
 }
 
 const MOST_ISSUES = 3;

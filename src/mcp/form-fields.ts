@@ -1,6 +1,6 @@
 import { checkArguments } from '../parsing/check-arguments.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
-import { formatProblem } from './format-problem.ts';
+import { formatProblem } from '../parsing/schema/format-problem.ts';
 
 /** One value that a form asks for. */
 export interface FormField {

@@ -1,6 +1,7 @@
 import type { DeserializationError, InvalidArgs } from './errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from './json.ts';
 import type { Repair } from './reply.ts';
+import { coerceTo } from './schema/coerce.ts';
 import { fit } from './schema/fit.ts';
 import { FitContext } from './schema/fit-context.ts';
 import { unwrapArguments } from './schema/unwrap-arguments.ts';
@@ -16,12 +17,12 @@ export type CheckedArguments =
  */
 export function checkArguments(value: Json, schema: JsonSchema): CheckedArguments {
   if (!isJsonObject(value)) return { ok: false, error: notAnObject(value, schema) };
-  const context = new FitContext(schema, { coerce: true });
+  const context = new FitContext(schema, { coerce: coerceTo });
   const fitted = fit(value, schema, context);
   if (context.issues.length === 0 && isJsonObject(fitted)) return { ok: true, value: fitted, repairs: context.repairs };
   const unwrapped = unwrapArguments(value, schema);
   if (unwrapped !== undefined) {
-    const retry = new FitContext(schema, { coerce: true });
+    const retry = new FitContext(schema, { coerce: coerceTo });
     retry.repair('unwrapped', `the arguments were wrapped in "${unwrapped.key}"`, 2);
     const inner = fit(unwrapped.value, schema, retry);
     if (retry.issues.length === 0 && isJsonObject(inner)) return { ok: true, value: inner, repairs: retry.repairs };

@@ -9,6 +9,7 @@ import type { RecoveredJson } from './recovered-json.ts';
 import type { Repair } from './reply.ts';
 import { scalarFromText } from './scalar-from-text.ts';
 import { validationIssues } from './schema/apply-validator.ts';
+import { coerceTo } from './schema/coerce.ts';
 import { fit } from './schema/fit.ts';
 import { FitContext } from './schema/fit-context.ts';
 import { jsonEquals } from './schema/json-types.ts';
@@ -44,7 +45,7 @@ const SEVERAL: readonly Issue[] = [
 type Reading = Pick<Candidate, 'value' | 'complete' | 'repairs' | 'fenced'>;
 
 function fitReading({ value, complete, repairs, fenced }: Reading, schema: ReadSchema): Fitted {
-  const context = new FitContext(schema.json, { coerce: true, partial: !complete });
+  const context = new FitContext(schema.json, { coerce: coerceTo, partial: !complete });
   const fitted = fit(value, schema.json, context);
   const verdict =
     context.issues.length > 0 || !complete

@@ -14,7 +14,8 @@ type StandardResult<TOutput> =
   | { readonly value: TOutput; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-interface StandardIssue {
+/** One thing that a schema found wrong, and where. */
+export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
@@ -46,7 +47,7 @@ export function readToolSchema(name: string, schema: unknown, jsonSchema: unknow
     throw new TypeError(
       `Tool '${name}': inputSchema must be zod, another Standard Schema or a JSON Schema object, and is ${json === null ? 'null' : typeof json}.`,
     );
-  const problem = problemOf(json, '');
+  const problem = schemaProblem(json, '');
   if (problem !== null) throw new TypeError(`Tool '${name}': inputSchema is no valid JSON Schema: ${problem}.`);
   if (json.type !== undefined && json.type !== 'object')
     throw new TypeError(
@@ -56,21 +57,33 @@ export function readToolSchema(name: string, schema: unknown, jsonSchema: unknow
   return { json: { type: 'object', ...structuredClone(rest) }, standard };
 }
 
-function isStandard(schema: unknown): schema is StandardSchema {
+/** True for a Standard Schema. */
+export function isStandard(schema: unknown): schema is StandardSchema {
   if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return false;
   const part: unknown = Reflect.get(schema, '~standard');
   return typeof part === 'object' && part !== null && typeof Reflect.get(part, 'validate') === 'function';
 }
 
-function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unknown {
+/**
+ * What a Standard Schema takes, as JSON Schema; undefined where it does not offer one. Throws what the schema's library
+ * throws when it cannot write it. `options` are that library's own.
+ */
+export function writtenAsJson(
+  standard: StandardSchema['~standard'],
+  options: { readonly [name: string]: unknown } = {},
+): unknown {
   const converter: unknown = Reflect.get(standard, 'jsonSchema');
   const input: unknown =
     typeof converter === 'object' && converter !== null ? Reflect.get(converter, 'input') : undefined;
+  if (typeof input !== 'function') return undefined;
+  return Reflect.apply(input, converter, [{ target: 'draft-2020-12', ...options }]);
+}
+
+function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unknown {
   const cure = 'Pass the JSON Schema beside it as `jsonSchema`.';
-  if (typeof input !== 'function')
-    throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) gives no JSON Schema. ${cure}`);
+  let written: unknown;
   try {
-    return Reflect.apply(input, converter, [{ target: 'draft-2020-12' }]);
+    written = writtenAsJson(standard);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new TypeError(
@@ -78,10 +91,13 @@ function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unkn
       { cause },
     );
   }
+  if (written === undefined)
+    throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) gives no JSON Schema. ${cure}`);
+  return written;
 }
 
 /** The first thing that is wrong with a JSON Schema, with its place; null when nothing is. */
-function problemOf(schema: Json, path: string): string | null {
+export function schemaProblem(schema: Json, path: string): string | null {
   if (typeof schema === 'boolean') return null;
   if (!isJsonObject(schema)) return `${path === '' ? 'it' : path} must be an object or a boolean`;
   const types = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
@@ -96,8 +112,8 @@ function problemOf(schema: Json, path: string): string | null {
   if (schema.properties !== undefined && !isJsonObject(schema.properties))
     return `${path}/properties must be an object`;
   for (const [key, member] of Object.entries(schema.properties ?? {})) {
-    const problem = problemOf(member, `${path}/properties/${key}`);
+    const problem = schemaProblem(member, `${path}/properties/${key}`);
     if (problem !== null) return problem;
   }
-  return schema.items === undefined ? null : problemOf(schema.items, `${path}/items`);
+  return schema.items === undefined ? null : schemaProblem(schema.items, `${path}/items`);
 }

@@ -100,6 +100,7 @@ test.skipIf(noChromium)(
     const tool = letter();
     const run = agentOf([calls(['send_letter', { to: 'Ada' }]), 'Done.'], { tools: [tool] }).run('Write, edited');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByRole('button', { name: 'JSON', exact: true }).click();
     const field = page.getByLabel('Arguments as JSON');
 
     await field.fill('{"to": ');
@@ -175,13 +176,14 @@ test.skipIf(noChromium)('an event that a waiting call accepts is offered and can
   );
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   await page.keyboard.press('e');
-  await page.getByRole('dialog').locator('select').selectOption('agent/c1');
-  await page.getByRole('dialog').getByRole('button', { name: 'approval.refused' }).click();
-  await page.getByLabel('With (JSON)').fill('{"reason": "by event"}');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('To').selectOption('agent/c1');
+  await dialog.getByRole('button', { name: 'approval.refused' }).click();
+  await dialog.getByLabel('reason').fill('by event');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
 
   await run;
-  expect(run.recording()).toContain('by event');
+  expect(run.recording()).toContain('{"type":"approval.refused","reason":"by event"},"to":"agent/c1"');
 });
 
 test.skipIf(noChromium)('tokens stream into the conversation before the reply is there', async () => {

@@ -173,6 +173,37 @@ test.skipIf(noChromium)(
   },
 );
 
+test.skipIf(noChromium)(
+  'a stream that breaks amid the tokens of a reply goes on without saying them twice',
+  async () => {
+    const run = startScene('plain', { inspect: inspector() });
+    await run;
+    const { frames } = await viewer(inspector().url).page(run.runId, 0, 5000);
+    const asked = frames.findIndex((frame) => frame.t === 'event' && frame.event.type === 'step.started');
+    const before = frames
+      .slice(0, asked + 1)
+      .map((frame, index) => `id: ${index + 1}\ndata: ${JSON.stringify(frame)}\n\n`);
+    const tokens = ['It ', 'is ', 'late.'].map((text, index) => {
+      const token = { type: 'model.token', kind: 'text', text, attempt: 1, index, thought: '', goal: '', answer: '' };
+      const event = { ...token, seq: 1, replayed: false };
+      return `data: ${JSON.stringify({ t: 'event', session: run.runId, event, at: 5, step: 4 })}\n\n`;
+    });
+    const { page } = await open({ url: 'about:blank' });
+    let opened = 0;
+    await page.route(`**/api/sessions/${run.runId}/stream**`, (route) => {
+      opened += 1;
+      const body = opened === 1 ? [...before, ...tokens.slice(0, 2)] : opened === 2 ? tokens : [];
+      return route.fulfill({ contentType: 'text/event-stream', body: `retry: 50\n\n${body.join('')}` });
+    });
+    await page.goto(inspector().url);
+
+    const streamed = page.getByTestId('streaming');
+    await streamed.getByText('It is late.', { exact: true }).waitFor();
+    expect(opened).toBeGreaterThan(1);
+    expect(await streamed.textContent()).not.toContain('It is It is');
+  },
+);
+
 test.skipIf(noChromium)('every key is in the help, and everything that can be pressed has a name', async () => {
   await startScene('parallel', { inspect: inspector() });
   const { page } = await open();

@@ -39,14 +39,14 @@ test(
 test('inspect refuses what is not there, and what is no recording, by name', { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-inspect-'));
   writeFileSync(join(folder, 'notes.jsonl'), 'no recording');
-  for (const [args, said] of [
-    [['nowhere.jsonl'], /nowhere\.jsonl/],
-    [['notes.jsonl'], /notes\.jsonl.*Line 1/],
-    [['.', '--port', '99999'], /--port/],
-    [[], /\.signalbox/],
+  for (const [args, wanted, said] of [
+    [['nowhere.jsonl'], 2, /nowhere\.jsonl/],
+    [['notes.jsonl'], 1, /^signalbox: notes\.jsonl: Line 1 .*\n$/],
+    [['.', '--port', '99999'], 2, /--port/],
+    [[], 2, /\.signalbox/],
   ] as const) {
     const { code, stderr } = await runCli(['inspect', ...args], { cwd: folder });
-    expect(code).toBe(2);
+    expect(code).toBe(wanted);
     expect(stderr).toMatch(said);
   }
 });

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { framesOf } from '../../src/inspector/frames-of.ts';
 import type { Frame } from '../../src/inspector/protocol.ts';
 import { readRecording } from '../../src/journal/recording.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { calls } from '../support/replies.ts';
 import { SCENES, startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
@@ -51,6 +55,43 @@ describe('the frames of a run', () => {
       expect((await page(run.runId, 0, 5000)).frames).toEqual(recorded);
     },
   );
+});
+
+test('a run that begins while somebody watches the list is told as it happens, and nothing is played back', async () => {
+  const shown = await inspector();
+  const { frames, list } = viewer(shown.url);
+  const { promise: seen, resolve: see } = Promise.withResolvers<string>();
+  void list((frame) => {
+    if (frame.t === 'hello') begin();
+    if (frame.t === 'session') see(frame.session.id);
+    return false;
+  }).catch(() => undefined);
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  await begun;
+  let watched: readonly Frame[] = [];
+  const run = createAgent({
+    model: scriptedModel([{ ...calls(['wait', {}]), content: 'First I wait.' }, 'That is it.']),
+    tools: [
+      tool({
+        name: 'wait',
+        description: 'Waits.',
+        execute: async () => {
+          watched = await frames(await seen, (frame) => frame.t === 'event' && frame.event.type === 'tool.started');
+          return { waited: true };
+        },
+      }),
+    ],
+    streaming: true,
+    silent: true,
+    inspect: shown,
+  }).run('Wait.');
+  await run;
+  // Tokens are in no recording: who comes in the middle of a run gets them only if its frames were made all along.
+  expect(watched.filter((frame) => frame.t === 'event' && frame.event.type === 'model.token').length).toBeGreaterThan(
+    1,
+  );
+  const recorded = lasting(framesOf(readRecording(run.recording()), { id: run.runId, version: '0' }));
+  expect(lasting(await frames(run.runId, isEnd))).toEqual(recorded);
 });
 
 function stepsIn(recording: string): number {

@@ -15,12 +15,12 @@ import { inspector } from './with-inspector.ts';
 
 const TURNS = 250;
 
-/** A run of more frames than an inspector keeps, which begins when `go` resolves. */
+/** A run of more than an inspector keeps, which begins when `go` resolves. */
 function longRun(shown: RunPort, go: Promise<unknown>) {
   const script = scriptedModel([...Array.from({ length: TURNS }, (_, n) => calls(['read', { n }])), 'Done.']);
   const agent = createAgent({
     model: { id: 'held', complete: async (request, io) => (await go, script.complete(request, io)) },
-    tools: [fakeTool('read', [{ text: 'x' }])],
+    tools: [fakeTool('read', [{ text: 'x'.repeat(12_000) }])],
     maxSteps: TURNS + 5,
     silent: true,
     inspect: shown,
@@ -31,6 +31,12 @@ function longRun(shown: RunPort, go: Promise<unknown>) {
 const kinds = (frames: readonly Frame[]): readonly string[] => frames.map(({ t }) => t);
 const recordedKinds = (recording: string): readonly string[] =>
   kinds(framesOf(readRecording(recording), { id: '', version: '' }).slice(2));
+const framesIn = ({ value }: IteratorResult<Uint8Array, void>): readonly Frame[] =>
+  new TextDecoder()
+    .decode(value ?? new Uint8Array())
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line): Frame => JSON.parse(line.slice('data: '.length)));
 const isEnd = (frame: Frame): boolean => frame.t === 'record' && frame.record.t === 'end';
 
 describe('a viewer', () => {
@@ -55,14 +61,14 @@ describe('a viewer', () => {
     const stop = new AbortController();
     const frames: Frame[] = [];
     const following = session.follow(0, stop.signal);
-    while (!frames.some((frame) => frame.t === 'event' && frame.event.type === 'step.started'))
-      frames.push(...((await following.next()).value ?? []).map(({ frame }) => frame));
+    while (frames.length === 0) frames.push(...framesIn(await following.next()));
     await live;
+    while (frames.length < recordedKinds(run.recording()).length) frames.push(...framesIn(await following.next()));
     const asleep = following.next();
     begin();
     expect((await run).status).toBe('answered');
-    frames.push(...((await asleep).value ?? []).map(({ frame }) => frame));
-    while (!frames.some(isEnd)) frames.push(...((await following.next()).value ?? []).map(({ frame }) => frame));
+    frames.push(...framesIn(await asleep));
+    while (!frames.some(isEnd)) frames.push(...framesIn(await following.next()));
     stop.abort();
 
     const place = frames.findIndex(({ t }) => t === 'gap');

@@ -5,6 +5,9 @@ import type { Repair } from '../reply.ts';
 /** Holds a value against a schema and returns what fits: the same value by reference when nothing had to change. */
 export type Fit = (value: Json, schema: JsonSchema, context: FitContext) => Json;
 
+/** Reads a value as the type that a schema asks for; undefined when there is no safe reading. */
+export type Coerce = (type: Json, value: Json, context: FitContext) => Json | undefined;
+
 const DEEPEST = 256;
 const MOST_ISSUES = 50;
 /** How many schema nodes one value may be held against: a schema that refers to itself in unions would never end. */
@@ -12,11 +15,11 @@ const MOST_STEPS = 200_000;
 
 /**
  * What one fitting of a value to a schema collects: issues and repairs, each with its path.
- * With `coerce` false nothing is changed: the value is only checked.
+ * With `coerce` false nothing is changed: the value is only checked, and who only checks need not carry how to coerce.
  */
 export class FitContext {
   readonly root: JsonSchema;
-  readonly coerce: boolean;
+  readonly coerce: Coerce | false;
   /** True for a value that was cut off: what is missing is no issue. */
   readonly partial: boolean;
   readonly issues: Issue[] = [];
@@ -26,7 +29,11 @@ export class FitContext {
   depth = 0;
   private readonly work: { steps: number };
 
-  constructor(root: JsonSchema, how: { readonly coerce: boolean; readonly partial?: boolean }, work = { steps: 0 }) {
+  constructor(
+    root: JsonSchema,
+    how: { readonly coerce: Coerce | false; readonly partial?: boolean },
+    work = { steps: 0 },
+  ) {
     this.root = root;
     this.coerce = how.coerce;
     this.partial = how.partial === true;

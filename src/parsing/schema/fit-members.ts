@@ -10,7 +10,7 @@ import { typesOf } from './json-types.ts';
 export function fitMembers(object: JsonObject, schema: JsonObject, context: FitContext, fit: Fit): Json {
   const properties = schemaMap(schema, 'properties');
   let current = object;
-  if (context.coerce && properties !== undefined) {
+  if (context.coerce !== false && properties !== undefined) {
     current = renameNearKeys(current, properties, schema, context);
     current = dropNulls(current, properties, schema, context);
     current = addDefaults(current, properties, context);

@@ -1,6 +1,5 @@
 import { isList } from '../depth.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../json.ts';
-import { coerceTo } from './coerce.ts';
 import { checkBounds } from './check-bounds.ts';
 import type { FitContext } from './fit-context.ts';
 import { fitCombined } from './fit-combined.ts';
@@ -50,9 +49,9 @@ function fitType(value: Json, schema: JsonObject, context: FitContext): Json {
   const types = typesOf(schema);
   if (types === undefined) return value;
   for (const type of types) if (typeFits(actual, type)) return value;
-  if (context.coerce) {
+  if (context.coerce !== false) {
     for (const type of types) {
-      const coerced = coerceTo(type, value, context);
+      const coerced = context.coerce(type, value, context);
       if (coerced !== undefined) return coerced;
     }
   }
@@ -67,7 +66,7 @@ function fitChoice(value: Json, schema: JsonObject, context: FitContext): Json {
   const choices = isList(schema['enum']) ? schema['enum'] : 'const' in schema ? [schema['const'] ?? null] : undefined;
   if (choices === undefined) return value;
   for (const choice of choices) if (jsonEquals(choice, value)) return value;
-  const near = context.coerce ? nearChoice(choices, value) : undefined;
+  const near = context.coerce !== false ? nearChoice(choices, value) : undefined;
   if (near !== undefined) {
     context.repair('enum', `${JSON.stringify(value)} was read as ${JSON.stringify(near)}`, 1);
     return near;

@@ -32,6 +32,13 @@ export function liveFeed(state: PageState, token: string, take: (frame: Frame) =
   const follow = (path: string, from: number): void => {
     const source = new EventSource(at(`${path}/stream`, from));
     let last = from;
+    // Frames without a number, such as tokens, since the last that had one: a stream that goes on sends them again.
+    let loose = 0;
+    let again = 0;
+    source.onopen = () => {
+      again = loose;
+      loose = 0;
+    };
     source.onmessage = ({ data, lastEventId }) => {
       const frame = frameOf(data);
       if (frame === null) return;
@@ -41,8 +48,11 @@ export function liveFeed(state: PageState, token: string, take: (frame: Frame) =
         void fill(path, last);
         return;
       }
-      if (lastEventId !== '') last = Number(lastEventId);
-      take(frame);
+      const number = lastEventId === '' ? last : Number(lastEventId);
+      loose = number === last ? loose + 1 : 0;
+      if (number > last) again = 0;
+      last = number;
+      if (loose === 0 || loose > again) take(frame);
     };
   };
 

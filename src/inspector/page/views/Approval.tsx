@@ -5,16 +5,21 @@ import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
 import { goTo } from '../state/walk.ts';
 import { inertLine } from '../model/inert-text.ts';
+import { later } from './later.tsx';
+
+const ArgumentsEditor = later(async () => (await import('./ArgumentsEditor.tsx')).ArgumentsEditor);
+
+/** What the arguments were edited to; `wrong`: since then to what cannot be approved. Null: nobody edits them. */
+type Edited = { readonly args: JsonObject; readonly wrong: boolean } | null;
 
 /** The question that a waiting call puts, and its answers: approve, always, with edits, reject with a reason. */
 export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'call' }> }) {
   const page = usePage();
   const session = page.state.session.value;
-  const [text, setText] = useState<string | null>(null);
+  const [edited, setEdited] = useState<Edited>(null);
   const [reason, setReason] = useState('');
   const [sent, setSent] = useState(false);
   const may = page.desk.acts && session?.info.can.includes('approve') === true;
-  const edited = text === null ? null : readObject(text);
   const { callId, tool } = item;
 
   const answer = (act: Parameters<typeof order>[1]): void => {
@@ -24,7 +29,7 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
     });
   };
   const approve = (always: boolean): void => {
-    const args = edited === null || !edited.ok ? {} : { args: edited.value };
+    const args = edited === null ? {} : { args: edited.args };
     answer({ kind: 'approve', callId, ...(always ? { always } : {}), ...args });
   };
   return (
@@ -43,31 +48,24 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
       )}
       {may && page.state.cursor.value === null && (
         <>
-          {text !== null && (
-            <label>
-              <span class="sr">Arguments as JSON</span>
-              <textarea
-                class="field"
-                rows={Math.min(12, text.split('\n').length + 1)}
-                spellcheck={false}
-                value={text}
-                aria-invalid={edited?.ok === false}
-                onInput={(event) => setText(event.currentTarget.value)}
-              />
-              {edited?.ok === false && <span class="problem">{edited.problem}</span>}
-            </label>
+          {edited !== null && (
+            <ArgumentsEditor
+              tool={tool}
+              args={edited.args}
+              onArgs={(args) => setEdited(args === null ? { ...edited, wrong: true } : { args, wrong: false })}
+            />
           )}
           <div class="approval-row">
             <button
               type="button"
               class="button yes"
               data-approve={callId}
-              disabled={sent || edited?.ok === false}
+              disabled={sent || edited?.wrong === true}
               onClick={() => approve(false)}
             >
-              {text === null ? 'Approve' : 'Approve with edits'}
+              {edited === null ? 'Approve' : 'Approve with edits'}
             </button>
-            {text === null && (
+            {edited === null && (
               <>
                 <button type="button" class="button" disabled={sent} onClick={() => approve(true)}>
                   Always
@@ -76,7 +74,7 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
                   type="button"
                   class="button"
                   disabled={sent}
-                  onClick={() => setText(JSON.stringify(item.args, null, 2))}
+                  onClick={() => setEdited({ args: isJsonObject(item.args) ? item.args : {}, wrong: false })}
                 >
                   Edit
                 </button>
@@ -104,15 +102,4 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
       )}
     </form>
   );
-}
-
-function readObject(
-  text: string,
-): { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly problem: string } {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? { ok: true, value } : { ok: false, problem: 'Arguments are a JSON object: { … }' };
-  } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : 'This is no JSON.' };
-  }
 }

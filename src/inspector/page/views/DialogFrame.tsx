@@ -7,7 +7,14 @@ export function DialogFrame({ title, children }: { readonly title: string; reado
   const { state } = usePage();
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
+    const before = document.activeElement;
     dialog.current?.showModal();
+    return () => {
+      // Outside of a modal dialog nothing can have the focus while it is there.
+      requestAnimationFrame(() => {
+        if (before instanceof HTMLElement) before.focus();
+      });
+    };
   }, []);
   const close = (): void => {
     state.dialog.value = null;

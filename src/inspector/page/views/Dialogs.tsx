@@ -1,8 +1,10 @@
 import { usePage } from '../state/page-context.ts';
 import { ForkDialog } from './ForkDialog.tsx';
 import { HelpDialog } from './HelpDialog.tsx';
-import { SendDialog } from './SendDialog.tsx';
+import { later } from './later.tsx';
 import { SessionsDialog } from './SessionsDialog.tsx';
+
+const SendDialog = later(async () => (await import('./SendDialog.tsx')).SendDialog);
 
 /** The dialog that is open, if any. */
 export function Dialogs() {

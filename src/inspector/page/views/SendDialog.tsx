@@ -1,86 +1,121 @@
-import { useState } from 'preact/hooks';
-import { type JsonObject, isJsonObject } from '../../../parsing/json.ts';
-import { acceptedEvents } from '../model/accepted-events.ts';
+import { useRef, useState } from 'preact/hooks';
+import { isRight } from '../model/form-state.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
 import { DialogFrame } from './DialogFrame.tsx';
+import { EventPicker } from './EventPicker.tsx';
+import { InertText } from './InertText.tsx';
+import { SchemaForm } from './SchemaForm.tsx';
+import { useEventDraft } from './use-event-draft.ts';
 
-/** Sends an event to a live actor: those that it accepts now are offered, anything else can be written. */
+/** Sends an event to a live actor: those that it accepts now are offered, with a form where their shape is known. */
 export function SendDialog() {
   const page = usePage();
-  const { state } = page;
-  const live = state.actors.value.filter(({ alive, track }) => alive && track.info.drawing !== null);
-  const [to, setTo] = useState(live[0]?.path ?? '');
-  const actor = live.find(({ path }) => path === to);
-  const drawing = state.model.drawings.get(actor?.track.info.drawing ?? '');
-  const events = actor === undefined || drawing === undefined ? [] : acceptedEvents(drawing, actor.active);
-  const [type, setType] = useState('');
-  const [rest, setRest] = useState('{}');
-  const read = readRest(rest);
-  const send = (): void => {
-    if (read === null || type === '') return;
-    state.dialog.value = null;
-    void order(page, { kind: 'send', event: { ...read, type }, to });
+  const draft = useEventDraft(page.state);
+  const { live, to, type, form, formKey, reading } = draft;
+  const element = useRef<HTMLFormElement>(null);
+  // What is wrong is shown where somebody has been, and everywhere once it was to be sent.
+  const [strict, setStrict] = useState(false);
+  const [refusal, setRefusal] = useState('');
+  const afresh = (): void => {
+    setStrict(false);
+    setRefusal('');
+  };
+  const send = (event: Event): void => {
+    event.preventDefault();
+    setStrict(true);
+    if (type === '' || to === null || reading.value === null || !isRight(reading)) {
+      requestAnimationFrame(() => focusFirstWrong(element.current));
+      return;
+    }
+    void order(page, { kind: 'send', event: { ...reading.value, type }, to }).then((done) => {
+      if (done) page.state.dialog.value = null;
+      else setRefusal(page.state.notice.value.text);
+    });
   };
   return (
     <DialogFrame title="Send an event">
-      <label>
-        To
-        <select class="field" value={to} onChange={(event) => setTo(event.currentTarget.value)}>
-          {live.map(({ path }) => (
-            <option key={path} value={path}>
-              {inertLine(path, 80)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Event
-        <input
-          class="field mono"
-          list="accepted"
-          value={type}
-          placeholder={events[0] ?? 'subject.happened'}
-          onInput={(event) => setType(event.currentTarget.value)}
+      <form
+        ref={element}
+        class="event-form"
+        noValidate
+        onSubmit={send}
+        // A button that took the focus would leave a field, whose problem then moves the button from under the pointer.
+        onMouseDown={(event) => {
+          if (event.target instanceof Element && event.target.closest('button') !== null) event.preventDefault();
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) element.current?.requestSubmit();
+        }}
+      >
+        <div class="form-row">
+          <label class="form-label" for="send-to">
+            To
+          </label>
+          <select
+            id="send-to"
+            class="field"
+            autofocus
+            value={to ?? ''}
+            onChange={(event) => {
+              draft.address(event.currentTarget.value);
+              afresh();
+            }}
+          >
+            {live.map(({ path }) => (
+              <option key={path} value={path}>
+                {inertLine(path, 80)}
+              </option>
+            ))}
+          </select>
+        </div>
+        <EventPicker
+          draft={draft}
+          strict={strict}
+          onType={(chosen) => {
+            draft.choose(chosen);
+            afresh();
+          }}
         />
-        <datalist id="accepted">
-          {events.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      </label>
-      <div class="chips">
-        {events.map((name) => (
-          <button key={name} type="button" class="chip" onClick={() => setType(name)}>
-            {inertLine(name, 60)}
+        {form.description !== '' && <InertText class="form-about" text={form.description} most={400} />}
+        {type !== '' && (
+          <SchemaForm
+            key={formKey}
+            kind={form}
+            state={draft.filled}
+            reading={reading}
+            strict={strict}
+            title="It carries"
+            jsonLabel="With (JSON)"
+            onState={(next) => {
+              draft.fill(next);
+              setRefusal('');
+            }}
+          />
+        )}
+        <div class="form-foot">
+          <button type="submit" class="button yes">
+            Send
           </button>
-        ))}
-      </div>
-      <label>
-        With (JSON)
-        <textarea
-          class="field"
-          rows={5}
-          spellcheck={false}
-          value={rest}
-          aria-invalid={read === null}
-          onInput={(event) => setRest(event.currentTarget.value)}
-        />
-      </label>
-      {read === null && <p class="problem">This is no JSON object.</p>}
-      <button type="button" class="button yes" disabled={read === null || type === ''} onClick={send}>
-        Send
-      </button>
+          <p class="problem" role="alert">
+            {refusal !== ''
+              ? inertLine(refusal, 400)
+              : strict && !isRight(reading)
+                ? counted(reading.byField.size + reading.general.length)
+                : ''}
+          </p>
+        </div>
+      </form>
     </DialogFrame>
   );
 }
 
-function readRest(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+function counted(problems: number): string {
+  return `${problems === 1 ? 'One thing is' : `${problems} things are`} to be put right before it can be sent.`;
+}
+
+function focusFirstWrong(form: HTMLFormElement | null): void {
+  const first = form?.querySelector('[aria-invalid="true"]');
+  if (first instanceof HTMLElement) first.focus();
 }

@@ -1,0 +1,52 @@
+import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from 'xstate';
+import { statePath } from './drawing.ts';
+
+/** The dotted paths of all active states of a snapshot, in the order of the document. */
+export function statesOf(snapshot: AnyMachineSnapshot): readonly string[] {
+  const nodes: readonly AnyStateNode[] = snapshot._nodes;
+  const only = onlyInnermost(nodes);
+  if (only === null) return pathsOf(nodes);
+  const known = configurations.get(only);
+  if (known !== undefined) return known;
+  const paths = pathsOf(nodes);
+  configurations.set(only, paths);
+  return paths;
+}
+
+/** The innermost of the active states, from which the others follow; null when parallel states have several. */
+function onlyInnermost(nodes: readonly AnyStateNode[]): AnyStateNode | null {
+  let only: AnyStateNode | null = null;
+  for (const node of nodes) {
+    if (node.type !== 'atomic' && node.type !== 'final') continue;
+    if (only !== null) return null;
+    only = node;
+  }
+  return only;
+}
+
+const configurations = new WeakMap<AnyStateNode, readonly string[]>();
+
+function pathsOf(nodes: readonly AnyStateNode[]): readonly string[] {
+  return nodes
+    .filter((node) => node.path.length > 0)
+    .toSorted((one, other) => one.order - other.order)
+    .map(statePath);
+}
+
+/** The dotted paths of the states in which a machine begins, before it takes any transition. */
+export function initialStates(machine: AnyStateMachine): readonly string[] {
+  const known = initials.get(machine);
+  if (known !== undefined) return known;
+  const entered = new Set<AnyStateNode>();
+  const enter = (node: AnyStateNode): void => {
+    for (let at: AnyStateNode | undefined = node; at !== undefined && !entered.has(at); at = at.parent) entered.add(at);
+    if (node.type === 'compound') for (const target of node.initial.target) enter(target);
+    if (node.type === 'parallel') for (const child of Object.values(node.states)) enter(child);
+  };
+  enter(machine.root);
+  const paths = pathsOf([...entered]);
+  initials.set(machine, paths);
+  return paths;
+}
+
+const initials = new WeakMap<AnyStateMachine, readonly string[]>();

@@ -1,0 +1,281 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { acceptedEvents, wildcards } from '../../../src/inspector/page/model/accepted-events.ts';
+import { argumentsForm } from '../../../src/inspector/page/model/arguments-form.ts';
+import { eventForm } from '../../../src/inspector/page/model/event-form.ts';
+import { draftOf, readDraft, retyped } from '../../../src/inspector/page/model/form-draft.ts';
+import { type FormField, formFields } from '../../../src/inspector/page/model/form-fields.ts';
+import {
+  type FormKind,
+  beginForm,
+  isRight,
+  readForm,
+  showAsFields,
+  showAsJson,
+} from '../../../src/inspector/page/model/form-state.ts';
+import { drawMachine } from '../../../src/inspector/drawing.ts';
+import { valueIssues } from '../../../src/inspector/event-issues.ts';
+import { agentMachine } from '../../../src/machines/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call.ts';
+import type { Json, JsonObject } from '../../../src/parsing/json.ts';
+import { createMachine } from 'xstate';
+import { framesOfScene, modelOf } from './fixture.ts';
+
+/** A JSON Schema as zod writes it. */
+function schemaOf(shape: z.ZodRawShape): JsonObject {
+  const json: JsonObject = JSON.parse(JSON.stringify(z.toJSONSchema(z.object(shape), { io: 'input' })));
+  return json;
+}
+
+const fieldsOf = (shape: z.ZodRawShape): readonly FormField[] => formFields(schemaOf(shape)) ?? [];
+
+function fieldOf(shape: z.ZodType): FormField {
+  const [field] = fieldsOf({ it: shape });
+  if (field === undefined) throw new Error('There is no field.');
+  return field;
+}
+
+/** A form as it is after these texts were typed into it. */
+function filled(shape: z.ZodRawShape, texts: Readonly<Record<string, string>>) {
+  const schema = schemaOf(shape);
+  const fields = formFields(schema) ?? [];
+  const kind: FormKind = { fields, issues: (value) => valueIssues(value, schema) };
+  let state = beginForm(kind);
+  for (const field of fields) {
+    const text = texts[field.name];
+    if (text !== undefined) state = { ...state, draft: retyped(state.draft, field, text) };
+  }
+  return { kind, state, reading: readForm(kind, state) };
+}
+
+describe('the control of a field', () => {
+  test.each([
+    ['a text', z.string(), 'text'],
+    ['a long text', z.string().max(2000), 'long'],
+    ['an address', z.email(), 'text'],
+    ['a date', z.iso.date(), 'date'],
+    ['a number', z.number(), 'number'],
+    ['a whole number or null', z.int().nullable(), 'number'],
+    ['yes or no', z.boolean(), 'check'],
+    ['one of a few', z.enum(['a', 'b']), 'choice'],
+    ['one of a few, or null', z.enum(['a', 'b']).nullable(), 'choice'],
+    ['one of a union of values', z.union([z.literal('a'), z.literal(2), z.literal(null)]), 'choice'],
+    ['one single value', z.literal('a'), 'choice'],
+    ['an object', z.object({ x: z.int() }), 'json'],
+    ['a list', z.array(z.string()), 'json'],
+    ['a text or a number', z.union([z.string(), z.number()]), 'json'],
+    ['one of a few, or any number', z.union([z.literal('all'), z.number()]), 'json'],
+    ['anything', z.any(), 'json'],
+  ])('%s', (_, schema, control) => {
+    expect(fieldOf(schema).control).toBe(control);
+  });
+
+  test('says what may be put in, what it is for, and what it is called', () => {
+    expect(fieldOf(z.int().min(1).max(99)).hint).toBe('whole number, 1 to 99');
+    expect(fieldOf(z.number().positive().multipleOf(0.5)).hint).toBe('number, more than 0, in steps of 0.5');
+    expect(fieldOf(z.string().min(3).max(20).nullable()).hint).toBe('3 to 20 characters, or null');
+    expect(fieldOf(z.array(z.int())).hint).toBe('list of whole numbers, as JSON');
+    expect(fieldOf(z.object({ street: z.string() })).example).toBe('{ "street": … }');
+    expect(fieldOf(z.string().meta({ title: 'Full name', description: 'As on the card.' }))).toMatchObject({
+      label: 'Full name',
+      help: 'As on the card.',
+    });
+  });
+
+  test('offers null beside the choices that allow it', () => {
+    expect(fieldOf(z.enum(['a', 'b']).nullable()).choices.map(({ value }) => value)).toEqual(['a', 'b', null]);
+    expect(fieldOf(z.union([z.literal('a'), z.null()])).choices.map(({ value }) => value)).toEqual(['a', null]);
+  });
+
+  test('follows references, and a default or the only choice stands in it at first', () => {
+    const size = z.enum(['s', 'm']).meta({ id: 'Size', description: 'How large.' });
+    const fields = fieldsOf({ size, other: size, count: z.int().default(3), kind: z.literal('k'), sure: z.boolean() });
+    expect(fields.map(({ control, initial }) => [control, initial])).toEqual([
+      ['choice', undefined],
+      ['choice', undefined],
+      ['number', 3],
+      ['choice', 'k'],
+      ['check', false],
+    ]);
+    expect(fields[0]?.help).toBe('How large.');
+  });
+
+  test('no form is made of what fields cannot say', () => {
+    expect(formFields(true)).toBeNull();
+    expect(formFields({ type: 'string' })).toBeNull();
+    expect(formFields({ anyOf: [{ type: 'object', properties: { a: {} } }, { type: 'object' }] })).toBeNull();
+    expect(formFields({ type: 'object', additionalProperties: { type: 'number' } })).toBeNull();
+    expect(formFields({ $ref: '#/$defs/none' })).toBeNull();
+    expect(formFields({ type: 'object' })).toEqual([]);
+    const endless: JsonObject = { anyOf: [{ const: 1 }, { $ref: '#/properties/a' }] };
+    expect(formFields({ properties: { a: endless, b: { $ref: '#/properties/b' } } })).toMatchObject([
+      { control: 'json' },
+      { control: 'json' },
+    ]);
+    expect(formFields({ $ref: '#/$defs/a', $defs: { a: { properties: { x: { type: 'string' } } } } })).toHaveLength(1);
+  });
+});
+
+describe('what a form comes to', () => {
+  const order = {
+    product: z.enum(['tea', 'coffee']),
+    quantity: z.int().min(1),
+    note: z.string().optional(),
+    express: z.boolean().optional(),
+    reason: z.string().nullable(),
+    to: z.object({ city: z.string() }),
+  };
+
+  test('is read from what was typed; what is empty is left out, or null where that is meant', () => {
+    const { reading } = filled(order, { product: '"tea"', quantity: '3', to: '{"city": "Bath"}', note: '' });
+    expect(reading.value).toEqual({ product: 'tea', quantity: 3, reason: null, to: { city: 'Bath' } });
+    expect(isRight(reading)).toBe(true);
+  });
+
+  test('is wrong field by field, nested members by their place', () => {
+    const { reading } = filled(order, { quantity: '0', to: '{"city": 4}' });
+    expect(Object.fromEntries(reading.byField)).toEqual({
+      product: 'is required',
+      quantity: 'must be at least 1, got 0',
+      to: 'city: expected a string, got an integer (4)',
+    });
+    expect(isRight(reading)).toBe(false);
+  });
+
+  test('cannot be read where it is no number and no JSON', () => {
+    const { reading } = filled(order, { product: '"tea"', quantity: '1e', to: '{"city"' });
+    expect(Object.fromEntries(reading.byField)).toEqual({ quantity: 'this is no number', to: 'this is no JSON' });
+  });
+
+  test('says of a format what it should be, and of the whole what no field can', () => {
+    expect(filled({ mail: z.email() }, { mail: 'ada' }).reading.byField.get('mail')).toBe('expected an e-mail address');
+    const schema: JsonObject = { type: 'object', properties: { a: { type: 'string' } }, minProperties: 1 };
+    const kind: FormKind = { fields: formFields(schema), issues: (value) => valueIssues(value, schema) };
+    expect(readForm(kind, beginForm(kind)).general).toEqual(['must have at least 1 properties, has 0']);
+  });
+});
+
+describe('the switch to JSON and back', () => {
+  const shape = {
+    text: z.string(),
+    count: z.int(),
+    flag: z.boolean(),
+    choice: z.enum(['a', 'b']),
+    day: z.iso.date(),
+    list: z.array(z.int()),
+    maybe: z.string().nullish(),
+    blank: z.string().default(''),
+  };
+  const kind: FormKind = { fields: fieldsOf(shape), issues: () => [] };
+  const throughFields = (value: JsonObject): Json => {
+    const asJson = { ...beginForm(kind), json: JSON.stringify(value), edited: true };
+    return readForm(kind, showAsFields(kind, asJson)).value;
+  };
+
+  test.each<JsonObject>([
+    {},
+    { text: 'x', count: 2, flag: true, choice: 'b', day: '2026-01-31', list: [1], maybe: null, blank: 'y' },
+    { text: '', flag: false, maybe: '', blank: '' },
+    { text: 5, count: 'many', flag: 'yes', choice: 'c', day: 'soon', list: { a: 1 }, maybe: [null], blank: null },
+    { text: 'two\nlines', count: 1.5, unknown: { deep: [1, 'x'] }, constructor: 1, toString: null },
+  ])('loses nothing of %j', (value) => {
+    expect(throughFields(value)).toEqual({ ...value, ...('blank' in value ? {} : { blank: '' }) });
+  });
+
+  test('brings back what was typed, unreadable as it is, unless the JSON was changed', () => {
+    const { kind: typing, state } = filled({ count: z.int(), to: z.object({}) }, { count: '1e', to: '{"a' });
+    const json = showAsJson(typing, state);
+    expect(json.json).toBe('{\n  "count": "1e",\n  "to": "{\\"a"\n}');
+    expect(showAsFields(typing, json).draft).toBe(state.draft);
+    const changed = showAsFields(typing, { ...json, json: '{"count": 7, "extra": 1}', edited: true });
+    expect(readForm(typing, changed).value).toEqual({ count: 7, extra: 1 });
+  });
+
+  test('stays with the JSON while that is none', () => {
+    const broken = { ...beginForm(kind), json: '{"text": ', edited: true };
+    expect(showAsFields(kind, broken)).toBe(broken);
+    expect(readForm(kind, broken)).toMatchObject({ value: null, general: ['This is no JSON object.'] });
+  });
+
+  test('a value that its control cannot show is edited as JSON', () => {
+    const draft = draftOf(kind.fields ?? [], { count: 'many', text: 'x'.repeat(200) });
+    expect(draft.entries.get('count')).toEqual({ control: 'json', text: '"many"' });
+    expect(draft.entries.get('text')?.control).toBe('long');
+    const reason = fieldOf(z.string().nullable());
+    expect(draftOf([reason], { it: null }).entries.get('it')).toEqual({ control: 'text', text: null });
+    expect(readDraft([reason], draftOf([reason], { it: null })).value).toEqual({ it: null });
+    expect(readDraft(kind.fields ?? [], draft).value.count).toBe('many');
+  });
+});
+
+describe('the form of an event', () => {
+  test('of our own machines asks for what the event carries, with its defaults', () => {
+    const form = eventForm(drawMachine(toolCallMachine), 'approval.given');
+    expect(form.fields?.map(({ name, control }) => [name, control])).toEqual([
+      ['always', 'check'],
+      ['args', 'json'],
+    ]);
+    expect(readForm(form, beginForm(form))).toMatchObject({ value: { always: false, args: null }, general: [] });
+    const cancel = eventForm(drawMachine(agentMachine), 'run.cancelled');
+    expect(isRight(readForm(cancel, beginForm(cancel)))).toBe(true);
+    expect(cancel.description).toBe('Ends the run as cancelled.');
+  });
+
+  test('leaves the type out that its schema names, and is none where nothing is known', () => {
+    const go = { type: 'object', properties: { type: { const: 'go' }, far: { type: 'number' } }, required: ['type'] };
+    const machine = createMachine({ on: { go: {}, stop: {} }, schemas: { events: { go } } });
+    const form = eventForm(drawMachine(machine), 'go');
+    expect(form.fields?.map(({ name }) => name)).toEqual(['far']);
+    expect(isRight(readForm(form, beginForm(form)))).toBe(true);
+    for (const type of ['stop', 'toString']) expect(eventForm(drawMachine(machine), type).fields).toBeNull();
+    expect(eventForm(undefined, 'go').fields).toBeNull();
+  });
+
+  test('is offered for what wildcards take, and not for what nobody outside can send', () => {
+    const events = { 'light.on': { type: 'object' }, 'door.open': { type: 'object' }, inner: false };
+    const machine = createMachine({ on: { 'light.*': {}, inner: {}, known: {} }, schemas: { events } });
+    const drawing = drawMachine(machine);
+    expect(acceptedEvents(drawing, new Set())).toEqual(['light.on', 'known']);
+    expect(wildcards(drawing, new Set())).toEqual(['light.*']);
+  });
+});
+
+describe('the form of a call that waits', () => {
+  const records = modelOf(framesOfScene('approval')).session.records;
+  const head = records.find((record) => record?.t === 'run');
+  const tool = head?.t === 'run' ? head.toolset.tools.find(({ policy }) => policy === 'confirm') : undefined;
+
+  test('is made of what the recording says of its tool', () => {
+    const form = argumentsForm(records, tool?.name ?? '', { to: 'Ann', euros: 5 });
+    expect(form.fields?.map(({ name }) => name)).toEqual(['to', 'euros']);
+    expect(form.issues({ to: 'Ann', euros: 'many' })).toHaveLength(1);
+  });
+
+  test('follows changes of the tools', () => {
+    const changed = { ...tool, inputSchema: { type: 'object', properties: { cents: { type: 'integer' } } } };
+    const toolset: Json = JSON.parse(JSON.stringify({ tools: [changed] }));
+    const later = [...records, { t: 'event', at: 1, event: { type: 'tools.changed', toolset } } as const];
+    expect(argumentsForm(later, tool?.name ?? '', {}).fields?.map(({ name }) => name)).toEqual(['cents']);
+  });
+
+  test('knows the tools of the agents below, and those of one name that differ only as JSON', () => {
+    const asked = (inputSchema: JsonObject): Json => ({ tools: [{ name: 'ask', inputSchema }] });
+    const who: JsonObject = { type: 'object', properties: { who: { type: 'string' } } };
+    const toolset: Json = { tools: [] };
+    const told = (...below: readonly Json[]) => {
+      const children: Json = below.map((one, at) => ({
+        tool: `child${at}`,
+        setup: { toolset, children: [{ tool: 'deep', setup: { toolset: one } }] },
+      }));
+      return [{ t: 'event', at: 1, event: { type: 'tools.changed', toolset, children } } as const];
+    };
+    expect(argumentsForm(told(asked(who), asked({ ...who })), 'ask', {}).fields).toHaveLength(1);
+    expect(argumentsForm(told(asked(who), asked({ type: 'object' })), 'ask', {}).fields).toBeNull();
+  });
+
+  test('is written as JSON for a question to a person, and for a tool that nobody knows', () => {
+    expect(argumentsForm(records, tool?.name ?? '', { question: 'Which?' }).fields).toBeNull();
+    expect(argumentsForm(records, 'nothing', { to: 'Ann' }).fields).toBeNull();
+    expect(argumentsForm([], 'pay', {}).fields).toBeNull();
+  });
+});
