@@ -66,7 +66,7 @@ export interface Ending {
   readonly error: ErrorEntry | null;
   /** Set where the reason alone does not say it. */
   readonly status?: RunStatus;
-  /** What a child hands up to the agent above. */
+  /** What is handed up to the agent above, where there is one. */
   readonly escalation?: EscalationError;
 }
 

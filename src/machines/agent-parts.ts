@@ -123,8 +123,7 @@ export const agentParts = setup({
     }),
     startTotalTime: enqueueActions(({ context, enqueue }) => {
       const { totalMs } = context.settings;
-      if (context.briefing !== null && totalMs !== null)
-        enqueue.raise({ type: 'run.expired' }, { id: 'totalTime', delay: totalMs });
+      if (totalMs !== null) enqueue.raise({ type: 'run.expired' }, { id: 'totalTime', delay: totalMs });
     }),
     takeSetup: assign((_, given: AgentSetup) => fromSetup(given)),
     takePrompts: assign({
@@ -146,10 +145,8 @@ export const agentParts = setup({
     startCalls: enqueueActions(({ context, enqueue }) => {
       const { batch } = context;
       if (batch === null) return;
-      const running = batch.started - Object.keys(batch.outcomes).length;
-      const upTo = context.settings.parallelToolCalls
-        ? batch.runnable
-        : Math.min(batch.runnable, batch.started + 1 - running);
+      // One by one: this is called at the start and after each outcome, so none runs now.
+      const upTo = context.settings.parallelToolCalls ? batch.runnable : Math.min(batch.runnable, batch.started + 1);
       if (upTo <= batch.started) return;
       const caller = callerOf(context);
       for (const { request, verdict } of batch.calls.slice(batch.started, upTo)) {

@@ -1,6 +1,6 @@
 import type { Usage } from '../actors/model.ts';
 import type { RunFixerOutput } from '../actors/run-fixer.ts';
-import type { EscalationError, ToolError } from '../parsing/errors.ts';
+import type { ToolError } from '../parsing/errors.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { AgentInput, AgentSettings, ChildSetup } from './agent-setup.ts';
 import type { AgentOutput } from './run-result.ts';
@@ -87,11 +87,6 @@ export function childError({ args, spec, request }: ToolCallContext, output: Age
     cause: { name: 'AgentFailed', message: result, code: error?.code ?? reason },
     timedOut: false,
   };
-}
-
-/** What a child hands up. */
-export function handedUp({ nested, result }: AgentOutput): EscalationError {
-  return nested?.escalation ?? { kind: 'escalation', source: '', reason: result, severity: 'high', attempts: 0 };
 }
 
 /** What was used below a call, the tokens of a repair agent added. */

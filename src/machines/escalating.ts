@@ -10,7 +10,7 @@ import { fromToolset } from './agent-context.ts';
 import type { AgentInput, ChildSetup, Toolset } from './agent-setup.ts';
 import { recoveryText } from './agent-texts.ts';
 import { userMessage, withMessages } from './conversation-updates.ts';
-import { childInput, handedUp, spentBy, usageTogether } from './delegation.ts';
+import { childInput, spentBy, usageTogether } from './delegation.ts';
 import { budgetLeft, troubleTold } from './execution.ts';
 import type { AgentOutput } from './run-result.ts';
 
@@ -192,7 +192,7 @@ export function handOverFailed(context: AgentContext, output: AgentOutput): Upda
   if (trouble === null) return {};
   const tool = verdictOf(context, 'reroute')?.name ?? '';
   const before = trouble.escalation ?? NO_ERROR;
-  const error = output.nested?.escalation == null ? before : handedUp(output);
+  const error = output.nested?.escalation ?? before;
   return {
     ...childCounted(context, output),
     trouble: {
@@ -232,7 +232,7 @@ export function escalatedEnding(context: AgentContext): Ending {
     reason: 'tool-error',
     result: `Unable to complete task due to tool error: ${escalation.reason}`,
     error: escalationEntry(context),
-    ...(context.place.agent === '' ? {} : { escalation }),
+    escalation,
   };
 }
 

@@ -190,13 +190,14 @@ function worstEscalation(outcomes: readonly CallOutcome[]): EscalationError | nu
   return worst;
 }
 
-/** What is left of the run's budget for each of so many agents below. */
-export function budgetLeft({ settings: { budget }, books, batch }: AgentContext, agents: number): Caller['budget'] {
-  const { maxToolCalls, maxTokens } = budget;
+/** What is left of the run's budget for each of so many agents below, once the calls that run now are paid. */
+export function budgetLeft({ settings, books, batch, step }: AgentContext, agents: number): Caller['budget'] {
+  const { maxToolCalls, maxTokens } = settings.budget;
+  const running = batch?.runnable ?? (step === null ? 0 : 1);
   const share = (most: number | null, used: number): number | null =>
     most === null ? null : Math.max(0, Math.floor((most - used) / Math.max(1, agents)));
   return {
-    maxToolCalls: share(maxToolCalls, books.toolCallsRun + (batch?.runnable ?? 1)),
+    maxToolCalls: share(maxToolCalls, books.toolCallsRun + running),
     maxTokens: share(maxTokens, books.usage.totalTokens),
   };
 }

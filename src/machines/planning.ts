@@ -55,7 +55,6 @@ function holdsCall(messages: readonly Message[], id: string): boolean {
 
 /** True when the reply says what to do: answer, call or plan. */
 function isUsable(reply: ReadReply): boolean {
-  if (reply.ambiguous) return false;
   if (reply.plan !== null || reply.calls.length > 0) return true;
   return reply.answer !== null && !reply.cut && reply.planError === null;
 }

@@ -96,7 +96,7 @@ export function chosen(progress: RecoveryProgress, steps: readonly StepData[] | 
  * Chooses the next step: the current one again while it may be repeated, else the first after it that makes sense. Once
  * the most steps were taken, nothing is mended any more, and what ends the list is carried out.
  */
-export function advanced(progress: RecoveryProgress, error: ToolError, effects: Effects): RecoveryProgress {
+export function advanced(progress: RecoveryProgress, failure: Failure): RecoveryProgress {
   const { slot, slots, taken } = progress;
   const state = slot === null ? undefined : slots[slot];
   if (slot === null || state === undefined) return { ...progress, step: FEEDBACK };
@@ -104,7 +104,7 @@ export function advanced(progress: RecoveryProgress, error: ToolError, effects: 
   let { index, used } = state;
   for (; index < steps.length; index++, used = 0) {
     const step = steps[index];
-    if (step !== undefined && mayBeTaken(step, { used, progress, error, effects })) {
+    if (step !== undefined && mayBeTaken(step, { ...failure, used, progress })) {
       const now = { asks, steps, index, used: used + 1 };
       return { ...progress, step, taken: taken + 1, slots: { ...slots, [slot]: now } };
     }
@@ -122,14 +122,19 @@ export function timesTaken({ slot, slots }: RecoveryProgress): number {
   return slot === null ? 0 : (slots[slot]?.used ?? 0);
 }
 
-interface Situation {
-  readonly used: number;
-  readonly progress: RecoveryProgress;
+/** What is to be mended. `tokensSpent`: no repair agent can be paid any more. */
+interface Failure {
   readonly error: ToolError;
   readonly effects: Effects;
+  readonly tokensSpent: boolean;
 }
 
-function mayBeTaken(step: StepData, { used, progress, error, effects }: Situation): boolean {
+interface Situation extends Failure {
+  readonly used: number;
+  readonly progress: RecoveryProgress;
+}
+
+function mayBeTaken(step: StepData, { used, progress, error, effects, tokensSpent }: Situation): boolean {
   const hopeless = isHopeless(error, effects);
   const mayMend = progress.taken < MAX_STEPS;
   switch (step.kind) {
@@ -142,7 +147,7 @@ function mayBeTaken(step: StepData, { used, progress, error, effects }: Situatio
         !asksForTooLong(error)
       );
     case 'fix-agent':
-      return mayMend && used < step.retries && hopeless === null && !(used > 0 && isStuck(progress));
+      return mayMend && used < step.retries && hopeless === null && !(used > 0 && (tokensSpent || isStuck(progress)));
     case 'fix':
     case 'sanitize':
       return mayMend && used < 1 && hopeless === null;

@@ -116,7 +116,11 @@ export const toolCallParts = setup({
       progress: ({ context }) =>
         context.error === null
           ? context.progress
-          : advanced(context.progress, context.error, context.spec?.effects ?? 'once'),
+          : advanced(context.progress, {
+              error: context.error,
+              effects: context.spec?.effects ?? 'once',
+              tokensSpent: areTokensSpent(context),
+            }),
     }),
     takeRepair: assign(({ context }, output: RunFixerOutput) => repaired(context, output)),
     takeSubstitute: assign({

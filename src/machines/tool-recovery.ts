@@ -4,7 +4,6 @@ import { parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
 import { backoffMs } from '../recovery/backoff.ts';
 import { describeToolError, issueLines } from '../tools/error-text.ts';
 import type { CallRequest } from './call-request.ts';
-import { handedUp } from './delegation.ts';
 import { type RecoveryProgress, failed, stepIndex, timesTaken } from './recovery-progress.ts';
 import type { AgentOutput } from './run-result.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
@@ -74,10 +73,10 @@ export function givenUpAsTold({ gaveUp }: ToolCallContext, output: RunFixerOutpu
 
 /** Gives up as a child did: it ended the whole run, or handed something up. */
 export function givenUpWithChild(output: AgentOutput): ToolCallContext['gaveUp'] {
-  if (output.reason === 'thrown')
-    return { kind: 'thrown', reason: output.error?.message ?? output.result, severity: 'critical' };
-  const error = handedUp(output);
-  return { kind: 'escalated', reason: error.reason, severity: error.severity, handedUp: error };
+  const error = output.nested?.escalation ?? null;
+  return error === null
+    ? { kind: 'thrown', reason: output.error?.message ?? output.result, severity: 'critical' }
+    : { kind: 'escalated', reason: error.reason, severity: error.severity, handedUp: error };
 }
 
 /** The wait before the call is repeated: the step's backoff, the same for the same seed, or longer if the error asks for it. */

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { ApprovalRequest } from '../../src/actors/ask-approval.ts';
 import { replay } from '../../src/journal/replay.ts';
 import { transitions } from '../../src/journal/transitions.ts';
 import type { RunEvent } from '../../src/machines/run-events.ts';
+import type { ToolError } from '../../src/parsing/errors.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
-import { calls } from '../support/replies.ts';
+import { calls, plan } from '../support/replies.ts';
 
 const delegate = (task: string, to = 'researcher') => calls([to, { task }]);
 
@@ -101,6 +104,13 @@ describe('a child agent', () => {
       [undefined, 'c1', 'researcher'],
       ['researcher', 'c1.1', 'look'],
     ]);
+  });
+
+  test('has ids below the call for the steps of its plans', async () => {
+    const { agent } = family([delegate('Find tea'), 'Tea.'], [plan(['look', { n: 1 }], ['look', { n: 2 }]), 'There.']);
+    const ids: string[] = [];
+    for await (const event of agent.run('Drink?')) if (event.type === 'tool.started') ids.push(event.callId);
+    expect(ids).toEqual(['c1', 'c1.1', 'c1.2']);
   });
 
   test('asks for approval with an id of its own; the root says yes from outside', async () => {
@@ -205,6 +215,32 @@ describe('a child agent', () => {
     expect(JSON.stringify(above.requests[1]?.messages)).toContain('offline');
   });
 
+  test('that fails says why to the steps that are to mend it', async () => {
+    const seen: ToolError[] = [];
+    const { agent } = family(
+      [delegate('Find'), 'ok'],
+      [new ModelError('auth', 'no key'), new ModelError('auth', 'no key')],
+      {
+        onError: { executionError: (error) => (seen.push(error), recover.substitute(() => 'nothing found')) },
+      },
+    );
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered', errorHistory: [] });
+    expect(seen[0]).toEqual({
+      kind: 'execution',
+      tool: 'researcher',
+      args: { task: 'Find' },
+      cause: { name: 'AgentFailed', message: 'Unable to complete task due to LLM error: no key', code: 'auth' },
+      timedOut: false,
+    });
+  });
+
+  test('is told of the failures of its own tools itself, and its parent hears nothing of them', async () => {
+    const { agent, researcher, below } = family([delegate('Find'), 'ok'], [calls(['broken']), 'Without it, then.']);
+    researcher.tools.register(fakeTool('broken', [new Error('out of order')]));
+    expect(await agent.run('Go')).toMatchObject({ status: 'answered', errorHistory: [] });
+    expect(String(below.requests[1]?.messages.at(-1)?.content)).toContain('out of order');
+  });
+
   test('without a task is told so and never begins', async () => {
     const { agent, below } = family([calls(['researcher', {}]), 'ok'], []);
     expect(await agent.run('Go')).toMatchObject({ status: 'answered' });
@@ -237,6 +273,36 @@ describe('a child agent', () => {
     const actor = createActor(agent.machine, { input: { task: 'Go' } }).start();
     expect(await toPromise(actor)).toMatchObject({ result: 'Tea.' });
     expect(look.calls).toHaveLength(1);
+  });
+
+  test('that is cancelled alone, in a system of actors, is an error of the call', async () => {
+    const { createActor, toPromise } = await import('xstate');
+    let child: { send(event: { readonly type: string; readonly reason: string }): void } | undefined;
+    const cancelled = () => {
+      child?.send({ type: 'run.cancelled', reason: 'not needed' });
+      return new Promise<string>(() => undefined);
+    };
+    const { agent, above } = family([delegate('Find'), 'Without it.'], [cancelled]);
+    const actor = createActor(agent.machine, {
+      input: { task: 'Go' },
+      inspect: ({ type, actorRef }) => {
+        if (type === '@xstate.actor' && 'id' in actorRef && actorRef.id === 'childAgent') child = actorRef;
+      },
+    }).start();
+    expect(await toPromise(actor)).toMatchObject({ result: 'Without it.', errorHistory: [{ code: 'execution' }] });
+    expect(String(above.requests[1]?.messages.at(-1)?.content)).toContain('[Cancelled after 1 step(s)]');
+  });
+
+  test('has its own prompt composed, by its own code', async () => {
+    const below = scriptedModel(['There.']);
+    const above = scriptedModel([delegate('Find', 'poet'), 'ok']);
+    const poet = createAgent({ name: 'poet', model: below, systemPrompt: () => 'You rhyme.', silent: true });
+    const agent = createAgent({ model: above, children: [poet], systemPrompt: () => 'You count.', silent: true });
+    await agent.run('Go');
+    expect([above, below].map(({ requests }) => requests[0]?.messages[0]?.content)).toEqual([
+      'You count.',
+      'You rhyme.',
+    ]);
   });
 
   test('keeps its secrets to itself', async () => {

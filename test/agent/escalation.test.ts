@@ -94,6 +94,16 @@ describe('onEscalation', () => {
     );
   });
 
+  test('retryWithModel tells it, too, when only some of the calls ran', async () => {
+    const strong = scriptedModel(['Fixed another way.']);
+    const { agent } = make([calls(['look'], ['fragile', { n: 'many' }])], (_error, to) => to.retryWithModel(strong), {
+      models: { strong },
+      tools: [fragile(), fakeTool('look')],
+    });
+    await agent.run('Go');
+    expect(lastUser(strong.requests[0]?.messages)).toContain('Already succeeded: look({})');
+  });
+
   test('the same verdict for the same error applies once; then the model is told', async () => {
     let asked = 0;
     const strong = scriptedModel([wrong]);
@@ -181,6 +191,9 @@ describe('onEscalation', () => {
     });
     await yes.agent.run('Go');
     expect(lastUser(yes.model.requests[1]?.messages)).toMatch(/They answered: yes$/);
+    const no = make([failing, 'ok'], (_error, to) => to.askHuman('Go on?'), { confirm: () => 'deny' });
+    await no.agent.run('Go');
+    expect(lastUser(no.model.requests[1]?.messages)).toMatch(/They answered: no$/);
     const nobody = make([failing, 'ok'], (_error, to) => to.askHuman('Go on?'));
     await nobody.agent.run('Go');
     expect(lastUser(nobody.model.requests[1]?.messages)).not.toContain('answered');
@@ -204,6 +217,13 @@ describe('onEscalation', () => {
     const tool = fragile('critical');
     const lowered = make([failing], (_error, to) => to.escalate('not so bad', 'low'), { tools: [tool] });
     expect(await lowered.agent.run('Go')).toMatchObject({ status: 'failed', reason: 'tool-error' });
+  });
+
+  test('a verdict written by hand cannot lower the severity either', async () => {
+    const { agent } = make([failing], () => ({ kind: 'escalate', reason: 'not so bad', severity: 'low' }), {
+      tools: [fragile('critical')],
+    });
+    expect(await agent.run('Go')).toMatchObject({ status: 'failed', error: { message: 'not so bad' } });
   });
 
   test('that throws, or names what is not there, is unhandled and noted', async () => {

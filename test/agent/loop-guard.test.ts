@@ -37,6 +37,19 @@ const LOOP = {
 };
 
 describe('the identical call again and again', () => {
+  test('is nudged in an error, too, and beside what the tool itself instructs', async () => {
+    const failing = calls(['broken']);
+    expect((await play([failing, failing, failing])).results).toEqual([
+      expect.not.stringMatching(NUDGE),
+      expect.not.stringMatching(NUDGE),
+      expect.stringMatching(NUDGE),
+    ]);
+    const telling = fakeTool('telling', [{ status: 'success', instruction: 'Tell the user.' }]);
+    const again = calls(['telling']);
+    const { results } = await play([again, again, again], { tools: [telling] });
+    expect(results.at(-1)).toMatch(/Tell the user\. You have made this same call several times/);
+  });
+
   test('three executions, the third with a nudge, four steps', async () => {
     const { result, tools, nudges, results, suspected } = await play([look(1), look(1), look(1), look(1)]);
     expect(result).toMatchObject({ ...LOOP, stepsTaken: 4 });
@@ -64,6 +77,21 @@ describe('the identical call again and again', () => {
       calls(['read', '{"a": 1e0, "b": {"x": 1, "y": 2}}']),
     ];
     expect((await play(replies)).result).toMatchObject(LOOP);
+  });
+
+  test('in one turn ends the run at the fourth, which is the last that is told of', async () => {
+    const same = ['look', { n: 1 }] as const;
+    const { result, tools, suspected } = await play([calls(same, same, same, same, same, same)]);
+    expect(result).toMatchObject(LOOP);
+    expect(tools.look.calls).toHaveLength(3);
+    expect(suspected).toEqual(['nudge', 'refuse']);
+  });
+
+  test('ends the run by its budget where that is used up first', async () => {
+    const same = ['look', { n: 1 }] as const;
+    const { result, tools } = await play([calls(same, same, same, same)], { budget: { maxToolCalls: 2 } });
+    expect(result).toMatchObject({ status: 'stopped', reason: 'budget' });
+    expect(tools.look.calls).toHaveLength(2);
   });
 
   test('with other arguments is no repetition', async () => {

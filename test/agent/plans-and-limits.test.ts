@@ -248,12 +248,19 @@ describe('limits', () => {
     expect(results[2]).toContain('not run');
   });
 
-  test('budget.maxToolCalls: a call that cannot run costs nothing, so the one beside it runs', async () => {
-    const { result, tools } = await play([calls(['nowhere'], ['look', { n: 1 }]), 'Done.'], {
+  test.each([
+    ['is not there', 'nowhere'],
+    ['is denied', 'denied'],
+    ['is switched off', 'off'],
+  ])('budget.maxToolCalls: a call of a tool that %s costs nothing, so the one beside it runs', async (_what, name) => {
+    const look = fakeTool('look');
+    const off = fakeTool('off', [1], { enabled: false });
+    const { result } = await play([calls([name], ['look', { n: 1 }]), 'Done.'], {
+      tools: [look, off, fakeTool('denied', [1], { policy: 'deny' })],
       budget: { maxToolCalls: 1 },
     });
     expect(result).toMatchObject({ status: 'answered' });
-    expect(tools.look.calls).toEqual([{ n: 1 }]);
+    expect(look.calls).toEqual([{ n: 1 }]);
   });
 
   test('budget.maxToolCalls holds for plan steps too', async () => {

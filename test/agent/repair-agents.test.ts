@@ -86,3 +86,51 @@ test('a repair agent that says nothing leaves the next step to try', async () =>
   const { result } = await mendedBy(scriptedModel([{ content: ' ' }]));
   expect(JSON.stringify(result.messages)).toContain('stood in');
 });
+
+describe('a repair agent is paid from the budget of the run', () => {
+  const costing = (totalTokens: number, reply: { readonly content: string }) => ({
+    ...reply,
+    usage: { inputTokens: totalTokens, outputTokens: 0, totalTokens },
+  });
+
+  /** A turn of 10 tokens with nonsense for arguments; the fixer's replies cost 10 each and never fit. */
+  async function fixedWithin(maxTokens: number, retries = 3) {
+    const model = scriptedModel(Array.from({ length: 3 }, (_, size) => costing(10, { content: `{"size": ${size}}` })));
+    const fixer = createAgent({ name: 'fixer', model, silent: true });
+    const steps = [recover.fix(fixer, { retries }), recover.substitute(() => 'stood in')];
+    const write = fakeTool('write', ['written'], { inputSchema: SCHEMA, onError: { invalidArgs: steps } });
+    const agent = createAgent({
+      model: scriptedModel([costing(10, calls(['write', 'nonsense'])), 'Done.']),
+      tools: [write],
+      budget: { maxTokens },
+      silent: true,
+    });
+    const result = await agent.run('Write');
+    return { asked: model.requests.length, result };
+  }
+
+  test.each([
+    ['is not asked where nothing is left', 10, 0],
+    ['is not asked where more than all is spent', 5, 0],
+    ['is asked while there is something left', 11, 1],
+    ['is not asked again once it has used up what was left itself', 30, 2],
+    ['is asked as often as its step says where enough is left', 1000, 3],
+  ])('and %s', async (_when, maxTokens, times) => {
+    const { asked, result } = await fixedWithin(maxTokens);
+    expect(asked).toBe(times);
+    expect(result.usage.totalTokens).toBe(10 + 10 * times);
+    expect(JSON.stringify(result.messages)).toContain('stood in');
+  });
+
+  test.each([
+    ['nothing is left', 5, 0],
+    ['it has used up what was left', 20, 1],
+  ])(
+    'and leaves the next steps their turn when %s, however often it might have tried',
+    async (_when, maxTokens, times) => {
+      const { asked, result } = await fixedWithin(maxTokens, 100);
+      expect(asked).toBe(times);
+      expect(JSON.stringify(result.messages)).toContain('stood in');
+    },
+  );
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { type Message, ModelError } from '../../src/actors/model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls, envelope, plan } from '../support/replies.ts';
+
+/** Runs an agent with the tool `look`, whose results are long; gives the messages of each request. */
+async function requestsOf(replies: readonly ScriptedReply[], options: AgentOptions = {}) {
+  const model = scriptedModel(replies);
+  const look = fakeTool('look', ['x'.repeat(3000)]);
+  const result = await createAgent({ model, tools: [look], silent: true, ...options }).run('Go');
+  model.assertComplete();
+  return { requests: model.requests.map(({ messages }) => messages), result };
+}
+
+const look = (n: number) => calls(['look', { n }]);
+/** For each result of a call in there, whether it was shortened. */
+const shortened = (messages: readonly Message[] = []) =>
+  messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content).length < 600);
+
+describe('what one request made of the conversation holds for the next:', () => {
+  test('a conversation that had become too long stays shortened', async () => {
+    const overflow = new ModelError('context-overflow', 'too long');
+    const { requests } = await requestsOf([look(1), look(2), overflow, look(3), 'ok']);
+    expect(requests.map(shortened)).toEqual([[], [false], [false, false], [true, false], [true, false, false]]);
+  });
+
+  test('native calls stay text once the server has refused tools', async () => {
+    const refusal = new ModelError('no-native-tools', 'no tools here');
+    const again = envelope({ tool: 'look', tool_args: { n: 2 } });
+    const { requests, result } = await requestsOf([look(1), refusal, again, envelope({ answer: 'ok' })]);
+    expect(requests.map((messages) => messages.some(({ role }) => role === 'tool'))).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ]);
+    expect(requests.at(-1)?.[2]).toMatchObject({
+      role: 'assistant',
+      content: '{"tool": "look", "tool_args": {"n":1}}',
+    });
+    expect(result.messages.some(({ role, toolCalls }) => role === 'tool' || toolCalls !== undefined)).toBe(false);
+  });
+});
+
+describe('a native plan that is not carried out has a result before the model is asked again:', () => {
+  const resultOf = (messages: readonly Message[] = [], id = '') =>
+    messages.find(({ role, toolCallId }) => role === 'tool' && toolCallId === id)?.content;
+
+  test('one that cannot be read', async () => {
+    const { requests } = await requestsOf([calls(['make_plan', { plan: 7 }, 'p1']), 'ok']);
+    expect(resultOf(requests[1], 'p1')).toContain('cannot be run');
+  });
+
+  test('one beyond the limit', async () => {
+    const second = calls(['make_plan', { plan: [{ tool: 'look', tool_args: { n: 2 } }] }, 'p2']);
+    const { requests } = await requestsOf([plan(['look', { n: 1 }]), second, 'ok'], { maxPlanIterations: 1 });
+    expect(resultOf(requests[2], 'p2')).toContain('which is the limit');
+  });
+});
+
+test('an answer beside a plan that cannot be read is set aside', async () => {
+  const { requests, result } = await requestsOf([envelope({ answer: 'early', plan: 'look around' }), 'ok'], {
+    toolCalling: 'json',
+  });
+  expect(result).toMatchObject({ status: 'answered', result: 'ok' });
+  expect(String(requests[1]?.at(-1)?.content)).toContain('Your plan cannot be run');
+});

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { JsonObject } from '../../src/parsing/json.ts';
+import { recover } from '../../src/recovery/recover.ts';
+import type { OnError } from '../../src/recovery/steps.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import type { Effects } from '../../src/tools/spec.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { calls } from '../support/replies.ts';
+
+/** One call of `write`, whose code checks the arguments and which runs as `execute` says; gives how often each was asked. */
+async function oneCall(given: {
+  readonly args?: JsonObject;
+  readonly onError: OnError;
+  readonly effects?: Effects;
+  readonly check?: (time: number) => void;
+  readonly execute?: (time: number) => unknown;
+}) {
+  const { args = { path: '/a' }, onError, effects = 'once', check, execute } = given;
+  const asked = { checked: 0, ran: 0 };
+  const write = tool({
+    name: 'write',
+    description: 'Writes.',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    onError,
+    effects,
+    validateArgs: (value) => {
+      asked.checked++;
+      check?.(asked.checked);
+      return value;
+    },
+    execute: () => {
+      asked.ran++;
+      return execute?.(asked.ran) ?? 'written';
+    },
+  });
+  const model = scriptedModel([calls(['write', args]), 'Done.']);
+  const result = await createAgent({ model, tools: [write], silent: true }).run('Write');
+  return { ...asked, result, told: JSON.stringify(model.requests[1]?.messages) };
+}
+
+const failOnce = (time: number) => {
+  if (time === 1) throw new Error('busy');
+};
+
+describe('a retry', () => {
+  test('of arguments that were rejected checks them again', async () => {
+    const onError = { deserializationError: recover.retry({ maxAttempts: 2 }) };
+    const { checked, ran, result } = await oneCall({ onError, check: failOnce, execute: () => 1 });
+    expect({ checked, ran }).toEqual({ checked: 2, ran: 1 });
+    expect(result).toMatchObject({ status: 'answered', errorHistory: [] });
+  });
+
+  test('of arguments that do not fit runs nothing', async () => {
+    const onError = { deserializationError: recover.retry({ maxAttempts: 3 }) };
+    const { ran, result } = await oneCall({ args: { size: 1 }, onError, execute: () => 1 });
+    expect(ran).toBe(0);
+    expect(result.errorHistory).toMatchObject([{ code: 'deserialization' }]);
+  });
+
+  test('of a call that failed while it ran does not check its arguments again', async () => {
+    const onError = { executionError: recover.retry({ maxAttempts: 2 }) };
+    const { checked, ran } = await oneCall({ onError, check: () => undefined, execute: failOnce });
+    expect({ checked, ran }).toEqual({ checked: 1, ran: 2 });
+  });
+});
+
+test('what the model is told of a call that failed twice is of its second failure alone', async () => {
+  const { told } = await oneCall({
+    onError: { executionError: recover.retry({ maxAttempts: 2 }) },
+    execute: (time) => {
+      if (time === 2) throw new Error('broken');
+      return { status: 'error', error: 'busy', suggestion: 'wait a little' };
+    },
+  });
+  expect(told).toContain('broken');
+  expect(told).not.toMatch(/busy|wait a little/);
+});
+
+test.each<[Effects, number, boolean]>([
+  ['none', 2, false],
+  ['idempotent', 2, true],
+  ['once', 1, true],
+])(
+  'a call with effects %s and an unknown outcome runs %i times; the model is warned: %s',
+  async (effects, times, warned) => {
+    const { ran, told } = await oneCall({
+      effects,
+      onError: { executionError: recover.retry({ maxAttempts: 2 }) },
+      execute: () => {
+        throw Object.assign(new Error('the line broke'), { code: 'unknown-outcome' });
+      },
+    });
+    expect(ran).toBe(times);
+    expect(told.includes('Nobody knows whether')).toBe(warned);
+  },
+);
+
+describe('a step that gives nothing', () => {
+  const failing = () => {
+    throw new Error('busy');
+  };
+
+  test.each<[string, OnError]>([
+    ['fix', { executionError: recover.fix(() => null) }],
+    ['sanitize', { executionError: recover.sanitize(() => undefined) }],
+  ])('%s: the tool does not run again with what it had', async (_step, onError) => {
+    const { ran, told } = await oneCall({ onError, execute: failing });
+    expect(ran).toBe(1);
+    expect(told).toContain('busy');
+  });
+
+  test('a repair agent: the tool does not run again with what it had', async () => {
+    const fixer = createAgent({ implementedBy: () => null });
+    const { ran } = await oneCall({ onError: { executionError: recover.fix(fixer) }, execute: failing });
+    expect(ran).toBe(1);
+  });
+
+  test.each([
+    ['null', null],
+    ['nothing', undefined],
+  ])('substitute (%s): the error stays, or the next step is taken', async (_what, nothing) => {
+    const none = recover.substitute(() => nothing);
+    const alone = await oneCall({ onError: { executionError: none }, execute: failing });
+    expect(alone.result.errorHistory).toMatchObject([{ code: 'execution' }]);
+    const next = await oneCall({
+      onError: { executionError: [none, recover.substitute(() => 'stood in')] },
+      execute: failing,
+    });
+    expect(next.told).toContain('stood in');
+    expect(next.result.errorHistory).toEqual([]);
+  });
+});
+
+describe('what a call says of itself', () => {
+  test('an escalation counts the failures, not the steps that gave nothing', async () => {
+    const attempts: number[] = [];
+    const broken = fakeTool('broken', [new Error('no')], {
+      onError: { executionError: [recover.fix(() => null), recover.sanitize(() => null), recover.escalate()] },
+    });
+    const agent = createAgent({
+      model: scriptedModel([calls(['broken']), 'ok']),
+      tools: [broken],
+      onEscalation: (error) => void attempts.push(error.attempts),
+      silent: true,
+    });
+    await agent.run('Go');
+    expect(attempts).toEqual([1]);
+  });
+
+  test('its last event shows the arguments as they were used, and as the model wrote them where they were not', async () => {
+    const shown: unknown[] = [];
+    const agent = createAgent({
+      model: scriptedModel([calls(['look', { n: '7' }], ['look', '[1, 2]']), 'ok']),
+      tools: [fakeTool('look', [1], { inputSchema: { type: 'object', properties: { n: { type: 'integer' } } } })],
+      silent: true,
+    });
+    for await (const event of agent.run('Go')) if (event.type === 'tool.finished') shown.push([event.args, event.ok]);
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        [{ n: 7 }, true],
+        [[1, 2], false],
+      ]),
+    );
+  });
+
+  test.each([
+    ['its error', { error: 'out of paper', message: 'printed nothing' }, 'out of paper'],
+    ['its message where there is no error', { message: 'printed nothing' }, 'printed nothing'],
+  ])('a result that is an error is known by %s', async (_what, told, text) => {
+    const printer = fakeTool('print', [{ status: 'error', ...told }]);
+    const agent = createAgent({ model: scriptedModel([calls(['print']), 'ok']), tools: [printer], silent: true });
+    expect((await agent.run('Go')).errorHistory).toMatchObject([{ message: `Tool execution failed: ${text}` }]);
+  });
+
+  test.each([
+    ['minus a second', { retryAfter: -1 }],
+    ['minus a millisecond', { retryAfterMs: -1 }],
+  ])('a result that asks to wait %s asks for nothing', async (_what, wait) => {
+    const busy = fakeTool('busy', [{ status: 'error', error: 'busy', ...wait }, 'done'], {
+      onError: { executionError: recover.retry({ maxAttempts: 2 }) },
+    });
+    const agent = createAgent({ model: scriptedModel([calls(['busy']), 'ok']), tools: [busy], silent: true });
+    const run = agent.run('Go');
+    await run;
+    expect(busy.calls).toHaveLength(2);
+    expect(run.transitions().filter(({ to }) => to === 'RECOVERING.BACKING_OFF')).toEqual([]);
+  });
+});
+
+test('without parallel calls, none beyond the budget begins', async () => {
+  const look = fakeTool('look');
+  const agent = createAgent({
+    model: scriptedModel([calls(['look', { n: 1 }], ['look', { n: 2 }], ['look', { n: 3 }])]),
+    tools: [look],
+    parallelToolCalls: false,
+    budget: { maxToolCalls: 2 },
+    silent: true,
+  });
+  const run = agent.run('Go');
+  expect(await run).toMatchObject({ reason: 'budget' });
+  expect(look.calls).toEqual([{ n: 1 }, { n: 2 }]);
+  expect(run.transitions().map(({ actor }) => actor)).not.toContain('agent/c3');
+});
+
+test.each([0, 1.5, NaN, Infinity, -1])('%d attempts or retries are refused when the step is made', (times) => {
+  const fixer = createAgent({ implementedBy: () => null });
+  expect(() => recover.retry({ maxAttempts: times })).toThrow(/maxAttempts must be a whole number from 1 on/);
+  expect(() => recover.fix(fixer, { retries: times })).toThrow(/retries must be a whole number from 1 on/);
+});
