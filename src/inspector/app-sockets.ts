@@ -1,5 +1,3 @@
-// oxlint-disable-next-line typescript/triple-slash-reference -- who compiles only this file must find what is known of `ws`, too
-/// <reference path="./ws.d.ts" />
 /**
  * Owns: the WebSocket connections of apps that tell what their actors do. Does not own: who may connect, and what becomes
  * of what they tell.
