@@ -4,6 +4,7 @@
  * I1 Nothing is built while nobody watches: what was missed is made from the recording when somebody comes.
  * I2 Once the recording has been caught up with, a run's own moves are taken as they happen; nothing is played twice.
  *    A run that is watched from before its first move needs no playing at all.
+ * I3 When the run is over and everything was told, the log is closed: a viewer that has it all need not stay connected.
  */
 import type { RecordLine } from '../journal/record.ts';
 import { type FrameLog, frameLog } from './frame-log.ts';
@@ -30,16 +31,21 @@ const KEPT_BYTES = 4_000_000;
 export function frameTap(session: string, source: LineSource): FrameTap {
   const log = frameLog(KEPT_BYTES);
   const born = newborns();
-  const next = source.reader();
   const player = playback({ session, emit: log.push, bornAs: born.snapshotOf });
   const { maker } = player;
-  const live = pacedWatcher({ maker, born, readLine: () => told(next(), maker.record) });
+  const lines = lineReader(source);
+  const live = pacedWatcher({
+    maker,
+    born,
+    readLine: () => lines.tell(maker.record),
+    done: () => lines.over && log.close(),
+  });
   let stopped = false;
   let catchingUp = false;
   let caughtUpAt: number | null = null;
   let unwatch = (): void => undefined;
 
-  const step = (): boolean => told(stopped ? null : next(), player.feed);
+  const step = (): boolean => !stopped && lines.tell(player.feed);
   const catchUp = async (): Promise<void> => {
     if (catchingUp) return;
     catchingUp = true;
@@ -47,6 +53,7 @@ export function frameTap(session: string, source: LineSource): FrameTap {
     // No line may come between the last look and the watching: from here on everything happens in one go.
     while (step());
     catchingUp = false;
+    if (lines.over) log.close();
     if (stopped || caughtUpAt !== null) return;
     caughtUpAt = log.end;
     if (source.moves) maker.adopt();
@@ -71,10 +78,10 @@ export function frameTap(session: string, source: LineSource): FrameTap {
 export function tapFromStart(session: string, source: LineSource): FrameTap {
   const log = frameLog(KEPT_BYTES);
   const born = newborns();
-  const next = source.reader();
   const maker = frameMaker({ session, emit: log.push, bornAs: born.snapshotOf });
-  const readLine = (): boolean => told(next(), maker.record);
-  const live = pacedWatcher({ maker, born, readLine });
+  const lines = lineReader(source);
+  const readLine = (): boolean => lines.tell(maker.record);
+  const live = pacedWatcher({ maker, born, readLine, done: () => lines.over && log.close() });
   while (readLine());
   const unwatch = source.watch(live);
   return {
@@ -89,7 +96,21 @@ export function tapFromStart(session: string, source: LineSource): FrameTap {
   };
 }
 
-function told(line: RecordLine | null, tell: (line: RecordLine) => void): boolean {
-  if (line !== null) tell(line);
-  return line !== null;
+/** Reads the lines of a source one by one. After the last one of a run nothing more is to come. */
+function lineReader(source: LineSource) {
+  const next = source.reader();
+  let over = false;
+  return {
+    get over() {
+      return over;
+    },
+    /** Tells of the next line; false when there is none. */
+    tell: (listener: (line: RecordLine) => void): boolean => {
+      const line = next();
+      if (line === null) return false;
+      listener(line);
+      over ||= line.t === 'end';
+      return true;
+    },
+  };
 }

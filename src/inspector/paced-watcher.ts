@@ -23,6 +23,8 @@ interface PacedOptions {
   readonly born: Newborns;
   /** Makes the frames of the next line; false when there is none. */
   readonly readLine: () => boolean;
+  /** Frames have been made of everything so far. */
+  readonly done: () => void;
 }
 
 type Noted =
@@ -35,7 +37,7 @@ const PACE_MS = 50;
 const LINE: Noted = { kind: 'line' };
 
 /** Notes what a run does from now on, and makes frames of it. */
-export function pacedWatcher({ maker, born, readLine }: PacedOptions): PacedWatcher {
+export function pacedWatcher({ maker, born, readLine, done }: PacedOptions): PacedWatcher {
   let notes: Noted[] = [];
   let timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -44,6 +46,7 @@ export function pacedWatcher({ maker, born, readLine }: PacedOptions): PacedWatc
     const noted = notes;
     notes = [];
     for (const note of noted) quietly(note);
+    done();
   };
   const quietly = (noted: Noted): void => {
     try {

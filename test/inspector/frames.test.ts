@@ -7,7 +7,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';
 import { SCENES, startScene } from './scenes.ts';
-import { viewer } from './viewer.ts';
+import { serverSentEvents, viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
 
 const isEnd = (frame: Frame): boolean => frame.t === 'record' && frame.record.t === 'end';
@@ -55,6 +55,26 @@ describe('the frames of a run', () => {
       expect((await page(run.runId, 0, 5000)).frames).toEqual(recorded);
     },
   );
+});
+
+test('a stream ends when the run is over and all of it was told, for who watched and for who comes afterwards', async () => {
+  const shown = await inspector();
+  const { get } = viewer(shown.url);
+  const { promise: watching, resolve: watch } = Promise.withResolvers<Promise<readonly string[]>>();
+  const heard = async (): Promise<readonly string[]> => {
+    const types: string[] = [];
+    for await (const { type } of serverSentEvents(await get(`/api/sessions/${run.runId}/stream`))) types.push(type);
+    return types;
+  };
+  const run = startScene('parallel', {
+    inspect: shown,
+    beforeResult: async () => watch(heard()),
+  });
+  await run;
+  const [live, later] = [await watching, await heard()];
+  expect(live.at(-1)).toBe('end');
+  expect(live.filter((type) => type === 'end')).toHaveLength(1);
+  expect(later).toEqual(live);
 });
 
 test('a run that begins while somebody watches the list is told as it happens, and nothing is played back', async () => {

@@ -27,8 +27,7 @@ function start(): void {
     const feed = liveFeed(state, token, take);
     effect(() => {
       const shown = state.session.value?.info.id;
-      if (shown !== undefined) feed.listen(shown);
-      if (state.other.value !== null) feed.listen(state.other.value);
+      feed.listen([shown, state.other.value].filter((id) => typeof id === 'string'));
     });
   } else {
     state.link.value = 'saved';

@@ -1,12 +1,15 @@
-import { isJsonObject } from '../../../parsing/json.ts';
-import type { Frame, FramePage } from '../../protocol.ts';
-import { isFrame, readFrame } from './feed.ts';
+import type { Frame } from '../../protocol.ts';
+import { readFrame } from './feed.ts';
 import type { PageState } from './page-state.ts';
+import { type SessionFeed, sessionFeed } from './session-feed.ts';
 
 /** The streams that a page listens to: the list of sessions, and those sessions that somebody looks at. */
 export interface LiveFeed {
-  /** Listens to a session from now on. Listening to more than one is meant for comparing. */
-  listen(session: string): void;
+  /**
+   * Listens to these sessions from now on and to no others: a browser has few connections to a server. Who is listened to
+   * again goes on where it was.
+   */
+  listen(sessions: readonly string[]): void;
 }
 
 /**
@@ -29,70 +32,20 @@ export function liveFeed(state: PageState, token: string, take: (frame: Frame) =
     if (frame !== null) take(frame);
   };
 
-  const follow = (path: string, from: number): void => {
-    const source = new EventSource(at(`${path}/stream`, from));
-    let last = from;
-    // Frames without a number, such as tokens, since the last that had one: a stream that goes on sends them again.
-    let loose = 0;
-    let again = 0;
-    source.onopen = () => {
-      again = loose;
-      loose = 0;
-    };
-    source.onmessage = ({ data, lastEventId }) => {
-      const frame = frameOf(data);
-      if (frame === null) return;
-      // Only what was cut out of the middle can be asked for; what came before a page joined is gone.
-      if (frame.t === 'gap' && last > from) {
-        source.close();
-        void fill(path, last);
-        return;
-      }
-      const number = lastEventId === '' ? last : Number(lastEventId);
-      loose = number === last ? loose + 1 : 0;
-      if (number > last) again = 0;
-      last = number;
-      if (loose === 0 || loose > again) take(frame);
-    };
-  };
-
-  const fill = async (path: string, from: number): Promise<void> => {
-    let next: number | null = from;
-    let last = from;
-    while (next !== null) {
-      const page = await readPage(at(`${path}/frames`, next));
-      if (page === null) break;
-      for (const frame of page.frames) if (isFrame(frame)) take(frame);
-      last = page.from + page.frames.length;
-      next = page.frames.length === 0 ? null : page.next;
-    }
-    follow(path, last);
-  };
-
-  const heard = new Set<string>();
+  const heard = new Map<string, SessionFeed>();
   return {
-    listen: (session) => {
-      if (heard.has(session)) return;
-      heard.add(session);
-      follow(`api/sessions/${encodeURIComponent(session)}`, 0);
+    listen: (sessions) => {
+      for (const [session, feed] of heard) if (!sessions.includes(session)) feed.pause();
+      for (const session of sessions) {
+        const path = `api/sessions/${encodeURIComponent(session)}`;
+        const feed = heard.get(session) ?? sessionFeed((part, from) => at(`${path}/${part}`, from), take);
+        heard.set(session, feed);
+        feed.resume();
+      }
     },
   };
 }
 
 function frameOf(data: unknown): Frame | null {
   return typeof data === 'string' ? readFrame(data) : null;
-}
-
-async function readPage(url: string): Promise<FramePage | null> {
-  try {
-    const response = await fetch(url);
-    const value: unknown = response.ok ? await response.json() : null;
-    return isFramePage(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function isFramePage(value: unknown): value is FramePage {
-  return isJsonObject(value) && Array.isArray(value.frames) && typeof value.from === 'number';
 }
