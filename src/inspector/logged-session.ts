@@ -1,3 +1,4 @@
+import { abortable } from './abortable.ts';
 import { eventBytes } from './event-text.ts';
 import { frameLog } from './frame-log.ts';
 import type { Act, ActReply, Frame, SessionInfo, StepDetail } from './protocol.ts';
@@ -37,7 +38,7 @@ export function loggedSession(id: string, { info, standing, seal, act }: LoggedO
     id,
     info,
     async *follow(from, signal) {
-      const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      const unlessLeft = abortable(signal);
       let place = log.placeAfter(from) ?? -1;
       let number = from;
       while (!signal.aborted && !log.closed) {
@@ -49,7 +50,7 @@ export function loggedSession(id: string, { info, standing, seal, act }: LoggedO
           continue;
         }
         const more = log.read(place);
-        if (more === null) await Promise.race([log.wait(place), left]);
+        if (more === null) await unlessLeft(log.wait(place));
         else {
           ({ place, number } = more);
           yield more.bytes;

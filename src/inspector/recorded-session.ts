@@ -1,3 +1,4 @@
+import { abortable } from './abortable.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { eventBytes, eventText } from './event-text.ts';
 import type { NumberedFrame } from './frame-log.ts';
@@ -106,7 +107,7 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
 
   async function* follow(from: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
     const { log, ...watched } = enter();
-    const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    const unlessLeft = abortable(signal);
     let number = from;
     let place = 0;
     let joined = false;
@@ -129,7 +130,7 @@ export function recordedSession(options: RecordedOptions): RecordedSession {
         const more = log.read(place);
         if (more === null) {
           if (log.closed) return;
-          await Promise.race([log.wait(place), left]);
+          await unlessLeft(log.wait(place));
         } else {
           ({ place } = more);
           number = Math.max(number, more.number);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
 /** Sends a Web `Response` over Node's HTTP. What the client does not take is not read: it waits in the source. */
@@ -7,13 +6,12 @@ export async function sendResponse(response: Response, to: ServerResponse): Prom
   if (response.body === null) return void to.end();
   to.flushHeaders();
   const reader = response.body.getReader();
-  const closed = once(to, 'close').then(() => null);
   const leave = (): void => void reader.cancel().catch(() => undefined);
   to.once('close', leave);
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       if (to.destroyed) return;
-      if (!to.write(part.value)) await Promise.race([once(to, 'drain'), closed]);
+      if (!to.write(part.value)) await roomOrEnd(to);
     }
     to.end();
   } catch {
@@ -21,4 +19,15 @@ export async function sendResponse(response: Response, to: ServerResponse): Prom
   } finally {
     to.off('close', leave);
   }
+}
+
+/** Resolves when there is room for more, or nobody to write to. */
+function roomOrEnd(to: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      to.off('drain', done).off('close', done);
+      resolve();
+    };
+    to.on('drain', done).on('close', done);
+  });
 }

@@ -1,3 +1,4 @@
+import { abortable } from './abortable.ts';
 import type { Session } from './session.ts';
 
 /** The sessions of one inspector. */
@@ -13,6 +14,9 @@ export interface SessionList {
   /** Ids of sessions that are new or have changed, as they come; first all that there are. */
   follow(signal: AbortSignal): AsyncGenerator<readonly string[], void>;
 }
+
+/** How long changes are collected after some were told of, in milliseconds: a short run changes three times. */
+const PACE_MS = 50;
 
 /** An empty list of sessions, in the order in which they are added. */
 export function sessionList(): SessionList {
@@ -44,16 +48,15 @@ export function sessionList(): SessionList {
     async *follow(signal) {
       const follower = { fresh: new Set(sessions.keys()), wake: (): void => undefined };
       followers.add(follower);
+      const unlessLeft = abortable(signal);
       try {
         while (!signal.aborted) {
           const ids = [...follower.fresh].filter((id) => sessions.has(id));
           follower.fresh.clear();
           yield ids;
+          await unlessLeft(new Promise<void>((resolve) => void setTimeout(resolve, PACE_MS).unref()));
           if (follower.fresh.size > 0) continue;
-          await new Promise<void>((resolve) => {
-            follower.wake = resolve;
-            signal.addEventListener('abort', () => resolve(), { once: true });
-          });
+          await unlessLeft(new Promise<void>((resolve) => (follower.wake = resolve)));
         }
       } finally {
         followers.delete(follower);

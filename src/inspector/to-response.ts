@@ -1,3 +1,4 @@
+import { abortable } from './abortable.ts';
 import type { RunEvent } from '../machines/run-events.ts';
 import { eventStream, lastNumber } from './event-stream.ts';
 import { eventText } from './event-text.ts';
@@ -35,13 +36,13 @@ async function* batches(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
   const events = run[Symbol.asyncIterator]();
-  const left = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
+  const unlessLeft = abortable(signal);
   let next = events.next();
   for (;;) {
     const texts: string[] = [];
     let patience: Promise<undefined> | null = null;
     for (let waits = false; !waits && texts.length < BATCH;) {
-      const event = await Promise.race(patience === null ? [next, left] : [next, left, patience]);
+      const event = await unlessLeft(patience === null ? next : Promise.race([next, patience]));
       if (event === null || (event !== undefined && event.done === true)) {
         if (texts.length > 0) yield encoder.encode(texts.join(''));
         return;
