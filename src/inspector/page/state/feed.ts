@@ -9,17 +9,25 @@ const BUDGET_MS = 6;
 const LONG_RUN = 1500;
 const SLOW_MS = 300;
 
+/** A page that is drawn within this many milliseconds keeps up with the screen. */
+const SMOOTH_MS = 24;
+
 /**
  * Takes frames as fast as they come and folds them in step with the screen, never more than a part of each animation
- * frame: a flood shows late rather than freezing the page. In a hidden page a slow clock stands in for the screen.
+ * frame: a flood shows late rather than freezing the page. What it costs to draw what has come is watched too: where that
+ * is more than the screen allows, at most half of the time goes into it. In a hidden page a slow clock stands in for the
+ * screen.
  */
 export function frameFeed(state: PageState): (frame: Frame) => void {
   let queue: Frame[] = [];
   let waiting = false;
   let slowAt = 0;
+  /** Something was folded that is not drawn yet. */
+  let fresh = false;
+  let drawnAt: number | null = null;
+  let restUntil = 0;
 
-  const beat = (): void => {
-    waiting = false;
+  const fold = (): void => {
     const until = performance.now() + BUDGET_MS;
     let done = 0;
     while (done < queue.length && (done % 32 !== 0 || performance.now() < until)) {
@@ -27,6 +35,9 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
       if (frame !== undefined) state.model.add(frame);
     }
     queue = queue.slice(done);
+    fresh ||= done > 0;
+  };
+  const draw = (): void =>
     batch(() => {
       state.beat.value += 1;
       const now = performance.now();
@@ -36,7 +47,20 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
         state.slowBeat.value += 1;
       }
     });
-    if (queue.length > 0) wait();
+  const beat = (): void => {
+    waiting = false;
+    const begun = performance.now();
+    const took = drawnAt === null ? 0 : begun - drawnAt;
+    if (took > SMOOTH_MS) restUntil = begun + took;
+    drawnAt = null;
+    fold();
+    if (fresh && begun >= restUntil) {
+      fresh = false;
+      drawnAt = begun;
+      draw();
+    }
+    // One more look at the clock after the last drawing tells what it took.
+    if (queue.length > 0 || fresh || drawnAt !== null) wait();
   };
   const wait = (): void => {
     if (waiting) return;

@@ -18,11 +18,12 @@ export function Lanes() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const colours = useRef<{ readonly shade: string; readonly read: LaneColours } | null>(null);
   const size = useSize(box);
-  const count = session?.steps.length ?? 0;
+  const count = useMemo(() => session?.steps.length ?? 0, [session, beat]);
   const scale = useMemo(() => timeScale(session?.steps ?? [], stretch), [session, beat, stretch]);
   const lanes = useMemo(() => (session === null ? [] : lanesOf(session)), [session, beat]);
   const marks = useMemo(() => stepMarks(session?.told ?? []), [session, beat]);
-  const position = state.position.value;
+  // Who follows what happens is always at its end: there the lanes are drawn anew as often as they grow, and no oftener.
+  const position = state.cursor.value === null ? Math.max(0, count - 1) : state.position.value;
   const shade = theme.value;
 
   useLayoutEffect(() => {

@@ -88,11 +88,14 @@ function ForkPlace({ offer }: { readonly offer: ForkOffer }) {
 
 function ForkButton({ entry }: { readonly entry: number }) {
   const { state } = usePage();
-  const session = state.session.value;
-  const settled = exchangesOf(session?.records ?? []).find((exchange) => exchange.settled === entry);
-  const outcome = settled?.outcome?.ok === true ? JSON.stringify(settled.outcome.value, null, 2) : '';
+  const ask = (): void => {
+    const records = state.session.value?.records ?? [];
+    const settled = exchangesOf(records).find((exchange) => exchange.settled === entry);
+    const outcome = settled?.outcome?.ok === true ? JSON.stringify(settled.outcome.value, null, 2) : '';
+    state.dialog.value = { kind: 'fork', entry, outcome };
+  };
   return (
-    <button type="button" class="button" onClick={() => (state.dialog.value = { kind: 'fork', entry, outcome })}>
+    <button type="button" class="button" onClick={ask}>
       <Icon name="fork" /> Fork from here
     </button>
   );
