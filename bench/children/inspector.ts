@@ -8,8 +8,8 @@ import { signalboxAgent } from '../contenders/signalbox-agent.ts';
 import { collectGarbage, cpuMs, median } from '../harness/figures.ts';
 
 const WARM_UP_TURNS = 800;
-const TURNS_A_ROUND = 400;
-const ROUNDS = 9;
+const TURNS_A_ROUND = 200;
+const ROUNDS = 30;
 
 const calls = Number(process.argv[2]);
 const baseURL = process.argv[3] ?? '';

@@ -197,9 +197,12 @@ export function frameMaker(options: FrameMakerOptions): FrameMaker {
   const followLoop = (path: string, before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): void => {
     const loop = loopOf(after);
     if (loop === null) return;
-    const place = placeOf(`${path}/${loop.machine.id}`, loop.machine.id, { machine: loop.machine, snapshot: loop });
-    const matter = loopMatter(before === null ? null : loopOf(before), loop);
-    if (matter !== null) step(`${path}/${loop.machine.id}`, place, { ...matter, to: statesOf(loop) });
+    const earlier = before === null ? null : loopOf(before);
+    const loopPath = `${path}/${loop.machine.id}`;
+    if (loop === earlier && seen.has(loopPath)) return;
+    const place = placeOf(loopPath, loop.machine.id, { machine: loop.machine, snapshot: loop });
+    const matter = loopMatter(earlier, loop);
+    if (matter !== null) step(loopPath, place, { ...matter, to: statesOf(loop) });
   };
 
   return {

@@ -21,10 +21,13 @@ export function loopMatter(before: AnyMachineSnapshot | null, after: AnyMachineS
 
 /** Equal, though perhaps not the same: a settled round counts its failures anew, and a run that is joined is another's copy. */
 function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
-  if (one.value !== other.value) return false;
-  const memory: Readonly<Record<string, unknown>> = one.context;
-  return Object.entries(memory).every(([name, before]) => {
-    const after: unknown = other.context[name];
-    return Object.is(before, after) || JSON.stringify(before) === JSON.stringify(after);
-  });
+  return one.value === other.value && isEqual(one.context, other.context);
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every((key) => isEqual(Reflect.get(one, key), Reflect.get(other, key)));
 }
