@@ -24,10 +24,7 @@ let frames = 0;
 const followed = new Set<string>();
 
 async function follow(id: string): Promise<void> {
-  for await (const frame of framesOf(`/api/sessions/${id}/stream`)) {
-    frames += 1;
-    if (frame.startsWith('{"t":"record"') && frame.includes('"record":{"t":"end"')) return;
-  }
+  for await (const _frame of framesOf(`/api/sessions/${id}/stream`)) frames += 1;
 }
 
 async function list(): Promise<void> {
