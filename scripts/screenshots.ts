@@ -48,7 +48,7 @@ await picture('comparison', 'dark', async (page) => {
 const waiting = clerk({ locked: 0, waits: true }).run('Thank Ada for her orders by letter, but ask me first');
 await picture('approval', 'dark', async (page) => {
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
-  await page.locator('[data-approve]').scrollIntoViewIfNeeded();
+  await page.locator('.approval').evaluate((one) => one.scrollIntoView({ block: 'end' }));
 });
 await waiting.cancel();
 const shop = createActor(shopMachine(), { id: 'shop', inspect: inspector.inspect }).start();

@@ -3,6 +3,8 @@ import { assign, createActor, setup } from 'xstate';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { framesOf } from '../../src/inspector/frames-of.ts';
+import { readRecording } from '../../src/journal/recording.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
@@ -193,6 +195,54 @@ test.skipIf(noChromium)(
     await run;
     expect(run.recording()).toContain('"args":{"to":"Ada","copies":3}},"to":"agent/c1"');
     expect(problems).toEqual([]);
+  },
+);
+
+test.skipIf(noChromium)(
+  'what comes while somebody fills in a field does not push it out of sight, and what was written outlives scrolling',
+  async () => {
+    const { page } = await open();
+    const { promise: seen, resolve: see } = Promise.withResolvers<void>();
+    const look = fakeTool('look', [async () => (await seen, { lines: 'line\n'.repeat(40) })], {
+      inputSchema: { type: 'object' },
+    });
+    const looks = [['look', {}] as const];
+    const model = scriptedModel([calls(['send_letter', { to: 'Ada', copies: 1 }], ...looks), 'Done.']);
+    const tools = [letter(), look];
+    const run = createAgent({ model, tools, confirm: 'wait', silent: true, inspect: inspector() }).run(
+      'Write, and look',
+    );
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    const field = page.getByLabel('copies');
+    await field.click();
+    see();
+    let looked = 0;
+    for await (const { type } of run) if (type === 'tool.finished' && ++looked === 1) break;
+    const moves = framesOf(readRecording(run.recording()), { id: '', version: '' }).filter(
+      ({ t }) => t === 'step',
+    ).length;
+    await page.getByTestId('readout').getByText(`${moves} of ${moves}`, { exact: false }).waitFor();
+
+    await page.keyboard.press('Backspace');
+    await page.keyboard.type('2');
+    const { top, bottom } = await field.evaluate((one) => {
+      const list = one.closest('[role="list"]')?.getBoundingClientRect();
+      const own = one.getBoundingClientRect();
+      return { top: own.top - (list?.top ?? 0), bottom: (list?.bottom ?? 0) - own.bottom };
+    });
+    expect(top).toBeGreaterThanOrEqual(0);
+    expect(bottom).toBeGreaterThanOrEqual(0);
+    await page.getByLabel('Reason for rejecting').fill('or rather not');
+    const list = page.getByRole('list', { name: 'Conversation' });
+    await list.evaluate((one) => (one.scrollTop = one.scrollHeight));
+    await field.waitFor({ state: 'detached' });
+    await list.evaluate((one) => (one.scrollTop = 0));
+    await field.waitFor();
+    expect(await field.inputValue()).toBe('2');
+    expect(await page.getByLabel('Reason for rejecting').inputValue()).toBe('or rather not');
+    await page.getByRole('button', { name: 'Approve with edits' }).click();
+    await run;
+    expect(run.recording()).toContain('"copies":2');
   },
 );
 

@@ -1,5 +1,6 @@
 import { type ReadonlySignal, type Signal, computed, signal } from '@preact/signals';
 import { type ActorState, actorsAt } from '../model/actor-state.ts';
+import type { AnswerDraft } from '../model/answer-draft.ts';
 import { talkAt } from '../model/fold-talk.ts';
 import { type PageModel, pageModel } from '../model/page-model.ts';
 import type { SessionModel } from '../model/session-model.ts';
@@ -46,6 +47,8 @@ export interface PageState {
   readonly query: Signal<string>;
   readonly other: Signal<string | null>;
   readonly dialog: Signal<OpenDialog | null>;
+  /** What was written in answer to calls that wait, by session and call. */
+  readonly drafts: Map<string, AnswerDraft>;
   /** The latest thing worth saying aloud. */
   readonly notice: Signal<{ readonly text: string; readonly tone: 'info' | 'danger' }>;
 }
@@ -99,6 +102,7 @@ export function pageState(): PageState {
     query: signal(''),
     other: signal(null),
     dialog: signal(null),
+    drafts: new Map(),
     notice: signal({ text: '', tone: 'info' }),
   };
 }

@@ -1,23 +1,23 @@
 import { useState } from 'preact/hooks';
-import { type JsonObject, isJsonObject } from '../../../parsing/json.ts';
+import { isJsonObject } from '../../../parsing/json.ts';
+import type { AnswerDraft } from '../model/answer-draft.ts';
 import type { TalkItem } from '../model/talk.ts';
 import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
 import { goTo } from '../state/walk.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { later } from './later.tsx';
+import { useDraft } from './use-draft.ts';
 
 const ArgumentsEditor = later(async () => (await import('./ArgumentsEditor.tsx')).ArgumentsEditor);
-
-/** What the arguments were edited to; `wrong`: since then to what cannot be approved. Null: nobody edits them. */
-type Edited = { readonly args: JsonObject; readonly wrong: boolean } | null;
 
 /** The question that a waiting call puts, and its answers: approve, always, with edits, reject with a reason. */
 export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'call' }> }) {
   const page = usePage();
   const session = page.state.session.value;
-  const [edited, setEdited] = useState<Edited>(null);
-  const [reason, setReason] = useState('');
+  const draft = useDraft(`${session?.info.id ?? ''}/${item.callId}`);
+  const { edited, reason } = draft.value;
+  const setEdited = (next: AnswerDraft['edited']): void => draft.change({ edited: next });
   const [sent, setSent] = useState(false);
   const may = page.desk.acts && session?.info.can.includes('approve') === true;
   const { callId, tool } = item;
@@ -95,7 +95,7 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
               placeholder="Reason, told to the model"
               aria-label="Reason for rejecting"
               value={reason}
-              onInput={(event) => setReason(event.currentTarget.value)}
+              onInput={(event) => draft.change({ reason: event.currentTarget.value })}
             />
           </div>
         </>

@@ -9,7 +9,7 @@ interface VirtualListProps<T> {
   /** Rows differ in height: those that were seen are measured. */
   readonly measured?: boolean;
   readonly label: string;
-  /** Stay at the end while the reader is there. */
+  /** Stay at the end while the reader is there, and does not work in one of the rows. */
   readonly stick: boolean;
   /** Keep this row in sight when it changes; null leaves the reader alone. */
   readonly reveal: number | null;
@@ -63,7 +63,7 @@ export function VirtualList<T>({
 
   useLayoutEffect(() => {
     const element = box.current;
-    if (element !== null && stick && atEnd.current) element.scrollTop = element.scrollHeight;
+    if (element !== null && stick && atEnd.current && !worksIn(element)) element.scrollTop = element.scrollHeight;
   });
 
   useLayoutEffect(() => {
@@ -96,6 +96,12 @@ export function VirtualList<T>({
       <div style={{ height: `${Math.max(0, total - topOf(last))}px` }} />
     </div>
   );
+}
+
+/** Somebody has the focus on something in it, such as a field. */
+function worksIn(element: HTMLElement): boolean {
+  const { activeElement } = document;
+  return activeElement !== element && element.contains(activeElement);
 }
 
 function offsets(heights: readonly number[], count: number, estimate: number): Float64Array {
