@@ -2,9 +2,9 @@
 const HEARTBEAT_MS = 15_000;
 
 /**
- * Server-sent events, written already, as a Web `Response` for any HTTP framework. Nothing is read ahead: a batch is taken when the client
- * has room for it, so a slow one holds up nobody. When it goes away, `signal` aborts. An event `end` says that no more
- * will come.
+ * Server-sent events, written already, as a Web `Response` for any HTTP framework. Nothing is read ahead: a batch is taken
+ * when the client has room for it, so a slow one holds up nobody. When it goes away, `signal` aborts. An event `end` says
+ * that no more will come.
  */
 export function eventStream(
   batches: (signal: AbortSignal) => AsyncIterator<Uint8Array, unknown>,

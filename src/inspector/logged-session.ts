@@ -27,7 +27,10 @@ const KEPT_STEPS = 4096;
 /** How much the details of steps may hold; those of the oldest go first. */
 const MOST_BYTES = 64_000_000;
 
-/** Makes a session of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept, what came before is forgotten. */
+/**
+ * Makes a session of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept, what came before is
+ * forgotten.
+ */
 export function loggedSession(id: string, { info, standing, seal, act }: LoggedOptions): LoggedSession {
   const log = frameLog(KEPT_BYTES);
   const steps = new Map<number, { readonly detail: () => StepDetail; readonly bytes: number }>();

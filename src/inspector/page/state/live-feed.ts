@@ -12,10 +12,7 @@ export interface LiveFeed {
   listen(sessions: readonly string[]): void;
 }
 
-/**
- * Opens the stream of sessions. A stream that breaks is opened again by the browser and goes on where it was; where the
- * server left out frames because this page was too slow, they are asked for before the stream goes on.
- */
+/** Opens the stream of sessions. One that breaks is opened again by the browser. */
 export function liveFeed(state: PageState, token: string, take: (frame: Frame) => void): LiveFeed {
   const at = (path: string, from: number): string =>
     `${path}?token=${encodeURIComponent(token)}${from === 0 ? '' : `&from=${from}`}`;
