@@ -3,10 +3,18 @@ import { maskReply } from './masks.ts';
 import type { Repair } from './reply.ts';
 import { type ToolName, type ToolNames, toolNames } from './tool-names.ts';
 
+/**
+ * Which text may become a call. `lenient`: a call that stands in prose, too · `whole-reply`: only a message that is
+ * nothing but the call, thoughts, one fence and end marks aside · `never`: no text at all.
+ */
+export type TextCalls = 'never' | 'whole-reply' | 'lenient';
+
 /** What `parseReply` may be told about the reply that it reads. */
 export interface ParseReplyOptions {
   /** The registered tools. Without them, calls count in the envelope only. */
   readonly tools?: readonly ToolName[];
+  /** Which text may become a call; the default is `lenient`. */
+  readonly textCalls?: TextCalls;
   readonly limits?: Partial<Limits>;
 }
 
