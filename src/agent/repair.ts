@@ -2,7 +2,7 @@ import { describeThrown } from '../actors/to-json.ts';
 import type { ModelReply, ModelRequest, ModelTool, ToolCalling } from '../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { maskReply } from '../parsing/masks.ts';
-import { parseReply } from '../parsing/parse-reply.ts';
+import { parseReply } from '../parsing/reply/parse-reply.ts';
 import { parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
 import { SEVERITIES, readSeverity } from '../recovery/severity.ts';
 import type { RepairTask, Repaired } from '../recovery/steps.ts';
@@ -81,7 +81,7 @@ function requestFor({ instructions }: AgentOptions, task: RepairTask, mode: Tool
 /** Unless the model called one of its two tools, in whatever form, its text is the new argument text. */
 function readRepair({ content, toolCalls }: ModelReply): Repaired {
   const native = (toolCalls ?? []).map((call) => ({ name: call.name, args: argumentsOf(call.arguments) }));
-  const written = native.length > 0 ? [] : parseReply(content, { tools: OWN_TOOLS }).calls;
+  const written = native.length > 0 ? [] : parseReply(content, { tools: OWN_TOOLS, textCalls: 'whole-reply' }).calls;
   for (const { name, args } of [...native, ...written]) {
     const given = isJsonObject(args) ? args : {};
     if (name === 'throwException') return { kind: 'throw', reason: reasonOf(given) };

@@ -12,7 +12,6 @@ export function replyRows({
   const { strategy, dialect, thought, goal, answer, calls, plan = [], planError, ambiguous = [] } = recovered;
   return [
     { label: 'Strategy', text: dialect === undefined ? strategy : `${strategy} (${dialect})` },
-    confidenceRow(recovered),
     completeRow(recovered.complete),
     ...given('Thought', thought),
     ...given('Goal', goal),
@@ -37,10 +36,6 @@ const HINT: Row = {
   label: 'Hint',
   text: "If this is a call in a model's own format, name the tools with --tools.",
 };
-
-function confidenceRow({ confidence }: Reply): Row {
-  return { label: 'Confidence', text: confidence, ...(confidence === 'low' ? { style: 'yellow' } : {}) };
-}
 
 function given(label: string, text: string): readonly Row[] {
   return text === '' ? [] : [{ label, text }];

@@ -1,5 +1,5 @@
 import type { MessageToolCall, ModelReply } from '../actors/model.ts';
-import { parseReply } from '../parsing/parse-reply.ts';
+import { parseReply } from '../parsing/reply/parse-reply.ts';
 import { readPlan } from '../parsing/plan.ts';
 import { type ToolCallArguments, parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
 import type { PlanStep, Repair, Strategy, ToolCallRequest } from '../parsing/reply.ts';

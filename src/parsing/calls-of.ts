@@ -17,26 +17,38 @@ const ARGUMENT_KEYS = [
   'params',
   'input',
 ];
-/** What may stand beside the name of a call without arguments. */
-const BESIDE = new Set([...NAME_KEYS, 'id', 'type', 'index', 'tool_call_id', 'description', 'thought', 'goal']);
+/** What may stand beside the name of a call. Anything else makes it a definition, or data. */
+const BESIDE = new Set([...NAME_KEYS, 'id', 'type', 'index', 'tool_call_id', 'thought', 'goal']);
 
-/** The calls that a value spells: `{name, arguments}`, `{function: {name, arguments}}`, or a list of these. */
+/** The calls that the value of a marked block spells: `{name, arguments}`, `{function: {name, arguments}}`, or a list. */
 export function callsOf(value: Json, complete: boolean): readonly ToolCallRequest[] {
   if (isList(value)) return value.flatMap((item, i) => callsOf(item, complete || i < value.length - 1));
   if (!isJsonObject(value)) return [];
   const holder = isJsonObject(value['function']) ? value['function'] : value;
   const name = NAME_KEYS.map((key) => holder[key]).find((found) => typeof found === 'string' && found.trim() !== '');
   if (typeof name !== 'string') return [];
-  const key = argumentKey(holder);
+  const key = ARGUMENT_KEYS.find((candidate) => Object.hasOwn(holder, candidate));
   if (key === undefined && Object.keys(holder).some((other) => !BESIDE.has(other))) return [];
   const call = makeCall(name.trim(), key === undefined ? {} : (holder[key] ?? {}), complete);
   const id = value['id'] ?? value['tool_call_id'];
   return [typeof id === 'string' ? { id, ...call } : call];
 }
 
-/** The key under which an object holds a call's arguments. */
-export function argumentKey(holder: JsonObject): string | undefined {
-  return ARGUMENT_KEYS.find((key) => Object.hasOwn(holder, key));
+/**
+ * The calls that a value without any mark spells. It must be nothing but a call: one with a description is the
+ * definition of a tool, one with other fields is data.
+ */
+export function bareCallsOf(value: Json, complete: boolean): readonly ToolCallRequest[] {
+  if (isList(value)) return value.flatMap((item, i) => bareCallsOf(item, complete || i < value.length - 1));
+  return isJsonObject(value) && isBareCall(value) ? callsOf(value, complete) : [];
+}
+
+function isBareCall(value: JsonObject): boolean {
+  const holder = isJsonObject(value['function']) ? value['function'] : value;
+  const key = ARGUMENT_KEYS.find((candidate) => Object.hasOwn(holder, candidate));
+  const only = (object: JsonObject): boolean =>
+    Object.keys(object).every((other) => other === key || BESIDE.has(other));
+  return only(holder) && (holder === value || only(value));
 }
 
 /** A call with its arguments decoded where they are text; text that cannot be read stays, with an issue. */

@@ -71,7 +71,7 @@ export function findCandidates(text: string, span: Span): Scan {
 }
 
 /** Lists the closers that stand behind a value although nothing is open any more. */
-function withStrayClosers(text: string, found: Candidate, span: Span): Candidate {
+export function withStrayClosers(text: string, found: Candidate, span: Span): Candidate {
   let i = found.to;
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
   const code = text.charCodeAt(i);
@@ -99,11 +99,14 @@ function endsTurn(text: string, index: number): boolean {
   return TURN_ENDS.some((token) => text.startsWith(token, index));
 }
 
-interface Read {
+/** How the reading of one value went; no candidate where it is nested too deep. */
+export interface Read {
   readonly candidate: Candidate | undefined;
   readonly pairs: number;
   readonly quoted: number;
   readonly bareWords: number;
+  /** The text ended inside a string. */
+  readonly openString: boolean;
   readonly steps: number;
   readonly end: number;
 }
@@ -125,14 +128,16 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
       pairs: 1,
       quoted: 1,
       bareWords: 0,
+      openString: strict.kind === 'cut' && strict.openString,
       steps,
       end: to,
     };
   }
   const read = parseTolerant(text, { ...span, from, landmarks });
-  const { value, end, complete, repairs, cost, pairs, quoted, bareWords, refused } = read;
+  const { value, end, complete, repairs, cost, pairs, quoted, bareWords, openString, refused } = read;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
-  return { candidate: refused ? undefined : candidate, pairs, quoted, bareWords, steps: steps + read.steps, end };
+  const found = refused ? undefined : candidate;
+  return { candidate: found, pairs, quoted, bareWords, openString, steps: steps + read.steps, end };
 }
 
 /** The value is escaped once too often: it is read from the text without that, and its place mapped back. */
@@ -162,7 +167,8 @@ function goesOn(text: string, end: number, span: Span): boolean {
   return isQuote(c.at(key)) && keyBegins(c, key) && c.at(key + 1) !== -1;
 }
 
-function isPlausible(text: string, found: Candidate, read: Read, span: Span): boolean {
+/** False for what merely looks like a value: `{x}` or `[1]` in prose. */
+export function isPlausible(text: string, found: Candidate, read: Read, span: Span): boolean {
   const { value } = found;
   if (isList(value)) {
     if (value.some((item) => isJsonObject(item) && Object.keys(item).length > 0)) return true;

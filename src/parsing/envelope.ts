@@ -1,4 +1,4 @@
-import { argumentKey, callsOf, makeCall } from './calls-of.ts';
+import { bareCallsOf, makeCall } from './calls-of.ts';
 import { isList } from './depth.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import { hoistName } from './hoist-name.ts';
@@ -21,6 +21,21 @@ export interface Envelope {
 }
 
 const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
+/** Where the arguments of the envelope's `tool` may stand. */
+const ARGUMENT_KEYS = [
+  'tool_args',
+  'arguments',
+  'args',
+  'parameters',
+  'action_input',
+  'tool_input',
+  'tool_parameters',
+  'params',
+];
+/** The envelope has these fields and no others: JSON with any other field is somebody's data. */
+const FIELDS = new Set(['thought', 'goal', 'tool', 'answer', 'plan', ...ARGUMENT_KEYS]);
+/** What models write where they call nothing. */
+const NO_TOOL = new Set(['', 'none', 'null', 'n/a']);
 
 /** Reads a value as a reply; undefined when it is neither the envelope nor calls of registered tools. */
 export function readEnvelope(value: Json, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
@@ -31,27 +46,49 @@ export function readEnvelope(value: Json, tools: ToolNames | undefined, complete
     const read = readEnvelope(hoisted.value, tools, complete);
     if (read !== undefined && read.calls.length > 0) return { ...read, repairs: [hoisted.repair] };
   }
-  const calls = readCalls(value, tools, complete);
-  const isEnvelope = hasEnvelopeKey(value);
-  if (!isEnvelope && calls.length === 0) return undefined;
+  return isEnvelope(value) ? readFields(value, tools, complete) : readForeign(value, tools, complete);
+}
+
+function readFields(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope {
   const answer = readAnswer(value['answer']);
   const { plan, planError } = readPlan(value['plan'], complete);
   return {
-    form: isEnvelope ? 'envelope' : 'calls',
+    form: 'envelope',
     thought: readText(value['thought']),
     goal: readText(value['goal']),
-    calls,
+    calls: readCall(value, tools, complete),
     ...(answer === undefined ? {} : { answer }),
     ...(plan === undefined ? {} : { plan }),
-    ...(planError === undefined ? {} : { planError }),
+    ...(planError === undefined || answer !== undefined ? {} : { planError }),
   };
 }
 
-/** `plan` is a common word: in an object of other keys it counts only when it looks like one. */
-function hasEnvelopeKey(value: JsonObject): boolean {
-  if (typeof value['thought'] === 'string' || hasText(value['tool']) || 'answer' in value) return true;
-  if (!('plan' in value)) return false;
-  return 'goal' in value || typeof value['plan'] === 'object' || Object.keys(value).length === 1;
+/** True for an object of the envelope's fields and no others, one of which says something. */
+function isEnvelope(value: JsonObject): boolean {
+  if (!Object.keys(value).every((key) => FIELDS.has(key))) return false;
+  return (
+    typeof value['thought'] === 'string' || typeof value['tool'] === 'string' || 'answer' in value || 'plan' in value
+  );
+}
+
+/** The call of the envelope: a `tool` names one, registered or not, unless it says that there is none. */
+function readCall(value: JsonObject, tools: ToolNames | undefined, complete: boolean): readonly ToolCallRequest[] {
+  const { tool } = value;
+  if (typeof tool !== 'string') return [];
+  const name = tool.trim();
+  if (NO_TOOL.has(name.toLowerCase()) && !isRegistered(name, tools)) return [];
+  const key = ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
+  return [makeCall(name, key === undefined ? {} : (value[key] ?? {}), complete)];
+}
+
+/** Calls of registered tools in another form than the envelope's: `{name, arguments}`, or a list of them under a key. */
+function readForeign(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
+  const listed = LIST_KEYS.find((key) => isList(value[key]));
+  const calls = bareCallsOf(listed === undefined ? value : (value[listed] ?? []), complete).filter(({ name }) =>
+    isRegistered(name, tools),
+  );
+  if (calls.length === 0) return undefined;
+  return { form: 'calls', thought: readText(value['thought']), goal: readText(value['goal']), calls };
 }
 
 /** A list is a reply when every item of it is one and none is an answer or a plan. */
@@ -70,33 +107,6 @@ function readList(items: readonly Json[], tools: ToolNames | undefined, complete
     calls.push(...read.calls);
   }
   return calls.length === 0 ? undefined : { form: envelopes > 0 ? 'envelope' : 'calls', thought, goal: '', calls };
-}
-
-function readCalls(value: JsonObject, tools: ToolNames | undefined, complete: boolean): readonly ToolCallRequest[] {
-  for (const key of LIST_KEYS) {
-    const list = value[key];
-    if (!isList(list)) continue;
-    return list.flatMap((item, i) => readForeignCall(item, tools, complete || i < list.length - 1));
-  }
-  const tool = value['tool'];
-  if (typeof tool === 'string' && tool.trim() !== '') return callOf(tool.trim(), value, complete);
-  return readForeignCall(isJsonObject(tool) ? tool : value, tools, complete);
-}
-
-function callOf(name: string, holder: JsonObject, complete: boolean): readonly ToolCallRequest[] {
-  const key = argumentKey(holder);
-  return [makeCall(name, key === undefined ? {} : (holder[key] ?? {}), complete)];
-}
-
-/** `{name, arguments}` and its like count for registered names only; a `tool` names a call in any case. */
-function readForeignCall(value: Json, tools: ToolNames | undefined, complete: boolean): readonly ToolCallRequest[] {
-  if (!isJsonObject(value)) return [];
-  if (typeof value['tool'] === 'string') return callOf(value['tool'], value, complete);
-  return callsOf(value, complete).filter(({ name }) => isRegistered(name, tools));
-}
-
-function hasText(value: Json | undefined): boolean {
-  return typeof value === 'string' && value.trim() !== '';
 }
 
 function readText(value: Json | undefined): string {

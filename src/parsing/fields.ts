@@ -7,6 +7,8 @@ import { parseValue } from './tolerant/parse-value.ts';
 
 /** The envelope's fields as they were found, without an object around them. */
 export interface Fields {
+  /** Where they begin. */
+  readonly at: number;
   readonly value: Json;
   readonly complete: boolean;
   readonly repairs: readonly Repair[];
@@ -35,7 +37,7 @@ export function readFields(text: string, span: Span): Fields | undefined {
   if (c.refused || !isJsonObject(value)) return undefined;
   const count = NAMES.filter((name) => Object.hasOwn(value, name)).length;
   if (count < 2 && /\w/.test(message.slice(0, at))) return undefined;
-  return { value, complete: !c.cutInside, repairs: c.repairs, steps: c.steps + 2 * message.length };
+  return { at: span.from + at, value, complete: !c.cutInside, repairs: c.repairs, steps: c.steps + 2 * message.length };
 }
 
 function fieldsBegin(message: string): number | undefined {

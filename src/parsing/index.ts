@@ -1,6 +1,6 @@
 /** Reading what models write: replies, JSON and tool-call arguments, however broken. No Node imports. */
-export { parseReply } from './parse-reply.ts';
-export type { ParseReplyOptions } from './reply-source.ts';
+export { parseReply } from './reply/parse-reply.ts';
+export type { ParseReplyOptions, TextCalls } from './reply/reply-source.ts';
 export { recoverJson, type RecoverJsonOptions } from './recover-json.ts';
 export type { RecoveredJson } from './recovered-json.ts';
 export { createReplyStream, type PartialReply, type ReplyStream } from './reply-stream.ts';

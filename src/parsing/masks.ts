@@ -34,7 +34,7 @@ const QUOTED: Repair = {
 };
 
 /** Special tokens at the very end are no part of the message; white space before them may be part of a cut string. */
-function messageEnd(text: string): number {
+export function messageEnd(text: string): number {
   const tail = Math.max(0, text.length - TAIL);
   const trailing = TRAILING.exec(text.slice(tail));
   if (trailing === null) return text.length;

@@ -7,7 +7,7 @@ import { type Building, setOwn } from './own-property.ts';
  */
 export type Prefix =
   | { readonly kind: 'whole'; readonly value: Json; readonly end: number }
-  | { readonly kind: 'cut'; readonly value: Json; readonly end: number }
+  | { readonly kind: 'cut'; readonly value: Json; readonly end: number; readonly openString: boolean }
   | { readonly kind: 'invalid'; readonly end: number };
 
 /** Reads the JSON value that begins at `from`, without mending anything. One pass, never deeper than `maxDepth`. */
@@ -20,7 +20,8 @@ export function parsePrefix(
   const value = reader.value();
   const end = reader.pos;
   if (reader.invalid) return { kind: 'invalid', end };
-  return { kind: reader.cut ? 'cut' : 'whole', value, end };
+  if (reader.cut) return { kind: 'cut', value, end, openString: reader.openString };
+  return { kind: 'whole', value, end };
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -38,6 +39,8 @@ class Reader {
   pos: number;
   invalid = false;
   cut = false;
+  /** True when the text ended inside a string. */
+  openString = false;
   depth = 0;
 
   constructor(text: string, from: number, to: number, maxDepth: number) {
@@ -136,6 +139,7 @@ class Reader {
       );
     this.pos = this.to;
     this.cut = true;
+    this.openString = true;
     return this.unescape(raw).replace(/[\ud800-\udbff]$/, '');
   }
 

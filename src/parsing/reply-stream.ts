@@ -1,5 +1,5 @@
-import { parseReply } from './parse-reply.ts';
-import type { ParseReplyOptions } from './reply-source.ts';
+import { parseReply } from './reply/parse-reply.ts';
+import type { ParseReplyOptions } from './reply/reply-source.ts';
 import type { Reply } from './reply.ts';
 import { EnvelopeLexer } from './stream/envelope-lexer.ts';
 import { PartialEnvelope, type PartialReply } from './stream/partial-reply.ts';

@@ -41,7 +41,6 @@ export interface Reply {
   readonly strategy: Strategy;
   readonly dialect?: string;
   readonly complete: boolean;
-  readonly confidence: 'high' | 'low';
   /** Several readings of equal rank and different value: none is run, the model is asked. */
   readonly ambiguous?: readonly Json[];
   readonly repairs: readonly Repair[];

@@ -1,13 +1,25 @@
 const LEADING =
-  /^\s*(?:<\|im_start\|>(?:assistant)?|<\|start_header_id\|>assistant<\|end_header_id\|>|<\|assistant\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>)/;
+  /\s*(?:<\|im_start\|>(?:assistant)?|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>)/y;
 const TRAILING = /(?:<\|[^<>|\n]{1,40}\|>|<\/s>|<end_of_turn>|<eos>|<｜[^<>\n]{1,40}｜>)\s*$/;
 const MOST = 8;
 
-/** The text without the special tokens of chat templates at its beginning and end. */
+/** The index behind the special tokens of chat templates that stand at `from`. */
+export function leadingTokens(text: string, from: number, end: number): number {
+  let at = from;
+  for (let i = 0; i < MOST; i += 1) {
+    LEADING.lastIndex = at;
+    const found = LEADING.exec(text);
+    if (found === null || LEADING.lastIndex > end) return at;
+    at = LEADING.lastIndex;
+  }
+  return at;
+}
+
+/** The text without the special tokens of chat templates at its end. */
 export function stripTokens(text: string): string {
   let out = text;
   for (let i = 0; i < MOST; i += 1) {
-    const next = dropEnd(out.replace(LEADING, ''));
+    const next = dropEnd(out);
     if (next === out) break;
     out = next;
   }

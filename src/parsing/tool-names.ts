@@ -1,10 +1,14 @@
-/** A tool as the parser needs to know it: by name. */
-export type ToolName = string | { readonly name: string };
+import { isJsonObject, type JsonSchema } from './json.ts';
+import { readSchema } from './schema/schema-like.ts';
 
-/** The registered tools, for looking up what a reply mentions. The names are collected when first asked for. */
+/** A tool as the parser needs to know it: by name, and by the schema that tells text from other parameters. */
+export type ToolName = string | { readonly name: string; readonly inputSchema?: unknown };
+
+/** The registered tools, for looking up what a reply mentions. They are collected when first asked for. */
 export class ToolNames {
   private readonly tools: readonly unknown[];
-  private names: ReadonlySet<string> | undefined;
+  private known: ReadonlyMap<string, unknown> | undefined;
+  private readonly schemas = new Map<string, JsonSchema | undefined>();
 
   constructor(tools: readonly unknown[]) {
     this.tools = tools;
@@ -12,8 +16,40 @@ export class ToolNames {
 
   /** True when a tool has this name, whatever its case. */
   has(name: string): boolean {
-    this.names ??= new Set(this.tools.flatMap(namesOf));
-    return this.names.has(name) || this.names.has(name.toLowerCase());
+    const known = this.collected();
+    return known.has(name) || known.has(name.toLowerCase());
+  }
+
+  /** What the schema of a tool says of one of its arguments; undefined where it is not known. */
+  argument(tool: string, key: string): JsonSchema | undefined {
+    const schema = this.schemaOf(tool);
+    if (!isJsonObject(schema) || !isJsonObject(schema['properties'])) return undefined;
+    const { properties } = schema;
+    const found = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    return isJsonObject(found) || typeof found === 'boolean' ? found : undefined;
+  }
+
+  private schemaOf(name: string): JsonSchema | undefined {
+    if (this.schemas.has(name)) return this.schemas.get(name);
+    const known = this.collected();
+    const tool = known.get(name) ?? known.get(name.toLowerCase());
+    const given = typeof tool === 'object' && tool !== null && 'inputSchema' in tool ? tool.inputSchema : undefined;
+    const schema = typeof given === 'object' && given !== null ? readSchema(given).json : undefined;
+    this.schemas.set(name, schema);
+    return schema;
+  }
+
+  private collected(): ReadonlyMap<string, unknown> {
+    if (this.known !== undefined) return this.known;
+    const known = new Map<string, unknown>();
+    for (const tool of this.tools) {
+      const name = nameOf(tool);
+      if (name === undefined) continue;
+      if (!known.has(name)) known.set(name, tool);
+      if (!known.has(name.toLowerCase())) known.set(name.toLowerCase(), tool);
+    }
+    this.known = known;
+    return known;
   }
 }
 
@@ -30,8 +66,8 @@ export function isRegistered(name: string, tools: ToolNames | undefined): boolea
 /** No tool at all: nothing is registered. */
 export const NO_TOOLS = new ToolNames([]);
 
-function namesOf(tool: unknown): readonly string[] {
-  if (typeof tool === 'string') return [tool, tool.toLowerCase()];
-  if (typeof tool !== 'object' || tool === null || !('name' in tool)) return [];
-  return typeof tool.name === 'string' ? namesOf(tool.name) : [];
+function nameOf(tool: unknown): string | undefined {
+  if (typeof tool === 'string') return tool;
+  if (typeof tool !== 'object' || tool === null || !('name' in tool)) return undefined;
+  return typeof tool.name === 'string' ? tool.name : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Message } from '../actors/model.ts';
 import { type Json, isJsonObject } from '../parsing/json.ts';
-import { parseReply } from '../parsing/parse-reply.ts';
+import { parseReply } from '../parsing/reply/parse-reply.ts';
 import { recoverJson } from '../parsing/recover-json.ts';
 
 /** A tool call: who was called, with what. */

@@ -174,13 +174,6 @@ test('what is behind the token that ends the turn is another turn', () => {
   expect(reply.answer).toBeUndefined();
 });
 
-test('confidence is high when a second parser reads the same, low when it does not', () => {
-  expect(parseReply('{"thought": "a,\n"answer": "b"}')).toMatchObject({ answer: 'b', confidence: 'high' });
-  expect(parseReply('{"thought" "a" "answer": "say "x", "y" and "z"", COMMENT "goal": g}')).toMatchObject({
-    confidence: 'low',
-  });
-});
-
 test('an object that only has a plan among other things is data', () => {
   const text = '{"plan": "premium", "seats": 3}';
   expect(parseReply(text)).toMatchObject({ strategy: 'text', answer: text });

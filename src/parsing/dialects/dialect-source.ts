@@ -5,7 +5,7 @@ import type { Repair } from '../reply.ts';
 import { Finder } from '../tolerant/finder.ts';
 import { isSpace } from '../tolerant/characters.ts';
 import { Landmarks } from '../tolerant/landmarks.ts';
-import { isRegistered, type ToolNames } from '../tool-names.ts';
+import type { ToolNames } from '../tool-names.ts';
 
 /** A value read inside a dialect's block. */
 export interface BlockValue {
@@ -17,15 +17,20 @@ export interface BlockValue {
 
 /** How many times the length of the text all readings together may cost before they stay inside their blocks. */
 const EFFORT = 8;
+/** How many closing marks a string may hold before its block is given up as one that has no end. */
+const MOST_BOUNDS = 16;
 
-/** The text that a dialect reads, with the searches and readings that all dialects share. */
+/** The text that a reply is read from, with the searches and readings that all formats share. */
 export class DialectSource {
   readonly text: string;
   readonly end: number;
   readonly maxDepth: number;
   readonly tools: ToolNames;
-  steps = 0;
   readonly landmarks: Landmarks;
+  /** Characters that searches looked at; they do not count against the effort of readings. */
+  steps = 0;
+  /** Characters that readings of values looked at. */
+  effort = 0;
   private readonly finders = new Map<string, Finder>();
 
   constructor(text: string, end: number, options: { readonly maxDepth: number; readonly tools: ToolNames }) {
@@ -34,6 +39,16 @@ export class DialectSource {
     this.maxDepth = options.maxDepth;
     this.tools = options.tools;
     this.landmarks = new Landmarks(text);
+  }
+
+  /** All characters looked at so far. */
+  get work(): number {
+    return this.steps + this.effort + this.landmarks.steps;
+  }
+
+  /** True while readings may still look beyond their blocks; the bound that keeps the whole pass linear. */
+  get affordable(): boolean {
+    return this.effort <= this.text.length * EFFORT + 2_000;
   }
 
   /** The next occurrence of one of the pieces from `from` on, or the end. Asked in any order, it stays linear. */
@@ -59,28 +74,45 @@ export class DialectSource {
     return i;
   }
 
+  /** The index behind the longest of the pieces that stands at `at`, or `at` when none does. */
+  past(at: number, pieces: readonly string[]): number {
+    let end = at;
+    for (const piece of pieces) if (this.text.startsWith(piece, at)) end = Math.max(end, at + piece.length);
+    return end;
+  }
+
   has(name: string): boolean {
-    return isRegistered(name, this.tools);
+    return this.tools.has(name);
   }
 
   /**
-   * The JSON value that begins at `from` or after white space there. JSON may run past `bound`, which can stand
-   * inside one of its strings; what has to be mended must end before it.
+   * The JSON value that begins at `from` or after white space there, in a block that one of `closers` ends. Valid JSON
+   * may run past a closer, which then stands inside one of its strings. What has to be mended ends at the first closer
+   * that no open string holds; a value whose string is open where the block ends is incomplete.
    */
-  value(from: number, bound: number): BlockValue | undefined {
+  value(from: number, ...closers: readonly string[]): BlockValue | undefined {
     const at = this.skip(from);
     const code = this.text.charCodeAt(at);
+    let bound = this.next(from, ...closers);
     if (at >= bound || (code !== 123 && code !== 91)) return undefined;
-    const far = this.steps <= this.text.length * EFFORT + 2_000 ? this.end : bound;
     const span = { from: at, maxDepth: this.maxDepth, fenced: false, landmarks: this.landmarks };
-    const read = readAt(this.text, at, { ...span, to: far });
-    this.steps += read.steps;
-    if (read.candidate?.strict === true && read.candidate.complete) return asBlock(read.candidate);
-    const bounded = far === bound ? read : readAt(this.text, at, { ...span, to: bound });
-    this.steps += bounded.steps;
-    const found = bounded.candidate;
-    if (found === undefined || (!found.strict && bounded.pairs === 0 && !isList(found.value))) return undefined;
-    return asBlock({ ...found, complete: found.complete || bound < this.end });
+    if (this.affordable) {
+      const read = readAt(this.text, at, { ...span, to: this.end });
+      this.effort += read.steps;
+      if (read.candidate?.strict === true && read.candidate.complete) return asBlock(read.candidate);
+    }
+    for (let tries = 0; ; tries += 1) {
+      const read = readAt(this.text, at, { ...span, to: bound });
+      this.effort += read.steps;
+      const found = read.candidate;
+      const next = bound < this.end ? this.next(bound + 1, ...closers) : this.end;
+      if (read.openString && bound < this.end && tries < MOST_BOUNDS && this.affordable) {
+        bound = next;
+        continue;
+      }
+      if (found === undefined || (!found.strict && read.pairs === 0 && !isList(found.value))) return undefined;
+      return asBlock({ ...found, complete: found.complete || (bound < this.end && !read.openString) });
+    }
   }
 }
 

@@ -1,9 +1,12 @@
 import type { Repair, ToolCallRequest } from '../reply.ts';
 import type { DialectSource } from './dialect-source.ts';
 
-/** What a reply in a model's own tool-call format says. */
+/** What a block in a model's own tool-call format says, and where it ends. */
 export interface DialectReading {
   readonly calls: readonly ToolCallRequest[];
+  /** Where the block begins, where that is before its marker. */
+  readonly from?: number;
+  readonly end: number;
   readonly thought?: string;
   readonly answer?: string;
   readonly complete: boolean;
@@ -13,8 +16,8 @@ export interface DialectReading {
 /** One model family's way to write tool calls. */
 export interface Dialect {
   readonly name: string;
-  /** Pieces of text one of which is always there when the format is used: nothing else is tried without them. */
+  /** Pieces of text, one of which begins every block of the format. */
   readonly markers: readonly string[];
-  /** Reads the calls, registered or not; undefined when the marker was only mentioned. */
-  readonly read: (source: DialectSource) => DialectReading | undefined;
+  /** Reads the block whose marker stands at `at`, registered or not; undefined when the marker was only mentioned. */
+  readonly read: (source: DialectSource, at: number) => DialectReading | undefined;
 }

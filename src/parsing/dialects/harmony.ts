@@ -1,67 +1,66 @@
 import { makeCall } from '../calls-of.ts';
 import type { ToolCallRequest } from '../reply.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
 
 const CHANNEL = '<|channel|>';
 const MESSAGE = '<|message|>';
-const ENDS = ['<|end|>', '<|call|>', '<|return|>', '<|start|>', CHANNEL];
+const START = '<|start|>';
+const ENDS = ['<|end|>', '<|call|>', '<|return|>', START, CHANNEL];
 const LONGEST_HEADER = 300;
+const RECIPIENT = /to=(?:functions\.)?([\p{L}\p{N}_.-]+)/u;
+const MADE_UP = /^(?:user|system|developer|tool|functions\.)/;
 
 /** gpt-oss: channels `analysis` (thought), `commentary to=functions.name` (a call) and `final` (the answer). */
 export const harmony: Dialect = {
   name: 'harmony',
-  markers: [MESSAGE],
-  read: (source) => {
+  markers: [START, CHANNEL, ' to=functions.', MESSAGE],
+  read: (source, at) => {
     const thoughts: string[] = [];
     const answers: string[] = [];
     const calls: ToolCallRequest[] = [];
     let complete = true;
-    let at = source.next(0, MESSAGE);
-    let before = 0;
-    while (at < source.end) {
-      const header = headerOf(source, Math.max(before, at - LONGEST_HEADER), at);
-      const from = at + MESSAGE.length;
-      const end = source.next(from, ...ENDS);
-      const text = source.text.slice(from, end).trim();
-      const called = /to=(?:functions\.)?([\p{L}\p{N}_.-]+)/u.exec(header)?.[1];
+    let from = at;
+    let messages = 0;
+    for (;;) {
+      const message = source.next(from, MESSAGE);
+      if (message >= source.end || message - from > LONGEST_HEADER) break;
+      const header = source.text.slice(from, message);
+      if (MADE_UP.test(header.replace(START, '').trim())) break;
+      messages += 1;
+      const start = message + MESSAGE.length;
+      const called = RECIPIENT.exec(header)?.[1];
+      const found = called === undefined ? undefined : source.value(start, ...ENDS);
+      const end = source.next(found?.end ?? start, ...ENDS);
+      const text = source.text.slice(start, end).trim();
       if (called !== undefined) {
-        const found = source.value(from, end);
-        calls.push(
-          found === undefined
-            ? makeCall(called, text, end < source.end)
-            : makeCall(called, found.value, found.complete),
-        );
-        complete = complete && (found?.complete ?? end < source.end);
+        const whole = found?.complete ?? end < source.end;
+        calls.push(makeCall(called, found === undefined ? text : found.value, whole));
+        complete = complete && whole;
       } else if (/final/.test(header)) answers.push(text);
       else thoughts.push(text);
-      before = end;
-      at = source.next(end, MESSAGE);
+      from = source.past(end, ['<|end|>', '<|call|>', '<|return|>']);
+      if (!ENDS.some((piece) => source.text.startsWith(piece, source.skip(from)))) break;
     }
-    return reading(thoughts, answers, calls, complete);
+    return messages === 0 ? undefined : reading({ thoughts, answers, calls, complete, end: from });
   },
 };
 
-/** What stands between the last channel or start token and the message: the recipient may be on either side. */
-function headerOf(source: DialectSource, from: number, to: number): string {
-  const text = source.text.slice(from, to);
-  return text.slice(
-    Math.max(0, text.lastIndexOf('<|start|>'), text.lastIndexOf('<|start|>') < 0 ? text.lastIndexOf(CHANNEL) : 0),
-  );
+interface Channels {
+  readonly thoughts: readonly string[];
+  readonly answers: readonly string[];
+  readonly calls: readonly ToolCallRequest[];
+  readonly complete: boolean;
+  readonly end: number;
 }
 
-function reading(
-  thoughts: readonly string[],
-  answers: readonly string[],
-  calls: readonly ToolCallRequest[],
-  complete: boolean,
-): DialectReading {
+function reading({ thoughts, answers, calls, complete, end }: Channels): DialectReading {
   const thought = thoughts.filter((text) => text !== '').join('\n');
   const answer = answers.filter((text) => text !== '').join('\n');
   return {
     calls,
     complete,
     repairs: [],
+    end,
     ...(thought === '' ? {} : { thought }),
     ...(answer === '' ? {} : { answer }),
   };

@@ -1,40 +1,27 @@
-import { cohere } from './cohere.ts';
-import { deepseek } from './deepseek.ts';
 import type { Dialect } from './dialect.ts';
-import { functionTags } from './function-tags.ts';
-import { functionary } from './functionary.ts';
-import { glmTags } from './glm-tags.ts';
-import { granite } from './granite.ts';
+import { glm } from './glm.ts';
 import { harmony } from './harmony.ts';
-import { hermes } from './hermes.ts';
-import { internlm } from './internlm.ts';
-import { invokeTags } from './invoke-tags.ts';
-import { kimi } from './kimi.ts';
-import { llama } from './llama.ts';
+import { MARKED_JSON } from './marked-json.ts';
 import { mistral } from './mistral.ts';
 import { namedObject } from './named-object.ts';
-import { phi } from './phi.ts';
+import { NAMED_BLOCKS } from './named-blocks.ts';
 import { pythonic } from './pythonic.ts';
 import { react } from './react.ts';
+import { TAGGED } from './tagged.ts';
 
-/** The formats with markers of their own, tried in this order before any JSON is searched. */
+/**
+ * The formats whose blocks begin with a mark of their own. Which one reads a text is decided by where its mark stands;
+ * the order counts only among those that share a mark.
+ */
 export const MARKED_DIALECTS: readonly Dialect[] = [
   harmony,
-  kimi,
-  invokeTags,
-  deepseek,
-  functionTags,
-  glmTags,
-  hermes,
-  granite,
-  cohere,
-  phi,
+  ...NAMED_BLOCKS,
+  ...TAGGED,
+  glm,
+  ...MARKED_JSON,
   mistral,
-  llama,
-  internlm,
-  functionary,
   react,
 ];
 
-/** The formats that look like prose: tried when the message holds no envelope. */
+/** The formats that look like prose: a bracket behind a registered name. */
 export const UNMARKED_DIALECTS: readonly Dialect[] = [namedObject, pythonic];

@@ -1,44 +1,81 @@
 import { callsOf } from '../calls-of.ts';
+import { isList } from '../depth.ts';
+import { isJsonObject, type Json } from '../json.ts';
 import type { Repair, ToolCallRequest } from '../reply.ts';
-import type { DialectReading } from './dialect.ts';
+import type { Dialect, DialectReading } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';
 
-/** How a dialect marks the JSON of its calls. */
-export interface Marks {
+/** A format that marks the JSON of its calls. */
+interface Row {
+  readonly name: string;
   readonly open: readonly string[];
   /** What ends a block beside its own value; a block may also end at the next opening or with the text. */
   readonly close: readonly string[];
-  /** What may stand between two values of one block. */
-  readonly between?: RegExp;
+  /** The calls of one value, where the format does not write `{name, arguments}`. */
+  readonly calls?: (value: Json, complete: boolean) => readonly ToolCallRequest[];
 }
 
-/** Reads `<mark> JSON <mark> JSON …`: each block holds `{name, arguments}` or a list of these. */
-export function readMarkedJson(source: DialectSource, marks: Marks): DialectReading | undefined {
+const ROWS: readonly Row[] = [
+  // Hermes, Qwen and many others: `<tool_call>{"name": …, "arguments": …}</tool_call>`.
+  {
+    name: 'hermes',
+    open: ['<tool_call>', '<tool_calls>', '<toolcall>', '<TOOLCALL>'],
+    close: ['</tool_call>', '</tool_calls>', '</toolcall>', '</TOOLCALL>', '<|im_start|>', '<|im_end|>'],
+  },
+  // Granite: `<function_call> {"name": …, "arguments": …}`, one after the other, mostly unclosed.
+  {
+    name: 'granite',
+    open: ['<function_call>', '<|function_call|>'],
+    close: ['</function_call>', '<|end_of_text|>', '<|endoftext|>'],
+  },
+  // Cohere Command: `<|START_ACTION|>[{"tool_name": …, "parameters": …}]<|END_ACTION|>`.
+  { name: 'cohere', open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] },
+  // Phi-4 and Granite 3: `<|tool_call|>[…]<|/tool_call|>`, and Phi-4-mini's `functools[…]`.
+  { name: 'phi', open: ['<|tool_call|>'], close: ['<|/tool_call|>', '<|end|>'] },
+  { name: 'phi', open: ['functools'], close: ['<|end|>', '<|im_end|>'] },
+  // Llama 3: `<|python_tag|>{"name": …, "parameters": …}`, several separated by semicolons.
+  { name: 'llama', open: ['<|python_tag|>'], close: ['<|eom_id|>', '<|eot_id|>'] },
+  // InternLM: `<|action_start|><|plugin|>{"name": …, "parameters": …}<|action_end|>`.
+  { name: 'internlm', open: ['<|plugin|>'], close: ['<|action_end|>'] },
+  // Apertus: `<|tools_prefix|>[{"name": {…arguments}}]<|tools_suffix|>`.
+  { name: 'apertus', open: ['<|tools_prefix|>'], close: ['<|tools_suffix|>'], calls: callsByKey },
+];
+
+/** The formats that put JSON behind a mark, each value with calls as `{name, arguments}` or a list of these. */
+export const MARKED_JSON: readonly Dialect[] = ROWS.map((row) => ({
+  name: row.name,
+  markers: row.open,
+  read: (source, at) => readBlock(source, at, row),
+}));
+
+const BETWEEN = /^[\s,;]*(?=[{[])/;
+
+function readBlock(source: DialectSource, at: number, row: Row): DialectReading | undefined {
   const calls: ToolCallRequest[] = [];
   const repairs: Repair[] = [];
   let complete = true;
-  let at = source.next(0, ...marks.open);
-  while (at < source.end) {
-    let from = at + openLength(source, at, marks);
-    const bound = source.next(from, ...marks.close, ...marks.open);
-    for (;;) {
-      const found = source.value(from, bound);
-      if (found === undefined) break;
-      calls.push(...callsOf(found.value, found.complete));
-      repairs.push(...found.repairs);
-      complete = complete && found.complete;
-      from = found.end;
-      const separator = marks.between?.exec(source.text.slice(from, from + 20));
-      if (separator === undefined || separator === null) break;
-      from += separator[0].length;
-    }
-    at = source.next(Math.max(from, at + 1), ...marks.open);
+  let values = 0;
+  let from = source.past(at, row.open);
+  for (;;) {
+    const found = source.value(from, ...row.close, ...row.open);
+    if (found === undefined) break;
+    values += 1;
+    calls.push(...(row.calls ?? callsOf)(found.value, found.complete));
+    repairs.push(...found.repairs);
+    complete = complete && found.complete;
+    from = found.end;
+    const separator = BETWEEN.exec(source.text.slice(from, from + 20));
+    if (separator === null) break;
+    from += separator[0].length;
   }
-  return calls.length === 0 ? undefined : { calls, complete, repairs };
+  if (values === 0) return undefined;
+  return { calls, complete, repairs, end: source.past(source.skip(from), row.close) };
 }
 
-function openLength(source: DialectSource, at: number, marks: Marks): number {
-  let longest = 1;
-  for (const open of marks.open) if (source.text.startsWith(open, at)) longest = Math.max(longest, open.length);
-  return longest;
+/** `{"get_weather": {"city": "Paris"}}`: the name is the key. */
+function callsByKey(value: Json, complete: boolean): readonly ToolCallRequest[] {
+  if (isList(value)) return value.flatMap((item, i) => callsByKey(item, complete || i < value.length - 1));
+  if (!isJsonObject(value)) return [];
+  const names = Object.keys(value);
+  return names.map((name, i) => ({ name, args: value[name] ?? {}, complete: complete || i < names.length - 1 }));
 }

@@ -11,29 +11,27 @@ const LONGEST_HEAD = 300;
 export const mistral: Dialect = {
   name: 'mistral',
   markers: [MARK],
-  read: (source) => {
+  read: (source, at) => {
     const calls: ToolCallRequest[] = [];
     const repairs: Repair[] = [];
     let complete = true;
-    let at = source.next(0, MARK);
-    while (at < source.end) {
-      let from = at + MARK.length;
-      const bound = source.next(from, MARK);
-      for (;;) {
-        const head = HEAD.exec(source.text.slice(from, Math.min(from + LONGEST_HEAD, bound)));
-        const found = source.value(from + (head?.[0].length ?? 0), bound);
-        if (found === undefined) break;
-        const [, name, id] = head ?? [];
-        const read =
-          name === undefined ? callsOf(found.value, found.complete) : [makeCall(name, found.value, found.complete)];
-        calls.push(...read.map((call) => (id === undefined || id === '' ? call : { id, ...call })));
-        repairs.push(...found.repairs);
-        complete = complete && found.complete;
-        from = found.end;
-        if (name === undefined) break;
-      }
-      at = source.next(Math.max(from, at + 1), MARK);
+    let values = 0;
+    let from = at + MARK.length;
+    for (;;) {
+      const head = HEAD.exec(source.text.slice(from, Math.min(from + LONGEST_HEAD, source.end)));
+      const found = source.value(from + (head?.[0].length ?? 0), MARK);
+      if (found === undefined) break;
+      const [, name, id] = head ?? [];
+      if (values > 0 && (name === undefined || !source.has(name))) break;
+      values += 1;
+      const read =
+        name === undefined ? callsOf(found.value, found.complete) : [makeCall(name, found.value, found.complete)];
+      calls.push(...read.map((call) => (id === undefined || id === '' ? call : { id, ...call })));
+      repairs.push(...found.repairs);
+      complete = complete && found.complete;
+      from = found.end;
+      if (name === undefined) break;
     }
-    return calls.length === 0 ? undefined : { calls, complete, repairs };
+    return values === 0 ? undefined : { calls, complete, repairs, end: from };
   },
 };

@@ -1,5 +1,7 @@
-import type { Json } from '../json.ts';
+import { isList } from '../depth.ts';
+import { isJsonObject, type Json, type JsonSchema } from '../json.ts';
 import { parseStrict } from '../strict-json.ts';
+import type { DialectSource } from './dialect-source.ts';
 
 const WORDS = new Map<string, Json>([
   ['True', true],
@@ -7,18 +9,53 @@ const WORDS = new Map<string, Json>([
   ['None', null],
 ]);
 
+/** A parameter as it stands between its tags. */
+export interface RawParameter {
+  readonly tool: string;
+  readonly key: string;
+  readonly raw: string;
+  /** What the tag itself says of the type: `string="true"`. */
+  readonly isText?: boolean | undefined;
+}
+
 /**
- * The value of a parameter that stands as plain text between tags. What is JSON becomes its value; a number only when
- * it would be written back the same, so that `007` and `1.50` stay text until a schema asks for a number.
+ * The value of a parameter that stands as plain text between tags. For a text parameter it is that text; any other is
+ * read as JSON. Where nothing is known of the type, what is JSON becomes its value, a number only when it would be
+ * written back the same, so that `007` and `1.50` stay text until a schema asks for a number.
  */
-export function parameterValue(raw: string, maxDepth: number): Json {
-  const text = raw.replace(/^\r?\n/, '').replace(/\r?\n[ \t]*$/, '');
+export function parameterValue(source: DialectSource, { tool, key, raw, isText }: RawParameter): Json {
+  const schema = source.tools.argument(tool, key);
+  const text = unframed(raw);
+  if (isText ?? takesOnlyText(schema)) return text;
   const trimmed = text.trim();
+  if (takesOnlyText(schema, true)) return trimmed === 'null' ? null : text;
   const word = WORDS.get(trimmed);
   if (word !== undefined) return word;
-  const first = trimmed.charCodeAt(0);
-  if (first === 34) return text;
-  const parsed = parseStrict(trimmed, maxDepth);
+  if (trimmed.charCodeAt(0) === 34) return text;
+  const parsed = parseStrict(trimmed, source.maxDepth);
   if (parsed === undefined) return text;
   return typeof parsed.value === 'number' && String(parsed.value) !== trimmed ? text : parsed.value;
+}
+
+/** Some formats put the value on lines of its own: that line break is layout when it stands on both sides. */
+function unframed(raw: string): string {
+  const framed = /^\r?\n/.exec(raw);
+  if (framed === null) return raw;
+  const end = /\r?\n[ \t]*$/.exec(raw);
+  if (end === null || end.index < framed[0].length) return raw.slice(framed[0].length);
+  return raw.slice(framed[0].length, end.index);
+}
+
+/** True for a schema that takes a string and nothing else; `orNull` lets null stand beside it. */
+export function takesOnlyText(schema: JsonSchema | undefined, orNull = false): boolean {
+  if (!isJsonObject(schema)) return false;
+  const { type } = schema;
+  const options = schema['anyOf'] ?? schema['oneOf'];
+  if (type === undefined && isList(options)) {
+    const kinds = options.filter((option) => !(orNull && isJsonObject(option) && option['type'] === 'null'));
+    return kinds.length > 0 && kinds.every((option) => isJsonObject(option) && takesOnlyText(option, orNull));
+  }
+  if (type === undefined && isList(schema['enum'])) return schema['enum'].every((value) => typeof value === 'string');
+  if (!isList(type)) return type === 'string';
+  return type.includes('string') && type.every((kind) => kind === 'string' || (orNull && kind === 'null'));
 }

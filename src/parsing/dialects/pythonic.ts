@@ -10,23 +10,20 @@ import type { DialectSource } from './dialect-source.ts';
 
 const LONGEST_NAME = 200;
 
-/** `[f(a=1), g(b="x")]` or `f(a=1)` at the beginning of a line, for registered names. The first group of calls counts. */
+/** `[f(a=1), g(b="x")]` or `f(a=1)` at the beginning of a line, for registered names. Read from its first bracket on. */
 export const pythonic: Dialect = {
   name: 'pythonic',
   markers: ['('],
-  read: (source) => {
+  read: (source, at) => {
+    const head = headBefore(source, at);
+    const opening = head === undefined ? 'none' : openingOf(source, head.from);
+    if (head === undefined || opening === 'none') return undefined;
     const calls: ToolCallRequest[] = [];
     const repairs: Repair[] = [];
     let complete = true;
-    let opening: Opening = 'none';
-    let paren = source.next(0, '(');
-    while (paren < source.end) {
-      const head = headBefore(source, paren);
-      if (calls.length === 0 && head !== undefined) opening = openingOf(source, head.from);
-      if (head === undefined || opening === 'none') {
-        paren = source.next(paren + 1, '(');
-        continue;
-      }
+    let { name } = head;
+    let paren = at;
+    for (;;) {
       const c = new Cursor(source.text, {
         from: paren + 1,
         to: source.end,
@@ -35,21 +32,17 @@ export const pythonic: Dialect = {
       });
       c.frames.push('call');
       const args = readArguments(c);
-      source.steps += c.steps;
-      calls.push({ name: head.name, args, complete: c.complete });
+      source.effort += c.steps;
+      calls.push({ name, args, complete: c.complete });
       repairs.push(...c.repairs.filter(({ kind }) => !NATURAL.has(kind)));
       complete = complete && c.complete;
       const next = groupGoesOn(source, c.pos);
-      if (next === undefined && opening === 'line' && c.complete && !endsLine(source, c.pos)) {
-        calls.length = 0;
-        repairs.length = 0;
-        paren = source.next(c.pos, '(');
-        continue;
+      if (next === undefined) {
+        if (opening === 'line' && c.complete && !endsLine(source, c.pos)) return undefined;
+        return { calls, complete, repairs, end: c.pos, from: head.from };
       }
-      if (next === undefined) break;
-      paren = next;
+      ({ name, paren } = next);
     }
-    return calls.length === 0 ? undefined : { calls, complete, repairs };
   },
 };
 
@@ -103,14 +96,17 @@ function endsLine(source: DialectSource, from: number): boolean {
   return LINE_END.test(rest);
 }
 
-/** Where the bracket of the next call of the group is: after commas, closers of other brackets or a line break. */
-function groupGoesOn(source: DialectSource, from: number): number | undefined {
+/** The next call of the group: after commas, closers of other brackets or a line break. */
+function groupGoesOn(
+  source: DialectSource,
+  from: number,
+): { readonly name: string; readonly paren: number } | undefined {
   let i = source.skip(from);
   while (isComma(source.text.charCodeAt(i)) || source.text.charCodeAt(i) === CODE.semicolon) i = source.skip(i + 1);
   const paren = source.next(i, '(');
   if (paren >= source.end || paren - i > LONGEST_NAME) return undefined;
   const head = headBefore(source, paren);
-  return head?.from === i ? paren : undefined;
+  return head?.from === i ? { name: head.name, paren } : undefined;
 }
 
 /** Named arguments become an object; a single object is taken as the arguments; other positions stay a list. */

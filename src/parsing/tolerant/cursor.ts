@@ -36,6 +36,8 @@ export class Cursor {
   complete = true;
   /** True when the text ended inside a value, and not merely before the outermost closing brace. */
   cutInside = false;
+  /** True when the text ended inside a string, or in one whose closing quote is missing. */
+  openString = false;
   /** True once the text is nested too deep to be read. */
   refused = false;
   /** Members that were written as one: a key, a separator and a value. */
@@ -78,6 +80,12 @@ export class Cursor {
   cut(): void {
     this.complete = false;
     this.cutInside = true;
+  }
+
+  /** Marks the value as cut off inside a string. */
+  cutString(): void {
+    this.cut();
+    this.openString = true;
   }
 
   /** The first index from `index` on that is neither white space nor inside a comment. */

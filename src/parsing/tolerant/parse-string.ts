@@ -24,7 +24,7 @@ export function parseString(c: Cursor, role: Role): string {
   if (doubled && c.at(c.pos) === open) c.pos += 1;
   if (end.inner > 0) c.repair('inner-quotes', 'quotes inside a string were not escaped', 1, at);
   if (end.closed === 'missing') c.repair('missing-quote', 'the closing quote of a string is missing', 2, at);
-  if (end.closed === 'cut') c.cut();
+  if (end.closed === 'cut') c.cutString();
   const layout = c.trimsLayout && end.closed === 'quote' ? layoutAtEnd(c, start, end.contentEnd) : 0;
   if (layout > 0) c.repair('layout', 'the line break before a closing quote was left out', 1, at);
   const text = decodeString(c, start, end.contentEnd - layout);

@@ -13,6 +13,7 @@ export interface Tolerant {
   readonly pairs: number;
   readonly quoted: number;
   readonly bareWords: number;
+  readonly openString: boolean;
   readonly refused: boolean;
   readonly steps: number;
 }
@@ -21,6 +22,6 @@ export interface Tolerant {
 export function parseTolerant(text: string, span: CursorSpan): Tolerant {
   const c = new Cursor(text, span);
   const value = parseValue(c, 'root');
-  const { complete, repairs, cost, pairs, quoted, bareWords, refused, steps } = c;
-  return { value, end: c.pos, complete, repairs, cost, pairs, quoted, bareWords, refused, steps };
+  const { complete, repairs, cost, pairs, quoted, bareWords, openString, refused, steps } = c;
+  return { value, end: c.pos, complete, repairs, cost, pairs, quoted, bareWords, openString, refused, steps };
 }

@@ -196,7 +196,7 @@ function withoutQuote(c: Cursor, start: number, inner: number): StringEnd {
   }
   if (depth === 0 && c.frames.length > 0) {
     while (i > start && isSpace(c.at(i - 1))) i -= 1;
-    c.cut();
+    c.cutString();
     return { contentEnd: i, next: i, closed: 'missing', inner };
   }
   return { contentEnd: c.end, next: c.end, closed: 'cut', inner };

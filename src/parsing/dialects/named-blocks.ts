@@ -1,0 +1,106 @@
+import { makeCall } from '../calls-of.ts';
+import type { Dialect, DialectReading } from './dialect.ts';
+import type { DialectSource } from './dialect-source.ts';
+
+/** A format that writes a call as a name followed by its arguments. */
+interface Row {
+  readonly name: string;
+  readonly open: readonly string[];
+  /** What stands between the name and the arguments. */
+  readonly separators: readonly string[];
+  readonly close: readonly string[];
+  /** Turns what stands before the separator into a name and, where the format has one, an id. */
+  readonly head: (text: string) => { readonly name: string; readonly id?: string };
+}
+
+/** The tokens of DeepSeek, whose bars and blocks also come as ASCII. */
+const deepseekTokens = (name: string): readonly string[] => [
+  `<｜${name.replaceAll(' ', '▁')}｜>`,
+  `<｜${name.replaceAll(' ', '_')}｜>`,
+  `<|${name.replaceAll(' ', '▁')}|>`,
+  `<|${name.replaceAll(' ', '_')}|>`,
+];
+
+const ROWS: readonly Row[] = [
+  // Kimi K2: `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
+  {
+    name: 'kimi',
+    open: ['<|tool_call_begin|>'],
+    separators: ['<|tool_call_argument_begin|>'],
+    close: ['<|tool_call_end|>'],
+    head: (id) => ({ id, name: id.replace(/^functions\./, '').replace(/:\d+$/, '') }),
+  },
+  // DeepSeek V3: `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name` and fenced JSON.
+  {
+    name: 'deepseek',
+    open: deepseekTokens('tool call begin').flatMap((token) =>
+      deepseekTokens('tool sep').map((separator) => `${token}function${separator}`),
+    ),
+    separators: ['\n'],
+    close: deepseekTokens('tool call end'),
+    head: (name) => ({ name }),
+  },
+  // DeepSeek V3.1: `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`.
+  {
+    name: 'deepseek',
+    open: deepseekTokens('tool call begin'),
+    separators: deepseekTokens('tool sep'),
+    close: deepseekTokens('tool call end'),
+    head: (name) => ({ name }),
+  },
+  // Functionary: `<|recipient|>name<|content|>{…}`, and `>>>name` with the arguments on the next line.
+  {
+    name: 'functionary',
+    open: ['<|recipient|>', '>>>'],
+    separators: ['<|content|>', '\n'],
+    close: ['<|stop|>', '<|from|>'],
+    head: (name) => ({ name }),
+  },
+];
+
+/** The formats that name the tool between two marks. A call whose arguments cannot be read stays, as invalid. */
+export const NAMED_BLOCKS: readonly Dialect[] = ROWS.map((row) => ({
+  name: row.name,
+  markers: row.open,
+  read: (source, at) => readBlock(source, at, row),
+}));
+
+const LONGEST_HEAD = 400;
+const NAME = /^[\p{L}_][\p{L}\p{N}_.:/-]*$/u;
+
+function readBlock(source: DialectSource, at: number, row: Row): DialectReading | undefined {
+  const from = source.past(at, row.open);
+  const separator = source.next(from, ...row.separators);
+  if (separator - from > LONGEST_HEAD || separator >= source.next(from, ...row.close, ...row.open)) return undefined;
+  const { name, id } = row.head(source.text.slice(from, separator).trim());
+  if (!NAME.test(name)) return undefined;
+  const start = pastFence(source, pastSeparators(source, separator, row.separators));
+  const found = source.value(start, ...row.close, ...row.open);
+  const bound = source.next(found?.end ?? start, ...row.close, ...row.open);
+  if (found === undefined && bound >= source.end && source.skip(start) < source.end) return undefined;
+  const call =
+    found === undefined
+      ? makeCall(name, source.text.slice(start, bound).trim(), bound < source.end)
+      : makeCall(name, found.value, found.complete);
+  const end = found === undefined ? bound : pastFence(source, found.end);
+  return {
+    calls: [id === undefined ? call : { id, ...call }],
+    complete: call.complete,
+    repairs: found?.repairs ?? [],
+    end: source.past(source.skip(end), row.close),
+  };
+}
+
+/** Several separators may follow each other: a line break and a mark. */
+function pastSeparators(source: DialectSource, at: number, separators: readonly string[]): number {
+  const end = source.past(at, separators);
+  const next = source.skip(end);
+  const second = source.past(next, separators);
+  return second > next ? second : end;
+}
+
+/** A fence around the arguments is left out: ```` ```json ````. */
+function pastFence(source: DialectSource, from: number): number {
+  const fence = /^\s*```(?:json)?/.exec(source.text.slice(from, from + 24));
+  return from + (fence?.[0].length ?? 0);
+}

@@ -1,0 +1,53 @@
+import { DialectSource } from '../dialects/dialect-source.ts';
+import { type Limits, resolveLimits } from '../limits.ts';
+import { messageEnd } from '../masks.ts';
+import type { Repair } from '../reply.ts';
+import { NO_TOOLS, type ToolName, type ToolNames, toolNames } from '../tool-names.ts';
+
+/**
+ * Which text may become a call. `lenient`: a call that stands in prose, too · `narrated`: one call with whole sentences
+ * around it · `whole-reply`: only a message that is nothing but the call, thoughts, one fence and end marks aside ·
+ * `never`: no text at all.
+ */
+export type TextCalls = 'never' | 'whole-reply' | 'narrated' | 'lenient';
+
+/** What `parseReply` may be told about the reply that it reads. */
+export interface ParseReplyOptions {
+  /** The registered tools. Without them, calls count in the envelope only. */
+  readonly tools?: readonly ToolName[];
+  /** Which text may become a call; the default is `lenient`. */
+  readonly textCalls?: TextCalls;
+  readonly limits?: Partial<Limits>;
+}
+
+/** Counts the characters that a reading looked at, so that a test can prove the work linear. */
+export interface Meter {
+  steps: number;
+}
+
+/** A reply's text with all that its readers need to know about it. */
+export interface ReplySource {
+  readonly source: DialectSource;
+  /** False when the text was longer than the limit. */
+  readonly complete: boolean;
+  readonly repairs: readonly Repair[];
+  readonly tools: ToolNames | undefined;
+}
+
+/** Prepares a text: cut to the limit, special tokens at its end left out. */
+export function replySource(raw: string, options: ParseReplyOptions | undefined): ReplySource {
+  const { maxChars, maxDepth } = resolveLimits(options?.limits);
+  const tooLong = raw.length > maxChars;
+  const text = tooLong ? raw.slice(0, maxChars) : raw;
+  const tools = toolNames(options?.tools);
+  return {
+    source: new DialectSource(text, messageEnd(text), { maxDepth, tools: tools ?? NO_TOOLS }),
+    complete: !tooLong,
+    repairs: tooLong ? [cutAt(maxChars)] : [],
+    tools,
+  };
+}
+
+function cutAt(maxChars: number): Repair {
+  return { kind: 'too-long', message: `only the first ${maxChars} characters were read`, at: maxChars, cost: 5 };
+}

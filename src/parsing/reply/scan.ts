@@ -1,0 +1,365 @@
+import { type Candidate, isPlausible, readAt, withStrayClosers } from '../candidates.ts';
+import type { Dialect, DialectReading } from '../dialects/dialect.ts';
+import type { DialectSource } from '../dialects/dialect-source.ts';
+import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
+import { leadingTokens } from '../strip-tokens.ts';
+import { CODE, isSpace } from '../tolerant/characters.ts';
+import { Elements, lineTalkAt, type LineTalk, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
+
+/** Why a piece is talk and never a call: what stands around it. */
+export type Talk = Exclude<LineTalk, null> | 'indented' | 'quoted';
+
+/** Something in a message that could act: a block in a model's own format, or a JSON value. */
+export interface Piece {
+  readonly from: number;
+  readonly to: number;
+  readonly found:
+    | { readonly kind: 'block'; readonly dialect: string; readonly marked: boolean; readonly reading: DialectReading }
+    | { readonly kind: 'value'; readonly candidate: Candidate; readonly openString: boolean };
+  readonly talk: Talk | null;
+  /** The number of the fence that it stands in; 0: none. */
+  readonly fence: number;
+}
+
+/** A message, taken apart from left to right: every character has one owner. */
+export interface Scan {
+  readonly pieces: readonly Piece[];
+  /** Where the message begins, behind leading tokens and thoughts. */
+  readonly from: number;
+  readonly thinking: string;
+  /** A thought was still open at the end. */
+  readonly openThinking: boolean;
+  /** What is written in each fence's opening line, by its number. */
+  readonly fences: ReadonlyMap<number, string>;
+  readonly steps: number;
+}
+
+/** How many times the length of the text the readings of values may cost before nothing rejected is looked into. */
+const EFFORT = 3;
+const MOST_PIECES = 50_000;
+const OPENER = /[\n<{[(`"“]|\/\*|◁/g;
+
+/**
+ * Takes a message apart in one pass from left to right. The construct that begins first owns its text: nothing inside a
+ * string, a block, a thought, a quotation or a comment is looked at by anybody else.
+ */
+export function scanReply(source: DialectSource): Scan {
+  return new Scanner(source).scan();
+}
+
+const MARKS = marksByFirst(MARKED_DIALECTS);
+
+interface Mark {
+  readonly piece: string;
+  readonly dialect: Dialect;
+}
+
+function marksByFirst(dialects: readonly Dialect[]): ReadonlyMap<number, readonly Mark[]> {
+  const byFirst = new Map<number, Mark[]>();
+  for (const dialect of dialects) {
+    for (const piece of dialect.markers) {
+      const first = piece.charCodeAt(0);
+      byFirst.set(first, [...(byFirst.get(first) ?? []), { piece, dialect }]);
+    }
+  }
+  return byFirst;
+}
+
+class Scanner {
+  private readonly source: DialectSource;
+  private readonly text: string;
+  private readonly end: number;
+  private readonly elements: Elements;
+  private readonly pieces: Piece[] = [];
+  private readonly thoughts: string[] = [];
+  private readonly fences = new Map<number, string>();
+  private from = 0;
+  private i = 0;
+  private openThinking = false;
+  private lineTalk: LineTalk = null;
+  private indented = false;
+  /** Prose stood on an earlier line, so that an indented one is code. */
+  private prose = false;
+  private inList = false;
+  /** Double quotes seen in this paragraph, outside of what is owned. */
+  private quotes = 0;
+  private fence = 0;
+  private fenceMark = '';
+  private steps = 0;
+
+  constructor(source: DialectSource) {
+    this.source = source;
+    this.text = source.text;
+    this.end = source.end;
+    this.elements = new Elements(source);
+  }
+
+  scan(): Scan {
+    this.takeHead();
+    if (!this.openThinking && !this.takeEncoded()) {
+      if (!this.takeMarked(this.i)) this.beginLine(this.i);
+      while (this.i < this.end && this.pieces.length < MOST_PIECES) this.step();
+    }
+    const thinking = this.thoughts.filter((thought) => thought !== '').join('\n');
+    const { pieces, from, openThinking, fences, steps } = this;
+    return { pieces, from, thinking, openThinking, fences, steps };
+  }
+
+  /** Moves to the next place where something may begin. */
+  private step(): void {
+    OPENER.lastIndex = this.i;
+    const at = OPENER.exec(this.text)?.index ?? this.end;
+    this.steps += Math.min(at, this.end) - this.i + 1;
+    if (at >= this.end) this.i = this.end;
+    else {
+      this.i = at;
+      this.take(this.text.charCodeAt(at));
+    }
+  }
+
+  private take(code: number): void {
+    const { i } = this;
+    if (code === CODE.newline) return this.beginLine(i + 1);
+    if (code === CODE.doubleQuote || code === 0x201c) {
+      this.quotes += 1;
+      this.i += 1;
+    } else if (code === CODE.backtick) this.takeTicks();
+    else if (code === CODE.slash) this.takeTo(this.source.next(i + 2, '*/') + 2);
+    else if (code === CODE.less || code === 0x25c1) this.takeAngle();
+    else if (code === CODE.openParen) this.i = this.takeUnmarked(i, i) ?? i + 1;
+    else this.takeBracket();
+  }
+
+  /** A line begins: what stands at its head decides whether anything on it can be more than talk. */
+  private beginLine(at: number): void {
+    let i = at;
+    while (i < this.end && (this.text.charCodeAt(i) === CODE.space || this.text.charCodeAt(i) === CODE.tab)) i += 1;
+    const code = i < this.end ? this.text.charCodeAt(i) : CODE.newline;
+    this.steps += i - at + 1;
+    this.i = i;
+    if (code === CODE.newline || code === CODE.return) {
+      this.quotes = 0;
+      this.inList = false;
+      return;
+    }
+    const indent = i - at + (this.text.charCodeAt(at) === CODE.tab ? 3 : 0);
+    const talk = lineTalkAt(this.text, i);
+    this.lineTalk = this.fence > 0 && talk !== 'comment' ? null : talk;
+    if (this.lineTalk === null && this.inList && indent >= 2) this.lineTalk = 'list';
+    this.inList = this.lineTalk === 'list';
+    this.indented = indent >= 4 && this.fence === 0 && this.prose;
+    if (turnBeginsAt(this.text, i) && i > this.from) this.stop();
+    else if (!this.takeMarked(i)) this.prose ||= /[\p{L}\p{N}]/u.test(this.text.charAt(i));
+  }
+
+  private stop(): void {
+    this.i = this.end;
+  }
+
+  /** Text that somebody owns and nobody looks into. */
+  private takeTo(to: number): void {
+    this.i = Math.min(Math.max(to, this.i + 1), this.end);
+  }
+
+  /** Tokens and thoughts at the very beginning. */
+  private takeHead(): void {
+    for (;;) {
+      this.i = leadingTokens(this.text, this.i, this.end);
+      const at = this.source.skip(this.i);
+      const thought = at < this.end ? thoughtAt(this.source, at) : undefined;
+      if (thought === undefined) break;
+      this.thoughts.push(this.text.slice(thought.from, thought.to).trim());
+      this.i = thought.end;
+      this.openThinking = !thought.closed;
+    }
+    this.from = this.i;
+  }
+
+  /** The whole message is JSON that was written as a string. */
+  private takeEncoded(): boolean {
+    const at = this.source.skip(this.i);
+    if (this.text.charCodeAt(at) !== CODE.doubleQuote || this.text.charCodeAt(at + 1) !== CODE.openBrace) return false;
+    let last = this.end;
+    while (last > at && isSpace(this.text.charCodeAt(last - 1))) last -= 1;
+    if (this.text.charCodeAt(last - 1) !== CODE.doubleQuote || last - 1 <= at + 1) return false;
+    const { candidate, steps } = this.readValue(at + 1, last - 1);
+    this.steps += steps;
+    if (candidate?.repairs[0]?.kind !== 'escaped' || this.source.skip(candidate.to) < last - 1) return false;
+    const found = { kind: 'value' as const, candidate: { ...candidate, to: last }, openString: false };
+    this.pieces.push({ from: at, to: last, found, talk: null, fence: 0 });
+    return true;
+  }
+
+  /** A fence, or code within a line. */
+  private takeTicks(): void {
+    let to = this.i;
+    while (to < this.end && this.text.charCodeAt(to) === CODE.backtick) to += 1;
+    const run = this.text.slice(this.i, to);
+    if (run.length >= 3) return this.takeFence(run, to);
+    if (this.fence > 0) this.i = to;
+    else this.i = this.inlineEnd(run.length, to) ?? to;
+  }
+
+  private takeFence(run: string, to: number): void {
+    this.i = to;
+    if (this.fence > 0) {
+      if (run.length >= this.fenceMark.length) this.fence = 0;
+      return;
+    }
+    this.fence = this.fences.size + 1;
+    this.fenceMark = run;
+    const info = /^[\w+#.-]*[ \t]*(?=\r?\n|$)|^(?:jsonc?|json5)\b/i.exec(this.text.slice(to, to + 60));
+    this.fences.set(this.fence, info?.[0].trim().toLowerCase() ?? '');
+    this.i = to + (info?.[0].length ?? 0);
+  }
+
+  /** Where code within a line ends, behind a run of as many back-ticks in the same paragraph. */
+  private inlineEnd(length: number, from: number): number | undefined {
+    const paragraph = this.source.next(from, '\n\n');
+    let at = this.source.next(from, '`');
+    for (let tries = 0; at < paragraph && tries < 8; tries += 1) {
+      let to = at;
+      while (to < this.end && to - at <= length && this.text.charCodeAt(to) === CODE.backtick) to += 1;
+      if (to - at === length) return to;
+      at = this.source.next(to, '`');
+    }
+    return undefined;
+  }
+
+  private takeAngle(): void {
+    const { i, text } = this;
+    if (text.startsWith('<!--', i)) return this.takeTo(this.source.next(i + 4, '-->') + 3);
+    if (this.takeMarked(i)) return;
+    if (turnEndsAt(text, i)) return this.stop();
+    const thought = thoughtAt(this.source, i);
+    if (thought !== undefined) {
+      if (thought.closed || this.lineHead(i)) this.takeTo(thought.end);
+      else this.i += 1;
+      return;
+    }
+    const close = thoughtCloseAt(text, i);
+    if (close > 0 && this.closesOrphan(i, i + close)) return this.takeOrphan(i, i + close);
+    this.takeTo(this.elements.endAt(i, this.from) ?? i + 1);
+  }
+
+  private lineHead(at: number): boolean {
+    return /(?:^|\n)[ \t]*$/.test(this.text.slice(Math.max(this.from, at - 40), at));
+  }
+
+  /**
+   * True for a closing tag whose opening one stood in the prompt: everything before it was a thought. A tag that is only
+   * mentioned has words behind it on its line.
+   */
+  private closesOrphan(at: number, past: number): boolean {
+    const first = this.pieces[0];
+    if (this.fence > 0 || this.thoughts.length > 0 || this.quotes % 2 === 1) return false;
+    if (first !== undefined && this.source.skip(this.from) === first.from) return false;
+    const after = past < this.end ? this.text.charAt(past) : '\n';
+    const before = at > 0 ? this.text.charAt(at - 1) : '\n';
+    if (this.lineHead(at)) return true;
+    if (/[\r\n]/.test(after)) {
+      return !/\s/.test(before) || /[.!?。！？]\s*$/.test(this.text.slice(Math.max(0, at - 8), at));
+    }
+    return !/[\s.,;:!?)"'`]/.test(after) && !/[\s"'`([]/.test(before);
+  }
+
+  private takeOrphan(at: number, past: number): void {
+    this.thoughts.push(this.text.slice(this.from, at).trim());
+    this.pieces.length = 0;
+    this.from = past;
+    this.i = past;
+    this.prose = false;
+    this.quotes = 0;
+    this.indented = false;
+  }
+
+  /** A block of a format that has a mark of its own. */
+  private takeMarked(at: number): boolean {
+    const marks = MARKS.get(this.text.charCodeAt(at));
+    if (marks === undefined) return false;
+    for (const { piece, dialect } of marks) {
+      if (!this.text.startsWith(piece, at)) continue;
+      const reading = dialect.read(this.source, at);
+      if (reading === undefined) continue;
+      this.pushBlock(at, dialect.name, reading, true);
+      return true;
+    }
+    return false;
+  }
+
+  /** Calls that look like prose: a bracket behind a registered name. Returns where they end. */
+  private takeUnmarked(at: number, bracket: number): number | undefined {
+    for (const dialect of UNMARKED_DIALECTS) {
+      if (!dialect.markers.includes(this.text.charAt(bracket))) continue;
+      const reading = dialect.read(this.source, bracket);
+      const last = this.pieces.at(-1);
+      if (reading === undefined || (reading.from ?? at) < (last?.to ?? this.from)) continue;
+      this.pushBlock(Math.min(at, reading.from ?? at), dialect.name, reading, false);
+      return this.i;
+    }
+    return undefined;
+  }
+
+  private pushBlock(from: number, dialect: string, reading: DialectReading, marked: boolean): void {
+    const to = Math.min(Math.max(reading.end, this.i + 1), this.end);
+    this.push(from, to, { kind: 'block', dialect, marked, reading });
+  }
+
+  private push(from: number, to: number, found: Piece['found']): void {
+    this.pieces.push({ from, to, found, talk: this.talkAt(from, to), fence: this.fence });
+    this.i = to;
+    if (this.source.next(from, '\n') >= to) return;
+    this.lineTalk = null;
+    this.indented = false;
+  }
+
+  /** An object or a list, or a call that begins with its bracket. */
+  private takeBracket(): void {
+    const { i, text } = this;
+    if (this.takeMarked(i)) return;
+    if (text.startsWith('functools', i - 9) && i - 9 >= this.from && this.takeMarked(i - 9)) return;
+    const paren = /^\[\s*[\w.\\-]{1,200}\(/.exec(text.slice(i, i + 220))?.[0].length;
+    const unmarked = this.takeUnmarked(i, paren === undefined ? i : i + paren - 1);
+    if (unmarked !== undefined) return;
+    const read = this.readValue(i, this.end);
+    const span = { from: this.from, to: this.end, maxDepth: this.source.maxDepth };
+    if (read.candidate !== undefined && isPlausible(text, read.candidate, read, span)) {
+      const candidate = withStrayClosers(text, read.candidate, span);
+      return this.push(i, Math.max(candidate.to, i + 1), { kind: 'value', candidate, openString: read.openString });
+    }
+    this.i = this.steps > this.text.length * EFFORT + 2_000 ? Math.max(read.end, i + 1) : i + 1;
+  }
+
+  private readValue(from: number, to: number): ReturnType<typeof readAt> {
+    const { maxDepth, landmarks } = this.source;
+    const read = readAt(this.text, from, { from, to, maxDepth, landmarks, fenced: this.fence > 0 });
+    this.steps += read.steps;
+    return read;
+  }
+
+  private talkAt(from: number, to: number): Talk | null {
+    if (this.lineTalk !== null) return this.lineTalk;
+    if (this.indented) return 'indented';
+    return this.isQuoted(from, to) ? 'quoted' : null;
+  }
+
+  /** In quotation marks, right around it or around the words that it stands in. */
+  private isQuoted(from: number, to: number): boolean {
+    const before = from > this.from ? this.text.charAt(from - 1) : '';
+    const closers = before === '' ? undefined : QUOTES.get(before);
+    if (closers?.includes(this.text.charAt(to)) === true && to < this.end) return true;
+    if (this.quotes % 2 === 0) return false;
+    return this.source.next(to, '"', '”') < this.source.next(to, '\n\n');
+  }
+}
+
+const QUOTES = new Map([
+  ['"', '"'],
+  ['“', '”"'],
+  ['„', '“”"'],
+  ['«', '»'],
+  ["'", "'"],
+  ['‘', '’'],
+  ['「', '」'],
+  ['『', '』'],
+]);
