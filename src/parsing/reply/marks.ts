@@ -58,7 +58,7 @@ function owned(source: DialectSource, from: number, closers: readonly string[]):
 
 /** Elements that stand around calls: their inside is read. */
 const AROUND_CALLS =
-  /^(?:\w+:)?(?:(?:tool|function|fn)(?:[_-]?(?:calls?|use|invocations?))?|action|actions|invoke|json|calls?|assistant|answer|final|final_answer|reply|message|root|xml)$/i;
+  /^(?:\w+[:_])?(?:(?:tool|function|fn)(?:[_-]?(?:calls?|use|invocations?))?|action|actions|invoke|json|calls?|assistant|answer|final|final_answer|reply|message|root|xml)$/i;
 const OTHERS_WORDS =
   /quot|cite|example|sample|result|response|observ|tools|document|schema|pre|code|user|human|system/i;
 /** So many different elements are looked for; a text with more is markup, not a message. */
