@@ -50,6 +50,22 @@ export function thoughtCloseAt(text: string, at: number): number {
   return ORPHAN.exec(text.slice(at, at + 40))?.[0].length ?? 0;
 }
 
+/** True where nothing but white space stands before on the same line. */
+export function isLineHead(text: string, at: number): boolean {
+  return /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, at - 40), at));
+}
+
+/** True for a closing tag that is only spoken of: it has words behind it on its line, or a space before it. */
+export function isMentioned(text: string, at: number, past: number): boolean {
+  if (isLineHead(text, at)) return false;
+  const after = text.charAt(past);
+  const before = text.charAt(at - 1);
+  if (after === '' || after === '\r' || after === '\n') {
+    return /\s/.test(before) && !/[.!?。！？]\s*$/.test(text.slice(Math.max(0, at - 8), at));
+  }
+  return /[\s.,;:!?)"'`]/.test(after) || /[\s"'`([]/.test(before);
+}
+
 function owned(source: DialectSource, from: number, closers: readonly string[]): Owned {
   const to = source.next(from, ...closers);
   const closed = to < source.end;
@@ -140,19 +156,4 @@ const TURN_LINE =
 /** True where a line begins a turn that somebody else would have to take: `User:`, `Observation:`, a tool's result. */
 export function turnBeginsAt(text: string, at: number): boolean {
   return TURN_LINE.test(text.slice(at, at + 240));
-}
-
-/** Why text on a line is talk and never a call. */
-export type LineTalk = 'quote' | 'table' | 'comment' | 'list' | null;
-
-const LIST = /^(?:[-*+•‣–—]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)])[ \t]/;
-const COMMENT = /^(?:\/\/|#(?![\w{["]|#)|##+[ \t]|--[ \t]|;;|%[ \t])/;
-
-/** What the first characters of a line say of it. */
-export function lineTalkAt(text: string, at: number): LineTalk {
-  const head = text.slice(at, at + 12);
-  if (head.startsWith('>') && !head.startsWith('>>>')) return 'quote';
-  if (head.startsWith('|') && !head.startsWith('|>')) return 'table';
-  if (COMMENT.test(head)) return 'comment';
-  return LIST.test(head) ? 'list' : null;
 }

@@ -267,7 +267,11 @@ function isKnown(tools: ToolNames | undefined, name: string): boolean {
 function closed({ source, tools }: ReplySource, one: Acting, { finished }: ReadReplyOptions): Acting {
   const { found, from, fence } = one.piece;
   if (finished !== true || found.kind !== 'value' || found.candidate.complete || one.form !== 'envelope') return one;
-  const candidate = closedEnvelope(source.text.slice(from, source.end), { at: from, fenced: fence > 0, ...source });
+  const candidate = closedEnvelope(source.text.slice(from, source.end), {
+    at: from,
+    fenced: fence > 0,
+    maxDepth: source.maxDepth,
+  });
   const envelope = candidate === undefined ? undefined : readEnvelope(candidate.value, tools, true);
   if (candidate === undefined || envelope === undefined) return one;
   const piece = { ...one.piece, to: candidate.to, found: { ...found, candidate } };

@@ -4,10 +4,8 @@ import type { DialectSource } from '../dialects/dialect-source.ts';
 import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
 import { leadingTokens } from '../strip-tokens.ts';
 import { CODE, isSpace } from '../tolerant/characters.ts';
-import { Elements, lineTalkAt, type LineTalk, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
-
-/** Why a piece is talk and never a call: what stands around it. */
-export type Talk = Exclude<LineTalk, null> | 'indented' | 'quoted';
+import { Elements, isLineHead, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
+import { Surroundings, type Talk } from './surroundings.ts';
 
 /** Something in a message that could act: a block in a model's own format, or a JSON value. */
 export interface Piece {
@@ -70,19 +68,13 @@ class Scanner {
   private readonly text: string;
   private readonly end: number;
   private readonly elements: Elements;
+  private readonly around: Surroundings;
   private readonly pieces: Piece[] = [];
   private readonly thoughts: string[] = [];
   private readonly fences = new Map<number, string>();
   private from = 0;
   private i = 0;
   private openThinking = false;
-  private lineTalk: LineTalk = null;
-  private indented = false;
-  /** Prose stood on an earlier line, so that an indented one is code. */
-  private prose = false;
-  private inList = false;
-  /** Double quotes seen in this paragraph, outside of what is owned. */
-  private quotes = 0;
   private fence = 0;
   private fenceMark = '';
   private steps = 0;
@@ -92,6 +84,7 @@ class Scanner {
     this.text = source.text;
     this.end = source.end;
     this.elements = new Elements(source);
+    this.around = new Surroundings(source);
   }
 
   scan(): Scan {
@@ -121,7 +114,7 @@ class Scanner {
     const { i } = this;
     if (code === CODE.newline) return this.beginLine(i + 1);
     if (code === CODE.doubleQuote || code === 0x201c) {
-      this.quotes += 1;
+      this.around.quote();
       this.i += 1;
     } else if (code === CODE.backtick) this.takeTicks();
     else if (code === CODE.slash) this.takeTo(this.source.next(i + 2, '*/') + 2);
@@ -134,22 +127,11 @@ class Scanner {
   private beginLine(at: number): void {
     let i = at;
     while (i < this.end && (this.text.charCodeAt(i) === CODE.space || this.text.charCodeAt(i) === CODE.tab)) i += 1;
-    const code = i < this.end ? this.text.charCodeAt(i) : CODE.newline;
     this.steps += i - at + 1;
     this.i = i;
-    if (code === CODE.newline || code === CODE.return) {
-      this.quotes = 0;
-      this.inList = false;
-      return;
-    }
-    const indent = i - at + (this.text.charCodeAt(at) === CODE.tab ? 3 : 0);
-    const talk = lineTalkAt(this.text, i);
-    this.lineTalk = this.fence > 0 && talk !== 'comment' ? null : talk;
-    if (this.lineTalk === null && this.inList && indent >= 2) this.lineTalk = 'list';
-    this.inList = this.lineTalk === 'list';
-    this.indented = indent >= 4 && this.fence === 0 && this.prose;
-    if (turnBeginsAt(this.text, i) && i > this.from) this.stop();
-    else if (!this.takeMarked(i)) this.prose ||= /[\p{L}\p{N}]/u.test(this.text.charAt(i));
+    this.around.beginLine(at, i, this.fence > 0);
+    if (i > this.from && turnBeginsAt(this.text, i)) this.stop();
+    else this.takeMarked(i);
   }
 
   private stop(): void {
@@ -233,7 +215,7 @@ class Scanner {
     if (turnEndsAt(text, i)) return this.stop();
     const thought = thoughtAt(this.source, i);
     if (thought !== undefined) {
-      if (thought.closed || this.lineHead(i)) this.takeTo(thought.end);
+      if (thought.closed || isLineHead(text, i)) this.takeTo(thought.end);
       else this.i += 1;
       return;
     }
@@ -242,25 +224,12 @@ class Scanner {
     this.takeTo(this.elements.endAt(i, this.from) ?? i + 1);
   }
 
-  private lineHead(at: number): boolean {
-    return /(?:^|\n)[ \t]*$/.test(this.text.slice(Math.max(this.from, at - 40), at));
-  }
-
-  /**
-   * True for a closing tag whose opening one stood in the prompt: everything before it was a thought. A tag that is only
-   * mentioned has words behind it on its line.
-   */
+  /** True for a closing tag whose opening one stood in the prompt: everything before it was a thought. */
   private closesOrphan(at: number, past: number): boolean {
     const first = this.pieces[0];
-    if (this.fence > 0 || this.thoughts.length > 0 || this.quotes % 2 === 1) return false;
+    if (this.fence > 0 || this.thoughts.length > 0 || this.around.isQuoting) return false;
     if (first !== undefined && this.source.skip(this.from) === first.from) return false;
-    const after = past < this.end ? this.text.charAt(past) : '\n';
-    const before = at > 0 ? this.text.charAt(at - 1) : '\n';
-    if (this.lineHead(at)) return true;
-    if (/[\r\n]/.test(after)) {
-      return !/\s/.test(before) || /[.!?。！？]\s*$/.test(this.text.slice(Math.max(0, at - 8), at));
-    }
-    return !/[\s.,;:!?)"'`]/.test(after) && !/[\s"'`([]/.test(before);
+    return !isMentioned(this.text, at, Math.min(past, this.end));
   }
 
   private takeOrphan(at: number, past: number): void {
@@ -268,9 +237,7 @@ class Scanner {
     this.pieces.length = 0;
     this.from = past;
     this.i = past;
-    this.prose = false;
-    this.quotes = 0;
-    this.indented = false;
+    this.around.forget();
   }
 
   /** A block of a format that has a mark of its own. */
@@ -306,11 +273,9 @@ class Scanner {
   }
 
   private push(from: number, to: number, found: Piece['found']): void {
-    this.pieces.push({ from, to, found, talk: this.talkAt(from, to), fence: this.fence });
+    this.pieces.push({ from, to, found, talk: this.around.talk(from, to), fence: this.fence });
+    this.around.pass(from, to);
     this.i = to;
-    if (this.source.next(from, '\n') >= to) return;
-    this.lineTalk = null;
-    this.indented = false;
   }
 
   /** An object or a list, or a call that begins with its bracket. */
@@ -336,30 +301,4 @@ class Scanner {
     this.steps += read.steps;
     return read;
   }
-
-  private talkAt(from: number, to: number): Talk | null {
-    if (this.lineTalk !== null) return this.lineTalk;
-    if (this.indented) return 'indented';
-    return this.isQuoted(from, to) ? 'quoted' : null;
-  }
-
-  /** In quotation marks, right around it or around the words that it stands in. */
-  private isQuoted(from: number, to: number): boolean {
-    const before = from > this.from ? this.text.charAt(from - 1) : '';
-    const closers = before === '' ? undefined : QUOTES.get(before);
-    if (closers?.includes(this.text.charAt(to)) === true && to < this.end) return true;
-    if (this.quotes % 2 === 0) return false;
-    return this.source.next(to, '"', '”') < this.source.next(to, '\n\n');
-  }
 }
-
-const QUOTES = new Map([
-  ['"', '"'],
-  ['“', '”"'],
-  ['„', '“”"'],
-  ['«', '»'],
-  ["'", "'"],
-  ['‘', '’'],
-  ['「', '」'],
-  ['『', '』'],
-]);

@@ -1,0 +1,90 @@
+import type { DialectSource } from '../dialects/dialect-source.ts';
+import { CODE } from '../tolerant/characters.ts';
+
+/** Why a piece is talk and never a call: what stands around it. */
+export type Talk = 'quote' | 'table' | 'comment' | 'list' | 'indented' | 'quoted';
+
+const LIST = /^(?:[-*+•‣–—]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)])[ \t]/;
+const COMMENT = /^(?:\/\/|#(?![\w{["]|#)|##+[ \t]|--[ \t]|;;|%[ \t])/;
+const QUOTES = new Map([
+  ['"', '"'],
+  ['“', '”"'],
+  ['„', '“”"'],
+  ['«', '»'],
+  ["'", "'"],
+  ['‘', '’'],
+  ['「', '」'],
+  ['『', '』'],
+]);
+
+/** What a pass over a message knows of the place where it stands: the line, the list, the paragraph's quotation marks. */
+export class Surroundings {
+  private readonly source: DialectSource;
+  private lineTalk: Talk | null = null;
+  /** Prose stood on an earlier line, so that an indented one is code. */
+  private prose = false;
+  private inList = false;
+  /** Double quotes seen in this paragraph, outside of what is owned. */
+  private quotes = 0;
+
+  constructor(source: DialectSource) {
+    this.source = source;
+  }
+
+  /** A line begins at `at`, its first visible character is at `first`. */
+  beginLine(at: number, first: number, fenced: boolean): void {
+    const { text, end } = this.source;
+    const code = first < end ? text.charCodeAt(first) : CODE.newline;
+    if (code === CODE.newline || code === CODE.return) {
+      this.quotes = 0;
+      this.inList = false;
+      return;
+    }
+    const indent = first - at + (text.charCodeAt(at) === CODE.tab ? 3 : 0);
+    const talk = talkOfLine(text.slice(first, first + 12));
+    this.lineTalk = fenced && talk !== 'comment' ? null : talk;
+    if (this.lineTalk === null && this.inList && indent >= 2) this.lineTalk = 'list';
+    this.inList = this.lineTalk === 'list';
+    if (this.lineTalk === null && indent >= 4 && !fenced && this.prose) this.lineTalk = 'indented';
+    this.prose ||= /[\p{L}\p{N}]/u.test(text.charAt(first));
+  }
+
+  /** A quotation mark in prose. */
+  quote(): void {
+    this.quotes += 1;
+  }
+
+  /** True within quotation marks, as far as their number says. */
+  get isQuoting(): boolean {
+    return this.quotes % 2 === 1;
+  }
+
+  /** A piece was taken; one of several lines leaves the line that it began on. */
+  pass(from: number, to: number): void {
+    if (this.source.next(from, '\n') < to) this.lineTalk = null;
+  }
+
+  /** What stood before turned out to be no part of the message. */
+  forget(): void {
+    this.lineTalk = null;
+    this.prose = false;
+    this.quotes = 0;
+  }
+
+  /** Why what stands between two places is talk; null when it may act. */
+  talk(from: number, to: number): Talk | null {
+    if (this.lineTalk !== null) return this.lineTalk;
+    const { text, end } = this.source;
+    const closers = from > 0 ? QUOTES.get(text.charAt(from - 1)) : undefined;
+    if (to < end && closers?.includes(text.charAt(to)) === true) return 'quoted';
+    if (!this.isQuoting) return null;
+    return this.source.next(to, '"', '”') < this.source.next(to, '\n\n') ? 'quoted' : null;
+  }
+}
+
+function talkOfLine(head: string): Talk | null {
+  if (head.startsWith('>') && !head.startsWith('>>>')) return 'quote';
+  if (head.startsWith('|') && !head.startsWith('|>')) return 'table';
+  if (COMMENT.test(head)) return 'comment';
+  return LIST.test(head) ? 'list' : null;
+}
