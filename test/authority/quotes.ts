@@ -146,3 +146,11 @@ export const QUOTES: readonly Quote[] = [
   ...IN_ANSWERS,
   ...DEFINITIONS,
 ];
+
+const FENCED = new Set(['inside a program', 'as one of two code blocks']);
+
+/** Quoted calls outside of fences: no share of these is tolerated where several stand together. */
+export const UNFENCED: readonly Quote[] = shownIn(
+  CONTEXTS.filter(([title]) => !FENCED.has(title)),
+  true,
+);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseReply } from '../../src/parsing/index.ts';
 import { agentIn, NONE_WRONG, type Outcome, ran, TOOLS, wrongOnes } from './agents.ts';
@@ -77,7 +78,7 @@ test.each(['auto', 'json'] as const)('%s: a message that is nothing but a call r
   const wrong = await wrongOnes([...WHOLE, ...FENCED, ...thought], async ({ writer, text }) => {
     const { executed } = await judge(text, 'stop');
     const right = [{ tool: 'wipe', args: { text: 'old', count: 3 } }];
-    return JSON.stringify(executed) === JSON.stringify(right) ? undefined : `${writer.name}: ${text}`;
+    return isDeepStrictEqual(executed, right) ? undefined : `${writer.name}: ${text}`;
   });
   expect(wrong).toEqual(NONE_WRONG);
 });
