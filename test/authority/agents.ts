@@ -20,8 +20,8 @@ export interface Outcome {
   readonly warnings: readonly { readonly code?: string; readonly message: string }[];
 }
 
-/** Says what an agent does with one reply of its model. */
-export type Judge = (content: string, finishReason?: string) => Promise<Outcome>;
+/** Says what an agent does with a reply of its model, or with several: what the model says each time that it is asked. */
+export type Judge = (content: string | readonly (string | ModelReply)[], finishReason?: string) => Promise<Outcome>;
 
 /** All arguments may be left out, so that nothing but the reading protects from a call that was cut. */
 const FIELDS = {
@@ -69,7 +69,9 @@ export function agentIn(mode: Mode, textCalls?: TextCalls): Judge {
     },
   });
   return async (content, finishReason) => {
-    const { model, asked } = repeating({ content, ...(finishReason === undefined ? {} : { finishReason }) }, mode);
+    const ending = finishReason === undefined ? {} : { finishReason };
+    const replies = typeof content === 'string' ? [{ content, ...ending }] : content;
+    const { model, asked } = repeating(replies, mode);
     agent.configure({ model });
     agent.clearHistory();
     if (mode === 'held') await agent.run('Begin.');
@@ -81,14 +83,15 @@ export function agentIn(mode: Mode, textCalls?: TextCalls): Judge {
   };
 }
 
-function repeating(reply: ModelReply, mode: Mode) {
+function repeating(replies: readonly (string | ModelReply)[], mode: Mode) {
   let asked = 0;
   const say = ({ messages }: ModelRequest): ModelReply | string => {
     const task = messages.findLast(({ role }) => role === 'user' || role === 'tool');
     const told = messages.at(-1)?.role === 'tool' || String(task?.content).includes('"status"');
     if (told) return DONE;
     asked += 1;
-    return asked > PATIENCE ? 'I give up.' : reply;
+    const reply = replies[Math.min(asked, replies.length) - 1];
+    return reply === undefined || asked > PATIENCE ? 'I give up.' : reply;
   };
   const first: readonly (ModelReply | string)[] =
     mode === 'held' ? [{ content: '', toolCalls: [{ name: 'note', arguments: {} }] }, DONE] : [];
