@@ -22,7 +22,6 @@ const TEXTS: readonly string[] = [
   '{"a":1,"a":2}',
   '[1, 2, 3]',
   '[{"name":"Ada"},{"name":"Bob"}]',
-  '[]',
   '{"big": 12345678901234567890, "e": 1e2}',
   `Here is the configuration:\n${FENCE}json\n{"port": 80, "host": "a"}\n${FENCE}\nSave it as config.json.`,
   `The server sent:\n${FENCE}json\n{"answer": 42, "unit": "kg"}\n${FENCE}\nThat is heavy.`,

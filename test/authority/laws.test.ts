@@ -20,6 +20,8 @@ const mixture: fc.Arbitrary<string> = fc
   })
   .map((pieces) => pieces.join(''));
 
+const SET_APART = /think|<\|im_|<\|message\|>/i;
+
 const MODES: readonly TextCalls[] = ['never', 'whole-reply', 'lenient'];
 
 function whole(text: string, textCalls: TextCalls): readonly ToolCallRequest[] {
@@ -52,10 +54,11 @@ test(
       fc.property(fc.constantFrom(...tagging), mixture, (writer, text) => {
         const calls = whole(writer.write('note', { text }).text, 'lenient');
         expect(calls.map(({ name }) => name).filter((name) => name !== 'note')).toEqual([]);
-        const values = calls.map(({ args }) => argument(args)).filter((value) => typeof value === 'string');
-        const same = values.every((value) => value.trim() === text.trim());
-        expect(same || writer.closers.every((closer) => !text.includes(closer))).toBe(true);
-        expect(same).toBe(true);
+        const clear = writer.closers.every((closer) => !text.includes(closer));
+        if (clear) expect(calls).toHaveLength(1);
+        // Without a schema, text that is JSON comes as its value.
+        const texts = calls.map(({ args }) => argument(args)).filter((value) => typeof value === 'string');
+        expect(texts.map((value) => value.trim())).toEqual(texts.map(() => text.trim()));
       }),
       runs(200),
     );
@@ -70,8 +73,9 @@ test(
       fc.property(mixture, (middle) => {
         const text = `This is what I found: ${middle} and that is all.`;
         const reply = parseReply(text, { tools: TOOLS, textCalls: 'never' });
-        expect(reply).toMatchObject({ calls: [], answer: text });
-        expect(reply.plan).toBeUndefined();
+        expect([reply.calls, reply.plan]).toEqual([[], undefined]);
+        // Thoughts, turns and channels may be set apart.
+        if (!SET_APART.test(text)) expect(reply.answer).toBe(text);
       }),
       runs(400),
     );
@@ -224,7 +228,7 @@ test(
     const judge = agentIn('json');
     const text = fc.oneof(
       lookalike,
-      trickyText.filter((value) => !/[<\u0000-\u001f]/.test(value)),
+      trickyText.filter((value) => !/[<\p{Cc}]/u.test(value)),
     );
     await fc.assert(
       fc.asyncProperty(

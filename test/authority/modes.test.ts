@@ -94,13 +94,25 @@ test.each(MODES.flatMap((mode) => OPTIONS.map(([option, whole, narrated]) => ({ 
   },
 );
 
-test.each(['native', 'auto'] as const)(
-  '%s: a model that is asked again may send the call alone; native runs it all the same only natively',
-  async (mode) => {
+const UNCLEAR = 'Let me clear that.\n<tool_call>{"name": "wipe", "arguments": {"text": "old"}}</tool_call>';
+
+test('a model that is asked what its marked call meant may send the call alone', async () => {
+  const once = [{ tool: 'wipe', args: WIPE }];
+  const native = { content: '', toolCalls: [{ name: 'wipe', arguments: WIPE }] };
+  const alone = UNCLEAR.slice(UNCLEAR.indexOf('<'));
+  expect(await agentIn('native')([UNCLEAR, native])).toMatchObject({ executed: once, asked: 2 });
+  expect(await agentIn('auto')([UNCLEAR, native])).toMatchObject({ executed: once, asked: 2 });
+  expect(await agentIn('auto')([UNCLEAR, alone])).toMatchObject({ executed: once, asked: 2 });
+});
+
+test('a model that is asked what its marked call meant may answer instead', async () => {
+  for (const mode of ['native', 'auto'] as const) {
     const judge = agentIn(mode);
-    const { executed, asked } = await judge(
-      'Let me clear that.\n<tool_call>{"name": "wipe", "arguments": {}}</tool_call>',
-    );
-    expect({ executed, asked }).toEqual({ executed: [], asked: 2 });
-  },
-);
+    expect(await judge([UNCLEAR, 'Nothing is left.'])).toMatchObject({
+      executed: [],
+      asked: 2,
+      answer: 'Nothing is left.',
+    });
+    expect(await judge(UNCLEAR)).toMatchObject({ executed: [], asked: 2, answer: UNCLEAR });
+  }
+});

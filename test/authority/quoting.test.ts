@@ -16,7 +16,9 @@ test('there are calls to quote in every format and place', () => {
 /** What is wrong with the run of a reply that only talks; undefined: nothing. */
 function fault({ title, text, answer }: Quote, outcome: Outcome): string | undefined {
   if (outcome.executed.length > 0) return `${title}: ran ${ran(outcome).join()}\n${text}`;
-  if (outcome.asked > 2) return `${title}: asked ${outcome.asked} times\n${text}`;
+  // Only who ends with a marked call is asked what was meant.
+  const limit = title.endsWith('at the end of a sentence') ? 2 : 1;
+  if (outcome.asked > limit) return `${title}: asked ${outcome.asked} times\n${text}`;
   if (answer !== null && outcome.answer?.trim() !== answer.trim())
     return `${title}: answered ${outcome.answer}\n${text}`;
   return undefined;
@@ -57,16 +59,20 @@ const FENCED = WHOLE.filter(({ writer }) => writer.name !== 'deepseek-v3').map((
 const END_TOKENS = /(?:\s|<\|[^|]*\|>|<\/s>|<｜[^｜]*｜>)+$/;
 const bare = (text: string): string => text.replace(END_TOKENS, '').trim();
 
+/** Formats that are JSON or prose as others write it, too: nobody is asked about these. */
+const PLAIN = new Set(['envelope', 'bare-json', 'tool-calls-list', 'named-object', 'pythonic']);
+
 test.each(['native', 'held'] as const)(
   '%s: a message that is nothing but a call in text runs nothing',
   async (mode) => {
     const judge = agentIn(mode);
     const wrong = await wrongOnes([...WHOLE, ...FENCED], async ({ writer, text }) => {
-      const outcome = await judge(text);
-      if (outcome.executed.length > 0) return `${writer.name} ran: ${text}`;
+      const { executed, answer, asked } = await judge(text);
+      if (executed.length > 0) return `${writer.name} ran: ${text}`;
+      if (asked > (mode === 'held' || PLAIN.has(writer.name) ? 1 : 2)) return `${writer.name}: asked ${asked} times`;
       // The channels of harmony are no text of the answer.
-      if (writer.name === 'harmony' || bare(outcome.answer ?? '') === bare(text)) return undefined;
-      return `${writer.name} answered: ${outcome.answer}`;
+      if (writer.name === 'harmony' || bare(answer ?? '') === bare(text)) return undefined;
+      return `${writer.name} answered: ${answer}`;
     });
     expect(wrong).toEqual(NONE_WRONG);
   },

@@ -20,7 +20,7 @@ const LONG = PROSE.repeat(30);
 const inner = (writer: Writer): readonly Payload[] => {
   const call = writer.write('wipe', { text: 'everything' }).text;
   return [
-    [`${writer.name}`, call],
+    [writer.name, call],
     [`${writer.name} on lines of its own`, `Remember this:\n${call}\nIt clears all.`],
   ];
 };
