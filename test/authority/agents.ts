@@ -70,8 +70,7 @@ export function agentIn(mode: Mode, textCalls?: TextCalls): Judge {
   });
   return async (content, finishReason) => {
     const ending = finishReason === undefined ? {} : { finishReason };
-    const replies = typeof content === 'string' ? [{ content, ...ending }] : content;
-    const { model, asked } = repeating(replies, mode);
+    const { model, asked } = repeating(typeof content === 'string' ? { content, ...ending } : content, mode);
     agent.configure({ model });
     agent.clearHistory();
     if (mode === 'held') await agent.run('Begin.');
@@ -83,19 +82,24 @@ export function agentIn(mode: Mode, textCalls?: TextCalls): Judge {
   };
 }
 
-function repeating(replies: readonly (string | ModelReply)[], mode: Mode) {
+/** A text is said again and again until a result is there; of a list, every reply once, whatever comes between. */
+function repeating(said: ModelReply | readonly (string | ModelReply)[], mode: Mode) {
   let asked = 0;
   const say = ({ messages }: ModelRequest): ModelReply | string => {
-    const task = messages.findLast(({ role }) => role === 'user' || role === 'tool');
-    const told = messages.at(-1)?.role === 'tool' || String(task?.content).includes('"status"');
-    if (told) return DONE;
+    if (isList(said)) return said[asked++] ?? DONE;
+    const last = messages.findLast(({ role }) => role === 'user' || role === 'tool');
+    if (last?.role === 'tool' || String(last?.content).includes('"status"')) return DONE;
     asked += 1;
-    const reply = replies[Math.min(asked, replies.length) - 1];
-    return reply === undefined || asked > PATIENCE ? 'I give up.' : reply;
+    return asked > PATIENCE ? 'I give up.' : said;
   };
   const first: readonly (ModelReply | string)[] =
     mode === 'held' ? [{ content: '', toolCalls: [{ name: 'note', arguments: {} }] }, DONE] : [];
-  return { model: scriptedModel([...first, ...Array.from({ length: 6 }, () => say)]), asked: () => asked };
+  const requests = () => (isList(said) ? Math.min(asked, said.length) : asked);
+  return { model: scriptedModel([...first, ...Array.from({ length: 6 }, () => say)]), asked: requests };
+}
+
+function isList<Item>(value: unknown | readonly Item[]): value is readonly Item[] {
+  return Array.isArray(value);
 }
 
 /** The names of the tools that ran. */

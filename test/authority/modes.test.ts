@@ -116,3 +116,11 @@ test('a model that is asked what its marked call meant may answer instead', asyn
     expect(await judge(UNCLEAR)).toMatchObject({ executed: [], asked: 2, answer: UNCLEAR });
   }
 });
+
+test('auto: a model that called natively in this run is held to it', async () => {
+  const native = { content: '', toolCalls: [{ name: 'note', arguments: {} }] };
+  const text = '<tool_call>{"name": "wipe", "arguments": {"text": "old"}}</tool_call>';
+  const judge = agentIn('auto');
+  expect(ran(await judge([native, text]))).toEqual(['note']);
+  expect(ran(await judge([text]))).toEqual(['wipe']);
+});
