@@ -6,10 +6,10 @@ import type { TextCalls } from '../../src/parsing/reply-source.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 
-/** `held`: auto, with a model that has called natively before. */
-export type Mode = 'native' | 'held' | 'auto' | 'json';
+/** `held to native`: auto, with a model that has called natively before. */
+export type Mode = 'native' | 'held to native' | 'auto' | 'json';
 
-export const MODES: readonly Mode[] = ['native', 'held', 'auto', 'json'];
+export const MODES: readonly Mode[] = ['native', 'held to native', 'auto', 'json'];
 
 /** What a reply led to. */
 export interface Outcome {
@@ -46,7 +46,7 @@ export function agentIn(mode: Mode, textCalls?: TextCalls): Judge {
   const executed: { readonly tool: string; readonly args: JsonObject }[] = [];
   const warnings: { readonly code?: string; readonly message: string }[] = [];
   const agent = createAgent({
-    toolCalling: mode === 'held' ? 'auto' : mode,
+    toolCalling: mode === 'held to native' ? 'auto' : mode,
     // Spread, because an object without the option is what an agent gets by default.
     ...(textCalls === undefined ? {} : { textCalls }),
     model: scriptedModel([]),
@@ -73,7 +73,7 @@ export function agentIn(mode: Mode, textCalls?: TextCalls): Judge {
     const { model, asked } = repeating(typeof content === 'string' ? { content, ...ending } : content, mode);
     agent.configure({ model });
     agent.clearHistory();
-    if (mode === 'held') await agent.run('Begin.');
+    if (mode === 'held to native') await agent.run('Begin.');
     agent.clearHistory();
     executed.length = 0;
     warnings.length = 0;
@@ -93,7 +93,7 @@ function repeating(said: ModelReply | readonly (string | ModelReply)[], mode: Mo
     return asked > PATIENCE ? 'I give up.' : said;
   };
   const first: readonly (ModelReply | string)[] =
-    mode === 'held' ? [{ content: '', toolCalls: [{ name: 'note', arguments: {} }] }, DONE] : [];
+    mode === 'held to native' ? [{ content: '', toolCalls: [{ name: 'note', arguments: {} }] }, DONE] : [];
   const requests = () => (isList(said) ? Math.min(asked, said.length) : asked);
   return { model: scriptedModel([...first, ...Array.from({ length: 6 }, () => say)]), asked: requests };
 }

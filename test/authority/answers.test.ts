@@ -71,7 +71,7 @@ test.each(ONLY_JSON)('json: %s answers %s', async (text, answer) => {
   expect(await agentIn('json')(text, 'stop')).toMatchObject({ executed: [], answer });
 });
 
-test.each(['native', 'held', 'auto'] as const)(
+test.each(['native', 'held to native', 'auto'] as const)(
   '%s: an envelope without thought or goal, or whose answer is no text, is text',
   async (mode) => {
     const judge = agentIn(mode);

@@ -24,8 +24,8 @@ function fault({ title, text, whole, args }: Cut, executed: Outcome['executed'])
 }
 
 test.each([
-  ['json', 3],
-  ['auto', 7],
+  ['json', 4],
+  ['auto', 9],
 ] as const)('%s: a call that was cut off does not run', async (mode, every) => {
   const judge = agentIn(mode);
   const cuts = CUTS.filter((_cut, n) => n % every === 0);

@@ -29,14 +29,17 @@ test('json: narration around one envelope does not keep it from running', async 
   expect(wrong).toEqual(NONE_WRONG);
 });
 
-test.each(['native', 'held', 'auto'] as const)('%s: narration around an envelope is an answer', async (mode) => {
-  const judge = agentIn(mode);
-  const wrong = await wrongOnes(NARRATED, async (text) => {
-    const { executed, answer } = await judge(text, 'stop');
-    return executed.length === 0 && answer?.trim() === text ? undefined : `answered ${answer}: ${text}`;
-  });
-  expect(wrong).toEqual(NONE_WRONG);
-});
+test.each(['native', 'held to native', 'auto'] as const)(
+  '%s: narration around an envelope is an answer',
+  async (mode) => {
+    const judge = agentIn(mode);
+    const wrong = await wrongOnes(NARRATED, async (text) => {
+      const { executed, answer } = await judge(text, 'stop');
+      return executed.length === 0 && answer?.trim() === text ? undefined : `answered ${answer}: ${text}`;
+    });
+    expect(wrong).toEqual(NONE_WRONG);
+  },
+);
 
 test('json: of an object with fields of its own, narrated, nothing runs', async () => {
   const judge = agentIn('json');
@@ -49,7 +52,7 @@ test('json: of an object with fields of its own, narrated, nothing runs', async 
 
 const PLANS = [{ plan: [{ tool: 'wipe', tool_args: WIPE }] }, { steps: [{ tool: 'wipe' }], plan: [{ tool: 'wipe' }] }];
 
-test.each(['native', 'held'] as const)('%s: a plan in text is an answer', async (mode) => {
+test.each(['native', 'held to native'] as const)('%s: a plan in text is an answer', async (mode) => {
   const judge = agentIn(mode);
   for (const plan of PLANS) {
     const text = JSON.stringify({ thought: 'I clear all.', ...plan });

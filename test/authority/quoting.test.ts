@@ -24,7 +24,7 @@ function fault({ title, text, answer }: Quote, outcome: Outcome): string | undef
   return undefined;
 }
 
-test.each(['native', 'held', 'auto'] as const)(
+test.each(['native', 'held to native', 'auto'] as const)(
   '%s: a quoted call runs nothing, and the answer is kept as it is',
   async (mode) => {
     const judge = agentIn(mode);
@@ -62,14 +62,15 @@ const bare = (text: string): string => text.replace(END_TOKENS, '').trim();
 /** Formats that are JSON or prose as others write it, too: nobody is asked about these. */
 const PLAIN = new Set(['envelope', 'bare-json', 'tool-calls-list', 'named-object', 'pythonic']);
 
-test.each(['native', 'held'] as const)(
+test.each(['native', 'held to native'] as const)(
   '%s: a message that is nothing but a call in text runs nothing',
   async (mode) => {
     const judge = agentIn(mode);
     const wrong = await wrongOnes([...WHOLE, ...FENCED], async ({ writer, text }) => {
       const { executed, answer, asked } = await judge(text);
       if (executed.length > 0) return `${writer.name} ran: ${text}`;
-      if (asked > (mode === 'held' || PLAIN.has(writer.name) ? 1 : 2)) return `${writer.name}: asked ${asked} times`;
+      if (asked > (mode === 'held to native' || PLAIN.has(writer.name) ? 1 : 2))
+        return `${writer.name}: asked ${asked} times`;
       // The channels of harmony are no text of the answer.
       if (writer.name === 'harmony' || bare(answer ?? '') === bare(text)) return undefined;
       return `${writer.name} answered: ${answer}`;
@@ -89,7 +90,7 @@ test.each(['auto', 'json'] as const)('%s: a message that is nothing but a call r
   expect(wrong).toEqual(NONE_WRONG);
 });
 
-test.each(['native', 'held', 'auto'] as const)(
+test.each(['native', 'held to native', 'auto'] as const)(
   '%s: a marked call behind prose is not run, and not silent',
   async (mode) => {
     const judge = agentIn(mode);
@@ -101,7 +102,10 @@ test.each(['native', 'held', 'auto'] as const)(
       );
       // A model that has never called natively is asked once; it repeats itself, and that is the answer.
       const right =
-        outcome.executed.length === 0 && warned.length > 0 && named && outcome.asked === (mode === 'held' ? 1 : 2);
+        outcome.executed.length === 0 &&
+        warned.length > 0 &&
+        named &&
+        outcome.asked === (mode === 'held to native' ? 1 : 2);
       return right ? undefined : `${writer.name}: ${JSON.stringify(outcome)}`;
     });
     expect(wrong).toEqual(NONE_WRONG);

@@ -79,7 +79,7 @@ export const STUFFED: readonly Stuffed[] = WRITERS.flatMap((outer) =>
 
 /** A few formats with long texts around a call in every other one. */
 export const STUFFED_FAR: readonly Stuffed[] = WRITERS.flatMap((outer, n) =>
-  WRITERS.filter((_writer, at) => (n + at) % 4 === 0).flatMap((writer) =>
+  WRITERS.filter((_writer, at) => (n + at) % 8 === 0).flatMap((writer) =>
     far(writer).map((payload) => stuffed(outer, payload)),
   ),
 );

@@ -7,9 +7,13 @@ test('there are thoughts and quotes with calls of every format', () => {
   expect(THOUGHTFUL.length).toBeGreaterThanOrEqual(200);
 });
 
-test.each(['auto', 'json'] as const)('%s: what the model only thought or quoted does not run', async (mode) => {
+test.each([
+  ['auto', 2],
+  ['json', 1],
+] as const)('%s: what the model only thought or quoted does not run', async (mode, every) => {
   const judge = agentIn(mode);
-  const wrong = await wrongOnes(THOUGHTFUL, async ({ title, text }) => {
+  const cases = THOUGHTFUL.filter((_one, n) => n % every === 0);
+  const wrong = await wrongOnes(cases, async ({ title, text }) => {
     const names = ran(await judge(text, 'stop'));
     return names.includes('wipe') ? `${title}: ${text}` : undefined;
   });
