@@ -70,7 +70,10 @@ export function agentIn(mode: Mode, textCalls?: TextCalls): Judge {
   });
   return async (content, finishReason) => {
     const ending = finishReason === undefined ? {} : { finishReason };
-    const { model, asked } = repeating(typeof content === 'string' ? { content, ...ending } : content, mode);
+    const { model, asked } = repeating(
+      typeof content === 'string' ? { reply: { content, ...ending } } : { script: content },
+      mode,
+    );
     agent.configure({ model });
     agent.clearHistory();
     if (mode === 'held to native') await agent.run('Begin.');
@@ -82,24 +85,22 @@ export function agentIn(mode: Mode, textCalls?: TextCalls): Judge {
   };
 }
 
-/** A text is said again and again until a result is there; of a list, every reply once, whatever comes between. */
-function repeating(said: ModelReply | readonly (string | ModelReply)[], mode: Mode) {
+/** A reply that is said again and again until a result is there, or a list: every reply once, whatever comes between. */
+type Said = { readonly reply: ModelReply } | { readonly script: readonly (string | ModelReply)[] };
+
+function repeating(said: Said, mode: Mode) {
   let asked = 0;
   const say = ({ messages }: ModelRequest): ModelReply | string => {
-    if (isList(said)) return said[asked++] ?? DONE;
+    if ('script' in said) return said.script[asked++] ?? DONE;
     const last = messages.findLast(({ role }) => role === 'user' || role === 'tool');
     if (last?.role === 'tool' || String(last?.content).includes('"status"')) return DONE;
     asked += 1;
-    return asked > PATIENCE ? 'I give up.' : said;
+    return asked > PATIENCE ? 'I give up.' : said.reply;
   };
   const first: readonly (ModelReply | string)[] =
     mode === 'held to native' ? [{ content: '', toolCalls: [{ name: 'note', arguments: {} }] }, DONE] : [];
-  const requests = () => (isList(said) ? Math.min(asked, said.length) : asked);
+  const requests = () => ('script' in said ? Math.min(asked, said.script.length) : asked);
   return { model: scriptedModel([...first, ...Array.from({ length: 6 }, () => say)]), asked: requests };
-}
-
-function isList<Item>(value: unknown | readonly Item[]): value is readonly Item[] {
-  return Array.isArray(value);
 }
 
 /** The names of the tools that ran. */
