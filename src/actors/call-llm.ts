@@ -36,16 +36,26 @@ export const callLlm = (ports: CallLlmPorts) =>
     async (input, { signal, note }) => {
       try {
         const model = ports.model(input.model, input.agent);
-        return checkReply(
+        const reply = checkReply(
           model.keepsTime === true
             ? await complete(model, input, signal, note)
             : await withSilenceLimit(model, input, signal, note),
         );
+        if ((reply.toolCalls ?? []).length > 0) nativeCallers.add(model);
+        return reply;
       } catch (error) {
         throw forMachine(error, (failed) => ports.retryable?.(failed, input.agent));
       }
     },
   );
+
+/** The models that have called natively, while the process lives. */
+const nativeCallers = new WeakSet<Model>();
+
+/** True for a model that has called natively before: at its endpoint where it knows, else as this very object. */
+export function callsNatively(model: Model): boolean {
+  return model.callsNatively === true || nativeCallers.has(model);
+}
 
 /** Asks the model. Tokens that it tells after it has settled belong to nothing any more and are dropped. */
 async function complete(

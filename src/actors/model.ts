@@ -102,6 +102,8 @@ export interface Model {
   readonly id?: string;
   /** How this model takes tool calls; absent: native. */
   readonly toolCalling?: ToolCalling;
+  /** True once a reply of it had native tool calls. Absent: Signalbox takes notice itself, for this object. */
+  readonly callsNatively?: boolean;
   /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
   readonly keepsTime?: boolean;
   /** Facts found out about the server, such as a context size that is too small. Asked once a run, never throws. */

@@ -1,4 +1,5 @@
 import type { Confirm } from '../actors/ask-approval.ts';
+import { callsNatively } from '../actors/call-llm.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
 import { type OwnVault, createVault } from '../actors/vault.ts';
@@ -163,6 +164,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
       toolset: core.toolset(told.allowed),
       toolCalling: toolCallingOf(options, model),
+      callsNatively: callsNatively(model),
       settings: { ...settings, maxSteps: told.maxSteps ?? settings.maxSteps, jitterSeed: seed },
       seed,
       warnings: [...mcp.warnings(), ...told.facts],

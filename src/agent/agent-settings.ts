@@ -27,6 +27,8 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     budget: { maxToolCalls: budget.maxToolCalls ?? null, maxTokens: budget.maxTokens ?? null },
     fixMs: DEFAULT_SETTINGS.fixMs,
     jitterSeed: 0,
+    toolCalling: options.toolCalling ?? 'auto',
+    ...(options.textCalls === undefined ? {} : { textCalls: options.textCalls }),
   };
 }
 

@@ -11,6 +11,7 @@ import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { OutputHandler } from '../output/output-handler.ts';
 import type { JsonObject } from '../parsing/json.ts';
+import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError, RepairTask } from '../recovery/steps.ts';
@@ -80,6 +81,12 @@ export interface AgentOptions {
   };
   /** `auto` (default): native tool calls where the server takes them, the JSON envelope otherwise. */
   readonly toolCalling?: 'auto' | ToolCalling;
+  /**
+   * Which text of a reply may become a call: none (`never`), a whole reply (`whole-reply`), one call with sentences
+   * around it (`narrated`), or any (`lenient`). Default: by `toolCalling`; `never` for `native` and for a model that has
+   * called natively before, else `whole-reply` for `auto` and `narrated` for `json`.
+   */
+  readonly textCalls?: TextCalls;
   /** Default true: calls of one turn run side by side. */
   readonly parallelToolCalls?: boolean;
   /** Default false: replies arrive whole. True gives `model.token` events. */
@@ -208,6 +215,7 @@ const schema = z
     timeouts: z.strictObject({ connectMs: ms, responseMs: ms, toolMs: ms, approvalMs: ms, totalMs: ms }).partial(),
     retry: z.strictObject({ maxAttempts: count(1), backoff, retryable: fn }).partial(),
     toolCalling: z.enum(['auto', 'json', 'native']),
+    textCalls: z.enum(['never', 'whole-reply', 'narrated', 'lenient']),
     parallelToolCalls: z.boolean(),
     streaming: z.boolean(),
     temperature: z.number().min(0).max(2),

@@ -22,6 +22,8 @@ export interface RunRecord {
   readonly instructions: string;
   readonly promptByCode: boolean;
   readonly toolCalling: ToolCalling;
+  /** The model had called natively before the run; left out where it had not. */
+  readonly callsNatively?: boolean;
   readonly toolset: Toolset;
   readonly history: readonly Message[];
   readonly options: AgentSettings;

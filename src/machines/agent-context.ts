@@ -75,6 +75,7 @@ export interface Briefing {
   readonly agent: string;
   readonly instructions: string;
   readonly promptByCode: boolean;
+  readonly callsNatively: boolean;
   readonly seed: number;
   readonly warnings: readonly string[];
   readonly children: readonly ChildSetup[];
@@ -95,6 +96,10 @@ export interface Books {
   readonly plansRefused: number;
   readonly unusableInARow: number;
   readonly callsMade: number;
+  /** How the model has been seen to call: `native`, or the format of its text; null: it has not. */
+  readonly heldTo: string | null;
+  /** It was asked once what a call at the end of its text meant. */
+  readonly callQuestioned: boolean;
   readonly toolCallsRun: number;
   readonly usage: Usage;
   readonly toolsUsed: readonly string[];
@@ -150,6 +155,8 @@ const NEW_BOOKS: Books = {
   plansRefused: 0,
   unusableInARow: 0,
   callsMade: 0,
+  heldTo: null,
+  callQuestioned: false,
   toolCallsRun: 0,
   usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
   toolsUsed: [],
@@ -199,8 +206,8 @@ export function fromSetup(setup: AgentSetup | null) {
 }
 
 function briefingOf(setup: AgentSetup): Briefing {
-  const { agent, instructions, promptByCode, seed, warnings, children, escalates } = setup;
-  return { agent, instructions, promptByCode, seed, warnings, children, escalates };
+  const { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates } = setup;
+  return { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates };
 }
 
 /** What the model is told, which changes when the toolset does. */

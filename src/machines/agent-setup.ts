@@ -1,4 +1,5 @@
 import type { Message, ToolCalling } from '../actors/model.ts';
+import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { DEFAULT_BACKOFF } from '../recovery/backoff.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
@@ -29,6 +30,10 @@ export interface AgentSettings {
   readonly fixMs: number;
   /** Fixes the jitter of waits between repeated calls. */
   readonly jitterSeed: number;
+  /** How the option `toolCalling` stands; absent: `auto`. */
+  readonly toolCalling?: 'auto' | ToolCalling;
+  /** Which text may become a call; absent: what the way of calling tools asks for. */
+  readonly textCalls?: TextCalls;
 }
 
 /** An MCP server as the model is told of it. */
@@ -63,6 +68,8 @@ export interface AgentSetup {
   readonly promptByCode: boolean;
   readonly toolset: Toolset;
   readonly toolCalling: ToolCalling;
+  /** The model has called natively before, at this endpoint: no text of it becomes a call. */
+  readonly callsNatively: boolean;
   readonly settings: AgentSettings;
   readonly seed: number;
   /** Things that went wrong before the run began, such as a server that is not ready. */

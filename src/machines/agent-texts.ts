@@ -27,6 +27,11 @@ export function correctionFor(reply: ReadReply): string {
   return 'Your reply holds neither an answer nor a tool call. Answer the user, or call a tool.';
 }
 
+/** Asks a model whose text ends with a call that was not run what it meant. */
+export function callWrittenText(tool: string): string {
+  return `Your reply ends with a call of '${tool}' written as text; it was not run. If you want that call, send it again and nothing else. If it is a part of your answer, send the whole answer again.`;
+}
+
 /** The demand to answer, when a model goes on planning beyond its limit. */
 export function planLimitText(limit: number): string {
   return `You have made ${limit} plan(s), which is the limit; this one was not run. Do not plan again: answer the user now with what you know.`;

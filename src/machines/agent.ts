@@ -101,6 +101,7 @@ export const agentMachine = agentParts.createMachine({
             },
             { guard: 'planned', target: 'CHECKING_BUDGET', actions: 'refusePlan' },
             { guard: 'calledTools', target: '#agent.DIRECT_EXECUTION', actions: 'prepareBatch' },
+            { guard: 'endsWithCall', target: 'CHECKING_BUDGET', actions: 'questionCall' },
             { guard: 'answered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'answer' } },
             { guard: 'thirdUnusable', target: '#agent.COMPLETION', actions: 'endUnusable' },
             { target: 'CHECKING_BUDGET', actions: 'correct' },

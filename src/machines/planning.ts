@@ -1,9 +1,10 @@
 import type { ComposePromptInput } from '../actors/compose-prompt.ts';
 import type { LeafError } from '../actors/journal.ts';
-import type { Message } from '../actors/model.ts';
+import type { Message, ToolCalling } from '../actors/model.ts';
+import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import type { Toolset } from './agent-setup.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
-import { MAX_UNUSABLE, correctionFor, planLimitText } from './agent-texts.ts';
+import { MAX_UNUSABLE, callWrittenText, correctionFor, planLimitText } from './agent-texts.ts';
 import { type CallRequest, callKey, isPolling } from './call-request.ts';
 import { lookUp } from '../tools/lookup.ts';
 import { shortenOlderResults, toJsonMode } from './conversation.ts';
@@ -22,7 +23,10 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
   const messages = output.shortened ? shortenOlderResults(before) : before;
   const read = readReply({
     reply: output.reply,
-    toolNames: context.toolset.tools.map((tool) => tool.name),
+    tools: context.toolset.tools,
+    toolCalling: output.toolCalling,
+    textCalls: textCallsOf(context, output.toolCalling),
+    heldTo: output.toolCalling === 'json' && context.settings.textCalls === undefined ? context.books.heldTo : null,
     firstCall: context.books.callsMade + 1,
     callPrefix: context.place.callPrefix,
     isKnownId: (id) => holdsCall(messages, id),
@@ -40,7 +44,42 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
       usage:
         output.reply.usage === undefined ? context.books.usage : usageTogether(context.books.usage, output.reply.usage),
       unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
+      heldTo: context.detour.model === '' ? heldTo(context, output.toolCalling, reply) : context.books.heldTo,
     },
+  };
+}
+
+/**
+ * Which text of a reply may become a call: what the option says, else what the way of calling tools asks for. A model
+ * that calls natively is held to it, so that nothing that it quotes is run.
+ */
+function textCallsOf({ settings, briefing, books, detour }: AgentContext, mode: ToolCalling): TextCalls {
+  if (settings.textCalls !== undefined) return settings.textCalls;
+  if (mode === 'json') return 'narrated';
+  const held = detour.model === '' && (books.heldTo === NATIVE || briefing?.callsNatively === true);
+  return held || settings.toolCalling === 'native' ? 'never' : 'whole-reply';
+}
+
+/** The way of calling that the model has shown: the native one, or in json mode the first format that it wrote. */
+function heldTo({ books }: AgentContext, mode: ToolCalling, reply: ReadReply): string | null {
+  if (mode === 'native') return reply.nativeCalls.length > 0 ? NATIVE : books.heldTo;
+  return books.heldTo === null || books.heldTo === NATIVE ? reply.form : books.heldTo;
+}
+
+const NATIVE = 'native';
+
+/** True for a text that ends with a call in a format of its own, of a model that has never called in any other way. */
+export function endsWithCall({ reply, books, briefing }: AgentContext): boolean {
+  const { marked, last } = reply?.notRun ?? { marked: false, last: false };
+  return marked && last && !books.callQuestioned && books.heldTo !== NATIVE && briefing?.callsNatively !== true;
+}
+
+/** Asks the model what the call at the end of its text is: one to make, or a part of the answer. */
+export function callQuestioned(context: AgentContext): Update {
+  const text = callWrittenText(context.reply?.notRun?.tool ?? '');
+  return {
+    messages: withMessages(context.messages, userMessage(text)),
+    books: { ...context.books, callQuestioned: true },
   };
 }
 

@@ -1,5 +1,6 @@
-import type { MessageToolCall, ModelReply } from '../actors/model.ts';
-import { parseReply } from '../parsing/reply/parse-reply.ts';
+import type { MessageToolCall, ModelReply, ToolCalling } from '../actors/model.ts';
+import { type CallNotRun, readReplyText } from '../parsing/reply/read-reply.ts';
+import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import { readPlan } from '../parsing/plan.ts';
 import { type ToolCallArguments, parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
 import type { PlanStep, Repair, Strategy, ToolCallRequest } from '../parsing/reply.ts';
@@ -7,6 +8,7 @@ import type { Json } from '../parsing/json.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { CallRequest } from './call-request.ts';
 import { envelopeOf } from './conversation.ts';
+import type { ToolSpec } from '../tools/spec.ts';
 import { MAKE_PLAN } from './system-prompt.ts';
 
 /** A model's reply as the agent understands it. */
@@ -30,13 +32,21 @@ export interface ReadReply {
   readonly strategy: Strategy | 'native';
   readonly dialect: string | null;
   readonly repairs: readonly Repair[];
+  /** The format of the calls that were taken from the text; null where none was. */
+  readonly form: string | null;
+  /** A call in the text that was not taken, because which text may become a call says otherwise. */
+  readonly notRun: (CallNotRun & { readonly textCalls: TextCalls }) | null;
   /** The text to keep in the conversation. */
   readonly text: string;
 }
 
 interface ReadInput {
   readonly reply: ModelReply;
-  readonly toolNames: readonly string[];
+  readonly tools: readonly ToolSpec[];
+  readonly toolCalling: ToolCalling;
+  readonly textCalls: TextCalls;
+  /** The only format, beside the envelope, in which text may be a call; null: any. */
+  readonly heldTo: string | null;
   /** The first number for our own call ids. */
   readonly firstCall: number;
   /** What the ids of calls begin with. */
@@ -65,13 +75,14 @@ const RAW_KEPT = 1000;
 /** JSON that says nothing: no answer for anybody to read. */
 const BLANK = /^(?:null|\{\s*\}|\[\s*\]|"\s*")$/;
 
-function readText({ reply, toolNames, firstCall, callPrefix }: ReadInput): ReadReply {
-  const parsed = parseReply(reply.content, { tools: toolNames });
+function readText({ reply, tools, toolCalling, textCalls, heldTo, firstCall, callPrefix }: ReadInput): ReadReply {
+  const finished = reply.finishReason === 'stop';
+  const { reply: parsed, form, notRun } = readReplyText(reply.content, { tools, textCalls, heldTo, finished });
   const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`));
   const set = parsed.ambiguous === undefined;
   const malformed = reply.finishReason === 'malformed-tool-call';
   const planCut = reply.finishReason === 'length' || !parsed.complete;
-  const says = set && !malformed && !BLANK.test(reply.content.trim());
+  const says = set && !malformed && !(toolCalling === 'json' && BLANK.test(reply.content.trim()));
   return {
     thought: reply.reasoning ?? parsed.thought,
     goal: parsed.goal,
@@ -87,6 +98,8 @@ function readText({ reply, toolNames, firstCall, callPrefix }: ReadInput): ReadR
     strategy: parsed.strategy,
     dialect: parsed.dialect ?? null,
     repairs: parsed.repairs,
+    form,
+    notRun: notRun === null ? null : { ...notRun, textCalls },
     text: withoutThinking(reply.content),
   };
 }
@@ -141,6 +154,8 @@ function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): Rea
     strategy: 'native',
     dialect: null,
     repairs: read.flatMap(({ parsed }) => (parsed.ok ? parsed.repairs : [])),
+    form: null,
+    notRun: null,
     text: withoutThinking(reply.content),
   };
 }

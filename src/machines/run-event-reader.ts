@@ -73,7 +73,8 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
       for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
     }
     readSteps(before, context, emit);
-    if (context.reply !== null && context.reply !== before?.reply) readReplied(context.reply, move.event, emit);
+    if (context.reply !== null && context.reply !== before?.reply)
+      readReplied(context, context.reply, move.event, emit);
     readPlans(before, context, emit);
     const current = topState(move.transition?.to);
     if (current !== undefined && current !== state) {
@@ -190,7 +191,12 @@ function readVerdict({ request, verdict }: PlannedCall, emit: (event: RunEventBo
   if (verdict !== 'clear') emit({ type: 'loop.suspected', callId: request.callId, tool: request.tool, verdict });
 }
 
-function readReplied(read: ReadReply, event: { readonly type: string }, emit: (event: RunEventBody) => void): void {
+function readReplied(
+  { settings }: AgentContext,
+  read: ReadReply,
+  event: { readonly type: string },
+  emit: (event: RunEventBody) => void,
+): void {
   const output = outputOfModel(event);
   const reply: ModelReply | null = output?.kind === 'model.replied' ? output.reply : null;
   emit({
@@ -206,6 +212,12 @@ function readReplied(read: ReadReply, event: { readonly type: string }, emit: (e
   for (const message of reply?.warnings ?? []) emit({ type: 'warning', message });
   if (output?.shortened === true)
     emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
+  const { notRun } = read;
+  if (notRun !== null && (notRun.marked || notRun.form === 'envelope')) {
+    const mode = `toolCalling '${settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'`;
+    const message = `The reply holds a call of '${notRun.tool}' as text, which was not run: here ${mode}. The option textCalls says which text may become a call.`;
+    emit({ type: 'warning', code: 'text-call-not-run', message });
+  }
   if (read.thought !== '') emit({ type: 'thought', text: read.thought });
   if (read.goal !== '') emit({ type: 'goal', text: read.goal });
 }

@@ -120,7 +120,8 @@ export type RunEventBody =
     }
   | { readonly type: 'mcp.changed'; readonly server: string; readonly state: string; readonly tools: number }
   | { readonly type: 'answer'; readonly text: string }
-  | { readonly type: 'warning'; readonly message: string }
+  /** `code` is stable; absent: there is nothing that code could do about it. */
+  | { readonly type: 'warning'; readonly message: string; readonly code?: 'text-call-not-run' }
   | { readonly type: 'run.finished'; readonly result: RunResult };
 
 /**

@@ -82,6 +82,10 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const tools = endpoint === undefined || model === undefined ? 'unknown' : memoryOf(endpoint, model).tools;
       return tools === 'refused' || tools === 'doubted' ? 'json' : 'native';
     },
+    get callsNatively() {
+      const endpoint = source.known();
+      return endpoint !== undefined && model !== undefined && memoryOf(endpoint, model).callsNatively;
+    },
     async complete(request, io) {
       if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
       refuseIfBanned(idOf(source.known(), model), processEnvironment());
@@ -98,6 +102,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       };
       const reply = await askModel(destination, request, io);
       hasReplied = true;
+      if ((reply.toolCalls ?? []).length > 0) destination.memory.callsNatively = true;
       const warnings = [...unsaid, ...(reply.warnings ?? [])];
       unsaid.clear();
       return warnings.length === 0 ? reply : { ...reply, warnings };

@@ -9,6 +9,8 @@ export type ToolSupport = 'unknown' | 'works' | 'doubted' | 'refused';
 /** What was learnt about one model at one endpoint, kept while the process lives. */
 export interface EndpointMemory {
   tools: ToolSupport;
+  /** A reply had native tool calls. */
+  callsNatively: boolean;
   /** Top-level fields of the request that the server refused. */
   readonly refused: Set<string>;
 }
@@ -23,7 +25,7 @@ export function recallEndpoint(baseURL: string, model: string, fetch: Fetch | un
   const key = `${baseURL} ${model}`;
   const known = memories.get(key);
   if (known !== undefined) return known;
-  const fresh: EndpointMemory = { tools: 'unknown', refused: new Set() };
+  const fresh: EndpointMemory = { tools: 'unknown', callsNatively: false, refused: new Set() };
   memories.set(key, fresh);
   return fresh;
 }

@@ -107,6 +107,8 @@ export interface Read {
   readonly bareWords: number;
   /** The text ended inside a string. */
   readonly openString: boolean;
+  /** The text ended where a value had to come. */
+  readonly hanging: boolean;
   readonly steps: number;
   readonly end: number;
 }
@@ -129,15 +131,16 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
       quoted: 1,
       bareWords: 0,
       openString: strict.kind === 'cut' && strict.openString,
+      hanging: strict.kind === 'cut' && strict.hanging,
       steps,
       end: to,
     };
   }
   const read = parseTolerant(text, { ...span, from, landmarks });
-  const { value, end, complete, repairs, cost, pairs, quoted, bareWords, openString, refused } = read;
+  const { value, end, complete, repairs, cost, pairs, quoted, bareWords, openString, hanging, refused } = read;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
   const found = refused ? undefined : candidate;
-  return { candidate: found, pairs, quoted, bareWords, openString, steps: steps + read.steps, end };
+  return { candidate: found, pairs, quoted, bareWords, openString, hanging, steps: steps + read.steps, end };
 }
 
 /** The value is escaped once too often: it is read from the text without that, and its place mapped back. */

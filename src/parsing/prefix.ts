@@ -7,7 +7,7 @@ import { type Building, setOwn } from './own-property.ts';
  */
 export type Prefix =
   | { readonly kind: 'whole'; readonly value: Json; readonly end: number }
-  | { readonly kind: 'cut'; readonly value: Json; readonly end: number; readonly openString: boolean }
+  | { readonly kind: 'cut'; readonly value: Json; readonly end: number; readonly openString: boolean; readonly hanging: boolean }
   | { readonly kind: 'invalid'; readonly end: number };
 
 /** Reads the JSON value that begins at `from`, without mending anything. One pass, never deeper than `maxDepth`. */
@@ -20,7 +20,7 @@ export function parsePrefix(
   const value = reader.value();
   const end = reader.pos;
   if (reader.invalid) return { kind: 'invalid', end };
-  if (reader.cut) return { kind: 'cut', value, end, openString: reader.openString };
+  if (reader.cut) return { kind: 'cut', value, end, openString: reader.openString, hanging: reader.hanging };
   return { kind: 'whole', value, end };
 }
 
@@ -41,6 +41,8 @@ class Reader {
   cut = false;
   /** True when the text ended inside a string. */
   openString = false;
+  /** True when the text ended where a value had to come, or within a number or a literal. */
+  hanging = false;
   depth = 0;
 
   constructor(text: string, from: number, to: number, maxDepth: number) {
@@ -55,7 +57,7 @@ class Reader {
     if (code === 123) return this.nested(() => this.object());
     if (code === 91) return this.nested(() => this.list());
     if (code === 34) return this.string();
-    if (code === -1) return this.end();
+    if (code === -1) return this.hang();
     return this.scalar();
   }
 
@@ -73,14 +75,14 @@ class Reader {
     if (this.space() === 125) return this.close(out);
     for (;;) {
       const code = this.space();
-      if (code === -1) return this.end(out);
+      if (code === -1) return this.hang(out);
       if (code !== 34) return this.fail();
       const key = this.string();
       if (this.invalid || this.cut) return out;
       const colon = this.space();
       if (colon === -1) {
         setOwn(out, key, null);
-        return this.end(out);
+        return this.hang(out);
       }
       if (colon !== 58) return this.fail();
       this.pos += 1;
@@ -98,7 +100,7 @@ class Reader {
     const items: Json[] = [];
     if (this.space() === 93) return this.close(items);
     for (;;) {
-      if (this.space() === -1) return this.end(items);
+      if (this.space() === -1) return this.hang(items);
       items.push(this.value());
       if (this.invalid || this.cut) return items;
       const next = this.space();
@@ -159,7 +161,7 @@ class Reader {
       const rest = this.text.slice(this.pos, Math.min(this.pos + word.length, this.to));
       if (!word.startsWith(rest)) return this.fail();
       this.pos += rest.length;
-      if (rest.length < word.length) this.cut = true;
+      if (rest.length < word.length) this.hang();
       return value;
     }
     return this.number();
@@ -173,7 +175,7 @@ class Reader {
       const tail = this.text.slice(this.pos, Math.min(this.to, end + 3));
       if (end + tail.length - found.length === this.to && tail.length > found.length && CUT_NUMBER.test(tail)) {
         this.pos = this.to;
-        this.cut = true;
+        this.hang();
         return found === '' ? null : Number(found);
       }
       if (found === '') return this.fail();
@@ -204,6 +206,11 @@ class Reader {
   private end(value: Json = null): Json {
     this.cut = true;
     return value;
+  }
+
+  private hang(value: Json = null): Json {
+    this.hanging = true;
+    return this.end(value);
   }
 
   private fail(): null {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isJsonObject, type Json, parseReply, type ToolCallRequest } from '../../src/parsing/index.ts';
-import type { TextCalls } from '../../src/parsing/reply-source.ts';
+import type { TextCalls } from '../../src/parsing/reply/reply-source.ts';
 import { anyJson, callArguments, prose, tokenSoup, trickyText } from '../parsing/arbitraries.ts';
 import { PATIENCE, runs } from '../property/parsing-runs.ts';
 import { agentIn, TOOLS } from './agents.ts';

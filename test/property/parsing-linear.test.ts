@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readReply } from '../../src/parsing/reply/read-reply.ts';
+import { readReplyText } from '../../src/parsing/reply/read-reply.ts';
 import { ADVERSARIAL_FAMILIES } from '../parsing/adversarial-families.ts';
 
 const NIGHTLY = process.env['SIGNALBOX_NIGHTLY'] !== undefined;
@@ -9,7 +9,7 @@ const MOST_PER_CHARACTER = 150;
 
 function steps(text: string): number {
   const meter = { steps: 0 };
-  readReply(text, { tools: ['add'], meter });
+  readReplyText(text, { tools: ['add'], meter });
   return meter.steps;
 }
 

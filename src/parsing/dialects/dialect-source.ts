@@ -111,7 +111,7 @@ export class DialectSource {
         continue;
       }
       if (found === undefined || (!found.strict && read.pairs === 0 && !isList(found.value))) return undefined;
-      return asBlock({ ...found, complete: found.complete || (bound < this.end && !read.openString) });
+      return asBlock({ ...found, complete: found.complete || (bound < this.end && !read.openString && !read.hanging) });
     }
   }
 }

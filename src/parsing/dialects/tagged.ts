@@ -129,7 +129,7 @@ function readParameters(source: DialectSource, call: OpenTag, tags: Tags): Body 
   if (!source.text.startsWith(tags.openParameter, at)) return undefined;
   while (source.text.startsWith(tags.openParameter, at)) {
     const tag = openTag(source, at, [tags.openParameter], tags);
-    if (tag === undefined) return { args, end: source.end, complete: false };
+    if (tag === undefined || tag.name === '') return { args, end: source.next(at, ...tags.closeCall), complete: false };
     const value = tag.empty ? { end: tag.end, past: tag.end } : valueEnd(source, tag.end, marks);
     const raw = tag.empty ? '' : source.text.slice(tag.end, value.end);
     setOwn(args, tag.name, parameterValue(source, { tool: call.name, key: tag.name, raw, isText: tag.isText }));

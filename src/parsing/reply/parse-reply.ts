@@ -1,5 +1,5 @@
 import type { Reply } from '../reply.ts';
-import { readReply } from './read-reply.ts';
+import { readReplyText } from './read-reply.ts';
 import type { ParseReplyOptions } from './reply-source.ts';
 
 /**
@@ -11,5 +11,5 @@ import type { ParseReplyOptions } from './reply-source.ts';
  */
 export function parseReply(text: string, options?: ParseReplyOptions): Reply {
   const given: unknown = options;
-  return readReply(text, typeof given === 'object' && given !== null ? { ...options } : {}).reply;
+  return readReplyText(text, typeof given === 'object' && given !== null ? { ...options } : {}).reply;
 }

@@ -23,6 +23,8 @@ export interface ReadReplyOptions extends ParseReplyOptions {
 /** A call in the text that the mode does not take. */
 export interface CallNotRun {
   readonly tool: string;
+  /** `envelope`, `bare-json`, or the name of a dialect. */
+  readonly form: string;
   /** The format has a mark of its own that is hardly written by chance. */
   readonly marked: boolean;
   /** Nothing stands behind it. */
@@ -40,7 +42,7 @@ export interface ReplyReading {
 const REACHES: readonly Reach[] = ['never', 'whole-reply', 'narrated'];
 
 /** Reads a reply in one pass over its text. */
-export function readReply(raw: unknown, options: ReadReplyOptions = {}): ReplyReading {
+export function readReplyText(raw: unknown, options: ReadReplyOptions = {}): ReplyReading {
   const text = typeof raw === 'string' ? raw : '';
   const reach = REACHES.find((one) => one === options.textCalls) ?? 'lenient';
   const direct = reach === 'lenient' || reach === 'narrated' ? readDirect(text, options) : undefined;
@@ -256,7 +258,12 @@ function notRunOf({ from, acting }: Reading): CallNotRun | null {
   if (one === undefined || call === undefined) return null;
   const { source } = from;
   const marked = one.piece.found.kind === 'block' && one.piece.found.marked;
-  return { tool: call.name, marked, last: one.piece.fence === 0 && isGlue(source.text, one.piece.to, source.end) };
+  return {
+    tool: call.name,
+    form: one.form,
+    marked,
+    last: one.piece.fence === 0 && isGlue(source.text, one.piece.to, source.end),
+  };
 }
 
 function isKnown(tools: ToolNames | undefined, name: string): boolean {

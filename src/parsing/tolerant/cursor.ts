@@ -38,6 +38,8 @@ export class Cursor {
   cutInside = false;
   /** True when the text ended inside a string, or in one whose closing quote is missing. */
   openString = false;
+  /** True when the text ended where a key, a value or an item had to come. */
+  hanging = false;
   /** True once the text is nested too deep to be read. */
   refused = false;
   /** Members that were written as one: a key, a separator and a value. */
@@ -80,6 +82,12 @@ export class Cursor {
   cut(): void {
     this.complete = false;
     this.cutInside = true;
+  }
+
+  /** Marks the value as cut off where more of it had to come. */
+  cutHanging(): void {
+    this.cut();
+    this.hanging = true;
   }
 
   /** Marks the value as cut off inside a string. */

@@ -23,6 +23,7 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
       const inside = c.cutInside || c.frames.length > 1;
       c.cut();
       c.cutInside = inside;
+      c.hanging ||= separated;
       break;
     }
     if (code === CODE.closeBrace) {
@@ -65,13 +66,16 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
     const separator = parseSeparator(c);
     if (!separator) {
       if (c.at(c.pos) === -1 && !key.quoted) {
-        c.cut();
+        c.cutHanging();
         break;
       }
       if (endsMember(c)) {
         if (key.quoted) loneKeys.push(key.text);
         if (c.at(c.pos) !== -1) c.repair('missing-value', 'a key has no value', 2);
-        if (c.at(c.pos) === -1) setOwn(out, key.text, null);
+        if (c.at(c.pos) === -1) {
+          c.hanging = true;
+          setOwn(out, key.text, null);
+        }
         continue;
       }
       c.repair('missing-colon', 'a colon is missing after a key', 1);

@@ -14,6 +14,7 @@ export interface Tolerant {
   readonly quoted: number;
   readonly bareWords: number;
   readonly openString: boolean;
+  readonly hanging: boolean;
   readonly refused: boolean;
   readonly steps: number;
 }
@@ -22,6 +23,6 @@ export interface Tolerant {
 export function parseTolerant(text: string, span: CursorSpan): Tolerant {
   const c = new Cursor(text, span);
   const value = parseValue(c, 'root');
-  const { complete, repairs, cost, pairs, quoted, bareWords, openString, refused, steps } = c;
-  return { value, end: c.pos, complete, repairs, cost, pairs, quoted, bareWords, openString, refused, steps };
+  const { complete, repairs, cost, pairs, quoted, bareWords, openString, hanging, refused, steps } = c;
+  return { value, end: c.pos, complete, repairs, cost, pairs, quoted, bareWords, openString, hanging, refused, steps };
 }

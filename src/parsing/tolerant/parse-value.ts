@@ -16,7 +16,7 @@ export function parseValue(c: Cursor, role: Role): Json {
   if (code === CODE.openParen && holdsItems(c, c.pos)) return parseList(c, 'tuple');
   if (isQuote(code)) return parseConcatenation(c, role);
   if (code === -1) {
-    c.cut();
+    c.cutHanging();
     return null;
   }
   if (isComma(code) || isCloser(code)) {
@@ -125,6 +125,7 @@ function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
     const code = c.at(c.pos);
     if (code === -1) {
       c.cut();
+      c.hanging ||= separated;
       break;
     }
     if (code === close) {
