@@ -55,7 +55,7 @@ test('a form is filled in field by field, shown as a whole and sent after a yes'
     content: { name: 'Ada', age: 36, seat: 'aisle', meal: 'v', extras: ['bag', 'bike'], member: false },
   });
   for (const text of [
-    "MCP server 'forms' asks you",
+    'An MCP server asks you:\n  | Who are you?',
     'Your name (name)',
     'As on the passport',
     '2 By the aisle',
@@ -121,7 +121,7 @@ test('without a terminal, and for what cannot be typed, it declines', async () =
 test('a server cannot move the cursor or write over the question', async () => {
   const { screen } = await answer({ '\u001b[2Jname': { type: 'string' } }, ['n\r'], { message: '\u001b[1A\rSend? y' });
   expect(screen).not.toContain('\u001b');
-  expect(screen).toContain('\\u001b[1A\\u000dSend? y');
+  expect(screen).toContain('  | \\u001b[1A\\u000dSend? y');
 });
 
 test('a form and a confirmation are asked one after the other', async () => {
@@ -138,7 +138,7 @@ test('a form and a confirmation are asked one after the other', async () => {
   expect(screen).not.toContain('Sure?');
   input.write('y\r');
   expect(await allowed).toBe('allow-once');
-  await expect.poll(() => screen, { timeout: 10_000 }).toContain('Send this');
+  await expect.poll(() => screen, { timeout: 10_000 }).toContain('Send it?');
   input.write('y\r');
   expect(await agreed).toEqual({ action: 'accept', content: {} });
 });

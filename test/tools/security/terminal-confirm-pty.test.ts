@@ -32,9 +32,9 @@ test.skipIf(!hasPty)(
     terminal.type('y\ry\r');
     await terminal.until(/y\r\ny\r\n/);
     process.kill(terminal.pid(), 'SIGUSR2');
-    await terminal.until(/tool first[^]*Allow\? /);
+    await terminal.until(/\| first[^]*Allow\? /);
     terminal.type('a\r');
-    await terminal.until(/Always allowed\.[^]*tool second[^]*Allow\? /);
+    await terminal.until(/Always allowed\.[^]*\| second[^]*Allow\? /);
     terminal.type('\u0003');
     await terminal.until(/decisions=always-allow,deny raw=false;/);
     expect((await terminal.ended)[0]).toBe(0);
