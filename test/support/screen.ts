@@ -19,6 +19,7 @@ interface Row {
 
 const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+// oxlint-disable-next-line no-control-regex -- escape sequences begin with one
 const SEQUENCE = /^\u001b\[(\d*)(?:;\d*)*([A-Za-z])/u;
 
 /**
@@ -96,7 +97,7 @@ export function openScreen(size: { readonly columns: number; readonly rows: numb
       at = { row: 0, column: 0 };
       cleared = 0;
       for (const [index, line] of before.entries()) {
-        for (const cell of line.cells) if (cell !== '') [...cell].forEach(put);
+        for (const cell of line.cells) for (const sign of cell) put(sign);
         if (!line.full && index < before.length - 1) nextRow(false);
       }
     },

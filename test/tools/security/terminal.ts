@@ -6,7 +6,12 @@ import { terminalConfirm } from '../../../src/tools/security.ts';
  * `resize` does what a person does who pulls at a corner of the window.
  */
 export function fakeTerminal(
-  more: { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number; onInterrupt?: () => void } = {},
+  more: {
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+    readonly onInterrupt?: () => void;
+  } = {},
 ) {
   const modes: boolean[] = [];
   const input = Object.assign(new PassThrough(), {
