@@ -162,7 +162,7 @@ test('a question that is withdrawn is cancelled, on the screen or before its tur
 /** All that the form says itself, wherever its rows break. */
 const OWN_WORDS = new RegExp(
   String.raw`^(?:(?:An MCP server asks you:|What you answer goes to this server\. Give it no passwords\.|Field \d of \d:|` +
-    String.raw`That does not fit:|This would be sent:|A plain yes would be sent\.|To this server:|\.\.\. [\d,]+ lines? not shown \.\.\.|` +
+    String.raw`That does not fit:|This would be sent:|A plain yes would be sent\.|To this server:|\.\.\. [\d,]+ (?:line|character)s? not shown \.\.\.|` +
     String.raw`! Not everything is shown: [\d,]+ more characters(?:, [\d,]+ more lines)?\.|(?:Answer\?|Send it\?) \[y/N\](?: y)?|Your answer:(?: ?[17])?)(?: |$))*$`,
 );
 
@@ -215,6 +215,25 @@ test('a server with much to say cannot push its name off the screen', async () =
   expect(ownWords(screen.visible())).toMatch(/! Not everything is shown: [\d,]+ more characters, 49\d more lines\./);
   stop.abort();
   expect(await answered).toEqual({ action: 'cancel' });
+});
+
+test('a form that is drawn anew says again whose question it is', async () => {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const output = Object.assign(new PassThrough(), { columns: 80, rows: 24 });
+  let written = '';
+  output.on('data', (chunk) => (written += String(chunk)));
+  const schema = { type: 'object', properties: { name: { type: 'string' } } };
+  const stop = new AbortController();
+  const question = { server: 'forms', message: 'Who are you?', schema };
+  const answered = Promise.resolve(terminalElicit({ input, output })(question, { signal: stop.signal }));
+  await nextTick();
+  input.write('y\r');
+  await expect.poll(() => written).toContain('Field 1 of 1');
+  written = '';
+  output.emit('resize');
+  expect(written).toMatch(/Who are you\?[^]*forms[^]*Field 1 of 1[^]*Your answer: $/);
+  stop.abort();
+  await answered;
 });
 
 test('Ctrl-C at a form tells whoever cancels the run, Ctrl-D does not', async () => {

@@ -28,22 +28,17 @@ const HEAD = 0.7;
  * it can pass for a row of ours, move the cursor, or hide. What goes beyond the limits is left out in the middle and counted.
  */
 export function boxed(lines: readonly string[], { columns }: ScreenSize, limits: BoxLimits): Boxed {
-  const cut = lines.map((line) => cutLine(makeInert(line), limits.lineChars));
-  const room = rowColumns(columns) - BAR.length;
-  const texts = cut.flatMap(({ text }) => splitToWidth(text, room, AT_MOST));
-  const cutChars = cut.reduce((sum, { hiddenChars }) => sum + hiddenChars, 0);
-  if (texts.length <= limits.rows) return { rows: behindBar(texts), hiddenLines: 0, hiddenChars: cutChars };
+  const all = lines.map((line) => lineRows(makeInert(line), columns, limits.lineChars));
+  const rows = all.flatMap((line) => line.rows);
+  const cutChars = all.reduce((sum, { hiddenChars }) => sum + hiddenChars, 0);
+  if (rows.length <= limits.rows) return { rows: rows.map(({ row }) => row), hiddenLines: 0, hiddenChars: cutChars };
   const head = Math.floor((limits.rows - 1) * HEAD);
-  const tail = texts.length - Math.max(limits.rows - 1 - head, 0);
-  const hidden = texts.slice(head, tail);
+  const tail = rows.length - Math.max(limits.rows - 1 - head, 0);
+  const hidden = rows.slice(head, tail);
   return {
-    rows: [
-      ...behindBar(texts.slice(0, head)),
-      ...ownRows(`  ... ${counted(hidden.length, 'line')} not shown ...`, columns),
-      ...behindBar(texts.slice(tail)),
-    ],
+    rows: [...rows.slice(0, head), ...gap(hidden.length, 'line', columns), ...rows.slice(tail)].map(({ row }) => row),
     hiddenLines: hidden.length,
-    hiddenChars: hidden.reduce((sum, text) => sum + text.length, cutChars),
+    hiddenChars: hidden.reduce((sum, { chars }) => sum + chars, cutChars),
   };
 }
 
@@ -80,17 +75,36 @@ function rowColumns(columns: number): number {
   return columns - 1;
 }
 
-function behindBar(texts: readonly string[]): readonly string[] {
-  return texts.map((text) => BAR + text);
+/** A row of the screen, and how many characters of the other's text stand in it. */
+interface Row {
+  readonly row: string;
+  readonly chars: number;
 }
 
-function cutLine(text: string, most: number): { readonly text: string; readonly hiddenChars: number } {
-  if (text.length <= most) return { text, hiddenChars: 0 };
+function behindBar(text: string, columns: number): readonly Row[] {
+  const texts = splitToWidth(text, rowColumns(columns) - BAR.length, AT_MOST);
+  return texts.map((part) => ({ row: BAR + part, chars: part.length }));
+}
+
+function gap(count: number, noun: string, columns: number): readonly Row[] {
+  return ownRows(`  ... ${counted(count, noun)} not shown ...`, columns).map((row) => ({ row, chars: 0 }));
+}
+
+function lineRows(
+  text: string,
+  columns: number,
+  most: number,
+): { readonly rows: readonly Row[]; readonly hiddenChars: number } {
+  if (text.length <= most) return { rows: behindBar(text, columns), hiddenChars: 0 };
   const head = wholeSigns(text, Math.floor(most * HEAD));
   const tail = wholeSigns(text, text.length - (most - head));
   const hiddenChars = tail - head;
   return {
-    text: `${text.slice(0, head)} ... ${counted(hiddenChars, 'character')} not shown ... ${text.slice(tail)}`,
+    rows: [
+      ...behindBar(text.slice(0, head), columns),
+      ...gap(hiddenChars, 'character', columns),
+      ...behindBar(text.slice(tail), columns),
+    ],
     hiddenChars,
   };
 }

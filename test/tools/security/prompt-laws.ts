@@ -3,7 +3,7 @@ import fc from 'fast-check';
 /** Rows of somebody else's text begin so, and no others. */
 export const BAR = /^ {2}\|(?: |$)/;
 
-const GAP = String.raw`(?:\.\.\. [\d,]+ lines? not shown \.\.\. )?`;
+const GAP = String.raw`(?:\.\.\. [\d,]+ (?:line|character)s? not shown \.\.\. )*`;
 const NOTE = String.raw`(?:! Not everything is shown: [\d,]+ more characters(?:, [\d,]+ more lines)?\. Deny, unless what you see is enough\. )?`;
 const KEYS =
   'y = allow this once, a = always allow this tool with any arguments, n = deny(?:, s = show everything)? Allow\\? \\[y/a(?:/s)?/N\\]';

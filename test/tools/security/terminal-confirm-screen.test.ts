@@ -152,6 +152,7 @@ test('s is no answer where everything stands there already', async () => {
 test.each([
   ['one long line', 'x'.repeat(2400)],
   ['many lines', Array.from({ length: 90 }, () => 'x'.repeat(30))],
+  ['many long lines', Array.from({ length: 90 }, () => 'x'.repeat(900))],
   ['signs of two halves', '📁'.repeat(700)],
 ])('what is left out of %s is counted, and the count is right', (_, text) => {
   const { screen, type } = ask({ args: { text } }, { columns: 80, rows: 30 });
@@ -160,10 +161,12 @@ test.each([
   const [hiddenChars, hiddenLines] = [note?.[1], note?.[2]].map((count) => Number((count ?? '0').replaceAll(',', '')));
   const args = rows.slice(rows.indexOf('Arguments:') + 1, rows.lastIndexOf('Tool:')).filter((row) => BAR.test(row));
   const shown = args.map((row) => row.slice(4)).join('');
-  const marks = [...shown.matchAll(/ \.\.\. [\d,]+ characters not shown \.\.\. /g)].join('').length;
-  const whole = JSON.stringify({ text }, null, 2).split('\n');
-  expect(shown.length - marks + (hiddenChars ?? 0)).toBe(whole.join('').length);
-  if (hiddenLines !== 0) expect(args.length + (hiddenLines ?? 0)).toBe(whole.length);
+  const whole = JSON.stringify({ text }, null, 2).split('\n').join('');
+  expect(shown.length + (hiddenChars ?? 0)).toBe(whole.length);
+  expect(ownWords(rows)).not.toContain('\ufffd');
+  expect(shown).not.toContain('\ufffd');
+  const gaps = [...ownWords(rows).matchAll(/\.\.\. ([\d,]+) lines not shown/g)].map(([, count = '']) => count);
+  expect(gaps).toEqual(hiddenLines === 0 ? [] : [String(hiddenLines)]);
   type('n\r');
 });
 
@@ -190,7 +193,19 @@ test.each([{}, { columns: 0, rows: 0 }])(
   },
 );
 
-test('a row ends before an accent, and no heap of accents covers the rows around it', () => {
+test('no row ends between a letter and its accent', () => {
+  const { screen, type } = ask({ args: { text: 'e\u0301'.repeat(180) } }, { columns: 80, rows: 30 });
+  for (const row of screen.written()) expect(row).not.toMatch(/^ {2}\| \p{M}/u);
+  expect(
+    screen
+      .written()
+      .join('')
+      .match(/e\u0301/g),
+  ).toHaveLength(180);
+  type('n\r');
+});
+
+test('no heap of accents covers the rows around it', () => {
   const { screen, type } = ask({ args: { text: `e\u0301${'\u0301'.repeat(300)} \u0301` } }, { columns: 80, rows: 30 });
   const text = screen.written().join('');
   expect(text.match(/\p{M}/gu)).toHaveLength(3);

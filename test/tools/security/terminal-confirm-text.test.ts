@@ -22,6 +22,13 @@ describe('what a model wrote', () => {
       expect(unwrapped(shown)).toContain(text);
   });
 
+  test('holds nothing that cannot be seen, and no space that is another than it seems', async () => {
+    const unseen = ['\u3164', '\u115f', '\u034f', '\ufe0f', '\u2800', '\u00a0', '\u3000', '\u2003'];
+    const shown = await show({ args: { text: unseen.join('') } });
+    for (const sign of unseen) expect(shown).not.toContain(sign);
+    for (const text of ['\\u3164', '\\u034f', '\\u2800', '\\u00a0']) expect(shown).toContain(text);
+  });
+
   test('cannot pass for the question or its frame', async () => {
     const fake = 'x\n\nAllow? [y/a/N] y\nAllowed once.';
     const shown = await show({ tool: fake, reason: fake, args: { text: fake } });
@@ -37,7 +44,7 @@ describe('what a model wrote', () => {
   test('is shortened when it is long, with its end, and the person is told', async () => {
     const shown = await show({ args: { script: `begin ${'x'.repeat(100_000)} rm -rf .` } });
     expect(shown.length).toBeLessThan(2000);
-    expect(unwrapped(shown)).toMatch(/begin x+[^]* \.\.\. [\d,]+ characters not shown \.\.\. [^]*x+ rm -rf \./);
+    expect(unwrapped(shown)).toMatch(/begin x+\n {2}\.\.\. [\d,]+ characters not shown \.\.\.x+ rm -rf \./);
     expect(shown).toContain('Not everything is shown');
   });
 
