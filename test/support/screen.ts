@@ -8,6 +8,7 @@ export interface Drawing {
   readonly eager: boolean;
 }
 
+/** What most people have before them. */
 export const USUAL: Drawing = { wide: false, marksApart: false, eager: false };
 
 interface Row {

@@ -16,6 +16,7 @@ export interface BoxLimits {
   readonly lineChars: number;
 }
 
+/** Everything is shown, however long. */
 export const NO_LIMITS: BoxLimits = { rows: Number.POSITIVE_INFINITY, lineChars: Number.POSITIVE_INFINITY };
 
 /** Stands before every row of a text that is not ours. None of our own rows begins so. */

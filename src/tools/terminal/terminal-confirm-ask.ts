@@ -13,6 +13,7 @@ export interface TerminalAnswer {
 
 type Layout = (size: ScreenSize, how: { readonly whole: boolean }) => ShownQuestion;
 
+/** What it comes to when nobody answers. */
 export const DENIED: TerminalAnswer = { decision: 'deny', interrupted: false };
 
 const MAX_ANSWER_CHARS = 20;
