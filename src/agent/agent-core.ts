@@ -279,7 +279,7 @@ function untilAborted(
 /** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
 async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
   if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
-  const { terminalConfirm } = await import('../tools/terminal-confirm.ts');
+  const { terminalConfirm } = await import('../tools/terminal/terminal-confirm.ts');
   return terminalConfirm();
 }
 

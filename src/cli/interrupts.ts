@@ -11,6 +11,8 @@ type Handler = (signal: StopSignal) => void;
 export interface Interrupts {
   /** Gives the signals to this handler until the returned function is called. One that came before it is not lost. */
   handle(handler: Handler): () => void;
+  /** For a Ctrl-C that came as a key, because somebody reads the terminal key by key. */
+  interrupt(): void;
   /** From now on a signal ends the process at once: the command is over but for its tidying up. */
   release(): void;
 }
@@ -38,6 +40,7 @@ export function takeInterrupts(): Interrupts {
         if (current === handler) current = null;
       };
     },
+    interrupt: () => hear('SIGINT'),
     release() {
       over = true;
     },

@@ -1,8 +1,11 @@
 import { createAgent } from '../agent/create-agent.ts';
+import type { AgentOptions } from '../agent/options.ts';
 import type { Agent } from '../agent/agent-types.ts';
+import { terminalElicit } from '../mcp/terminal-elicit.ts';
 import type { Inspector } from '../inspector/create-inspector.ts';
 import { type ConsoleOutput, consoleOutput } from '../output/console-output.ts';
 import { silentOutput } from '../output/silent-output.ts';
+import { terminalConfirm } from '../tools/terminal/terminal-confirm.ts';
 import type { AgentChoices } from './agent-options.ts';
 import { type ChosenJournal, chooseJournal } from './choose-journal.ts';
 import { type ChosenModel, chooseModel } from './choose-model.ts';
@@ -45,6 +48,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
   const model = await chooseModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
   const inspector = inspect === null ? null : await startInspector(inspect);
+  const interrupts = takeInterrupts();
   const agent = createAgent({
     name: 'signalbox',
     instructions: instructionsFor(folder),
@@ -58,9 +62,9 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     ...(inspector === null ? {} : { inspect: inspector }),
     // A reply that grows before one's eyes is worth its events only where somebody is looking.
     streaming: console !== null && process.stderr.isTTY === true,
+    ...(choices.silent ? {} : asksInTerminal(interrupts)),
     ...(choices.maxSteps === undefined ? {} : { maxSteps: choices.maxSteps }),
   });
-  const interrupts = takeInterrupts();
   const close = async (): Promise<void> => {
     interrupts.release();
     await agent.close();
@@ -68,6 +72,12 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     await model.close();
   };
   return { agent, console, model, journal, inspector, session, interrupts, close };
+}
+
+/** Whoever presses Ctrl-C at a question means the whole run, as everywhere else. Without a terminal nobody is asked. */
+function asksInTerminal({ interrupt }: Interrupts): Pick<AgentOptions, 'confirm' | 'elicit'> {
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return {};
+  return { confirm: terminalConfirm({ onInterrupt: interrupt }), elicit: terminalElicit({ onInterrupt: interrupt }) };
 }
 
 async function startInspector(options: { readonly open: boolean }): Promise<Inspector> {

@@ -1,6 +1,6 @@
 import { inert } from '../output/console/inert.ts';
 import type { Paint, Style } from '../output/console/paint.ts';
-import { textWidth } from '../output/console/text-width.ts';
+import { textWidth } from '../tools/terminal/text-width.ts';
 import type { Repair } from '../parsing/index.ts';
 import { type Excerpt, excerpts, type PlacedRepair } from './parse-excerpts.ts';
 

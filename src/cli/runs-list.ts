@@ -2,7 +2,7 @@ import type { RunQuery, RunSummary } from '../journal/run-journal.ts';
 import { inert } from '../output/console/inert.ts';
 import { type Style, painter } from '../output/console/paint.ts';
 import type { Terminal } from '../output/console/terminal.ts';
-import { cutToWidth, textWidth } from '../output/console/text-width.ts';
+import { cutToWidth, textWidth } from '../tools/terminal/text-width.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import type { RunsPlace } from './runs-place.ts';
 

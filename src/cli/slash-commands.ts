@@ -49,7 +49,11 @@ function say(lines: readonly string[]): undefined {
 
 function helpLines(): readonly string[] {
   const rows = COMMANDS.map(({ names, help }) => `${names.join(', ').padEnd(14)}${help}`);
-  return [...rows, '', 'Anything else is a question. Ctrl-C cancels the answer that is being worked on.'];
+  return [
+    ...rows,
+    '',
+    'Anything else is a question. Ctrl-C cancels the answer that is being worked on, also when a tool asks.',
+  ];
 }
 
 function toolLines(tools: readonly { readonly name: string; readonly policy: string }[]): readonly string[] {

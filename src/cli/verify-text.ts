@@ -1,7 +1,7 @@
 import { type Paint, painter } from '../output/console/paint.ts';
 import type { Terminal } from '../output/console/terminal.ts';
 import { inert } from '../output/console/inert.ts';
-import { wrapText } from '../output/console/wrap-text.ts';
+import { wrapText } from '../tools/terminal/wrap-text.ts';
 import type { BrokenLaw, Verdict } from './verify-agent.ts';
 
 const NAME_WIDTH = 14;

@@ -1,8 +1,15 @@
 import type { Json, JsonObject } from '../parsing/json.ts';
-import { makeInert } from '../tools/terminal-confirm-text.ts';
-import { type Terminal, type TerminalInput, visibleOutput } from '../tools/terminal.ts';
-import { readLine } from '../tools/terminal-line.ts';
-import { inTurn } from '../tools/terminal-queue.ts';
+import { type BoxLimits, boxed, hiddenText, ownRows } from '../tools/terminal/boxed-text.ts';
+import { inTurn } from '../tools/terminal/terminal-queue.ts';
+import { readLine } from '../tools/terminal/terminal-line.ts';
+import {
+  type ScreenSize,
+  type Terminal,
+  type TerminalInput,
+  type TerminalOutput,
+  screenSize,
+  visibleOutput,
+} from '../tools/terminal/terminal.ts';
 import type { McpElicit, McpElicitation, McpElicitationAnswer } from './answers.ts';
 import { type FormField, formFields, readField } from './form-fields.ts';
 
@@ -11,13 +18,13 @@ export interface TerminalElicitOptions {
   /** Default `process.stdin`. Without a terminal (`isTTY`) every question is declined. */
   readonly input?: TerminalInput;
   /** Default `process.stderr`, or `process.stdout` where only that is a terminal. */
-  readonly output?: NodeJS.WritableStream;
+  readonly output?: TerminalOutput;
+  /** Called when a Ctrl-C has cancelled a question: the place to cancel the run. Without it only the question is cancelled. */
+  readonly onInterrupt?: () => void;
 }
 
-const MAX_CHARS = 2000;
 const CANCEL = { action: 'cancel' } as const;
 const DECLINE = { action: 'decline' } as const;
-
 /**
  * Puts the questions of MCP servers to a person in the terminal, for `elicit` of an agent or a connection: field by field,
  * each checked as it is typed, and sent only after a last yes. Enter takes a default or leaves out what is not needed.
@@ -27,76 +34,136 @@ const DECLINE = { action: 'decline' } as const;
  */
 export function terminalElicit(options: TerminalElicitOptions = {}): McpElicit {
   return (question, { signal }) => {
-    const { input = process.stdin, output = visibleOutput() } = options;
+    const { input = process.stdin, output = visibleOutput(), onInterrupt } = options;
     if (input.isTTY !== true || output === null) return DECLINE;
     if (signal.aborted) return CANCEL;
     const terminal: Terminal = { input, output, lastKey: '' };
+    const form: Form = { terminal, question, signal, onInterrupt };
     return inTurn<McpElicitationAnswer>(terminal, { signal, otherwise: CANCEL }, (done) => {
-      const begin = async (): Promise<void> => done(await fill(terminal, question, signal).catch(() => CANCEL));
+      const begin = async (): Promise<void> => done(await fill(form).catch(() => CANCEL));
       void begin();
     });
   };
 }
 
-async function fill(terminal: Terminal, question: McpElicitation, signal: AbortSignal): Promise<McpElicitationAnswer> {
-  const fields = formFields(question.schema);
-  terminal.output.write(headText(question));
+/** A question on its way to an answer. */
+interface Form {
+  readonly terminal: Terminal;
+  readonly question: McpElicitation;
+  readonly signal: AbortSignal;
+  readonly onInterrupt: (() => void) | undefined;
+}
+
+/** Text of the server with our own words above it. */
+interface Part {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+/** What a person sees before they type a line. */
+interface Page {
+  readonly parts: readonly Part[];
+  /** The place to type, which fits the narrowest screen. */
+  readonly place: string;
+}
+
+const LINE_CHARS = 2000;
+const MAX_ROWS = 100;
+const MIN_ROWS = 3;
+const LONGEST_NOTE = '! Not everything is shown: 999,999,999 more characters, 999,999,999 more lines.';
+/** The empty row at the top, and the place to type. */
+const OWN_ROWS = 2;
+
+async function fill(form: Form): Promise<McpElicitationAnswer> {
+  const fields = formFields(form.question.schema);
+  const head = headOf(form.question);
   if (fields === null) {
-    terminal.output.write('It wants a kind of answer that cannot be typed here. Declined.\n');
+    const size = screenSize(form.terminal.output);
+    const verdict = ownRows('It wants a kind of answer that cannot be typed here. Declined.', size.columns);
+    form.terminal.output.write(`${oneScreen({ parts: head, place: '' }, size)}${verdict.join('\n')}\n`);
     return DECLINE;
   }
   if (fields.length > 0) {
-    const begin = await readLine(terminal, 'Answer it? y = yes, n = decline [y/N] ', signal);
+    const begin = await ask(form, { parts: head, place: 'Answer? [y/N] ' });
     if (begin === null) return CANCEL;
     if (!isYes(begin)) return DECLINE;
   }
   const content: Record<string, Json> = {};
-  for (const field of fields) {
-    const value = await askField(terminal, field, signal);
+  for (const [at, field] of fields.entries()) {
+    const value = await askField(form, field, `Field ${at + 1} of ${fields.length}:`);
     if (value === 'over') return CANCEL;
     if (value !== null) content[field.name] = value.value;
   }
-  return confirmed(terminal, content, question.server, signal);
+  return confirmed(form, content, fields.length === 0 ? head : []);
 }
 
-async function confirmed(
-  terminal: Terminal,
-  content: JsonObject,
-  server: string,
-  signal: AbortSignal,
-): Promise<McpElicitationAnswer> {
-  const lines = Object.entries(content).map(([name, value]) => `  ${shown(name)} = ${shown(JSON.stringify(value))}\n`);
-  const send = await readLine(terminal, `${lines.join('')}Send this to '${shown(server)}'? [y/N] `, signal);
+async function confirmed(form: Form, content: JsonObject, head: readonly Part[]): Promise<McpElicitationAnswer> {
+  const lines = Object.entries(content).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  const parts = [
+    ...head.slice(0, 1),
+    { title: lines.length === 0 ? 'A plain yes would be sent.' : 'This would be sent:', lines },
+    { title: 'To this server:', lines: [form.question.server] },
+  ];
+  const send = await ask(form, { parts, place: 'Send it? [y/N] ' });
   if (send === null) return CANCEL;
   return isYes(send) ? { action: 'accept', content } : DECLINE;
 }
 
 /** Asks for one value until it fits; null when it is left out, `over` when there is nobody any more. */
 async function askField(
-  terminal: Terminal,
+  form: Form,
   field: FormField,
-  signal: AbortSignal,
+  title: string,
 ): Promise<{ readonly value: Json } | null | 'over'> {
-  let prompt = fieldText(field);
+  let parts: readonly Part[] = [{ title, lines: fieldLines(field) }];
   for (;;) {
-    const line = await readLine(terminal, prompt, signal);
+    const line = await ask(form, { parts, place: 'Your answer: ' }, headOf(form.question));
     if (line === null) return 'over';
     const read = readField(field, line);
     if (read.kind === 'value') return { value: read.value };
     if (read.kind === 'left-out') return null;
-    prompt = `  That does not fit: ${shown(read.problem)}.\n  ${shown(field.name)}: `;
+    parts = [
+      { title: 'That does not fit:', lines: [read.problem] },
+      { title, lines: [field.name] },
+    ];
   }
 }
 
-function headText({ server, message }: McpElicitation): string {
-  const lines = message
-    .slice(0, MAX_CHARS)
-    .split('\n')
-    .map((line) => `  | ${shown(line)}\n`);
-  return `\nThe MCP server '${shown(server)}' asks you:\n${lines.join('')}What you answer goes to that server. Give it no passwords.\n`;
+/** Shows a page and takes a line; null when there is none. What the page belongs to is only shown on a cleared screen. */
+async function ask(form: Form, page: Page, belongsTo: readonly Part[] = []): Promise<string | null> {
+  const { terminal, signal, onInterrupt } = form;
+  const whole: Page = { ...page, parts: [...belongsTo, ...page.parts] };
+  const text = (size: ScreenSize, { again }: { readonly again: boolean }): string =>
+    again || belongsTo.length === 0
+      ? oneScreen(whole, size)
+      : pageText(page, size, { rows: MAX_ROWS, lineChars: LINE_CHARS });
+  const end = await readLine(terminal, text, signal);
+  if (end.kind === 'interrupted') onInterrupt?.();
+  return end.kind === 'line' ? end.text : null;
 }
 
-function fieldText({ name, schema, required, choices, many }: FormField): string {
+/** A page that fills the screen at most: its parts share what our own words leave of it. */
+function oneScreen(page: Page, size: ScreenSize): string {
+  const own = [...page.parts.map(({ title }) => title), LONGEST_NOTE].flatMap((text) => ownRows(text, size.columns));
+  const room = Math.floor((size.rows - own.length - OWN_ROWS) / page.parts.length);
+  return pageText(page, size, { rows: Math.min(Math.max(room, MIN_ROWS), MAX_ROWS), lineChars: LINE_CHARS });
+}
+
+function pageText({ parts, place }: Page, size: ScreenSize, limits: BoxLimits): string {
+  const boxes = parts.map(({ lines }) => boxed(lines, size, limits));
+  const rows = parts.flatMap(({ title }, at) => [...ownRows(title, size.columns), ...(boxes[at]?.rows ?? [])]);
+  const hidden = hiddenText(boxes);
+  return ['', ...rows, ...(hidden === null ? [] : ownRows(hidden, size.columns)), place].join('\n');
+}
+
+function headOf({ server, message }: McpElicitation): readonly Part[] {
+  return [
+    { title: 'An MCP server asks you:', lines: message.split('\n') },
+    { title: 'What you answer goes to this server. Give it no passwords.', lines: [server] },
+  ];
+}
+
+function fieldLines({ name, schema, required, choices, many }: FormField): readonly string[] {
   const title = typeof schema.title === 'string' ? `${schema.title} (${name})` : name;
   const kind = choices.length > 0 ? (many ? 'some of these, with commas' : 'one of these') : kindOf(schema);
   const needed =
@@ -106,11 +173,10 @@ function fieldText({ name, schema, required, choices, many }: FormField): string
         : ', may be left out'
       : `, default ${JSON.stringify(schema.default)}`;
   return [
-    `${shown(title)}: ${shown(`${kind}${needed}`)}\n`,
-    ...(typeof schema.description === 'string' ? [`  ${shown(schema.description)}\n`] : []),
-    ...choices.map((choice, at) => `  ${at + 1} ${shown(choice.title)}\n`),
-    `  ${shown(name)}: `,
-  ].join('');
+    `${title}: ${kind}${needed}`,
+    ...(typeof schema.description === 'string' ? schema.description.split('\n') : []),
+    ...choices.map((choice, at) => `${at + 1} ${choice.title}`),
+  ];
 }
 
 function kindOf({ type, format }: JsonObject): string {
@@ -122,9 +188,4 @@ function kindOf({ type, format }: JsonObject): string {
 
 function isYes(line: string): boolean {
   return /^y(es)?$/i.test(line.trim());
-}
-
-/** What comes from a server can neither move the cursor nor pass for the question. */
-function shown(text: string): string {
-  return makeInert(text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text);
 }

@@ -2,5 +2,9 @@ export { isSafeShellArg } from './is-safe-shell-arg.ts';
 export type { PermissionProblem, PermissionStore, PermissionWarning } from './permissions.ts';
 export { PermissionStoreError } from './permissions-error.ts';
 export { permissionStore, type PermissionStoreOptions } from './permissions-store.ts';
-export { terminalConfirm, type TerminalConfirmOptions, type TerminalConfirmRequest } from './terminal-confirm.ts';
+export {
+  terminalConfirm,
+  type TerminalConfirmOptions,
+  type TerminalConfirmRequest,
+} from './terminal/terminal-confirm.ts';
 export { validatePath } from './validate-path.ts';

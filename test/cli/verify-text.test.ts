@@ -30,7 +30,7 @@ const verdict: Verdict = {
 };
 
 test('a broken law is shown with the shortest way there and the file of the counterexample', () => {
-  const terminal = { live: false, color: false, columns: () => 80, write: () => undefined };
+  const terminal = { live: false, color: false, columns: () => 80, isHeld: () => false, write: () => undefined };
   expect(verdictText(verdict, terminal)).toBe(`shop  at most 3 steps
   buy  confirm, can run
 

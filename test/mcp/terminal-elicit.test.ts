@@ -1,10 +1,13 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { McpElicitationAnswer } from '../../src/mcp/answers.ts';
 import { terminalElicit } from '../../src/mcp/index.ts';
 import type { JsonObject } from '../../src/parsing/json.ts';
 import { terminalConfirm } from '../../src/tools/security.ts';
+import { openScreen } from '../support/screen.ts';
+import { hostileText, ownWords } from '../tools/security/prompt-laws.ts';
 
 /** A person at a terminal, who types one line at each prompt. */
 async function answer(
@@ -55,7 +58,7 @@ test('a form is filled in field by field, shown as a whole and sent after a yes'
     content: { name: 'Ada', age: 36, seat: 'aisle', meal: 'v', extras: ['bag', 'bike'], member: false },
   });
   for (const text of [
-    "MCP server 'forms' asks you",
+    'An MCP server asks you:\n  | Who are you?',
     'Your name (name)',
     'As on the passport',
     '2 By the aisle',
@@ -121,7 +124,7 @@ test('without a terminal, and for what cannot be typed, it declines', async () =
 test('a server cannot move the cursor or write over the question', async () => {
   const { screen } = await answer({ '\u001b[2Jname': { type: 'string' } }, ['n\r'], { message: '\u001b[1A\rSend? y' });
   expect(screen).not.toContain('\u001b');
-  expect(screen).toContain('\\u001b[1A\\u000dSend? y');
+  expect(screen).toContain('  | \\u001b[1A\\u000dSend? y');
 });
 
 test('a form and a confirmation are asked one after the other', async () => {
@@ -138,7 +141,7 @@ test('a form and a confirmation are asked one after the other', async () => {
   expect(screen).not.toContain('Sure?');
   input.write('y\r');
   expect(await allowed).toBe('allow-once');
-  await expect.poll(() => screen, { timeout: 10_000 }).toContain('Send this');
+  await expect.poll(() => screen, { timeout: 10_000 }).toContain('Send it?');
   input.write('y\r');
   expect(await agreed).toEqual({ action: 'accept', content: {} });
 });
@@ -154,4 +157,97 @@ test('a question that is withdrawn is cancelled, on the screen or before its tur
   expect(await answers[1]).toEqual({ action: 'cancel' });
   first.abort();
   expect(await answers[0]).toEqual({ action: 'cancel' });
+});
+
+/** All that the form says itself, wherever its rows break. */
+const OWN_WORDS = new RegExp(
+  String.raw`^(?:(?:An MCP server asks you:|What you answer goes to this server\. Give it no passwords\.|Field \d of \d:|` +
+    String.raw`That does not fit:|This would be sent:|A plain yes would be sent\.|To this server:|\.\.\. [\d,]+ (?:line|character)s? not shown \.\.\.|` +
+    String.raw`! Not everything is shown: [\d,]+ more characters(?:, [\d,]+ more lines)?\.|(?:Answer\?|Send it\?) \[y/N\](?: y)?|Your answer:(?: ?[17])?)(?: |$))*$`,
+);
+
+test('nothing that a server writes into a form can pass for the form, at any width and when that changes', async () => {
+  const size = fc.constantFrom({ columns: 40, rows: 30 }, { columns: 80, rows: 24 }, { columns: 23, rows: 20 });
+  const form = fc.record({
+    server: hostileText,
+    message: hostileText,
+    name: hostileText,
+    title: hostileText,
+    choice: hostileText,
+  });
+  await fc.assert(
+    fc.asyncProperty(form, size, size, async ({ server, message, name, title, choice }, first, second) => {
+      const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+      const output = Object.assign(new PassThrough(), first);
+      const screen = openScreen(first);
+      output.on('data', (chunk) => screen.write(String(chunk)));
+      const properties = { [name]: { type: 'string', title, description: choice, enum: [choice, title] } };
+      const schema = { type: 'object', properties, required: [name] };
+      const answered = Promise.resolve(
+        terminalElicit({ input, output })({ server, message, schema }, { signal: new AbortController().signal }),
+      );
+      for (const line of ['y\r', '7\r', '1\r', 'n\r']) {
+        for (let at = 0; at < 4; at += 1) await nextTick();
+        expect(ownWords(screen.written())).toMatch(OWN_WORDS);
+        screen.resize(second);
+        Object.assign(output, second).emit('resize');
+        expect(ownWords(screen.written())).toMatch(OWN_WORDS);
+        input.write(line);
+      }
+      await answered;
+    }),
+    { seed: 23, numRuns: 60 },
+  );
+});
+
+test('a server with much to say cannot push its name off the screen', async () => {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const size = { columns: 80, rows: 24 };
+  const output = Object.assign(new PassThrough(), size);
+  const screen = openScreen(size);
+  output.on('data', (chunk) => screen.write(String(chunk)));
+  const stop = new AbortController();
+  const question = { server: 'forms', message: 'all is well\n'.repeat(500), schema: { type: 'object' } };
+  const answered = Promise.resolve(terminalElicit({ input, output })(question, { signal: stop.signal }));
+  await nextTick();
+  expect(screen.visible()).toContain('An MCP server asks you:');
+  expect(screen.visible()).toContain('  | forms');
+  expect(ownWords(screen.visible())).toMatch(/! Not everything is shown: [\d,]+ more characters, 49\d more lines\./);
+  stop.abort();
+  expect(await answered).toEqual({ action: 'cancel' });
+});
+
+test('a form that is drawn anew says again whose question it is', async () => {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const output = Object.assign(new PassThrough(), { columns: 80, rows: 24 });
+  let written = '';
+  output.on('data', (chunk) => (written += String(chunk)));
+  const schema = { type: 'object', properties: { name: { type: 'string' } } };
+  const stop = new AbortController();
+  const question = { server: 'forms', message: 'Who are you?', schema };
+  const answered = Promise.resolve(terminalElicit({ input, output })(question, { signal: stop.signal }));
+  await nextTick();
+  input.write('y\r');
+  await expect.poll(() => written).toContain('Field 1 of 1');
+  written = '';
+  output.emit('resize');
+  expect(written).toMatch(/Who are you\?[^]*forms[^]*Field 1 of 1[^]*Your answer: $/);
+  stop.abort();
+  await answered;
+});
+
+test('Ctrl-C at a form tells whoever cancels the run, Ctrl-D does not', async () => {
+  const told: string[] = [];
+  for (const key of ['\u0004', '\u0003']) {
+    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+    const elicit = terminalElicit({ input, output: new PassThrough(), onInterrupt: () => told.push(key) });
+    const question = { server: 'forms', message: 'Sure?', schema: { type: 'object' } };
+    const answered = Promise.resolve(elicit(question, { signal: new AbortController().signal }));
+    // oxlint-disable-next-line no-await-in-loop -- one form after the other
+    await nextTick();
+    input.write(key);
+    // oxlint-disable-next-line no-await-in-loop -- one form after the other
+    expect(await answered).toEqual({ action: 'cancel' });
+  }
+  expect(told).toEqual(['\u0003']);
 });

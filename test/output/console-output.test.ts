@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { RunEvent, RunEventBody } from '../../src/machines/run-events.ts';
 import { createReplyStream } from '../../src/parsing/reply-stream.ts';
 import { consoleOutput, type ConsoleOutputOptions } from '../../src/output/console-output.ts';
+import { holdWrites } from '../../src/tools/terminal/held-writes.ts';
 import { outputListener } from '../../src/output/output-listener.ts';
 import { callOf, eventsOf, repliedWith, resultOf, weatherRun } from './events.ts';
 import { fakeStream, screenText } from './fake-terminal.ts';
@@ -70,6 +71,21 @@ test.each([
 test('a dumb terminal gets no spinner', () => {
   vi.stubEnv('TERM', 'dumb');
   expect(showOn(80, weatherRun())).toBe(WEATHER_SCREEN);
+});
+
+test('while a prompt stands in the terminal, lines wait for its answer and no spinner turns', () => {
+  const stream = fakeStream(80);
+  const shown = consoleOutput({ stream, color: false });
+  const release = holdWrites(stream);
+  shown.info('Allow? [y/a/N] y');
+  shown.startProgress('Asking the model');
+  expect(stream.text()).toBe('');
+  release();
+  expect(stream.text()).toContain('Allow? [y/a/N] y');
+  expect(stream.text()).not.toContain('Asking');
+  shown.startProgress('Asking again');
+  expect(stream.text()).toContain('Asking again');
+  shown.stopProgress();
 });
 
 test('long text is broken between words and stands below its own beginning', () => {

@@ -1,6 +1,6 @@
 import type { Paint } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { cutToWidth } from './text-width.ts';
+import { cutToWidth } from '../../tools/terminal/text-width.ts';
 
 /** Whole lines, with a spinner below them while something is waited for. */
 export interface Screen {
@@ -79,6 +79,7 @@ function openSpinner(terminal: Terminal, paint: Paint) {
       const began = performance.now();
       let frame = 0;
       const draw = (): void => {
+        if (terminal.isHeld()) return;
         const waited = performance.now() - began;
         const time = waited < LONG_MS ? '' : ` ${Math.floor(waited / 1000)} s`;
         const shown = cutToWidth(text, terminal.columns() - 12);

@@ -1,3 +1,5 @@
+import { isHeld, writeWhenFree } from '../../tools/terminal/held-writes.ts';
+
 /** Where console output is written: `process.stderr`, or anything with a `write`. */
 export interface OutputStream {
   write(text: string, written?: (error?: Error | null) => void): unknown;
@@ -15,6 +17,8 @@ export interface Terminal {
   readonly color: boolean;
   /** Columns for text; not limited where there is no terminal. */
   columns(): number;
+  /** A prompt stands there, and what is written waits for its answer. */
+  isHeld(): boolean;
   write(text: string): void;
 }
 
@@ -26,18 +30,22 @@ const MAX_COLUMNS = 100;
 export function openTerminal(stream: OutputStream | undefined, color: boolean | undefined, env: Environment): Terminal {
   const tty = stream?.isTTY === true;
   const live = tty && env['TERM'] !== 'dumb';
-  let gone = stream === undefined;
+  let gone = false;
+  const send = (to: OutputStream, text: string): void => {
+    if (gone) return;
+    to.write(text, (error) => {
+      if (error === undefined || error === null) return;
+      gone = true;
+      if (to.listenerCount?.('error') === 0) to.once?.('error', () => undefined);
+    });
+  };
   return {
     live,
     color: color ?? wantsColor(env, live),
     columns: () => (tty ? readColumns(stream.columns) : Number.POSITIVE_INFINITY),
+    isHeld: () => stream !== undefined && isHeld(stream),
     write(text) {
-      if (gone) return;
-      stream?.write(text, (error) => {
-        if (error === undefined || error === null) return;
-        gone = true;
-        if (stream.listenerCount?.('error') === 0) stream.once?.('error', () => undefined);
-      });
+      if (stream !== undefined) writeWhenFree(stream, () => send(stream, text));
     },
   };
 }

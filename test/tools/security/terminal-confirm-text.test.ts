@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { fakeTerminal, question } from './terminal.ts';
 
+/** Rows behind the bar as one text, as it was before it was broken. */
+const unwrapped = (shown: string): string => shown.replaceAll('\n  | ', '');
+
 describe('what a model wrote', () => {
   async function show(more: Parameters<typeof question>[0]): Promise<string> {
     const { confirm, type, screen } = fakeTerminal();
@@ -16,7 +19,14 @@ describe('what a model wrote', () => {
     const shown = await show({ tool: nasty, reason: nasty, args: { [nasty]: nasty, list: [nasty] } });
     expect(shown.match(/[^\n\P{C}]|[\p{Zl}\p{Zp}]/gu)).toBeNull();
     for (const text of ['\\u001b[2J', '\\u009b31m', '\\u202e', '\\u200b', '\\u2028', '\\u{e0041}'])
-      expect(shown).toContain(text);
+      expect(unwrapped(shown)).toContain(text);
+  });
+
+  test('holds nothing that cannot be seen, and no space that is another than it seems', async () => {
+    const unseen = ['\u3164', '\u115f', '\u034f', '\ufe0f', '\u2800', '\u00a0', '\u3000', '\u2003'];
+    const shown = await show({ args: { text: unseen.join('') } });
+    for (const sign of unseen) expect(shown).not.toContain(sign);
+    for (const text of ['\\u3164', '\\u034f', '\\u2800', '\\u00a0']) expect(shown).toContain(text);
   });
 
   test('cannot pass for the question or its frame', async () => {
@@ -34,14 +44,14 @@ describe('what a model wrote', () => {
   test('is shortened when it is long, with its end, and the person is told', async () => {
     const shown = await show({ args: { script: `begin ${'x'.repeat(100_000)} rm -rf .` } });
     expect(shown.length).toBeLessThan(2000);
-    expect(shown).toMatch(/begin x+ … \d+ characters not shown … x+ rm -rf \./);
+    expect(unwrapped(shown)).toMatch(/begin x+\n {2}\.\.\. [\d,]+ characters not shown \.\.\.x+ rm -rf \./);
     expect(shown).toContain('Not everything is shown');
   });
 
   test('is shortened when it has many lines, with the last ones, and the count is right', async () => {
     const shown = await show({ args: { list: Array.from({ length: 500 }, (_, n) => n) } });
-    const lines = shown.split('\n').filter((line) => line.startsWith('  | '));
-    const hidden = Number(/… (\d+) lines not shown/.exec(shown)?.[1]);
+    const lines = shown.split('\n').filter((line) => /^ {2}\| (?: |[[\]{}])/.test(line));
+    const hidden = Number(/\.\.\. (\d+) lines not shown/.exec(shown)?.[1]);
     expect([lines.length, hidden + lines.length]).toEqual([39, 504]);
     expect(shown).toMatch(/\| {5}499\n/);
     expect(shown).toContain('Not everything is shown');

@@ -188,6 +188,34 @@ describe('several questions', () => {
   });
 });
 
+describe('Ctrl-C', () => {
+  test('denies, and tells whoever cancels the run before the next question is put', async () => {
+    const stop = new AbortController();
+    const { confirm, type, screen } = fakeTerminal({ onInterrupt: () => stop.abort() });
+    const decisions = ['one', 'two'].map((tool) => confirm(question({ tool, signal: stop.signal })));
+    type('\u0003');
+    expect(await Promise.all(decisions)).toEqual(['deny', 'deny']);
+    expect([screen().includes('Denied.'), screen().includes('two')]).toEqual([true, false]);
+  });
+
+  test.each(['n\r', '\u0004', 'y\r'])('is not what %j is', async (keys) => {
+    let interrupts = 0;
+    const { confirm, type } = fakeTerminal({ onInterrupt: () => (interrupts += 1) });
+    const decision = confirm(question());
+    type(keys);
+    await decision;
+    expect(interrupts).toBe(0);
+  });
+
+  test('at the end of the input nothing is cancelled either', async () => {
+    let interrupts = 0;
+    const { confirm, input } = fakeTerminal({ onInterrupt: () => (interrupts += 1) });
+    const decision = confirm(question());
+    input.end();
+    expect([await decision, interrupts]).toEqual(['deny', 0]);
+  });
+});
+
 describe('a call that is not wanted any more', () => {
   test('takes its question back', async () => {
     const { confirm, screen, type } = fakeTerminal();
@@ -222,7 +250,7 @@ describe('the terminal', () => {
     const { confirm, type, input, output, modes } = fakeTerminal();
     const { signal } = new AbortController();
     const listeners = () =>
-      ['keypress', 'end', 'close', 'error', 'finish'].map((name) =>
+      ['keypress', 'end', 'close', 'error', 'finish', 'resize'].map((name) =>
         [input, output].map((stream) => stream.listenerCount(name)),
       );
     const before = listeners();

@@ -3,8 +3,10 @@ import { terminalConfirm } from '../../../../src/tools/security.ts';
 
 // It asks when it is told to, so that keys can be typed before.
 const keepAlive = setInterval(() => undefined, 1000);
+// Listening before the test knows whom to tell, or a quick one would end us.
+const told = once(process, 'SIGUSR2');
 process.stdout.write(`pid=${String(process.pid)};\n`);
-await once(process, 'SIGUSR2');
+await told;
 clearInterval(keepAlive);
 const confirm = terminalConfirm();
 const ask = (tool: string) => confirm({ tool, args: { of: tool }, reason: 'a test asks' });

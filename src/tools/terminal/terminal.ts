@@ -11,10 +11,22 @@ export interface TerminalInput extends NodeJS.ReadableStream {
   setRawMode?(mode: boolean): unknown;
 }
 
+/** Where questions are shown: `process.stderr`, or a stream that knows how large its screen is and says when that changes. */
+export interface TerminalOutput extends NodeJS.WritableStream {
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+/** How much fits on a screen. */
+export interface ScreenSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
 /** A terminal, and the last key that it gave. */
 export interface Terminal {
   readonly input: TerminalInput;
-  readonly output: NodeJS.WritableStream;
+  readonly output: TerminalOutput;
   /** Enter may be one sign or two; the second belongs to the answer before. */
   lastKey: string;
 }
@@ -51,6 +63,14 @@ export function onceSettled(input: TerminalInput, show: () => void): () => void 
 }
 
 /** A question that nobody sees must not be answered: `null` when neither output is a terminal. */
-export function visibleOutput(): NodeJS.WritableStream | null {
+export function visibleOutput(): TerminalOutput | null {
   return [process.stderr, process.stdout].find(({ isTTY }) => isTTY) ?? null;
+}
+
+/** Where nobody knows the size, or a terminal says 0: what fits nearly everywhere. */
+const UNKNOWN: ScreenSize = { columns: 40, rows: 24 };
+
+/** The size of the screen as it is now. */
+export function screenSize({ columns, rows }: TerminalOutput): ScreenSize {
+  return { columns: columns || UNKNOWN.columns, rows: rows || UNKNOWN.rows };
 }

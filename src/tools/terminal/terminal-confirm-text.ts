@@ -1,0 +1,71 @@
+import { type Boxed, NO_LIMITS, boxed, hiddenText, ownRows } from './boxed-text.ts';
+import type { ScreenSize } from './terminal.ts';
+
+/** What a person is asked about. */
+export interface ConfirmQuestion {
+  readonly tool: string;
+  readonly args: unknown;
+  /** Why it is asked, in a sentence. */
+  readonly reason: string;
+}
+
+/** A question as it stands on a screen; `isCut`: some of it was left out. */
+export interface ShownQuestion {
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+const MAX_ROWS = 40;
+const MIN_ROWS = 5;
+/** Of one line of the arguments, from what is wished for to what must do. */
+const LINE_CHARS = [400, 200] as const;
+const SHORTEST = 100;
+/** Of names and reasons. */
+const SHORT = { rows: 3, lineChars: 200 };
+
+/**
+ * Reads the arguments of a call once, and gives what lays the question out: tool, reason and arguments, then the tool once
+ * more, the answers and the place to type one. It fills one screen at most, unless `whole` is asked for. Throws for
+ * arguments that cannot be shown.
+ */
+export function questionText({ tool, args, reason }: ConfirmQuestion) {
+  const lines = pretty(args);
+  return (size: ScreenSize, { whole }: { readonly whole: boolean }): ShownQuestion => {
+    const own = (text: string): readonly string[] => ownRows(text, size.columns);
+    const name = boxed([tool], size, whole ? NO_LIMITS : SHORT);
+    const why = boxed([reason], size, whole ? NO_LIMITS : SHORT);
+    const above = [...own(TITLE), ...name.rows, ...own('Why:'), ...why.rows, ...own('Arguments:')];
+    const below = (hidden: string | null): readonly string[] => [
+      ...(hidden === null ? [] : own(`${hidden} Deny, unless what you see is enough.`)),
+      ...own('Tool:'),
+      ...boxed([tool], size, SHORT).rows,
+      ...own(`y = allow this once, a = always allow this tool with any arguments, n = deny${showAll(hidden)}`),
+    ];
+    const room = size.rows - above.length - below(LONGEST_NOTE).length - OWN_ROWS;
+    const rows = Math.min(Math.max(room, MIN_ROWS), MAX_ROWS);
+    const shown = whole ? boxed(lines, size, NO_LIMITS) : fitted(lines, size, rows);
+    const hidden = hiddenText([name, why, shown]);
+    const place = hidden === null ? 'Allow? [y/a/N] ' : 'Allow? [y/a/s/N] ';
+    return { text: ['', ...above, ...shown.rows, ...below(hidden), place].join('\n'), isCut: hidden !== null };
+  };
+}
+
+const TITLE = 'The agent wants to run this tool:';
+const LONGEST_NOTE = '! Not everything is shown: 999,999,999 more characters, 999,999,999 more lines.';
+/** The empty row at the top, and the place to type. */
+const OWN_ROWS = 2;
+
+/** Long lines are shortened before any is left out: what stands behind a long text is seen then. */
+function fitted(lines: readonly string[], size: ScreenSize, rows: number): Boxed {
+  const shown = (lineChars: number): Boxed => boxed(lines, size, { rows, lineChars });
+  return shown(LINE_CHARS.find((lineChars) => shown(lineChars).hiddenLines === 0) ?? SHORTEST);
+}
+
+function showAll(hidden: string | null): string {
+  return hidden === null ? '' : ', s = show everything';
+}
+
+function pretty(args: unknown): readonly string[] {
+  const json: unknown = JSON.stringify(args, null, 2);
+  return typeof json === 'string' ? json.split('\n') : ['none'];
+}

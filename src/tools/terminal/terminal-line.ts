@@ -1,0 +1,108 @@
+import type { Key } from 'node:readline';
+import { holdWrites } from './held-writes.ts';
+import { type ScreenSize, type Terminal, holdKeys, onceSettled, screenSize } from './terminal.ts';
+
+/**
+ * What came of a prompt: a line that was typed, Ctrl-C, or that there is nobody any more. `over` stands for Ctrl-D and for an
+ * input or output that is gone, `withdrawn` for an aborted signal.
+ */
+export type TypedEnd =
+  | { readonly kind: 'line'; readonly text: string }
+  | { readonly kind: 'interrupted' | 'over' | 'withdrawn' };
+
+/** A prompt: what it shows, and how its line is taken. */
+export interface LinePrompt {
+  /** Lays the prompt out, in rows that fit the screen. `again`: the screen was cleared, and nothing else stands there. */
+  readonly text: (size: ScreenSize, how: { readonly again: boolean }) => string;
+  readonly maxChars: number;
+  /** Called once, when keys and screen are free again; what it gives is written below what was typed. */
+  readonly note: (end: TypedEnd) => string;
+}
+
+/** Smaller than this, a screen shows no prompt, and nothing can be answered. */
+const SMALLEST: ScreenSize = { columns: 20, rows: 8 };
+const TOO_SMALL = '\nToo small to ask. Enlarge the terminal, or Ctrl-D. ';
+const CLEAR_SCREEN = '\u001b[2J\u001b[H';
+
+/**
+ * Shows a prompt, reads one line and calls `done` once. Only what is typed while the prompt stands there counts. What others
+ * write to the screen meanwhile waits; after a change of its size the screen is drawn anew, since rows that a terminal has
+ * wrapped once more could look like the prompt. The terminal is left as it was found. Never throws.
+ */
+export function takeLine(
+  terminal: Terminal,
+  prompt: LinePrompt,
+  signal: AbortSignal | undefined,
+  done: (end: TypedEnd) => void,
+): void {
+  const { input, output } = terminal;
+  if (signal?.aborted === true) return done({ kind: 'withdrawn' });
+  if (input.readableEnded === true || input.destroyed === true) return done({ kind: 'over' });
+  const release = holdKeys(input);
+  let typed: readonly string[] = [];
+  let state: 'settling' | 'asking' | 'too-small' | 'broken' = 'settling';
+  let letWrite = (): void => undefined;
+  let unsettle = (): void => undefined;
+
+  const finish = (end: TypedEnd): void => {
+    unsettle();
+    input.off('keypress', onKey).off('end', onEnd).off('close', onEnd).off('error', onEnd);
+    signal?.removeEventListener('abort', onAbort);
+    output.off('resize', onResize);
+    release();
+    if (state === 'asking' || state === 'too-small') output.write(`\n${prompt.note(end)}`);
+    output.off('error', onOutputError);
+    letWrite();
+    done(end);
+  };
+  const onEnd = (): void => finish({ kind: 'over' });
+  const onAbort = (): void => finish({ kind: 'withdrawn' });
+  const onOutputError = (): void => {
+    state = 'broken';
+    onEnd();
+  };
+  const onKey = (sign: string | undefined, key: Key): void => {
+    const isSecondSign = sign === '\n' && terminal.lastKey === '\r';
+    terminal.lastKey = sign ?? '';
+    if (key.ctrl === true && key.name === 'c') return finish({ kind: 'interrupted' });
+    if (key.ctrl === true && key.name === 'd') return onEnd();
+    if (state !== 'asking' || isSecondSign) return;
+    if (sign === '\r' || sign === '\n') return finish({ kind: 'line', text: typed.join('') });
+    if (key.name === 'backspace' && typed.length > 0) {
+      typed = typed.slice(0, -1);
+      output.write('\b \b');
+    } else if (isLetter(sign) && typed.length < prompt.maxChars) {
+      typed = [...typed, sign];
+      output.write(sign);
+    }
+  };
+  const draw = (again: boolean): void => {
+    const size = screenSize(output);
+    const fits = size.columns >= SMALLEST.columns && size.rows >= SMALLEST.rows;
+    state = fits ? 'asking' : 'too-small';
+    const text = fits ? prompt.text(size, { again }) + typed.join('') : TOO_SMALL;
+    output.write(again ? CLEAR_SCREEN + text : text);
+  };
+  const onResize = (): void => {
+    if (state !== 'settling') draw(true);
+  };
+  input.on('keypress', onKey).on('end', onEnd).on('close', onEnd).on('error', onEnd);
+  output.on('error', onOutputError).on('resize', onResize);
+  signal?.addEventListener('abort', onAbort);
+  unsettle = onceSettled(input, () => {
+    letWrite = holdWrites(output);
+    draw(false);
+  });
+}
+
+/** The same, awaited, for prompts that leave no note. Gives the line, or why there is none. */
+export function readLine(terminal: Terminal, text: LinePrompt['text'], signal: AbortSignal): Promise<TypedEnd> {
+  const prompt = { text, maxChars: MAX_CHARS, note: () => '' };
+  return new Promise((resolve) => takeLine(terminal, prompt, signal, resolve));
+}
+
+const MAX_CHARS = 4000;
+
+function isLetter(sign: string | undefined): sign is string {
+  return sign !== undefined && /^\P{C}$/u.test(sign);
+}

@@ -1,0 +1,80 @@
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+const MARK = /^\p{M}$/u;
+const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
+// oxlint-disable-next-line no-control-regex -- plain ASCII needs no closer look
+const NARROW = /^[\x20-\x7e]*$/;
+
+/** How many columns of a terminal a text takes, which must hold no control characters. */
+export function textWidth(text: string): number {
+  if (NARROW.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes(text)) width += graphemeWidth(segment);
+  return width;
+}
+
+/** The longest beginning of a text that fits into so many columns, at least one character. */
+export function cutToWidth(text: string, columns: number): string {
+  return splitToWidth(text, columns)[0] ?? '';
+}
+
+/** How a text falls into pieces that are never torn apart, and how many columns each of them takes. */
+export interface Measure {
+  readonly piecesOf: (text: string) => Iterable<string>;
+  readonly widthOf: (piece: string) => number;
+}
+
+/** As a good terminal draws text. Another one may draw an emoji or a Greek letter wider. */
+const AS_DRAWN: Measure = {
+  *piecesOf(text) {
+    for (const { segment } of graphemes(text)) yield segment;
+  },
+  widthOf: graphemeWidth,
+};
+
+/**
+ * The most that any terminal makes of a text, whatever it thinks of emoji and of signs that are wide in East Asia only: two
+ * columns a sign and one a mark upon it. Plain ASCII is exact. For what must not run over the edge anywhere.
+ */
+export const AT_MOST: Measure = {
+  piecesOf: (text) => text.match(/\P{M}\p{M}{0,3}|\p{M}/gu) ?? [],
+  widthOf(piece) {
+    let width = 0;
+    for (const sign of piece) width += NARROW.test(sign) || MARK.test(sign) ? 1 : 2;
+    return width;
+  },
+};
+
+/** A text in pieces of at most so many columns, each of at least one character. */
+export function splitToWidth(text: string, columns: number, measure: Measure = AS_DRAWN): readonly string[] {
+  if (NARROW.test(text)) return splitNarrow(text, columns);
+  const pieces: string[] = [];
+  let piece = '';
+  let width = 0;
+  for (const part of measure.piecesOf(text)) {
+    const more = measure.widthOf(part);
+    if (width + more > columns && piece !== '') {
+      pieces.push(piece);
+      piece = '';
+      width = 0;
+    }
+    piece += part;
+    width += more;
+  }
+  return [...pieces, piece];
+}
+
+function splitNarrow(text: string, columns: number): readonly string[] {
+  const step = Math.max(columns, 1);
+  if (text.length <= step) return [text];
+  return Array.from({ length: Math.ceil(text.length / step) }, (_, at) => text.slice(at * step, (at + 1) * step));
+}
+
+function graphemes(text: string): Iterable<{ readonly segment: string }> {
+  return new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text);
+}
+
+function graphemeWidth(grapheme: string): number {
+  if (NOTHING.test(grapheme)) return 0;
+  return WIDE.test(grapheme) ? 2 : 1;
+}
