@@ -96,6 +96,7 @@ function readText({ reply, toolNames, firstCall, callPrefix }: ReadInput): Readi
   const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`, reply));
   const set = parsed.ambiguous === undefined;
   const malformed = reply.finishReason === 'malformed-tool-call';
+  const planned = parsed.plan !== undefined || parsed.planError !== undefined;
   const planCut = isLong(reply) || !parsed.complete;
   const says = set && !malformed && !BLANK.test(reply.content.trim());
   return {
@@ -105,7 +106,7 @@ function readText({ reply, toolNames, firstCall, callPrefix }: ReadInput): Readi
     cut: isLong(reply) || (!parsed.complete && parsed.strategy !== 'text'),
     calls: set ? calls : [],
     plan: set && !planCut ? (parsed.plan ?? null) : null,
-    planError: parsed.planError ?? (parsed.plan !== undefined && planCut ? whyOpen(reply, 'it was') : null),
+    planError: planned && planCut ? whyOpen(reply, 'it was') : (parsed.planError ?? null),
     ambiguous: !set,
     malformed,
     nativeCalls: [],

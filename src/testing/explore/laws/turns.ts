@@ -1,4 +1,5 @@
 import { type Json, isJsonObject } from '../../../parsing/json.ts';
+import type { RunReason } from '../../../machines/run-result.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import { type Happening, ownerOf } from '../story.ts';
@@ -9,14 +10,14 @@ type Move = Extract<Happening, { kind: 'moved' }>;
 /** What must follow from what the model said. */
 export const turns: Law = {
   name: 'turns',
-  says: 'A failed model turn ends the run, so does a reply that is refused, filtered or cut off within its answer, an unusable one is corrected twice in a row, and a plan begins with a step.',
+  says: 'A model turn that failed, was refused, filtered or cut off within its answer ends the run, an unusable reply is corrected twice in a row, and a plan begins with a step.',
   check: (moment) => {
     const { fresh, output } = moment;
     const failed = fresh.some((one) => isMove(one, 'llmCall') && one.to === 'FAILED');
     if (failed && moment.run.isOver() === false) return 'a model turn failed, and the run went on';
     if (failed && output !== null && output.reason !== 'llm-error' && output.reason !== 'content-filter')
       return `a model turn failed, and the run ended as ${output.reason}`;
-    const wrong = endedWrongly(moment);
+    const wrong = endedWrongly(moment, failed);
     if (wrong !== null) return wrong;
     const corrections = correctionsInARow(moment);
     if (fresh.some(isCorrection) && corrections > MOST + plansBegun(moment))
@@ -27,34 +28,35 @@ export const turns: Law = {
   },
 };
 
-/** Endings that the last reply is the reason of, and nothing else may be. */
-const WITHHELD: readonly unknown[] = ['refused', 'content-filter', 'length'];
-
-function endedWrongly({ fresh, output }: Moment): string | null {
+/** A reply that is withheld or cut off within its answer ends the run as that; nothing else does. */
+function endedWrongly({ fresh, output, actors }: Moment, failed: boolean): string | null {
   const turn = fresh.findLast(
     (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
   );
-  if (turn?.kind !== 'settled') return null;
-  const due = turn.out.ok ? endOf(turn.out.value) : turn.out.error.code === 'content-filter' ? 'content-filter' : null;
-  const ended = output?.reason ?? null;
-  if (due === ended || (due === null && !WITHHELD.includes(ended))) return null;
-  return `the reply was due to end the run as ${due ?? 'something else'}, and it ${ended === null ? 'went on' : `ended as ${ended}`}`;
+  // A model turn that is explored by itself is part of no run.
+  if (actors[0]?.snapshot.machine.id !== 'agent') return null;
+  if (turn?.kind !== 'settled' || (!turn.out.ok && !failed)) return null;
+  const told = ENDS.get(turn.out.ok ? textAt(turn.out.value, 'finishReason') : turn.out.error.code);
+  const ended = output?.reason;
+  if (told === ended || (told === 'length' && turn.out.ok && !isPlainText(turn.out.value))) return null;
+  if (told !== undefined)
+    return `the run should have ended as ${told}, and ${ended === undefined ? 'went on' : `ended as ${ended}`}`;
+  return WITHHELD.has(ended) ? `the run ended as ${ended}, and nobody had said so` : null;
 }
 
-function endOf(reply: Json): string | null {
-  switch (textAt(reply, 'finishReason')) {
-    case 'refusal':
-      return 'refused';
-    case 'content_filter':
-      return 'content-filter';
-    case 'length':
-      // A call or an envelope that was cut off is told to the model.
-      return isJsonObject(reply) && reply.toolCalls === undefined && !textAt(reply, 'content').startsWith('{')
-        ? 'length'
-        : null;
-    default:
-      return null;
-  }
+/** How servers say that a reply is not what the model wanted to say. */
+const ENDS: ReadonlyMap<string, RunReason> = new Map([
+  ['refusal', 'refused'],
+  ['content_filter', 'content-filter'],
+  ['content-filter', 'content-filter'],
+  ['length', 'length'],
+]);
+
+const WITHHELD: ReadonlySet<RunReason | undefined> = new Set(ENDS.values());
+
+/** A call or an envelope that was cut off may be told to the model instead. */
+function isPlainText(reply: Json): boolean {
+  return isJsonObject(reply) && reply.toolCalls === undefined && !/[{<]/.test(textAt(reply, 'content'));
 }
 
 const MOST = 2;
