@@ -97,7 +97,13 @@ describe('a reply that is withheld ends the run at once, and what came of it is 
     const { run } = await runOf([{ content: 'I will not say.', finishReason: 'refusal' }]);
     const thrown: unknown = await run.orThrow().catch((error: unknown) => error);
     expect(thrown).toBeInstanceOf(RunError);
-    expect(thrown).toMatchObject({ code: 'refused', result: { result: 'I will not say.' } });
+    expect(thrown).toMatchObject({
+      code: 'refused',
+      message: 'I will not say. (refused: The model refused to answer.)',
+      result: { result: 'I will not say.' },
+    });
+    const { run: silent } = await runOf([{ content: '', finishReason: 'refusal' }]);
+    await expect(silent.orThrow()).rejects.toThrow(/^The model refused to answer\. \(refused\)$/);
   });
 
   test('a recording of it replays', async () => {
@@ -239,6 +245,47 @@ describe('an agent below another', () => {
       expect(JSON.stringify(model.requests[1]?.messages.at(-1)?.content)).toContain(text);
     },
   );
+
+  test('says the same to code that runs it, and to the agent that had handed its task over', async () => {
+    const refusing = () =>
+      createAgent({
+        name: 'helper',
+        silent: true,
+        model: scriptedModel([{ content: 'I will not.', finishReason: 'refusal' }]),
+      });
+    const why = 'The model refused to answer.\nI will not.';
+    const byCode = createAgent({ model: scriptedModel([]), silent: true, children: [refusing()] });
+    expect(await byCode.tools.execute('helper', { task: 'Do it' })).toMatchObject({ status: 'error', error: why });
+    const onError = { executionError: recover.escalate('beyond me') };
+    const helper = refusing();
+    const model = scriptedModel([calls(['hard']), 'Sorry.']);
+    const chief = createAgent({
+      model,
+      silent: true,
+      tools: [fakeTool('hard', [new Error('broken')], { onError })],
+      children: [helper],
+      onEscalation: (_error, to) => to.reroute(helper),
+    });
+    expect(await chief.run('Go')).toMatchObject({ status: 'answered', result: 'Sorry.' });
+    expect(String(model.requests[1]?.messages.at(-1)?.content)).toContain(why);
+  });
+
+  test('that was handed a task and was cut off ends the run with what there is', async () => {
+    const onError = { executionError: recover.escalate('beyond me') };
+    const helper = createAgent({
+      name: 'helper',
+      silent: true,
+      model: scriptedModel([{ content: 'First, ta', finishReason: 'length' }]),
+    });
+    const chief = createAgent({
+      model: scriptedModel([calls(['hard'])]),
+      silent: true,
+      tools: [fakeTool('hard', [new Error('broken')], { onError })],
+      children: [helper],
+      onEscalation: (_error, to) => to.reroute(helper),
+    });
+    expect(await chief.run('Go')).toMatchObject({ status: 'stopped', reason: 'length', result: 'First, ta' });
+  });
 
   test('that was cut off has stopped: the one above gets what there is', async () => {
     const model = scriptedModel([calls(['helper', { task: 'Do it' }]), 'Half of it.']);
