@@ -59,9 +59,9 @@ function isUsable(reply: ReadReply): boolean {
   return reply.answer !== null && !reply.cut && reply.planError === null;
 }
 
-/** True when an answer, or the thinking before it, ran into the length limit: asked again, the model would again. */
+/** True when an answer, or the thinking before it, ran into the length limit. Asked again, the model would run into it again. */
 export function isAnswerCut({ reply }: AgentContext): boolean {
-  if (reply?.ended !== 'length' || reply.planError !== null) return false;
+  if (reply?.ended !== 'length') return false;
   // What is text, and no answer, is empty or thoughts alone.
   return reply.answer !== null || reply.strategy === 'text';
 }

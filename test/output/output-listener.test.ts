@@ -175,6 +175,8 @@ test('an answer that was cut off is shown with the sentence that says so, and on
   const shownAs = (result: string) => shownOf([{ type: 'run.finished', result: resultOf({ ...cut, result }) }])[0];
   expect(shownAs('21 deg')).toBe('warning ["It was cut off.\\n21 deg"]');
   expect(shownAs('It was cut off.')).toBe('warning ["It was cut off."]');
+  const other = resultOf({ ...cut, reason: 'max-steps', result: 'Reached the limit.' });
+  expect(shownOf([{ type: 'run.finished', result: other }])[0]).toBe('warning ["Reached the limit."]');
 });
 
 test('figures are shown only where they are wanted', () => {
