@@ -127,6 +127,7 @@ const HOPELESS: ReadonlySet<string> = new Set([
   'auth',
   'model-not-found',
   'bad-request',
+  'content-filter',
   'no-model',
   'live-forbidden',
   'aborted',

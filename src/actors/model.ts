@@ -65,7 +65,10 @@ export interface ModelReply {
     readonly arguments?: string | JsonObject | null;
   }[];
   readonly usage?: Usage;
-  /** `length` means cut off; other values are the server's own words. */
+  /**
+   * `length` means cut off, `refusal` that `content` is the model's refusal, `content_filter` that a filter stopped it;
+   * other values are the server's own words.
+   */
   readonly finishReason?: string;
   /** What the server set apart as reasoning. It becomes the thought and is not sent back. */
   readonly reasoning?: string;
@@ -122,6 +125,7 @@ export type ModelErrorCode =
   | 'server-error'
   | 'bad-response'
   | 'context-overflow'
+  | 'content-filter'
   | 'no-native-tools'
   | 'malformed-tool-call'
   | 'no-model'

@@ -1,6 +1,6 @@
 import type { ChildSetup } from '../machines/agent-setup.ts';
 import { childResult } from '../machines/delegation.ts';
-import type { RunResult } from '../machines/run-result.ts';
+import { type RunResult, endingInWords } from '../machines/run-result.ts';
 import type { JsonObject } from '../parsing/json.ts';
 import type { ToolResult } from '../tools/result.ts';
 import { type Tool, tool } from '../tools/tool.ts';
@@ -65,7 +65,7 @@ export function childTool(name: string, child: ChildPort): Tool {
 function resultOf(result: RunResult): ToolResult {
   return result.status === 'answered' || result.status === 'stopped'
     ? childResult(result)
-    : { status: 'error', error: result.result };
+    : { status: 'error', error: endingInWords(result) };
 }
 
 /** Has all children prepare, and gives what takes their setups as they stand then. */

@@ -29,12 +29,15 @@ export class RunError extends Error {
   readonly result: RunResult;
 
   constructor(result: RunResult) {
-    super(
-      result.error === undefined ? result.result : `${result.result} (${result.error.code}: ${result.error.message})`,
-    );
+    super(textOf(result));
     this.code = result.reason;
     this.result = result;
   }
+}
+
+function textOf({ result, error }: RunResult): string {
+  if (error === undefined) return result;
+  return error.message === result ? `${result} (${error.code})` : `${result} (${error.code}: ${error.message})`;
 }
 
 /** `run.orThrow()` of a run that was stopped hard by `throwException`. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { RunResult } from '../machines/run-result.ts';
+import { type RunResult, endingInWords } from '../machines/run-result.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import type { CliAgent } from './make-agent.ts';
 
@@ -13,7 +13,7 @@ export function answerOnConsole(): boolean {
 export function reportResult({ console: shown }: CliAgent, result: RunResult): void {
   if (result.success && (shown === null || !answerOnConsole())) console.log(result.result);
   // Whatever happened is said at least once, even by a silent command.
-  if (!result.success && shown === null) console.error(result.result);
+  if (!result.success && shown === null) console.error(endingInWords(result));
 }
 
 /** Says where the recording of a run is; null for a run that failed before there was one. */
@@ -31,7 +31,8 @@ export function reportEnd(
 ): number {
   if (json) console.log(JSON.stringify(result));
   else if (said) reportResult(cli, result);
-  else (result.success ? console.log : console.error)(result.result);
+  else if (result.success) console.log(result.result);
+  else console.error(endingInWords(result));
   const recording = said && cli.console !== null ? recordingText(cli, result) : null;
   if (recording !== null) console.error(recording);
   return EXIT_CODE[result.status];

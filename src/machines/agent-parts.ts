@@ -8,7 +8,7 @@ import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.t
 import type { AgentInput, AgentSetup, ChildSetup, Toolset } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
 import { childAgent } from './child-agent.ts';
-import { abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
+import { type PlainReason, abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
 import {
   answerOf,
   answerTold,
@@ -46,6 +46,8 @@ import {
   callQuestioned,
   corrected,
   endsWithCall,
+  failedTurnEnding,
+  isAnswerCut,
   isThirdUnusable,
   llmErrorEnding,
   planRefused,
@@ -91,6 +93,9 @@ export const agentParts = setup({
     tokensSpent: ({ context }) => areTokensSpent(context),
     callsSpent: ({ context }) => areCallsSpent(context),
     modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
+    refused: ({ context }) => context.reply?.ended === 'refused',
+    filtered: ({ context }) => context.reply?.ended === 'content-filter',
+    answerCut: ({ context }) => isAnswerCut(context),
     planned: ({ context }) => context.reply?.plan != null,
     plansLeft: ({ context }) =>
       context.settings.maxPlanIterations === 0 || context.books.planIterations < context.settings.maxPlanIterations,
@@ -170,13 +175,10 @@ export const agentParts = setup({
     }),
     stopCall: enqueueActions(({ enqueue }, callId: string) => enqueue.stopChild(callId)),
     tellTrouble: assign(({ context }) => troubleTold(context)),
-    endAs: assign({
-      ending: ({ context }, reason: 'answer' | 'max-steps' | 'loop' | 'plan-limit' | 'timeout' | 'budget') =>
-        endingFor(context, reason),
-    }),
+    endAs: assign({ ending: ({ context }, reason: PlainReason) => endingFor(context, reason) }),
     endWithLlmError: assign({
       ending: ({ context }, output: LlmCallOutput) =>
-        output.kind === 'model.failed' ? llmErrorEnding(context, output.error) : context.ending,
+        output.kind === 'model.failed' ? failedTurnEnding(context, output.error) : context.ending,
     }),
     endWithFailure: assign({ ending: ({ context, event }) => llmErrorEnding(context, leafErrorOf(event)) }),
     endUnusable: assign({

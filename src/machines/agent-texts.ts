@@ -18,9 +18,9 @@ export function correctionFor(reply: ReadReply): string {
     return 'Your reply holds several different JSON objects, and it is not clear which one counts; none was used. Send exactly one.';
   if (reply.planError !== null)
     return `Your plan cannot be run: ${reply.planError}. Send it again as a list of steps, each with "tool" and "tool_args", or answer.`;
-  if (reply.cut && reply.answer !== null)
-    return 'Your answer was cut off by the length limit. Give it again, whole and shorter.';
-  if (reply.cut) return 'Your reply was cut off by the length limit before it said what to do. Send it again, shorter.';
+  if (reply.ended === 'length')
+    return 'Your reply was cut off by the length limit before it said what to do. Send it again, shorter.';
+  if (reply.cut) return 'The JSON of your reply ended early, before it was closed. Send it again, whole.';
   if (reply.malformed)
     return 'Your tool call could not be read. Send it again: the name of the tool, and its arguments as one JSON object.';
   if (reply.text.trim() === '') return 'Your reply was empty. Answer the user, or call a tool.';

@@ -93,6 +93,8 @@ export const agentMachine = agentParts.createMachine({
         },
         DECIDING: {
           always: [
+            { guard: 'refused', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'refused' } },
+            { guard: 'filtered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'content-filter' } },
             { guard: and(['planned', 'plansLeft']), target: '#agent.EXECUTING_PLAN', actions: 'takePlan' },
             {
               guard: and(['planned', 'toldToAnswer']),
@@ -101,6 +103,7 @@ export const agentMachine = agentParts.createMachine({
             },
             { guard: 'planned', target: 'CHECKING_BUDGET', actions: 'refusePlan' },
             { guard: 'calledTools', target: '#agent.DIRECT_EXECUTION', actions: 'prepareBatch' },
+            { guard: 'answerCut', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'length' } },
             { guard: 'endsWithCall', target: 'CHECKING_BUDGET', actions: 'questionCall' },
             { guard: 'answered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'answer' } },
             { guard: 'thirdUnusable', target: '#agent.COMPLETION', actions: 'endUnusable' },

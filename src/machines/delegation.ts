@@ -3,7 +3,7 @@ import type { RunFixerOutput } from '../actors/run-fixer.ts';
 import type { ToolError } from '../parsing/errors.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { AgentInput, AgentSettings, ChildSetup } from './agent-setup.ts';
-import type { AgentOutput } from './run-result.ts';
+import { type AgentOutput, endingInWords } from './run-result.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
 
 /** Tokens and calls that the agents below a call have used. */
@@ -79,12 +79,12 @@ export function childResult({ result, status, reason }: AgentOutput): ToolResult
 
 /** A child that failed, as the error of the call that it was. */
 export function childError({ args, spec, request }: ToolCallContext, output: AgentOutput): ToolError {
-  const { result, reason, error } = output;
+  const { reason, error } = output;
   return {
     kind: 'execution',
     tool: spec?.name ?? request.tool,
     args,
-    cause: { name: 'AgentFailed', message: result, code: error?.code ?? reason },
+    cause: { name: 'AgentFailed', message: endingInWords(output), code: error?.code ?? reason },
     timedOut: false,
   };
 }

@@ -4,6 +4,7 @@ import { STOPPED, batchClosed, planMessages } from './execution.ts';
 import type { CallOutcome } from './call-request.ts';
 import { closeOpenCalls } from './conversation.ts';
 import { withMessages } from './conversation-updates.ts';
+import type { ReadReply } from './read-reply.ts';
 import type { AgentOutput, RunReason, RunStatus } from './run-result.ts';
 
 const STATUS: { readonly [reason in RunReason]: RunStatus } = {
@@ -13,24 +14,36 @@ const STATUS: { readonly [reason in RunReason]: RunStatus } = {
   'plan-limit': 'stopped',
   timeout: 'stopped',
   budget: 'stopped',
+  length: 'stopped',
+  refused: 'failed',
+  'content-filter': 'failed',
   'llm-error': 'failed',
   'tool-error': 'failed',
   thrown: 'failed',
   cancelled: 'cancelled',
 };
 
+/** The reasons of endings that need no more than the run's memory. */
+export type PlainReason = Exclude<RunReason, 'llm-error' | 'tool-error' | 'thrown' | 'cancelled'>;
+
 /** The endings that need no more than the run's memory. */
-export function endingFor(
-  context: AgentContext,
-  reason: 'answer' | 'max-steps' | 'loop' | 'plan-limit' | 'timeout' | 'budget',
-): Ending {
-  return { reason, result: endingText(context, reason), error: null };
+export function endingFor(context: AgentContext, reason: PlainReason): Ending {
+  const text = endingText(context, reason);
+  if (reason !== 'refused' && reason !== 'content-filter' && reason !== 'length')
+    return { reason, result: text, error: null };
+  // What there is of a reply is paid for: it is the result, and the error says why it is no answer.
+  const said = wordsOf(context.reply);
+  const error = { code: reason, message: text, step: context.stepsTaken };
+  return { reason, result: said === '' ? text : said, error };
 }
 
-function endingText(
-  context: AgentContext,
-  reason: 'answer' | 'max-steps' | 'loop' | 'plan-limit' | 'timeout' | 'budget',
-): string {
+/** What a reply says to the user: what it has of an answer, else its text, unless it holds thoughts alone. */
+function wordsOf(reply: ReadReply | null): string {
+  const words = reply?.answer ?? (reply?.strategy === 'text' ? '' : reply?.text) ?? '';
+  return words.trim() === '' ? '' : words;
+}
+
+function endingText(context: AgentContext, reason: PlainReason): string {
   switch (reason) {
     case 'answer':
       return context.reply?.answer ?? '';
@@ -44,7 +57,23 @@ function endingText(
       return `Reached the time limit of the run (${context.settings.totalMs ?? 0} ms).`;
     case 'budget':
       return 'Reached the budget of the run.';
+    case 'refused':
+      return 'The model refused to answer.';
+    case 'content-filter':
+      return "A content filter stopped the model's reply.";
+    case 'length':
+      return lengthText(context);
   }
+}
+
+function lengthText({ reply, settings: { maxTokens } }: AgentContext): string {
+  const what =
+    wordsOf(reply) === ''
+      ? 'The model used up its tokens while it was thinking, before it answered'
+      : 'The answer was cut off by the length limit';
+  const limit =
+    maxTokens === null ? 'set maxTokens, which is left to the server' : `raise maxTokens, which is ${maxTokens}`;
+  return `${what}: ${limit}.`;
 }
 
 /** The ending of a run that a tool's recovery stopped hard. */

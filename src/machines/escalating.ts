@@ -12,7 +12,7 @@ import { recoveryText } from './agent-texts.ts';
 import { userMessage, withMessages } from './conversation-updates.ts';
 import { childInput, spentBy, usageTogether } from './delegation.ts';
 import { budgetLeft, troubleTold } from './execution.ts';
-import type { AgentOutput } from './run-result.ts';
+import { type AgentOutput, endingInWords } from './run-result.ts';
 
 type Update = Partial<AgentContext>;
 
@@ -197,7 +197,7 @@ export function handOverFailed(context: AgentContext, output: AgentOutput): Upda
     ...childCounted(context, output),
     trouble: {
       ...trouble,
-      failed: [...trouble.failed, { tool, args: { task }, error: output.result }],
+      failed: [...trouble.failed, { tool, args: { task }, error: endingInWords(output) }],
       escalation: { ...error, severity: higher(before.severity, error.severity) },
       verdict: 'unhandled',
     },

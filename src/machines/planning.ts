@@ -98,6 +98,13 @@ function isUsable(reply: ReadReply): boolean {
   return reply.answer !== null && !reply.cut && reply.planError === null;
 }
 
+/** True when an answer, or the thinking before it, ran into the length limit. Asked again, the model would run into it again. */
+export function isAnswerCut({ reply }: AgentContext): boolean {
+  if (reply?.ended !== 'length') return false;
+  // What is text, and no answer, is empty or thoughts alone.
+  return reply.answer !== null || reply.strategy === 'text';
+}
+
 /** Tells the model what was wrong with its reply. */
 export function corrected(context: AgentContext): Update {
   const { reply, books } = context;
@@ -167,6 +174,13 @@ export function judged(context: AgentContext, requests: readonly CallRequest[]) 
     return { request, verdict };
   });
   return { calls, loop };
+}
+
+/** The ending for a model that gave no reply, or whose server's content filter did not let it be asked. */
+export function failedTurnEnding(context: AgentContext, error: LeafError): Ending {
+  const { code, message } = error;
+  if (code !== 'content-filter') return llmErrorEnding(context, error);
+  return { reason: code, result: message, error: { code, message, step: context.stepsTaken } };
 }
 
 /** The ending for a model that could not be reached, or said nothing usable. */

@@ -17,8 +17,10 @@ export interface ReadReply {
   readonly goal: string;
   /** null: there is none, or it is set aside because calls stand beside it. */
   readonly answer: string | null;
-  /** The answer was cut off by the length limit. */
+  /** It is not whole: its JSON ended early, or the length limit cut it off. */
   readonly cut: boolean;
+  /** How its server says that it ended, where it was not left to say what it wanted; null: it was. */
+  readonly ended: 'refused' | 'content-filter' | 'length' | null;
   readonly calls: readonly CallRequest[];
   readonly plan: readonly PlanStep[] | null;
   readonly planError: string | null;
@@ -57,10 +59,34 @@ interface ReadInput {
   readonly maxArgumentChars: number;
 }
 
+type Reading = Omit<ReadReply, 'ended'>;
+
 /** Reads a reply: native calls where there are any, else what its text holds. */
 export function readReply(input: ReadInput): ReadReply {
   const read = (input.reply.toolCalls ?? []).length > 0 ? readNative(input) : readText(input);
-  return { ...read, calls: read.calls.map((call) => limited(call, input.maxArgumentChars)) };
+  return { ...read, ended: endOf(input.reply), calls: read.calls.map((call) => limited(call, input.maxArgumentChars)) };
+}
+
+/** Words of servers; `content-filter` is how some of those write it that pass on the replies of others. */
+const ENDS: ReadonlyMap<string, ReadReply['ended']> = new Map([
+  ['refusal', 'refused'],
+  ['content_filter', 'content-filter'],
+  ['content-filter', 'content-filter'],
+  ['length', 'length'],
+]);
+
+function endOf({ finishReason = '' }: ModelReply): ReadReply['ended'] {
+  return ENDS.get(finishReason) ?? null;
+}
+
+function isLong(reply: ModelReply): boolean {
+  return endOf(reply) === 'length';
+}
+
+/** Why JSON is not whole that was left open. Only the server knows of a limit. */
+function whyOpen(reply: ModelReply, whose: 'it was' | 'they were'): string {
+  if (isLong(reply)) return `${whose} cut off`;
+  return `${whose === 'it was' ? 'its' : 'their'} JSON ended early, before it was closed`;
 }
 
 /** A call with arguments beyond the limit is one that cannot be read. */
@@ -75,22 +101,23 @@ const RAW_KEPT = 1000;
 /** JSON that says nothing: no answer for anybody to read. */
 const BLANK = /^(?:null|\{\s*\}|\[\s*\]|"\s*")$/;
 
-function readText({ reply, tools, toolCalling, textCalls, heldTo, firstCall, callPrefix }: ReadInput): ReadReply {
+function readText({ reply, tools, toolCalling, textCalls, heldTo, firstCall, callPrefix }: ReadInput): Reading {
   const finished = reply.finishReason === 'stop';
   const { reply: parsed, form, notRun } = readReplyText(reply.content, { tools, textCalls, heldTo, finished });
-  const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`));
+  const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`, reply));
   const set = parsed.ambiguous === undefined;
   const malformed = reply.finishReason === 'malformed-tool-call';
-  const planCut = reply.finishReason === 'length' || !parsed.complete;
+  const planned = parsed.plan !== undefined || parsed.planError !== undefined;
+  const planCut = isLong(reply) || !parsed.complete;
   const says = set && !malformed && !(toolCalling === 'json' && BLANK.test(reply.content.trim()));
   return {
     thought: reply.reasoning ?? parsed.thought,
     goal: parsed.goal,
     answer: calls.length > 0 || parsed.plan !== undefined || !says ? null : (parsed.answer ?? null),
-    cut: reply.finishReason === 'length' || (!parsed.complete && parsed.strategy !== 'text'),
+    cut: isLong(reply) || (!parsed.complete && parsed.strategy !== 'text'),
     calls: set ? calls : [],
     plan: set && !planCut ? (parsed.plan ?? null) : null,
-    planError: parsed.planError ?? (parsed.plan !== undefined && planCut ? 'it was cut off' : null),
+    planError: planned && planCut ? whyOpen(reply, 'it was') : (parsed.planError ?? null),
     ambiguous: !set,
     malformed,
     nativeCalls: [],
@@ -104,19 +131,20 @@ function readText({ reply, tools, toolCalling, textCalls, heldTo, firstCall, cal
   };
 }
 
-function fromText(call: ToolCallRequest, callId: string): CallRequest {
+function fromText(call: ToolCallRequest, callId: string, reply: ModelReply): CallRequest {
   const whole = call.complete && (call.issues ?? []).length === 0;
-  const reason = call.complete ? (call.issues ?? []).map((issue) => issue.message).join('; ') : 'they were cut off';
+  const issues = (call.issues ?? []).map((issue) => issue.message).join('; ');
+  const reason = call.complete ? issues : whyOpen(reply, 'they were');
   return {
     callId,
     tool: call.name,
     args: call.args,
-    unreadable: whole ? null : { raw: rawText(call.args), reason, truncated: !call.complete },
+    unreadable: whole ? null : { raw: rawText(call.args), reason, truncated: !call.complete && isLong(reply) },
     toolCallId: null,
   };
 }
 
-function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): ReadReply {
+function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): Reading {
   const used = new Set<string>();
   const isTaken = (id: string): boolean => used.has(id) || isKnownId(id);
   const read = (reply.toolCalls ?? []).map((call, index) => {
@@ -126,13 +154,13 @@ function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): Rea
     return { id, tool: call.name, parsed, raw: call.arguments };
   });
   const planned = read.find((call) => call.tool === MAKE_PLAN);
-  const plan = planned === undefined ? null : planOf(planned.parsed);
+  const plan = planned === undefined ? null : planOf(planned.parsed, reply);
   const calls = read
     .filter((call) => call !== planned)
     .map(({ id, tool, parsed, raw }, index) => ({
       callId: `${callPrefix}${firstCall + index}`,
       tool,
-      ...argumentsOf(parsed, raw),
+      ...argumentsOf(parsed, raw, reply),
       toolCallId: id,
     }));
   return {
@@ -168,17 +196,22 @@ export function inJsonMode(reply: ReadReply): ReadReply {
   return { ...reply, calls, nativeCalls: [], planCallId: null, text };
 }
 
-function planOf(args: ToolCallArguments): {
-  readonly steps: readonly PlanStep[] | null;
-  readonly error: string | null;
-} {
-  if (!args.ok || !args.complete) return { steps: null, error: 'its arguments could not be read' };
+function planOf(
+  args: ToolCallArguments,
+  reply: ModelReply,
+): { readonly steps: readonly PlanStep[] | null; readonly error: string | null } {
+  if (!args.ok) return { steps: null, error: 'its arguments could not be read' };
+  if (!args.complete) return { steps: null, error: whyOpen(reply, 'it was') };
   const given = isJsonObject(args.value) ? (args.value.plan ?? args.value.steps ?? []) : args.value;
   const { plan, planError } = readPlan(given, true);
   return { steps: plan ?? null, error: planError ?? null };
 }
 
-function argumentsOf(parsed: ToolCallArguments, raw: unknown): Pick<CallRequest, 'args' | 'unreadable'> {
+function argumentsOf(
+  parsed: ToolCallArguments,
+  raw: unknown,
+  reply: ModelReply,
+): Pick<CallRequest, 'args' | 'unreadable'> {
   if (!parsed.ok)
     return {
       args: null,
@@ -187,7 +220,7 @@ function argumentsOf(parsed: ToolCallArguments, raw: unknown): Pick<CallRequest,
   if (!parsed.complete)
     return {
       args: parsed.value,
-      unreadable: { raw: rawText(parsed.value), reason: 'they were cut off', truncated: true },
+      unreadable: { raw: rawText(parsed.value), reason: whyOpen(reply, 'they were'), truncated: isLong(reply) },
     };
   return { args: parsed.value, unreadable: null };
 }

@@ -15,7 +15,19 @@ export type RunReason =
   | 'thrown'
   | 'cancelled'
   | 'timeout'
-  | 'budget';
+  | 'budget'
+  | 'refused'
+  | 'content-filter'
+  | 'length';
+
+/** Endings whose `result` is what the model said, where it said anything; `error` says why that is no answer. */
+const SPOKEN: readonly RunReason[] = ['refused', 'content-filter', 'length'];
+
+/** A run without an answer in words: why it ended and, where the model said something, what it said. */
+export function endingInWords({ reason, result, error }: Pick<AgentOutput, 'reason' | 'result' | 'error'>): string {
+  const said = SPOKEN.includes(reason) && error !== undefined && error.message !== result;
+  return said ? `${error.message}\n${result}` : result;
+}
 
 /** Something that went wrong in a run; `code` is stable (docs/errors.md), `step` the step in which it happened. */
 export interface ErrorEntry {
@@ -33,7 +45,7 @@ export type AgentState = (typeof AGENT_STATES)[number];
 
 /** What the agent machine ends with. */
 export interface AgentOutput {
-  /** The answer, or the sentence that says why there is none. Always text. */
+  /** The answer; or what the model said of one before it was cut off or withheld; or the sentence that says why there is none. Always text. */
   readonly result: string;
   /** True if and only if `status` is `answered`. */
   readonly success: boolean;

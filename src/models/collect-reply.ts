@@ -17,6 +17,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
   const calls = createCallCollector();
   const text: string[] = [];
   const reasoning: string[] = [];
+  let isRefusal = false;
   let hasChoice = false;
   let finishReason: string | undefined;
   let usage: Usage | undefined;
@@ -34,6 +35,9 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     const { content } = message;
     if (typeof content === 'string') addText('text', content);
     else if (Array.isArray(content)) for (const part of content) addPart(part, addText);
+    const refusal = firstText(message['refusal']);
+    if (refusal !== '') isRefusal = true;
+    addText('text', refusal);
     const entries = message['tool_calls'];
     if (Array.isArray(entries)) for (const entry of entries) calls.add(entry, onPiece);
     if (isJsonObject(message['function_call'])) calls.add(message['function_call'], onPiece);
@@ -57,11 +61,13 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     reply() {
       if (!hasChoice) throw new ModelError('bad-response', 'the server sent a reply without any choice in it');
       const toolCalls = calls.calls();
+      // OpenAI's own servers say `stop`, and leave it to the field `refusal`.
+      const ended = isRefusal ? 'refusal' : finishReason;
       return {
         content: text.join(''),
         ...(toolCalls.length === 0 ? {} : { toolCalls }),
         ...(usage === undefined ? {} : { usage }),
-        ...(finishReason === undefined ? {} : { finishReason }),
+        ...(ended === undefined ? {} : { finishReason: ended }),
         ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('') }),
         ...(stats === undefined ? {} : { stats }),
       };

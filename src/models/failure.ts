@@ -16,6 +16,8 @@ export interface RequestContext {
 export type Refusal = Extract<Answer, { readonly kind: 'refused' }>;
 
 const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded'];
+/** A filter that stands before the model did not let the request through. */
+const FILTER_CODES = ['content_filter', 'ResponsibleAIPolicyViolation'];
 const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error'];
 const NOT_FOUND_CODES = ['model_not_found', 'not_found_error'];
 const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error', 'insufficient_quota'];
@@ -56,6 +58,8 @@ export function codeOf(status: number, error: ServerError): ModelErrorCode {
   const names = [error.code, error.type];
   const says = (codes: readonly string[]) => names.some((name) => name !== undefined && codes.includes(name));
   if (error.code === 'tool_use_failed' || couldNotParseToolCall(status, error)) return 'malformed-tool-call';
+  if ([error.code, error.innerCode].some((name) => name !== undefined && FILTER_CODES.includes(name)))
+    return 'content-filter';
   if (says(OVERFLOW_CODES)) return 'context-overflow';
   if (status === 401 || status === 403 || says(AUTH_CODES)) return 'auth';
   if (status === 429 || says(RATE_CODES)) return 'rate-limited';
@@ -89,6 +93,8 @@ function describe(code: ModelErrorCode, error: ServerError, context: RequestCont
       return 'The server refused the request because too much was asked of it; wait, or raise its limits';
     case 'context-overflow':
       return `The conversation is longer than the context of '${model}'; shorten it or raise the server's context size`;
+    case 'content-filter':
+      return 'A content filter of the server did not let the request through';
     case 'malformed-tool-call':
       return `'${model}' wrote a tool call that its server could not read`;
     case 'bad-request': {

@@ -4,6 +4,8 @@ import { isJsonObject, type Json } from '../parsing/json.ts';
 export interface ServerError {
   readonly message: string;
   readonly code: string | undefined;
+  /** Azure's second, narrower code. */
+  readonly innerCode: string | undefined;
   readonly type: string | undefined;
   /** The request's field that is to blame. */
   readonly param: string | undefined;
@@ -23,6 +25,7 @@ export function readServerError(body: unknown): ServerError {
   return {
     message: shortened(messageOf(inner)),
     code: typeof code === 'string' ? code : undefined,
+    innerCode: innerCodeOf(inner['innererror'] ?? inner['inner_error']),
     type: textOf(inner['type']),
     param: textOf(inner['param']) ?? fieldOfDetail(inner['detail']),
     status: typeof code === 'number' ? code : undefined,
@@ -36,7 +39,7 @@ export function blamedField(error: ServerError): string | undefined {
 }
 
 function emptyError(message: string): ServerError {
-  const nothing = { code: undefined, type: undefined, param: undefined, status: undefined };
+  const nothing = { code: undefined, innerCode: undefined, type: undefined, param: undefined, status: undefined };
   return { message: shortened(message), ...nothing, failedGeneration: undefined };
 }
 
@@ -51,6 +54,10 @@ function fieldOfDetail(detail: unknown): string | undefined {
   const first: unknown = Array.isArray(detail) ? detail[0] : undefined;
   const place = isJsonObject(first) ? first['loc'] : undefined;
   return Array.isArray(place) && place[0] === 'body' ? textOf(place[1]) : undefined;
+}
+
+function innerCodeOf(value: unknown): string | undefined {
+  return isJsonObject(value) ? textOf(value['code']) : undefined;
 }
 
 function textOf(value: unknown): string | undefined {

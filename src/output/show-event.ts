@@ -1,4 +1,5 @@
 import type { RunEvent } from '../machines/run-events.ts';
+import { endingInWords } from '../machines/run-result.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { GuardedOutput } from './guard-output.ts';
 import type { OutputStats } from './output-handler.ts';
@@ -125,8 +126,8 @@ function callText({ tool, args }: Of<'tool.finished'>): string {
 const MAX_CALL_TEXT = 40;
 
 function showEnd(output: GuardedOutput, { result }: Of<'run.finished'>, options: ShowOptions): void {
-  if (result.status === 'failed') output.error(result.result);
-  else if (!result.success) output.warning(result.result);
+  if (result.status === 'failed') output.error(endingInWords(result));
+  else if (!result.success) output.warning(endingInWords(result));
   if (options.stats) {
     const stats: OutputStats = { scope: 'run', usage: result.usage, durationMs: result.durationMs };
     output.stats(stats);

@@ -16,6 +16,7 @@ export interface InvalidArgs {
   readonly rawArgs: string;
   readonly parseError: string;
   readonly expectedSchema?: JsonSchema;
+  /** In a run: the length limit cut them off. JSON that was left open without one is only not readable. */
   readonly truncated: boolean;
 }
 

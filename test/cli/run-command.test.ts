@@ -64,6 +64,21 @@ test('a run that reaches --max-steps is stopped with exit code 3', async () => {
   expect(ended.stderr).toContain('Reached maximum steps limit (2 steps).');
 });
 
+test.each([
+  [3, 'length', 'The answer was cut off by the length limit: set maxTokens, which is left to the server.'],
+  [1, 'refusal', 'The model refused to answer.'],
+  [1, 'content_filter', "A content filter stopped the model's reply."],
+])('exit code %i for a reply that ends by %s: why, and what there is of it', async (code, finishReason, why) => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(() => ({ content: 'It is qui', finishReason }));
+  const shown = await runCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(shown).toMatchObject({ code, stdout: '' });
+  expect(shown.stderr).toContain(why);
+  expect(shown.stderr).toContain('It is qui');
+  const silent = await runCli(['run', 'Hello?', '--silent', '--base-url', server.baseURL], { cwd: folder.path });
+  expect(silent).toEqual({ code, stdout: '', stderr: `${why}\nIt is qui\n` });
+});
+
 test.each(['SIGINT', 'SIGTERM'] as const)(
   '%s in the middle of a run cancels it: a result that says so, exit code 130, no process left',
   async (signal) => {

@@ -213,6 +213,18 @@ test('an answer that was cut for its length says so', async () => {
   expect((await ask(model)).finishReason).toBe('length');
 });
 
+test('a refusal is the text of the reply, and says so', async () => {
+  const refusal = { content: 'I will not.', finishReason: 'refusal' };
+  const model = await serve(
+    whole({ content: null, refusal: 'I will not.' }),
+    events(delta({ content: null, refusal: 'I will' }), delta({ refusal: ' not.' }), delta({}, 'stop'), '[DONE]'),
+    whole({ content: 'I will.', refusal: null }),
+  );
+  expect(await ask(model)).toMatchObject(refusal);
+  expect(await ask(model, streamed)).toMatchObject(refusal);
+  expect(await ask(model)).toMatchObject({ content: 'I will.', finishReason: 'stop' });
+});
+
 test('chunks without choices are passed over; usage is taken from wherever it stands', async () => {
   const usage = { prompt_tokens: 5, completion_tokens: 2 };
   const model = await serve(

@@ -169,6 +169,16 @@ test.each([
   expect(shownOf([{ type: 'run.finished', result }])).toEqual([`${method} ["It ended."]`, 'completion [2,20]']);
 });
 
+test('an answer that was cut off is shown with the sentence that says so, and one without a word as that alone', () => {
+  const error = { code: 'length', message: 'It was cut off.', step: 1 };
+  const cut = { status: 'stopped', reason: 'length', success: false, error } as const;
+  const shownAs = (result: string) => shownOf([{ type: 'run.finished', result: resultOf({ ...cut, result }) }])[0];
+  expect(shownAs('21 deg')).toBe('warning ["It was cut off.\\n21 deg"]');
+  expect(shownAs('It was cut off.')).toBe('warning ["It was cut off."]');
+  const other = resultOf({ ...cut, reason: 'max-steps', result: 'Reached the limit.' });
+  expect(shownOf([{ type: 'run.finished', result: other }])[0]).toBe('warning ["Reached the limit."]');
+});
+
 test('figures are shown only where they are wanted', () => {
   const events = [repliedWith('21'), { type: 'run.finished', result: resultOf() }] as const;
   const scopes = (shown: readonly string[]) => shown.filter((line) => line.startsWith('stats')).length;

@@ -65,6 +65,8 @@ const reply = fc.oneof(
     arbitrary: fc.constantFrom<unknown>(
       { content: '' },
       { content: 'The answer is qui', finishReason: 'length' },
+      { content: 'I will not.', finishReason: 'refusal' },
+      { content: 'Hm.', toolCalls: [{ id: 'a', name: 'good', arguments: '{"n": 1}' }], finishReason: 'content_filter' },
       { content: '{"thought": "hm", "tool": "good", "tool_args": {"n": ' },
       { content: '{"answer": ' },
       { content: '{"plan": [{"tool": "good"}, {}]}' },

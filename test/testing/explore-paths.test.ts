@@ -20,7 +20,9 @@ describe('exploring an agent as it is configured', () => {
     expect(found.violations).toEqual([]);
     expect(found).toMatchObject({ ok: true, exhaustive: true, bounds: [] });
     const reasons = new Set(found.paths.map(({ reason }) => reason));
-    expect(reasons).toEqual(new Set(['answer', 'llm-error', 'max-steps', 'loop', 'cancelled']));
+    expect(reasons).toEqual(
+      new Set(['answer', 'llm-error', 'max-steps', 'loop', 'cancelled', 'refused', 'content-filter', 'length']),
+    );
     expect(new Set(found.paths.map(({ state }) => state))).toEqual(new Set(['COMPLETION']));
     expect(found.states).toContain('toolCall: AWAITING_APPROVAL.ASKING');
     expect(found.laws.every(({ held }) => held)).toBe(true);

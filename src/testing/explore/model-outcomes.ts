@@ -24,6 +24,7 @@ export function modelOutcomes(scene: LeafScene): readonly Representative[] {
     ...plansOf(scene, say),
     say.reply('says nothing', { content: '' }),
     say.reply('answers, cut off by the length limit', { content: 'The answer is qui', finishReason: 'length' }),
+    ...withheld(scene, say),
     ...failures(native),
   ];
 }
@@ -70,6 +71,17 @@ function plansOf(scene: LeafScene, say: Speaker): readonly Representative[] {
   ];
 }
 
+/** What ends a run whatever stands beside it. */
+function withheld(scene: LeafScene, say: Speaker): readonly Representative[] {
+  const [call] = callables(scene);
+  return [
+    say.reply('refuses', { content: 'I cannot help with that.', finishReason: 'refusal' }),
+    call === undefined
+      ? say.reply('is stopped by a content filter', { content: 'The answer is', finishReason: 'content_filter' })
+      : say.calls(`calls ${call.name}, and is stopped by a content filter`, [call], { finishReason: 'content_filter' }),
+  ];
+}
+
 function callables(scene: LeafScene): readonly ModelCall[] {
   const usable = scene.tools.filter((tool) => tool.usable);
   return (usable.length > 0 ? usable : scene.tools).flatMap((tool) => {
@@ -93,6 +105,7 @@ function failures(native: boolean): readonly Representative[] {
     fails('wrote a call that its server cannot read', 'malformed-tool-call', 'The call cannot be parsed.', {
       retryable: true,
     }),
+    fails('is not asked by its content filter', 'content-filter', 'The request was filtered.', { retryable: false }),
     ...(native ? [fails('refuses tools', 'no-native-tools', 'Tools are not supported.', { retryable: true })] : []),
   ];
 }
@@ -105,7 +118,7 @@ function isNative(request: Json): boolean {
 interface Speaker {
   reply(label: string, reply: JsonObject): Representative;
   text(label: string, answer: string): Representative;
-  calls(label: string, calls: readonly ModelCall[]): Representative;
+  calls(label: string, calls: readonly ModelCall[], more?: JsonObject): Representative;
   cut(label: string, tool: string): Representative;
   plan(label: string, steps: readonly JsonObject[]): Representative;
 }
@@ -137,9 +150,10 @@ function envelopeReplies(tokens: number | null): Speaker {
   return {
     reply,
     text: (label, answer) => envelope(label, { thought: '', answer }),
-    calls: (label, list) =>
+    calls: (label, list, more = {}) =>
       reply(label, {
         content: list.map((call) => JSON.stringify({ tool: call.name, tool_args: call.arguments })).join('\n'),
+        ...more,
       }),
     cut: (label, tool) =>
       reply(label, { content: `{"tool": ${JSON.stringify(tool)}, "tool_args": ${CUT}`, finishReason: 'length' }),

@@ -36,6 +36,17 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     law: 'ends',
   },
   { wrong: 'an answer is whatever comes', machine: agentGuard({ answered: yes }), agent: {}, law: 'honesty' },
+  { wrong: 'a refusal counts as an answer', machine: agentGuard({ refused: no }), agent: {}, law: 'turns' },
+  { wrong: 'every reply counts as a refusal', machine: agentGuard({ refused: yes }), agent: {}, law: 'turns' },
+  {
+    wrong: 'the calls of a filtered reply run',
+    machine: agentGuard({ filtered: no }),
+    agent: { tools: [look] },
+    law: 'turns',
+  },
+  { wrong: 'every reply counts as filtered', machine: agentGuard({ filtered: yes }), agent: {}, law: 'turns' },
+  { wrong: 'an answer that was cut off is corrected', machine: agentGuard({ answerCut: no }), agent: {}, law: 'turns' },
+  { wrong: 'every answer counts as cut off', machine: agentGuard({ answerCut: yes }), agent: {}, law: 'turns' },
   {
     wrong: 'the plan limit is ignored',
     machine: agentGuard({ plansLeft: yes }),

@@ -12,6 +12,8 @@ export interface ScriptedReply {
   readonly content?: string | null;
   readonly toolCalls?: readonly ScriptedCall[];
   readonly reasoning?: string;
+  /** OpenAI's own field for a refusal, beside or instead of the content. */
+  readonly refusal?: string | null;
   readonly finishReason?: string;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /** Wait before the first byte. */

@@ -12,6 +12,7 @@ function writeWhole(response: ServerResponse, request: RequestBody, reply: Scrip
     role: 'assistant',
     content: reply.content ?? null,
     ...(reply.reasoning === undefined ? {} : { reasoning_content: reply.reasoning }),
+    ...(reply.refusal === undefined ? {} : { refusal: reply.refusal }),
     ...(reply.toolCalls === undefined ? {} : { tool_calls: reply.toolCalls.map(wireCall) }),
   };
   const choices = [{ index: 0, message, finish_reason: finishReason(reply) }];
@@ -52,6 +53,7 @@ function streamEvents(request: RequestBody, reply: ScriptedReply): readonly stri
     chunk({ role: 'assistant', content: '' }),
     ...cut(reply.reasoning ?? '').map((text) => chunk({ reasoning_content: text })),
     ...cut(reply.content ?? '').map((text) => chunk({ content: text })),
+    ...cut(reply.refusal ?? '').map((text) => chunk({ refusal: text })),
     ...(reply.toolCalls ?? []).flatMap((call, index) =>
       callEvents(call, index).map((entry) => chunk({ tool_calls: [entry] })),
     ),

@@ -1,3 +1,4 @@
+import { endingInWords } from '../../../machines/run-result.ts';
 import type { TalkItem } from '../model/talk.ts';
 import { durationText } from '../model/time-scale.ts';
 import { CallEntry } from './CallEntry.tsx';
@@ -43,7 +44,7 @@ export function Entry({ item, now }: { readonly item: TalkItem; readonly now: bo
         </EntryFrame>
       );
     case 'end': {
-      const { success, status, reason, stepsTaken, durationMs, result } = item.result;
+      const { success, status, reason, stepsTaken, durationMs } = item.result;
       return (
         <EntryFrame
           item={item}
@@ -55,7 +56,7 @@ export function Entry({ item, now }: { readonly item: TalkItem; readonly now: bo
             </b>
           }
         >
-          {!success && <InertText text={result} />}
+          {!success && <InertText text={endingInWords(item.result)} />}
           <div class="meta">
             <span>{stepsTaken} steps</span>
             <span>{durationText(durationMs)}</span>

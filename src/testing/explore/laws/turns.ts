@@ -1,19 +1,24 @@
+import { type Json, isJsonObject } from '../../../parsing/json.ts';
+import type { RunReason } from '../../../machines/run-result.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
-import type { Happening } from '../story.ts';
+import { type Happening, ownerOf } from '../story.ts';
+import { textAt } from '../text-at.ts';
 
 type Move = Extract<Happening, { kind: 'moved' }>;
 
 /** What must follow from what the model said. */
 export const turns: Law = {
   name: 'turns',
-  says: 'A failed model turn ends the run, an unusable reply is corrected twice in a row, and a plan begins with a step.',
+  says: 'A model turn that failed, was refused, filtered or cut off within its answer ends the run, an unusable reply is corrected twice in a row, and a plan begins with a step.',
   check: (moment) => {
     const { fresh, output } = moment;
     const failed = fresh.some((one) => isMove(one, 'llmCall') && one.to === 'FAILED');
     if (failed && moment.run.isOver() === false) return 'a model turn failed, and the run went on';
-    if (failed && output !== null && output.reason !== 'llm-error')
+    if (failed && output !== null && output.reason !== 'llm-error' && output.reason !== 'content-filter')
       return `a model turn failed, and the run ended as ${output.reason}`;
+    const wrong = endedWrongly(moment, failed);
+    if (wrong !== null) return wrong;
     const corrections = correctionsInARow(moment);
     if (fresh.some(isCorrection) && corrections > MOST + plansBegun(moment))
       return `unusable reply ${corrections} in a row was corrected again`;
@@ -22,6 +27,37 @@ export const turns: Law = {
     return hasEmptyPlan(moment) ? 'a plan was over before a step of it began' : null;
   },
 };
+
+/** A reply that is withheld or cut off within its answer ends the run as that; nothing else does. */
+function endedWrongly({ fresh, output, actors }: Moment, failed: boolean): string | null {
+  const turn = fresh.findLast(
+    (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
+  );
+  // A model turn that is explored by itself is part of no run.
+  if (actors[0]?.snapshot.machine.id !== 'agent') return null;
+  if (turn?.kind !== 'settled' || (!turn.out.ok && !failed)) return null;
+  const told = ENDS.get(turn.out.ok ? textAt(turn.out.value, 'finishReason') : turn.out.error.code);
+  const ended = output?.reason;
+  if (told === ended || (told === 'length' && turn.out.ok && !isPlainText(turn.out.value))) return null;
+  if (told !== undefined)
+    return `the run should have ended as ${told}, and ${ended === undefined ? 'went on' : `ended as ${ended}`}`;
+  return WITHHELD.has(ended) ? `the run ended as ${ended}, and nobody had said so` : null;
+}
+
+/** How servers say that a reply is not what the model wanted to say. */
+const ENDS: ReadonlyMap<string, RunReason> = new Map([
+  ['refusal', 'refused'],
+  ['content_filter', 'content-filter'],
+  ['content-filter', 'content-filter'],
+  ['length', 'length'],
+]);
+
+const WITHHELD: ReadonlySet<RunReason | undefined> = new Set(ENDS.values());
+
+/** A call or an envelope that was cut off may be told to the model instead. */
+function isPlainText(reply: Json): boolean {
+  return isJsonObject(reply) && reply.toolCalls === undefined && !/[{<]/.test(textAt(reply, 'content'));
+}
 
 const MOST = 2;
 
