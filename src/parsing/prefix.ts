@@ -7,7 +7,13 @@ import { type Building, setOwn } from './own-property.ts';
  */
 export type Prefix =
   | { readonly kind: 'whole'; readonly value: Json; readonly end: number }
-  | { readonly kind: 'cut'; readonly value: Json; readonly end: number; readonly openString: boolean; readonly hanging: boolean }
+  | {
+      readonly kind: 'cut';
+      readonly value: Json;
+      readonly end: number;
+      readonly openString: boolean;
+      readonly hanging: boolean;
+    }
   | { readonly kind: 'invalid'; readonly end: number };
 
 /** Reads the JSON value that begins at `from`, without mending anything. One pass, never deeper than `maxDepth`. */

@@ -1,6 +1,8 @@
 const LEADING =
-  /\s*(?:<\|im_start\|>(?:assistant)?|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>)/y;
-const TRAILING = /(?:<\|[^<>|\n]{1,40}\|>|<\/s>|<end_of_turn>|<eos>|<｜[^<>\n]{1,40}｜>)\s*$/;
+  /\s*(?:<\|im_start\|>(?:assistant|(?=\s*[[{<]))|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>)/y;
+/** What ends a turn. Other marks at the end may close a call that a text quotes. */
+const TRAILING =
+  /(?:<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eot|END_RESPONSE|END_OF_TURN_TOKEN|user|observation)\|>|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)\s*$/;
 const MOST = 8;
 
 /** The index behind the special tokens of chat templates that stand at `from`. */

@@ -147,6 +147,28 @@ export const QUOTES: readonly Quote[] = [
   ...DEFINITIONS,
 ];
 
+/** Places in prose: a lenient reading takes calls from them. */
+const PROSE = new Set([
+  'in a running sentence',
+  'at the end of a sentence',
+  'as a warning',
+  'in brackets',
+  'as one of two examples',
+  'inside a program',
+  'as one of two code blocks',
+]);
+
+/** Quoted calls that are none in any mode, the lenient one included. */
+export const TALK: readonly Quote[] = [
+  ...shownIn(
+    CONTEXTS.filter(([title]) => !PROSE.has(title)),
+    true,
+  ),
+  ...shownIn(TURNS, false),
+  ...IN_ANSWERS,
+  ...DEFINITIONS,
+];
+
 const FENCED = new Set(['inside a program', 'as one of two code blocks']);
 
 /** Quoted calls outside of fences: no share of these is tolerated where several stand together. */

@@ -136,8 +136,7 @@ function readParameters(source: DialectSource, call: OpenTag, tags: Tags): Body 
     at = source.skip(value.past);
     if (at >= source.end) return { args, end: source.end, complete: false };
   }
-  const closed = source.past(at, tags.closeCall) > at || source.past(at, tags.openCall) > at;
-  return { args, end: at, complete: closed };
+  return { args, end: at, complete: source.past(at, tags.closeCall) > at };
 }
 
 /** `<city>Paris</city>`: elements that are named like their parameter. Anything else between them cannot be read. */

@@ -15,8 +15,8 @@ const THOUGHT =
   /(?:^|[:_.-])(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch_?pad|monologue|analysis|deliberation|rationale|cot)(?:$|[:_.-])/i;
 const CHANNEL_THOUGHT = /^<\|channel\|?>\s*(?:thought|thinking|reasoning|analysis)(?=\s)/i;
 const FAMILY = ['</think>', '</thinking>', '</thought>', '</reasoning>', '</reflection>'];
-const ORPHAN =
-  /^(?:<\/(?:[a-z]+:)?(?:think|thinking|thought|reasoning|reflection)>|\[\/THINK\]|◁\/think▷|<\|END_THINKING\|>)/i;
+const CLOSING_TAG =
+  /^(?:<\/([A-Za-z][\w:.-]{0,40})>|<\|(?:\/|END_|end_of_)([A-Za-z][\w:.-]{0,40})\|>|\[\/THINK\]|◁\/think▷)/;
 
 /** The thought that opens at `at`, in whatever tags a model family uses; undefined when none does. */
 export function thoughtAt(source: DialectSource, at: number): Owned | undefined {
@@ -28,7 +28,7 @@ export function thoughtAt(source: DialectSource, at: number): Owned | undefined 
   if (channel !== null) return owned(source, at + channel[0].length, ['<channel|>', '<|channel|>', '<|end|>']);
   const tag = TAG.exec(head);
   const name = tag?.[2];
-  if (tag === null || name === undefined || !THOUGHT.test(name)) return undefined;
+  if (tag === null || name === undefined || !THOUGHT.test(name) || /^end/i.test(name)) return undefined;
   return owned(source, at + tag[0].length, closersOf(name, tag[1] === '|'));
 }
 
@@ -47,7 +47,9 @@ function sameCase(like: string, word: string): string {
 
 /** The length of a tag that closes a thought, 0 where none stands. */
 export function thoughtCloseAt(text: string, at: number): number {
-  return ORPHAN.exec(text.slice(at, at + 40))?.[0].length ?? 0;
+  const tag = CLOSING_TAG.exec(text.slice(at, at + 60));
+  const name = tag?.[1] ?? tag?.[2];
+  return tag === null || (name !== undefined && !THOUGHT.test(name)) ? 0 : tag[0].length;
 }
 
 /** True where nothing but white space stands before on the same line. */

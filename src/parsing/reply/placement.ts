@@ -1,9 +1,9 @@
 import type { DialectSource } from '../dialects/dialect-source.ts';
-import { turnBeginsAt, turnEndsAt } from './marks.ts';
+import { turnBeginsAt } from './marks.ts';
 import type { Piece, Scan } from './scan.ts';
 
 const GLUE =
-  /^(?:[\s,;[\]]|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|\/\*[^*]{0,80}\*\/)*$/i;
+  /^(?:[\s,;[\]]|<\|from\|>assistant\b|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|\/\*[^*]{0,80}\*\/)*$/i;
 const FARTHEST = 400;
 
 /** True when nothing but separators and tags stands between two places. */
@@ -43,17 +43,20 @@ function isAction({ found }: Piece): boolean {
   return found.kind === 'block' && found.dialect === 'react';
 }
 
+const OTHERS_TURN =
+  /^(?:<(?:\|[^<>|]{1,30}\||\/s|end_of_turn|｜[^<>｜]{1,30}｜)>\s*)?(?:<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>|<\|user\|>|<\|observation\|>|<\|tool\|>|<｜User｜>|\[INST\]|\[TOOL_RESULTS\]|<(?:tool|function)_(?:results?|response)>)/;
+
 /** What follows is a turn that somebody else would have to take; it is no part of the message. */
 function isMadeUpTurn(after: string): boolean {
   const at = after.search(/\S/);
-  return at < 0 || turnBeginsAt(after, at) || turnEndsAt(after, at);
+  return at < 0 || turnBeginsAt(after, at) || OTHERS_TURN.test(after.slice(at, at + 60));
 }
 
 /** What stands around a fence, without the fence itself. */
 function withoutFence({ before, after }: Around): Around {
   return {
-    before: before.replace(/`{3,}[ \t]*[\w+#.-]*\s*$/, ''),
-    after: after.replace(/^\s*`{3,}/, ''),
+    before: before.replace(/`{3,}[ \t]*[\w+#.-]*(?=\s|$)/, ''),
+    after: after.replace(/`{3,}/, ''),
   };
 }
 

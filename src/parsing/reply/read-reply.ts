@@ -100,7 +100,8 @@ function readPieces(reading: Reading): ReplyReading {
   if (decision.kind === 'taken' && mayTake(reading, decision)) return readTaken(reading, decision.acting);
   const fields = reach === 'never' ? undefined : readByFields(reading);
   if (fields !== undefined) return fields;
-  return { reply: readText(reading), form: null, notRun: notRunOf(reading) };
+  const notRun = reach === 'lenient' ? null : notRunOf(reading);
+  return { reply: readText(reading, notRun), form: null, notRun };
 }
 
 /** Where prose is the rule, JSON has to be a call of a known tool to be more than an answer. */
@@ -214,11 +215,10 @@ function ambiguous({ from, scan }: Reading, acting: readonly Acting[]): Reply {
 function readByFields({ from, scan, reach, heldTo }: Reading): ReplyReading | undefined {
   const { source } = from;
   if (scan.openThinking || !isHeld(heldTo, 'envelope')) return undefined;
-  const found = readFields(source.text, { from: scan.from, to: source.end, maxDepth: source.maxDepth });
+  const found = readFields(openText(source.text, scan), { from: scan.from, to: source.end, maxDepth: source.maxDepth });
   if (found === undefined) return undefined;
   source.effort += found.steps;
   if (reach !== 'lenient' && source.skip(scan.from) < found.at) return undefined;
-  if (scan.pieces.some(({ talk, from: at, to }) => talk !== null && at <= found.at && found.at < to)) return undefined;
   const envelope = readEnvelope(found.value, from.tools, found.complete);
   if (envelope?.form !== 'envelope') return undefined;
   if (reach === 'whole-reply' && envelope.calls.length === 0 && envelope.plan === undefined) return undefined;
@@ -231,10 +231,25 @@ function readByFields({ from, scan, reach, heldTo }: Reading): ReplyReading | un
   return { reply, form: formOf(reply, envelope), notRun: null };
 }
 
+/** The text with what nobody looks into blanked out, so that every place stays where it is. */
+function openText(text: string, { closed: spans, pieces }: Scan): string {
+  const owned = [...spans, ...pieces.filter(({ talk }) => talk !== null)].toSorted((a, b) => a.from - b.from);
+  const parts: string[] = [];
+  let at = 0;
+  for (const { from, to } of owned) {
+    if (from < at) continue;
+    parts.push(text.slice(at, from), ' '.repeat(to - from));
+    at = to;
+  }
+  return parts.length === 0 ? text : parts.join('') + text.slice(at);
+}
+
 /** Plain conversation: the text is the answer. */
-function readText({ from, scan }: Reading): Reply {
+function readText({ from, scan }: Reading, notRun: CallNotRun | null): Reply {
   const { source } = from;
-  const text = scan.openThinking ? '' : stripTokens(source.text.slice(scan.from, source.end)).trim();
+  // Tokens behind a call that the text ends with belong to what it quotes.
+  const said = notRun?.last === true ? source.text.slice(scan.from) : stripTokens(source.text.slice(scan.from));
+  const text = scan.openThinking ? '' : said.trim();
   return { ...textReply(text, scan.thinking, from), complete: from.complete && !scan.openThinking };
 }
 

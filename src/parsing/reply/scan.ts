@@ -29,13 +29,16 @@ export interface Scan {
   readonly openThinking: boolean;
   /** What is written in each fence's opening line, by its number. */
   readonly fences: ReadonlyMap<number, string>;
+  /** Text that nobody looks into: comments, thoughts, quotations, other turns. */
+  readonly closed: readonly { readonly from: number; readonly to: number }[];
   readonly steps: number;
 }
 
 /** How many times the length of the text the readings of values may cost before nothing rejected is looked into. */
 const EFFORT = 3;
 const MOST_PIECES = 50_000;
-const OPENER = /[\n<{[(`"“]|\/\*|◁/g;
+const MARK_IN_BRACKETS = /^\[\/?(?:THINK|INST|TOOL_RESULTS)\]/;
+const OPENER = /[\n<{[(`"“]|(?<=^|\s)\/\*|◁/g;
 
 /**
  * Takes a message apart in one pass from left to right. The construct that begins first owns its text: nothing inside a
@@ -72,6 +75,7 @@ class Scanner {
   private readonly pieces: Piece[] = [];
   private readonly thoughts: string[] = [];
   private readonly fences = new Map<number, string>();
+  private readonly closed: { readonly from: number; readonly to: number }[] = [];
   private from = 0;
   private i = 0;
   private openThinking = false;
@@ -94,8 +98,8 @@ class Scanner {
       while (this.i < this.end && this.pieces.length < MOST_PIECES) this.step();
     }
     const thinking = this.thoughts.filter((thought) => thought !== '').join('\n');
-    const { pieces, from, openThinking, fences, steps } = this;
-    return { pieces, from, thinking, openThinking, fences, steps };
+    const { pieces, from, openThinking, fences, closed, steps } = this;
+    return { pieces, from, thinking, openThinking, fences, closed, steps };
   }
 
   /** Moves to the next place where something may begin. */
@@ -117,8 +121,9 @@ class Scanner {
       this.around.quote();
       this.i += 1;
     } else if (code === CODE.backtick) this.takeTicks();
-    else if (code === CODE.slash) this.takeTo(this.source.next(i + 2, '*/') + 2);
-    else if (code === CODE.less || code === 0x25c1) this.takeAngle();
+    else if (code === CODE.slash) this.takeComment('*/');
+    else if (code === CODE.less || code === 0x25c1 || MARK_IN_BRACKETS.test(this.text.slice(i, i + 15)))
+      this.takeMark();
     else if (code === CODE.openParen) this.i = this.takeUnmarked(i, i) ?? i + 1;
     else this.takeBracket();
   }
@@ -135,12 +140,14 @@ class Scanner {
   }
 
   private stop(): void {
-    this.i = this.end;
+    this.takeTo(this.end);
   }
 
   /** Text that somebody owns and nobody looks into. */
   private takeTo(to: number): void {
-    this.i = Math.min(Math.max(to, this.i + 1), this.end);
+    const past = Math.min(Math.max(to, this.i + 1), this.end);
+    if (past > this.i + 1) this.closed.push({ from: this.i, to: past });
+    this.i = past;
   }
 
   /** Tokens and thoughts at the very beginning. */
@@ -179,7 +186,7 @@ class Scanner {
     const run = this.text.slice(this.i, to);
     if (run.length >= 3) return this.takeFence(run, to);
     if (this.fence > 0) this.i = to;
-    else this.i = this.inlineEnd(run.length, to) ?? to;
+    else this.takeTo(this.inlineEnd(run.length, to) ?? to);
   }
 
   private takeFence(run: string, to: number): void {
@@ -201,18 +208,24 @@ class Scanner {
     let at = this.source.next(from, '`');
     for (let tries = 0; at < paragraph && tries < 8; tries += 1) {
       let to = at;
-      while (to < this.end && to - at <= length && this.text.charCodeAt(to) === CODE.backtick) to += 1;
+      while (to < this.end && this.text.charCodeAt(to) === CODE.backtick) to += 1;
       if (to - at === length) return to;
       at = this.source.next(to, '`');
     }
     return undefined;
   }
 
-  private takeAngle(): void {
+  /** A comment, where it is closed. */
+  private takeComment(closer: string): void {
+    const close = this.source.next(this.i + closer.length, closer);
+    this.takeTo(close < this.end ? close + closer.length : this.i + 1);
+  }
+
+  private takeMark(): void {
     const { i, text } = this;
-    if (text.startsWith('<!--', i)) return this.takeTo(this.source.next(i + 4, '-->') + 3);
+    if (text.startsWith('<!--', i)) return this.takeComment('-->');
     if (this.takeMarked(i)) return;
-    if (turnEndsAt(text, i)) return this.stop();
+    if (turnEndsAt(text, i) && !this.isThoughtAfter(i)) return this.stop();
     const thought = thoughtAt(this.source, i);
     if (thought !== undefined) {
       if (thought.closed || isLineHead(text, i)) this.takeTo(thought.end);
@@ -226,10 +239,14 @@ class Scanner {
 
   /** True for a closing tag whose opening one stood in the prompt: everything before it was a thought. */
   private closesOrphan(at: number, past: number): boolean {
-    const first = this.pieces[0];
     if (this.fence > 0 || this.thoughts.length > 0 || this.around.isQuoting) return false;
-    if (first !== undefined && this.source.skip(this.from) === first.from) return false;
     return !isMentioned(this.text, at, Math.min(past, this.end));
+  }
+
+  /** A token that ends a turn may be written within a thought, which is closed right behind it. */
+  private isThoughtAfter(at: number): boolean {
+    const past = this.text.indexOf('>', at) + 1;
+    return past > 0 && thoughtCloseAt(this.text, this.source.skip(past)) > 0;
   }
 
   private takeOrphan(at: number, past: number): void {
