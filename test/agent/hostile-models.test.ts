@@ -119,10 +119,19 @@ describe('oddities of a reply are handled', () => {
 });
 
 test.each(['null', '{}', '[]', ' { } ', '""'])(
-  'a reply that is only %s is no answer: the model is told',
+  'in the envelope mode a reply that is only %s says nothing: the model is told',
   async (text) => {
-    const result = await createAgent({ model: giving({ content: text }, { content: 'Tea.' }), ...fast }).run('Go');
+    const model = giving({ content: text }, { content: 'Tea.' });
+    const result = await createAgent({ model, toolCalling: 'json', ...fast }).run('Go');
     expect(result).toMatchObject({ status: 'answered', result: 'Tea.', errorHistory: [{ code: 'unusable-reply' }] });
+  },
+);
+
+test.each(['null', '{}', '[]', '""'])(
+  'a reply that is only %s is an answer, where text is the answer',
+  async (text) => {
+    const result = await createAgent({ model: giving({ content: text }), ...fast }).run('Go');
+    expect(result).toMatchObject({ status: 'answered', result: text, errorHistory: [] });
   },
 );
 

@@ -61,10 +61,10 @@ describe('a native plan that is not carried out has a result before the model is
   });
 });
 
-test('an answer beside a plan that cannot be read is set aside', async () => {
-  const { requests, result } = await requestsOf([envelope({ answer: 'early', plan: 'look around' }), 'ok'], {
-    toolCalling: 'json',
-  });
-  expect(result).toMatchObject({ status: 'answered', result: 'ok' });
-  expect(String(requests[1]?.at(-1)?.content)).toContain('Your plan cannot be run');
+test('a plan that cannot be read is told to the model, and ignored beside an answer', async () => {
+  const alone = await requestsOf([envelope({ plan: 'look around' }), 'ok'], { toolCalling: 'json' });
+  expect(alone.result).toMatchObject({ status: 'answered', result: 'ok' });
+  expect(String(alone.requests[1]?.at(-1)?.content)).toContain('Your plan cannot be run');
+  const answered = await requestsOf([envelope({ answer: 'done', plan: 'look around' })], { toolCalling: 'json' });
+  expect(answered.result).toMatchObject({ status: 'answered', result: 'done', stepsTaken: 1 });
 });

@@ -89,7 +89,7 @@ describe('with replies', () => {
   test.each(garbles)('%s is read as it was meant', async (mistake) => {
     for (let seed = 0; seed < 8; seed++) {
       const options = { seed, replies, rate: 1, mistakes: [mistake] };
-      const { run, executed, model } = hostileRun(options, { toolCalling: mistake === 'dialect' ? 'native' : 'json' });
+      const { run, executed, model } = hostileRun(options, { toolCalling: mistake === 'dialect' ? 'auto' : 'json' });
       await run;
       expect(model.mistakesMade[0]).toEqual({ request: 1, mistake });
       expect(executed.map(({ city }) => city)).toEqual(['Austin']);

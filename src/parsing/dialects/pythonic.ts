@@ -73,7 +73,7 @@ function isNameCode(code: number): boolean {
 /** How a group of calls begins: in a list, on a line of its own, or not at all. */
 type Opening = 'list' | 'line' | 'none';
 
-const LINE_START = /^[ \t]*(?:[`>]+[ \t]*|<[^<>]{1,40}>[ \t]*)*(?:[\w.]+[ \t]*=[ \t]*)?(?:print\(|await )?[({ \t]*$/;
+const LINE_START = /^[ \t]*(?:[`>][ \t]*|<[^<>]{1,40}>[ \t]*)*(?:[\w.]+[ \t]*=[ \t]*)?(?:print\(|await )?[({ \t]*$/;
 const FARTHEST_LEFT = 60;
 
 /** A label such as `result =`, a fence or `print(` may stand before a group; other words make it prose. */
