@@ -10,27 +10,46 @@ export type LexerState = 'open' | 'closed' | 'lost';
 
 type Expect = 'key' | 'colon' | 'value' | 'comma';
 
+const LONGEST_SCALAR = 400;
+/** The code that closes what each quote opens: models write these, too. */
+const CLOSING_QUOTES = new Map([
+  [34, 34],
+  [39, 39],
+  [0x201c, 0x201d],
+]);
+
 /**
- * Follows one JSON object character by character and keeps its members as they grow. It looks at every character once
- * and never back; at the first thing that is no JSON it stops and keeps what it has.
+ * Follows one object from behind its brace, character by character, and keeps its members as they grow. It looks at
+ * every character once and never back; at the first thing that is no object it stops and keeps what it has.
  */
 export class EnvelopeLexer {
   state: LexerState = 'open';
   readonly members = new Map<string, Member>();
-  /** True once a key was read: before that an opening brace may be prose. */
-  hasKey = false;
+  /** The keys that were read. */
+  readonly keys = new Set<string>();
   private expect: Expect = 'key';
   private decoder: StringDecoder | undefined;
+  private quote = 34;
   private key = '';
   private depth = 0;
   private nestedString = false;
   private nestedEscape = false;
   private source = '';
+  private hasMoved = false;
 
-  /** Takes a piece from `from` on and returns the index behind what it took. */
+  /** How much has been read of a key that has not ended. */
+  get keyLength(): number {
+    return this.expect === 'key' ? (this.decoder?.text.length ?? this.source.length) : 0;
+  }
+
+  /**
+   * Takes a piece from `from` on and returns the index behind what it took: it stops wherever a key or a value
+   * begins or ends.
+   */
   take(piece: string, from: number): number {
     let i = from;
-    while (i < piece.length && this.state === 'open') {
+    this.hasMoved = false;
+    while (i < piece.length && this.state === 'open' && !this.hasMoved) {
       if (this.decoder !== undefined) i = this.takeString(piece, i, this.decoder);
       else if (this.depth > 0) i = this.takeNested(piece, i);
       else i = this.takeCharacter(piece, i);
@@ -39,18 +58,15 @@ export class EnvelopeLexer {
   }
 
   private takeString(piece: string, from: number, decoder: StringDecoder): number {
-    const { at, closed } = decoder.take(piece, from, 34);
+    const { at, closed } = decoder.take(piece, from, this.quote);
     if (this.expect === 'key') {
-      if (closed) {
-        this.key = decoder.text;
-        this.hasKey = true;
-        this.expect = 'colon';
-      }
+      if (closed) this.finishKey(decoder.text);
     } else {
       this.members.set(this.key, { kind: 'text', text: decoder.text, complete: closed });
       if (closed) this.expect = 'comma';
     }
     if (!closed) return at;
+    this.hasMoved = true;
     this.decoder = undefined;
     return at + 1;
   }
@@ -76,11 +92,11 @@ export class EnvelopeLexer {
     const code = piece.charCodeAt(i);
     const space = code === 32 || code === 10 || code === 13 || code === 9;
     if (this.expect === 'value' && this.source !== '') return this.takeScalar(piece, i, space);
+    if (this.expect === 'key' && this.source !== '') return this.takeBareKey(piece, i);
     if (space) return i + 1;
     switch (this.expect) {
       case 'key':
-        if (code === 34) this.decoder = new StringDecoder();
-        else this.state = code === 125 ? 'closed' : 'lost';
+        if (!this.opensString(code)) return this.beginBareKey(piece, i, code);
         return i + 1;
       case 'colon':
         if (code === 58) this.expect = 'value';
@@ -95,9 +111,36 @@ export class EnvelopeLexer {
     }
   }
 
+  private opensString(code: number): boolean {
+    const quote = CLOSING_QUOTES.get(code);
+    if (quote === undefined) return false;
+    this.quote = quote;
+    this.decoder = new StringDecoder();
+    return true;
+  }
+
+  private beginBareKey(piece: string, i: number, code: number): number {
+    if (code === 125) this.state = 'closed';
+    else if (isWord(code)) this.source = piece.charAt(i);
+    else this.state = 'lost';
+    return i + 1;
+  }
+
+  private takeBareKey(piece: string, i: number): number {
+    if (isWord(piece.charCodeAt(i))) {
+      this.source += piece.charAt(i);
+      return i + 1;
+    }
+    const key = this.source;
+    this.source = '';
+    this.finishKey(key);
+    return i;
+  }
+
   private beginValue(piece: string, i: number, code: number): number {
-    if (code === 34) {
-      this.decoder = new StringDecoder();
+    this.hasMoved = true;
+    if (this.opensString(code)) {
+      this.members.set(this.key, { kind: 'text', text: '', complete: false });
       return i + 1;
     }
     if (code === 123 || code === 91) {
@@ -105,7 +148,7 @@ export class EnvelopeLexer {
       this.source = piece.charAt(i);
       return i + 1;
     }
-    if (/[-\d\w]/.test(piece.charAt(i))) this.source = piece.charAt(i);
+    if (isWord(code) || code === 45) this.source = piece.charAt(i);
     else this.state = 'lost';
     return i + 1;
   }
@@ -114,16 +157,29 @@ export class EnvelopeLexer {
     const code = piece.charCodeAt(i);
     if (!space && code !== 44 && code !== 125) {
       this.source += piece.charAt(i);
-      if (this.source.length > 400) this.state = 'lost';
+      const isScalar = isWord(code) || code === 43 || code === 45 || code === 46;
+      if (!isScalar || this.source.length > LONGEST_SCALAR) this.state = 'lost';
       return i + 1;
     }
     this.finishJson();
     return i;
   }
 
+  private finishKey(key: string): void {
+    this.key = key;
+    this.keys.add(key);
+    this.expect = 'colon';
+    this.hasMoved = true;
+  }
+
   private finishJson(): void {
     this.members.set(this.key, { kind: 'json', source: this.source });
     this.source = '';
     this.expect = 'comma';
+    this.hasMoved = true;
   }
+}
+
+function isWord(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 95;
 }
