@@ -99,12 +99,13 @@ export class EnvelopeLexer {
         if (!this.opensString(code)) return this.beginBareKey(piece, i, code);
         return i + 1;
       case 'colon':
-        if (code === 58) this.expect = 'value';
-        else this.state = 'lost';
+        if (code !== 58) return this.lose(i);
+        this.expect = 'value';
         return i + 1;
       case 'comma':
         if (code === 44) this.expect = 'key';
-        else this.state = code === 125 ? 'closed' : 'lost';
+        else if (code === 125) this.state = 'closed';
+        else return this.lose(i);
         return i + 1;
       case 'value':
         return this.beginValue(piece, i, code);
@@ -122,7 +123,7 @@ export class EnvelopeLexer {
   private beginBareKey(piece: string, i: number, code: number): number {
     if (code === 125) this.state = 'closed';
     else if (isWord(code)) this.source = piece.charAt(i);
-    else this.state = 'lost';
+    else return this.lose(i);
     return i + 1;
   }
 
@@ -148,21 +149,27 @@ export class EnvelopeLexer {
       this.source = piece.charAt(i);
       return i + 1;
     }
-    if (isWord(code) || code === 45) this.source = piece.charAt(i);
-    else this.state = 'lost';
+    if (!isWord(code) && code !== 45) return this.lose(i);
+    this.source = piece.charAt(i);
     return i + 1;
   }
 
   private takeScalar(piece: string, i: number, space: boolean): number {
     const code = piece.charCodeAt(i);
     if (!space && code !== 44 && code !== 125) {
-      this.source += piece.charAt(i);
       const isScalar = isWord(code) || code === 43 || code === 45 || code === 46;
-      if (!isScalar || this.source.length > LONGEST_SCALAR) this.state = 'lost';
+      if (!isScalar || this.source.length > LONGEST_SCALAR) return this.lose(i);
+      this.source += piece.charAt(i);
       return i + 1;
     }
     this.finishJson();
     return i;
+  }
+
+  /** What cannot be followed is left for others to read. */
+  private lose(at: number): number {
+    this.state = 'lost';
+    return at;
   }
 
   private finishKey(key: string): void {

@@ -1,22 +1,24 @@
 import type { ParseReplyOptions, TextCalls } from '../reply-source.ts';
 import { type Decision, MarkWatch, ParenWatch } from './call-watch.ts';
 import { GrowingText } from './growing-text.ts';
-import { isBlank } from './line.ts';
-import { CHANNELS, type TagKind, tagKind, TagReader } from './marks.ts';
+import { CHANNELS, type TagKind } from './marks.ts';
 import { NameReader } from './name-reader.ts';
 import { ObjectWatch } from './object-watch.ts';
 import type { PartialReply } from './partial-reply.ts';
+import { closerOf, RestWatch } from './rest-watch.ts';
 import { type Found, TextWatch } from './text-watch.ts';
+import { ThoughtReader } from './thought-reader.ts';
 
 /**
- * What is being read: plain text, reasoning, a header of channels, what may turn out to be a call, an object, data that
- * is part of the text, what follows a whole envelope, or what nobody is shown.
+ * What is being read: plain text, reasoning, a channel's header, what may turn out to be a call, an object, data that is
+ * part of the text, what must be the rest of a whole message, or a call or envelope behind which nothing is read.
  */
-type Place = 'text' | 'thinking' | 'header' | 'mark' | 'object' | 'data' | 'behind' | 'called' | 'settled';
+type Place = 'text' | 'thinking' | 'header' | 'mark' | 'object' | 'data' | 'rest' | 'called' | 'settled';
 
 const MESSAGE = '<|message|>';
 const LONGEST_HEADER = 300;
-const ENDS = new Set(['<|end|>', '<|return|>', '<|call|>']);
+/** What may stand between and behind the calls of a message that is nothing else. */
+const BETWEEN = '`,;]';
 
 /**
  * Owns what is known of a message while it arrives. Does not own what the whole message says: that is for `parseReply`.
@@ -31,15 +33,13 @@ export class Follower {
   private readonly mode: TextCalls;
   private readonly names: NameReader | undefined;
   private readonly answer = new GrowingText();
-  private readonly thought = new GrowingText();
-  private readonly tags = new TagReader();
+  private readonly thoughts = new ThoughtReader();
   private watch: TextWatch;
   private place: Place = 'text';
   private held: string[] = [];
-  private heldTag = '';
-  private isHarmony = false;
-  private hasThought = false;
-  private mark: { take(char: string): Decision } | undefined;
+  private header = '';
+  private closer: string | undefined;
+  private decider: { take(char: string): Decision } | undefined;
   private object: ObjectWatch | undefined;
 
   constructor(options?: ParseReplyOptions) {
@@ -63,14 +63,15 @@ export class Follower {
   }
 
   read(): PartialReply {
-    const thought = this.thought.text;
+    const thought = this.thoughts.text;
     if (this.object?.verdict === 'envelope') return this.object.read(thought);
-    const answer = this.place === 'called' ? '' : this.answer.text;
-    return { phase: this.phase(), thought, goal: '', calls: [], ...(answer === '' ? {} : { answer }) };
+    const phase = this.phase();
+    const answer = phase === 'calls' ? '' : this.answer.text;
+    return { phase, thought, goal: '', calls: [], ...(answer === '' ? {} : { answer }) };
   }
 
   private phase(): PartialReply['phase'] {
-    if (this.place === 'called') return 'calls';
+    if (this.place === 'called' || this.object?.verdict === 'call') return 'calls';
     if (this.place === 'thinking') return 'thinking';
     return this.answer.text === '' ? 'waiting' : 'text';
   }
@@ -83,8 +84,8 @@ export class Follower {
         return this.takeHeader(char);
       case 'mark':
         return this.takeMark(char);
-      case 'behind':
-        return this.takeBehind(char);
+      case 'rest':
+        return this.takeRest(char);
       default:
         return this.takeText(char);
     }
@@ -115,18 +116,20 @@ export class Follower {
         this.settle('called');
         return true;
       case 'mark':
-        this.hold('mark', new MarkWatch(found.mark, found.names));
+        this.hold('mark', new MarkWatch(found.mark, found.names), closerOf(found.mark));
         return true;
       case 'paren':
         this.hold('mark', new ParenWatch(found.names));
         return true;
       case 'object':
-        this.openObject();
+        this.hold('object');
+        this.object = new ObjectWatch(this.mode, this.names);
         return true;
       case 'tag':
         return this.takeTag(found.tag, found.means);
       case 'late-close':
-        this.turnIntoThought();
+        this.thoughts.add(this.answer.text);
+        this.beginAnswer();
         this.takeText(char);
         return true;
     }
@@ -134,19 +137,31 @@ export class Follower {
 
   private takeTag(tag: string, means: TagKind): boolean {
     const isFirst = this.answer.text === '' && this.watch.held.trim() === tag;
-    if (means === 'opens-thinking') {
-      if (isFirst) this.think(false);
-      return isFirst;
+    switch (means) {
+      case 'opens-thinking':
+        if (!isFirst) return false;
+        this.thoughts.open('tag');
+        this.place = 'thinking';
+        return true;
+      case 'closes-thinking':
+        if (this.thoughts.hasBlock || this.answer.opensJson) return false;
+        this.watch.awaitLateClose();
+        return true;
+      case 'head-token':
+      case 'end-token':
+        if (this.mayBecomeCall && CHANNELS.has(tag)) this.openHeader();
+        else if (means === 'head-token' && isFirst && this.answer.isBlank) this.beginAnswer().dropHead(tag);
+        else this.endToken(tag);
+        return true;
+      case 'opens-call':
+        if (!this.mayBecomeCall) return false;
+        if (CHANNELS.has(tag)) this.openHeader();
+        else if (this.names === undefined) return false;
+        else this.hold('mark', new MarkWatch(tag, this.names), closerOf(tag));
+        return true;
+      case 'text':
+        return false;
     }
-    if (means === 'closes-thinking') {
-      if (this.hasThought || /^[{["]/.test(this.answer.text)) return false;
-      this.watch.awaitLateClose();
-    } else if (this.mayBecomeCall && CHANNELS.has(tag)) this.openHeader();
-    else if (means === 'head-token' && isFirst) this.watch.dropHead(tag);
-    else if (means !== 'opens-call') this.endToken(tag);
-    else if (this.names !== undefined && this.mayBecomeCall) this.hold('mark', new MarkWatch(tag, this.names));
-    else return false;
-    return true;
   }
 
   /** At the very end a special token is no part of the message. */
@@ -156,69 +171,71 @@ export class Follower {
     this.answer.wait(tag);
   }
 
-  private think(isHarmony: boolean): void {
-    this.watch = new TextWatch(this.names);
-    this.hasThought = true;
-    this.isHarmony = isHarmony;
-    this.place = 'thinking';
-    if (this.thought.text !== '') this.thought.wait('\n');
-  }
-
-  /** A message that began inside of its reasoning: all before the closing tag was that. */
-  private turnIntoThought(): void {
-    this.hasThought = true;
-    this.thought.write(this.answer.text);
+  /** Whatever stood before was no part of the answer. */
+  private beginAnswer(): TextWatch {
     this.answer.clear();
     this.watch = new TextWatch(this.names);
+    this.place = 'text';
+    return this.watch;
   }
 
   private takeThought(char: string): void {
-    const before = this.tags.tag;
-    const tag = this.tags.take(char);
-    const ends = tag !== undefined && (this.isHarmony ? ENDS.has(tag) : tagKind(tag) === 'closes-thinking');
-    if (ends || (this.isHarmony && tag !== undefined && CHANNELS.has(tag))) {
-      this.place = 'text';
-      this.answer.clear();
-      if (!ends) this.openHeader();
-    } else if (this.tags.tag === '') this.thought.write(before + char);
-    else if (this.tags.tag.length === 1) this.thought.write(before);
+    const end = this.thoughts.take(char);
+    if (end === undefined) return;
+    this.beginAnswer();
+    if (CHANNELS.has(end)) this.openHeader();
   }
 
   private openHeader(): void {
-    this.hold('header', undefined);
-    this.heldTag = '';
+    this.hold('header');
+    this.header = '';
   }
 
   /** `<|channel|>…<|message|>`: the channel says what the message is. */
   private takeHeader(char: string): void {
     this.held.push(char);
-    this.heldTag += char;
-    if (this.heldTag.length > LONGEST_HEADER) return this.letGo();
-    if (char !== '>' || !this.heldTag.endsWith(MESSAGE)) return;
-    const header = this.heldTag;
-    this.held = [];
-    if (/to=/.test(header)) return this.settle('called');
-    if (!/final/.test(header)) return this.think(true);
-    this.answer.clear();
-    this.watch = new TextWatch(this.names);
-    this.place = 'text';
+    this.header += char;
+    if (this.header.length > LONGEST_HEADER) return this.letGo();
+    if (char !== '>' || !this.header.endsWith(MESSAGE)) return;
+    if (/to=/.test(this.header)) return this.settle('called');
+    this.beginAnswer();
+    if (/final/.test(this.header)) return;
+    this.thoughts.open('channel');
+    this.place = 'thinking';
   }
 
-  private hold(place: Place, mark: { take(char: string): Decision } | undefined): void {
+  private hold(place: Place, decider?: { take(char: string): Decision }, closer?: string): void {
     this.held = [this.watch.release()];
-    this.mark = mark;
+    this.decider = decider;
+    this.closer = closer;
     this.place = place;
   }
 
   private takeMark(char: string): void {
-    const decision = this.mark?.take(char) ?? 'text';
-    if (decision === 'call') return this.settle('called');
-    if (decision === 'open') {
-      this.held.push(char);
-      this.watch.pass(char);
-      return;
+    const decision = this.decider?.take(char) ?? 'text';
+    if (decision === 'text') {
+      this.letGo();
+      return this.takeText(char);
     }
+    this.held.push(char);
+    this.watch.pass(char);
+    if (decision === 'open') return;
+    if (this.mode === 'lenient' || this.closer === undefined) this.settle('called');
+    else this.awaitRest(this.closer);
+  }
+
+  /** Only a whole message is a call or an envelope: what follows it may make all of it text. */
+  private awaitRest(closer: string): void {
+    this.decider = new RestWatch(this.mode === 'never' ? '' : BETWEEN, closer);
+    this.place = 'rest';
+  }
+
+  private takeRest(char: string): void {
+    const decision = this.decider?.take(char) ?? 'text';
+    if (decision === 'call') return this.settle('called');
+    if (decision === 'open') return void this.held.push(char);
     this.letGo();
+    this.leaveObject();
     this.takeText(char);
   }
 
@@ -236,11 +253,6 @@ export class Follower {
     this.place = place;
   }
 
-  private openObject(): void {
-    this.hold('object', undefined);
-    this.object = new ObjectWatch(this.mode, this.names);
-  }
-
   private takeObject(chunk: string, from: number): number {
     const { object } = this;
     if (object === undefined) return chunk.length;
@@ -251,17 +263,16 @@ export class Follower {
       if (!object.isOpen) this.leaveObject();
       return to;
     }
-    const to = object.take(chunk, from);
+    const to = object.verdict === 'call' ? object.pass(chunk, from) : object.take(chunk, from);
     this.held.push(chunk.slice(from, to));
-    if (object.verdict === 'call') this.settle('called');
-    else if (object.verdict === 'text') {
+    if (object.verdict === 'text') {
       this.letGo();
       if (object.isOpen) this.place = 'data';
       else this.leaveObject();
-    } else if (!object.isOpen) {
-      if (this.mode === 'lenient') this.settle('settled');
-      else this.place = 'behind';
-    }
+    } else if (this.mode === 'lenient') {
+      if (object.verdict === 'call') this.settle('called');
+      else if (!object.isOpen) this.settle('settled');
+    } else if (!object.isOpen) this.awaitRest('');
     return to;
   }
 
@@ -269,17 +280,5 @@ export class Follower {
     this.object = undefined;
     this.watch.leaveObject();
     this.place = 'text';
-  }
-
-  /** Only a whole message is an envelope: anything but a fence and special tokens behind it makes all of it text. */
-  private takeBehind(char: string): void {
-    const before = this.tags.tag;
-    const tag = this.tags.take(char);
-    this.held.push(char);
-    const isToken = tag !== undefined && tagKind(tag).endsWith("token");
-    const goesOn = isToken || (this.tags.tag !== '' && before === '') || (before !== '' && this.tags.tag !== '');
-    if (goesOn || isBlank(char) || (char === '`' && this.mode === 'whole-reply')) return;
-    this.letGo();
-    this.leaveObject();
   }
 }

@@ -4,13 +4,26 @@
  */
 export class GrowingText {
   text = '';
+  private first = '';
   private waiting: string[] = [];
+
+  /** True while nothing but white space was written. */
+  get isBlank(): boolean {
+    return this.text === '' && this.waiting.every((piece) => piece.trim() === '');
+  }
+
+  /** True when the text begins as JSON does. */
+  get opensJson(): boolean {
+    return this.first === '{' || this.first === '[' || this.first === '"';
+  }
 
   write(piece: string): void {
     const visible = piece.trimEnd();
     if (visible === '') return this.wait(piece);
     const whole = this.waiting.length === 0 ? visible : this.waiting.join('') + visible;
-    this.text += this.text === '' ? whole.trimStart() : whole;
+    const added = this.text === '' ? whole.trimStart() : whole;
+    if (this.text === '') this.first = added.charAt(0);
+    this.text += added;
     this.waiting = visible.length < piece.length ? [piece.slice(visible.length)] : [];
   }
 

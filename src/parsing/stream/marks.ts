@@ -4,8 +4,8 @@ import { MARKED_DIALECTS } from '../dialects/index.ts';
 export interface Mark {
   /** How many characters of a mark have been read: as many must not be shown yet. */
   readonly depth: number;
-  /** True for a mark that begins like a word. */
-  readonly isWord: boolean;
+  /** From this depth on it is worth holding back: a mark may begin like many a word, or with a common sign. */
+  readonly telling: number;
   /** The mark that ends here. */
   found: string | undefined;
   readonly next: Map<string, Mark>;
@@ -13,8 +13,8 @@ export interface Mark {
   shorter: Mark | undefined;
 }
 
-function place(depth: number, isWord: boolean): Mark {
-  return { depth, isWord, found: undefined, next: new Map(), shorter: undefined };
+function place(depth: number, telling: number): Mark {
+  return { depth, telling, found: undefined, next: new Map(), shorter: undefined };
 }
 
 /** The place after one more character. However many marks there are, no character is read again. */
@@ -30,11 +30,11 @@ export function step(from: Mark, char: string): Mark {
 }
 
 function add(root: Mark, mark: string): void {
-  const isWord = /^\w/.test(mark);
+  const telling = /^[<[]/.test(mark) ? 1 : /^\w/.test(mark) ? 3 : 2;
   let at = root;
   for (let i = 0; i < mark.length; i += 1) {
     const char = mark.charAt(i).toLowerCase();
-    const next = at.next.get(char) ?? place(at.depth + 1, isWord);
+    const next = at.next.get(char) ?? place(at.depth + 1, telling);
     at.next.set(char, next);
     at = next;
   }
@@ -62,7 +62,7 @@ let table: Mark | undefined;
 /** The table of all marks by which the dialects are known, made when first asked for. */
 export function marks(): Mark {
   if (table !== undefined) return table;
-  const root = place(0, false);
+  const root = place(0, 1);
   for (const { markers } of MARKED_DIALECTS) for (const marker of markers) add(root, marker);
   add(root, RECIPIENT);
   table = link(root);

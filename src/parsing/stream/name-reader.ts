@@ -33,7 +33,7 @@ export class NameReader {
 
   /** Takes the word's next character; false once it is no tool's name whatever follows. */
   take(char: string): boolean {
-    if (char === '\\' && this.at !== undefined) return true;
+    if (char === '\\' && this.at !== undefined && this.at !== this.root) return true;
     const wanted = char.toLowerCase();
     const before = this.at;
     this.at = before?.next.get(wanted);

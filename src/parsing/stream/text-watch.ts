@@ -18,8 +18,6 @@ export interface Standing {
 }
 
 const LONGEST_RUN = 200;
-/** A mark that begins like a word is held back from here on: shorter, nearly every word would be. */
-const TELLING = 3;
 const ROLE_TOKEN = /^<\|(?:im_start|start_header_id)\|>$|^<start_of_turn>$/;
 const ROLES = new Set(['assistant', 'model']);
 /** Behind a closing tag that text merely mentions. */
@@ -72,7 +70,7 @@ export class TextWatch {
     const { held } = this;
     const last = held.charCodeAt(held.length - 1);
     const isHalf = last >= 0xd800 && last <= 0xdbff;
-    const mark = this.mark.isWord && this.mark.depth < TELLING ? 0 : this.mark.depth;
+    const mark = this.mark.depth < this.mark.telling ? 0 : this.mark.depth;
     const needed = this.waitsBehindTag || this.role !== undefined ? held.length : 0;
     const kept = Math.max(needed, mark, this.tags.tag.length, this.run, isHalf ? 1 : 0);
     if (kept >= held.length) return '';
