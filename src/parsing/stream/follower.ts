@@ -1,11 +1,10 @@
-import type { ParseReplyOptions, TextCalls } from '../reply-source.ts';
-import { type Decision, MarkWatch, ParenWatch } from './call-watch.ts';
+import type { Meter, ParseReplyOptions, TextCalls } from '../reply-source.ts';
+import { closerOf, type Decision, MarkWatch, ParenWatch, RestWatch } from './call-watch.ts';
 import { GrowingText } from './growing-text.ts';
-import { CHANNELS, type TagKind } from './marks.ts';
+import { CHANNELS, type TagKind, TagReader } from './marks.ts';
 import { NameReader } from './name-reader.ts';
 import { ObjectWatch } from './object-watch.ts';
 import type { PartialReply } from './partial-reply.ts';
-import { closerOf, RestWatch } from './rest-watch.ts';
 import { type Found, TextWatch } from './text-watch.ts';
 import { ThoughtReader } from './thought-reader.ts';
 
@@ -28,8 +27,7 @@ const BETWEEN = '`,;]';
  * I3. The answer grows by appending, until the text turns out to lead to one of these.
  */
 export class Follower {
-  /** How many characters were looked at. */
-  steps = 0;
+  private readonly meter: Meter;
   private readonly mode: TextCalls;
   private readonly names: NameReader | undefined;
   private readonly answer = new GrowingText();
@@ -38,15 +36,17 @@ export class Follower {
   private place: Place = 'text';
   private held: string[] = [];
   private header = '';
+  private headerTags = new TagReader();
   private closer: string | undefined;
   private decider: { take(char: string): Decision } | undefined;
   private object: ObjectWatch | undefined;
 
-  constructor(options?: ParseReplyOptions) {
+  constructor(options?: ParseReplyOptions, meter: Meter = { steps: 0 }) {
+    this.meter = meter;
     const tools: unknown = options?.tools;
     this.mode = options?.textCalls ?? 'lenient';
     this.names = Array.isArray(tools) ? new NameReader(options?.tools ?? []) : undefined;
-    this.watch = new TextWatch(this.names);
+    this.watch = new TextWatch(this.names, this.meter);
   }
 
   take(chunk: string): void {
@@ -58,7 +58,7 @@ export class Follower {
         this.takeCharacter(chunk.charAt(i));
         i += 1;
       }
-      this.steps += i - from;
+      this.meter.steps += i - from;
     }
   }
 
@@ -104,9 +104,7 @@ export class Follower {
 
   private show(): void {
     const shown = this.watch.show();
-    if (shown === '') return;
-    this.steps += shown.length;
-    this.answer.write(shown);
+    if (shown !== '') this.answer.write(shown);
   }
 
   /** False for what turns out to be text. */
@@ -174,7 +172,7 @@ export class Follower {
   /** Whatever stood before was no part of the answer. */
   private beginAnswer(): TextWatch {
     this.answer.clear();
-    this.watch = new TextWatch(this.names);
+    this.watch = new TextWatch(this.names, this.meter);
     this.place = 'text';
     return this.watch;
   }
@@ -189,6 +187,7 @@ export class Follower {
   private openHeader(): void {
     this.hold('header');
     this.header = '';
+    this.headerTags = new TagReader();
   }
 
   /** `<|channel|>…<|message|>`: the channel says what the message is. */
@@ -196,7 +195,7 @@ export class Follower {
     this.held.push(char);
     this.header += char;
     if (this.header.length > LONGEST_HEADER) return this.letGo();
-    if (char !== '>' || !this.header.endsWith(MESSAGE)) return;
+    if (this.headerTags.take(char) !== MESSAGE) return;
     if (/to=/.test(this.header)) return this.settle('called');
     this.beginAnswer();
     if (/final/.test(this.header)) return;
@@ -243,7 +242,7 @@ export class Follower {
   private letGo(): void {
     const text = this.held.join('');
     this.held = [];
-    this.steps += text.length;
+    this.meter.steps += text.length;
     this.answer.write(text);
     this.place = 'text';
   }
@@ -259,7 +258,7 @@ export class Follower {
     if (this.place === 'data') {
       const to = object.pass(chunk, from);
       this.answer.write(chunk.slice(from, to));
-      this.steps += to - from;
+      this.meter.steps += to - from;
       if (!object.isOpen) this.leaveObject();
       return to;
     }

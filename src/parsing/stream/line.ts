@@ -26,6 +26,11 @@ export class Line {
     return this.atStart;
   }
 
+  /** How much of the line is looked at to tell. */
+  get length(): number {
+    return this.atStart ? 1 : this.text.length;
+  }
+
   /** True where a function's name would begin a statement, and not stand in a sentence. */
   get isCallable(): boolean {
     return this.atStart || (this.text.length < REMEMBERED && CALLABLE.test(this.text));

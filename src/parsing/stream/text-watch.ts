@@ -1,3 +1,4 @@
+import type { Meter } from '../reply-source.ts';
 import { isBlank, isLead, Line } from './line.ts';
 import { CHANNELS, type Mark, marks, step, type TagKind, tagKind, TagReader } from './marks.ts';
 import { isNameCharacter, type NameReader } from './name-reader.ts';
@@ -31,6 +32,7 @@ export class TextWatch {
   /** The end of the text that must not be shown yet. */
   held = '';
   private readonly names: NameReader | undefined;
+  private readonly meter: Meter;
   private readonly line = new Line();
   private readonly tags = new TagReader();
   private mark: Mark = marks();
@@ -43,8 +45,9 @@ export class TextWatch {
   private waitsBehindTag = false;
   private role: string | undefined;
 
-  constructor(names: NameReader | undefined) {
+  constructor(names: NameReader | undefined, meter: Meter) {
     this.names = names;
+    this.meter = meter;
   }
 
   /** Takes a character and tells what it completes. */
@@ -74,6 +77,7 @@ export class TextWatch {
     const needed = this.waitsBehindTag || this.role !== undefined ? held.length : 0;
     const kept = Math.max(needed, mark, this.tags.tag.length, this.run, isHalf ? 1 : 0);
     if (kept >= held.length) return '';
+    this.meter.steps += held.length;
     this.held = held.slice(held.length - kept);
     return held.slice(0, held.length - kept);
   }
@@ -81,6 +85,7 @@ export class TextWatch {
   /** Hands over all that is held. */
   release(): string {
     const { held } = this;
+    this.meter.steps += held.length;
     this.held = '';
     this.run = 0;
     this.word = 'none';
@@ -170,13 +175,18 @@ export class TextWatch {
 
   private beginsName(char: string): boolean {
     const isList = this.run > 0 && this.isList;
-    if (this.names === undefined || !(isList || this.line.isCallable)) return false;
+    if (this.names === undefined || !(isList || this.isCallable())) return false;
     this.names.begin();
     if (!this.names.take(char)) return false;
     this.isList = isList;
     this.word = 'reading';
     this.wordIsFirst = this.line.isAtStart;
     return true;
+  }
+
+  private isCallable(): boolean {
+    this.meter.steps += this.line.length;
+    return this.line.isCallable;
   }
 
   private leads(char: string): boolean {
