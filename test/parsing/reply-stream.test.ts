@@ -118,6 +118,8 @@ test.each([
   '{"rows": [{"tool": "add", "tool_args": {}}], "answer": 1} is what came back.',
   '{"name": "Bob", "arguments": "none"}',
   '[{"id": 1, "type": "a"}, {"id": 2}]',
+  'Write `{"tool": "add"}` or `<tool_call>{"name": "add"}</tool_call>` or `add\n',
+  'x = add{"b": 1} is odd; Action: {"b": 1} is no call.',
   'Inside a fence:\n```\n<think>not a thought</think>\n```\nand in prose <think> as well.',
 ])('an answer does not vanish: %s', (text) => {
   for (const mode of MODES) {
@@ -127,6 +129,20 @@ test.each([
     expect(text.startsWith(seen.at(-1) ?? '')).toBe(true);
     expect(text.length - (seen.at(-1) ?? '').length).toBeLessThanOrEqual(1);
   }
+});
+
+test.each([
+  ['brackets', '['],
+  ['back-ticks', '`'],
+  ['a key that does not end', '{"', 'a key '],
+  ['a mark and nothing behind it', '<tool_call>', '* '],
+  ['a header that does not end', '<|channel|>', 'to be '],
+])('nothing is held back for ever: %s', (_title, opening, more = opening) => {
+  expect((shown(opening + more.repeat(300)) ?? '').length).toBeGreaterThan(90);
+});
+
+test('a character cut in two is shown when it is whole', () => {
+  expect(answers('b\ud83d\ude00')).toEqual(['b', 'b', 'b😀']);
 });
 
 test('data is shown as soon as its first key says that it is no envelope', () => {
@@ -181,6 +197,7 @@ test.each([
   '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n{"a": 1}\n```',
   '<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>{"a": 1}',
   '<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 1}',
+  '<|channel|>commentary to=add<|message|>{"a": 1}',
   ' to=functions.add<|channel|>analysis<|message|>{"a": 1}',
   '<|python_tag|>' + CALL,
   '[TOOL_CALLS]add[ARGS]{"a": 1}',
@@ -222,6 +239,8 @@ test('where no text is a call, an envelope with a thought still gives its answer
     expect(shown('{"thought": "t", "answer": "It is"} Yes', mode)).toBe('{"thought": "t", "answer": "It is"} Yes');
     expect(shown('See {"thought": "t", "answer": "It is"}', mode)).toBe('See {"thought": "t", "answer": "It is"}');
   }
+  expect(shown('{"thought": "t", "answer": "a"} {"b', 'never')).toBe('{"thought": "t", "answer": "a"} {"b');
+  expect(shown('{"thought": "t", "answer": 42}', 'never')).toBe('{"thought": "t", "answer": 42}');
   expect(shown('{"thought": "t", "tool": "add"}', 'never')).toBe('{"thought": "t", "tool": "add"}');
 });
 
@@ -248,10 +267,19 @@ test('what stands before a closing tag that is only mentioned is kept', () => {
   );
 });
 
+test('reasoning is shown as it is written, block after block', () => {
+  const stream = createReplyStream();
+  stream.push('<think>a<b<c</b</think>\n<think>so</think>Yes');
+  expect(stream.partial).toMatchObject({ thought: 'a<b<c</b\nso', answer: 'Yes' });
+});
+
 test('channels say what is thought and what is answered', () => {
   const stream = createReplyStream({ tools: ['add'] });
   stream.push('<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>');
   expect(stream.partial).toMatchObject({ phase: 'text', thought: 'hm', answer: 'Yes' });
+  const open = createReplyStream();
+  open.push('<|channel|>analysis<|message|>hm<|start|>assistant<|channel|>final<|message|>Yes');
+  expect(open.partial).toMatchObject({ thought: 'hm', answer: 'Yes' });
 });
 
 test('special tokens at the beginning and the end are not shown, in the middle they are', () => {

@@ -24,7 +24,19 @@ function pieces(text: string, lengths: readonly number[]): readonly string[] {
 
 const MODES = ['never', 'whole-reply', 'lenient'] as const;
 const json = anyJson.map((value) => JSON.stringify(value));
+/** Objects whose keys make them calls, envelopes or data, in any order. */
+const keyed = fc
+  .uniqueArray(fc.constantFrom('thought', 'answer', 'tool', 'name', 'arguments', 'id', 'unit', 'function'), {
+    maxLength: 4,
+  })
+  .chain((keys) =>
+    fc.tuple(
+      ...keys.map((key) => fc.constantFrom('read_file', 'no', 1, { name: 'calc' }).map((value) => [key, value])),
+    ),
+  )
+  .map((entries) => JSON.stringify(Object.fromEntries(entries)));
 const anyText = fc.oneof(
+  keyed,
   tokenSoup,
   prose,
   json,

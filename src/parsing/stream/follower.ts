@@ -145,18 +145,15 @@ export class Follower {
         if (this.thoughts.hasBlock || this.answer.opensJson) return false;
         this.watch.awaitLateClose();
         return true;
+      case 'opens-header':
+        this.openHeader();
+        return true;
       case 'head-token':
       case 'end-token':
-        if (this.mayBecomeCall && CHANNELS.has(tag)) this.openHeader();
-        else if (means === 'head-token' && isFirst && this.answer.isBlank) this.beginAnswer().dropHead(tag);
+        if (means === 'head-token' && isFirst && this.answer.isBlank) this.beginAnswer().dropHead(tag);
         else this.endToken(tag);
         return true;
       case 'opens-call':
-        if (!this.mayBecomeCall) return false;
-        if (CHANNELS.has(tag)) this.openHeader();
-        else if (this.names === undefined) return false;
-        else this.hold('mark', new MarkWatch(tag, this.names), closerOf(tag));
-        return true;
       case 'text':
         return false;
     }

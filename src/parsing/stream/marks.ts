@@ -89,15 +89,29 @@ const CLOSE_THINKING = new RegExp(
 );
 
 /** What a whole tag means: reasoning begins or ends, a call begins, a special token, or nothing but text. */
-export type TagKind = 'opens-thinking' | 'closes-thinking' | 'opens-call' | 'head-token' | 'end-token' | 'text';
+export type TagKind =
+  | 'opens-thinking'
+  | 'closes-thinking'
+  | 'opens-header'
+  | 'opens-call'
+  | 'head-token'
+  | 'end-token'
+  | 'text';
 
-/** Tells what a tag means, marks of the table aside. */
+/** Tells what a tag means where no call is looked for. */
 export function tagKind(tag: string): TagKind {
   if (OPEN_THINKING.test(tag)) return 'opens-thinking';
   if (CLOSE_THINKING.test(tag)) return 'closes-thinking';
-  if (CALL_TAG.test(tag)) return 'opens-call';
   if (HEAD_TOKEN.test(tag)) return 'head-token';
   return END_TOKEN.test(tag) ? 'end-token' : 'text';
+}
+
+/** Tells what a tag means where channels count and, with tools, calls. */
+export function callTagKind(tag: string, mayCall: boolean): TagKind {
+  if (CHANNELS.has(tag)) return 'opens-header';
+  const kind = tagKind(tag);
+  const isThinking = kind === 'opens-thinking' || kind === 'closes-thinking';
+  return mayCall && !isThinking && CALL_TAG.test(tag) ? 'opens-call' : kind;
 }
 
 const SQUARE = ['[think]', '[/think]', '[/inst]'];

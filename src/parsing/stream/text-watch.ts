@@ -1,6 +1,6 @@
 import type { Meter } from '../reply-source.ts';
 import { isBlank, isLead, Line } from './line.ts';
-import { CHANNELS, type Mark, marks, step, type TagKind, tagKind, TagReader } from './marks.ts';
+import { callTagKind, type Mark, marks, step, type TagKind, tagKind, TagReader } from './marks.ts';
 import { isNameCharacter, type NameReader } from './name-reader.ts';
 
 /** What a text turns out to hold; `held` then ends with it. */
@@ -133,10 +133,10 @@ export class TextWatch {
       if (isOpen && isNamed && this.wordIsFirst) return { kind: 'call' };
       return isOpen || (isFirst && this.held.trim() === '{') ? { kind: 'object' } : undefined;
     }
-    const kind = tag === undefined ? 'text' : tagKind(tag);
-    const isMark = isOpen && this.mark.found !== undefined && !isThinking(kind);
-    if (isMark && names !== undefined && !CHANNELS.has(tag ?? '')) {
-      return { kind: 'mark', mark: this.mark.found ?? '', names };
+    const kind = tag === undefined ? 'text' : isOpen ? callTagKind(tag, names !== undefined) : tagKind(tag);
+    if (isOpen && names !== undefined && !isThinking(kind) && kind !== 'opens-header') {
+      const mark = this.mark.found ?? (kind === 'opens-call' ? tag : undefined);
+      if (mark !== undefined) return { kind: 'mark', mark, names };
     }
     if (isOpen && char === '(' && names !== undefined && this.word === 'reading' && names.isName) {
       return this.isList ? { kind: 'call' } : { kind: 'paren', names };
