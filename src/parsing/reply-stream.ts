@@ -10,7 +10,7 @@ export type { PartialReply } from './stream/partial-reply.ts';
 export interface ReplyStream {
   /** Takes the next piece and returns what is known so far. The work is proportional to the piece, not to the whole. */
   push(chunk: string): PartialReply;
-  /** What is known so far. */
+  /** What is known so far; after `end`, what the whole message says. */
   readonly partial: PartialReply;
   /** Ends the message: the same reply that `parseReply` gives for the whole text, however it was cut into pieces. */
   end(): Reply;

@@ -181,6 +181,7 @@ test.each([
   '{"type": "function", "function": {"name": "add", "parameters": {}}}',
   '{tool: "add", tool_args: {}}',
   'add\n{"a": 1}',
+  'ADD\n{"a": 1}',
   'functions.add {"a": 1}',
   'add:\n{"a": 1}',
   '[add(a=1)]',
@@ -204,7 +205,8 @@ test.each([
   'functools[' + CALL + ']',
   '[THINK]Shall I?[/THINK]' + CALL,
 ])('a call is never shown as an answer: %s', (text) => {
-  for (const answer of answers(text)) expect(answer).not.toMatch(/add|[{<\[|(]|tool|name|functions|```/);
+  for (const answer of answers(text)) expect(answer).not.toMatch(/add|[{<[|(]|tool|name|functions|```/i);
+  expect(watch(text, 1, ({ phase }) => phase).at(-1)).not.toBe('thinking');
 });
 
 test.each(['<tool_call>add', '<tool_call>' + CALL, 'add(a=1)\n', '[add(a=1)]', CALL])(
