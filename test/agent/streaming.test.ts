@@ -51,6 +51,8 @@ test.each([
   for (const { answer } of tokens) expect(answer).not.toMatch(/add|arguments|tool_call|\[/);
   expect(tokens.map(({ answer }) => answer)).toContain('{"sum":');
   expect(tokens.at(-1)?.answer).toBe('{"sum": 3}');
+  const replayed = await tokensOf(replay(run.recording(), make()));
+  expect(replayed.map(({ answer }) => answer)).toEqual(['', '{"sum": 3}']);
 });
 
 test('what was held back until the end is there in a replay', async () => {
