@@ -1,7 +1,10 @@
+import type { AgentContext } from '../machines/agent-context.ts';
+import { textCallsOf } from '../machines/planning.ts';
 import type { RunEventBody } from '../machines/run-events.ts';
 import type { Move } from '../machines/transition-log.ts';
 import type { JsonObject } from '../parsing/json.ts';
-import { replySoFar } from './reply-so-far.ts';
+import type { ParseReplyOptions } from '../parsing/reply/reply-source.ts';
+import { type ReplySoFar, replySoFar } from './reply-so-far.ts';
 
 type TokenBody = Extract<RunEventBody, { readonly type: 'model.token' }>;
 
@@ -19,14 +22,16 @@ export interface TokenEvents {
 
 interface Following {
   readonly agent: string;
-  readonly soFar: ReturnType<typeof replySoFar>;
+  readonly soFar: ReplySoFar;
   attempt: number;
+  /** How the agent reads its replies now: its tools may change between them. */
+  reading: ParseReplyOptions;
 }
 
 /** Token events of one run. */
 export function tokenEvents(): TokenEvents {
   const agents = new Map<string, Following>();
-  const fresh = (agent: string): Following => ({ agent, soFar: replySoFar(), attempt: 1 });
+  const fresh = (agent: string): Following => ({ agent, soFar: replySoFar(), attempt: 1, reading: {} });
   return {
     follow: ({ machine, path, snapshot, transition }) => {
       if (machine === 'llmCall') {
@@ -36,20 +41,22 @@ export function tokenEvents(): TokenEvents {
       if (machine !== 'agent') return;
       const following = agents.get(path) ?? fresh(snapshot.context.place.agent);
       agents.set(path, following);
+      const context: AgentContext = snapshot.context;
+      following.reading = { tools: context.toolset.tools, textCalls: textCallsOf(context, context.toolCalling) };
       if (transition?.to === 'PLANNING.ASKING') following.attempt = 1;
       if (snapshot.status !== 'active') agents.delete(path);
     },
     event: (effectId, note) => {
       if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return null;
       const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-      const { agent, soFar, attempt } = agents.get(agentPath(effectId)) ?? fresh('');
-      const { text, index } = note;
-      return { agent, body: { type: 'model.token', kind, text, attempt, index, ...soFar.take(text, kind, index) } };
+      const { agent, soFar, attempt, reading } = agents.get(agentPath(effectId)) ?? fresh('');
+      const piece = { kind, text: note.text, index: note.index } as const;
+      return { agent, body: { type: 'model.token', ...piece, attempt, ...soFar.take(piece, reading) } };
     },
     placeOf: (effectId) => agents.get(agentPath(effectId))?.agent ?? '',
     whole: (text, agent) => {
-      const { soFar } = fresh(agent);
-      return { type: 'model.token', kind: 'text', text, attempt: 1, index: 0, ...soFar.take(text, 'text', 0) };
+      const { soFar, reading } = [...agents.values()].find((one) => one.agent === agent) ?? fresh(agent);
+      return { type: 'model.token', kind: 'text', text, attempt: 1, index: 0, ...soFar.whole(text, reading) };
     },
   };
 }

@@ -53,7 +53,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
  * Which text of a reply may become a call: what the option says, else what the way of calling tools asks for. A model
  * that calls natively is held to it, so that nothing that it quotes is run.
  */
-function textCallsOf({ settings, briefing, books, detour }: AgentContext, mode: ToolCalling): TextCalls {
+export function textCallsOf({ settings, briefing, books, detour }: AgentContext, mode: ToolCalling): TextCalls {
   if (settings.textCalls !== undefined) return settings.textCalls;
   if (mode === 'json') return 'narrated';
   const held = detour.model === '' && (books.heldTo === NATIVE || briefing?.callsNatively === true);
@@ -68,10 +68,15 @@ function heldTo({ books }: AgentContext, mode: ToolCalling, reply: ReadReply): s
 
 const NATIVE = 'native';
 
-/** True for a text that ends with a call in a format of its own, of a model that has never called in any other way. */
-export function endsWithCall({ reply, books, briefing }: AgentContext): boolean {
-  const { marked, last } = reply?.notRun ?? { marked: false, last: false };
-  return marked && last && !books.callQuestioned && books.heldTo !== NATIVE && briefing?.callsNatively !== true;
+/**
+ * True for a text that ends with a call in a format of its own, or in the envelope where that was asked for, of a model
+ * that has never called natively.
+ */
+export function endsWithCall({ reply, books, briefing, toolCalling }: AgentContext): boolean {
+  const notRun = reply?.notRun ?? null;
+  if (notRun === null || !notRun.last || books.callQuestioned) return false;
+  if (books.heldTo === NATIVE || briefing?.callsNatively === true) return false;
+  return notRun.marked || (toolCalling === 'json' && notRun.form === 'envelope');
 }
 
 /** Asks the model what the call at the end of its text is: one to make, or a part of the answer. */

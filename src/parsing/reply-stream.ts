@@ -1,9 +1,8 @@
 import { parseReply } from './reply/parse-reply.ts';
 import type { ParseReplyOptions } from './reply/reply-source.ts';
 import type { Reply } from './reply.ts';
-import { EnvelopeLexer } from './stream/envelope-lexer.ts';
-import { PartialEnvelope, type PartialReply } from './stream/partial-reply.ts';
-import { TextFollower } from './stream/text-follower.ts';
+import { Follower } from './stream/follower.ts';
+import type { PartialReply } from './stream/partial-reply.ts';
 
 export type { PartialReply } from './stream/partial-reply.ts';
 
@@ -11,7 +10,7 @@ export type { PartialReply } from './stream/partial-reply.ts';
 export interface ReplyStream {
   /** Takes the next piece and returns what is known so far. The work is proportional to the piece, not to the whole. */
   push(chunk: string): PartialReply;
-  /** What is known so far. */
+  /** What is known so far; after `end`, what the whole message says. */
   readonly partial: PartialReply;
   /** Ends the message: the same reply that `parseReply` gives for the whole text, however it was cut into pieces. */
   end(): Reply;
@@ -28,67 +27,39 @@ export interface ReplyStream {
  */
 export function createReplyStream(options?: ParseReplyOptions): ReplyStream {
   const chunks: string[] = [];
-  const follower = new Follower();
+  const follower = new Follower(options);
+  let ended: PartialReply | undefined;
   return {
     push(chunk) {
       const given: unknown = chunk;
       if (typeof given !== 'string') return follower.read();
       chunks.push(given);
       follower.take(given);
+      ended = undefined;
       return follower.read();
     },
     get partial() {
-      return follower.read();
+      return ended ?? follower.read();
     },
-    end: () => parseReply(chunks.join(''), options),
+    end() {
+      const reply = parseReply(chunks.join(''), options);
+      ended = wholeOf(reply, follower.read());
+      return reply;
+    },
   };
 }
 
-/** Follows the message: text until an object begins, then the object, then text again when it was no envelope. */
-class Follower {
-  private readonly text = new TextFollower();
-  private lexer: EnvelopeLexer | undefined;
-  private envelope: PartialEnvelope | undefined;
-  private readonly object: string[] = [];
-  private settled = false;
-
-  take(chunk: string): void {
-    let i = 0;
-    while (i < chunk.length && !this.settled) {
-      if (this.lexer === undefined) {
-        const at = this.text.take(chunk, i);
-        if (at < chunk.length && this.text.phase !== 'calls') {
-          this.lexer = new EnvelopeLexer();
-          this.envelope = new PartialEnvelope(this.lexer);
-          this.object.push('{');
-        }
-        i = at + 1;
-      } else {
-        const from = i;
-        i = this.lexer.take(chunk, from);
-        this.object.push(chunk.slice(from, i));
-        if (this.lexer.state !== 'open') this.leaveObject();
-      }
-    }
-  }
-
-  /** The envelope is settled once it ended; anything else was part of the prose. */
-  private leaveObject(): void {
-    if (this.envelope?.isEnvelope === true) {
-      this.settled = true;
-      return;
-    }
-    this.lexer = undefined;
-    this.envelope = undefined;
-    this.text.append(this.object.join(''));
-    this.object.length = 0;
-  }
-
-  read(): PartialReply {
-    const thought = this.text.thinking;
-    if (this.envelope?.isEnvelope === true) return this.envelope.read(thought);
-    const { phase } = this.text;
-    const answer = this.lexer === undefined && phase === 'text' ? this.text.answer : undefined;
-    return { phase, thought, goal: '', calls: [], ...(answer === undefined || answer === '' ? {} : { answer }) };
-  }
+/** What is known once the message is whole: all that was held back until then is decided. */
+function wholeOf(reply: Reply, { phase }: PartialReply): PartialReply {
+  const { thought, goal, calls, answer, plan } = reply;
+  const acts = calls.length > 0 || plan !== undefined;
+  const settled = acts ? 'calls' : answer === undefined ? phase : 'text';
+  return {
+    phase: phase === 'envelope' && (acts || answer !== undefined) ? phase : settled,
+    thought,
+    goal,
+    calls,
+    ...(answer === undefined ? {} : { answer }),
+    ...(plan === undefined ? {} : { plan }),
+  };
 }

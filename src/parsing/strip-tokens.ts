@@ -1,5 +1,5 @@
 const LEADING =
-  /\s*(?:<\|im_start\|>(?:assistant|(?=\s*[[{<]))|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>)/y;
+  /\s*(?:<\|im_start\|>(?:assistant|(?!\s*(?:user|system|tool|function)))|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>)/y;
 /** What ends a turn. Other marks at the end may close a call that a text quotes. */
 const TRAILING =
   /(?:<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eot|END_RESPONSE|END_OF_TURN_TOKEN|user|observation)\|>|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)\s*$/;

@@ -3,6 +3,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { RunEvent } from '../../src/machines/run-events.ts';
 import { replay } from '../../src/journal/replay.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { tool } from '../../src/tools/tool.ts';
 
 type Token = Extract<RunEvent, { readonly type: 'model.token' }>;
 
@@ -27,4 +28,37 @@ test('tokens tell thought and answer as they grow, whatever envelope they arrive
 
   const replayed = await tokensOf(replay(run.recording(), make()));
   expect(replayed).toMatchObject([{ text, answer: 'It is a fine day.', thought: 'It is easy.', replayed: true }]);
+});
+
+const adding = () =>
+  tool({
+    name: 'add',
+    description: 'Adds two numbers.',
+    inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+    execute: () => 3,
+  });
+
+test.each([
+  'I look.\n<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>',
+  'I do it now.\n{"name": "add", "arguments": {"a": 1, "b": 2}}',
+  '[add(a=1, b=2)]',
+])('the call of a registered tool is never shown while it arrives: %s', async (call) => {
+  const model = scriptedModel([call, '{"sum": 3}'], { toolCalling: 'json' });
+  const make = () => createAgent({ model, tools: [adding()], streaming: true, silent: true });
+  const run = make().run('What is 1 + 2?');
+  const tokens = await tokensOf(run);
+  expect((await run).toolsUsed).toEqual(['add']);
+  for (const { answer } of tokens) expect(answer).not.toMatch(/add|arguments|tool_call|\[/);
+  expect(tokens.map(({ answer }) => answer)).toContain('{"sum":');
+  expect(tokens.at(-1)?.answer).toBe('{"sum": 3}');
+  const replayed = await tokensOf(replay(run.recording(), make()));
+  expect(replayed.map(({ answer }) => answer)).toEqual(['', '{"sum": 3}']);
+});
+
+test('what was held back until the end is there in a replay', async () => {
+  const text = 'An object opens with {';
+  const make = () => createAgent({ model: scriptedModel([text]), streaming: true, silent: true });
+  const run = make().run('How does an object open?');
+  await run;
+  expect((await tokensOf(replay(run.recording(), make()))).at(-1)?.answer).toBe(text);
 });

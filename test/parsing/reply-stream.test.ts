@@ -1,9 +1,16 @@
 import { expect, test } from 'vitest';
+import { MARKED_DIALECTS } from '../../src/parsing/dialects/index.ts';
 import { createReplyStream, parseReply, type PartialReply } from '../../src/parsing/index.ts';
+import type { TextCalls } from '../../src/parsing/reply/reply-source.ts';
 
 /** What a user interface sees after each piece. */
-function watch<T>(text: string, size: number, see: (partial: PartialReply) => T): readonly T[] {
-  const stream = createReplyStream({ tools: ['add'] });
+function watch<T>(
+  text: string,
+  size: number,
+  see: (partial: PartialReply) => T,
+  textCalls: TextCalls = 'lenient',
+): readonly T[] {
+  const stream = createReplyStream({ tools: ['add'], textCalls });
   const seen: T[] = [];
   for (let i = 0; i < text.length; i += size) seen.push(see(stream.push(text.slice(i, i + size))));
   return seen;
@@ -86,4 +93,200 @@ test('the end is what the whole text says', () => {
   const stream = createReplyStream();
   for (const character of text) stream.push(character);
   expect(stream.end()).toEqual(parseReply(text));
+});
+
+/** The answers that a user sees while a text arrives character by character. */
+const answers = (text: string, textCalls?: TextCalls) => watch(text, 1, ({ answer = '' }) => answer, textCalls);
+const shown = (text: string, textCalls?: TextCalls) => answers(text, textCalls).at(-1);
+const CALL = '{"name": "add", "arguments": {"a": 1}}';
+const MODES = ['never', 'whole-reply', 'lenient'] as const;
+
+test('once the message is whole, all that was held back is decided', () => {
+  const stream = createReplyStream({ tools: ['add'] });
+  stream.push('A bracket opens with {');
+  expect(stream.partial.answer).toBe('A bracket opens with');
+  stream.end();
+  expect(stream.partial).toMatchObject({ phase: 'text', answer: 'A bracket opens with {' });
+});
+
+test.each([
+  'Use f({a: 1}) like this: `f({b})`, and {never} mind.',
+  'See [1], [add] and [2, 3]; add(1) is two, as add (the tool) says.',
+  'add is a tool.\nadd(1) gives two.\nTo add: call me, maybe. Action: none.',
+  'The <tool_call> tag opens a call, and [TOOL_CALLS] does, too; `<function=add>` is quoted.',
+  '```js\nconst a = {"b": {"tool": "add"}};\n```\n<b>bold</b> <|odd|> 1 < 2 > 1 >> x',
+  '{"rows": [{"tool": "add", "tool_args": {}}], "answer": 1} is what came back.',
+  '{"name": "Bob", "arguments": "none"}',
+  '[{"id": 1, "type": "a"}, {"id": 2}]',
+  'Write `{"tool": "add"}` or `<tool_call>{"name": "add"}</tool_call>` or `add\n',
+  'x = add{"b": 1} is odd; Action: {"b": 1} is no call.',
+  'Inside a fence:\n```\n<think>not a thought</think>\n```\nand in prose <think> as well.',
+])('an answer does not vanish: %s', (text) => {
+  for (const mode of MODES) {
+    const seen = answers(text, mode);
+    for (const [i, answer] of seen.entries())
+      expect(answer.startsWith(seen[i - 1] ?? ''), `${mode}: ${answer}`).toBe(true);
+    expect(text.startsWith(seen.at(-1) ?? '')).toBe(true);
+    expect(text.length - (seen.at(-1) ?? '').length).toBeLessThanOrEqual(1);
+  }
+});
+
+test.each([
+  ['brackets', '['],
+  ['back-ticks', '`'],
+  ['a key that does not end', '{"', 'a key '],
+  ['a mark and nothing behind it', '<tool_call>', '* '],
+  ['a header that does not end', '<|channel|>', 'to be '],
+])('nothing is held back for ever: %s', (_title, opening, more = opening) => {
+  expect((shown(opening + more.repeat(300)) ?? '').length).toBeGreaterThan(90);
+});
+
+test('a character cut in two is shown when it is whole', () => {
+  expect(answers('b\ud83d\ude00')).toEqual(['b', 'b', 'b😀']);
+});
+
+test('data is shown as soon as its first key says that it is no envelope', () => {
+  for (const mode of MODES) expect(shown('{"rows": [', mode)).toBe('{"rows": [');
+});
+
+test('an envelope has its own fields only: with another one it is shown as it stands', () => {
+  for (const mode of MODES) {
+    const seen = answers('{"thought": "t", "answer": "42", "unit": "kg"}', mode);
+    expect(seen).toContain('42');
+    expect(seen.at(-1)).toBe('{"thought": "t", "answer": "42", "unit": "kg"}');
+  }
+  expect(shown('{"plan": "premium", "tool": "none"}')).toBe('{"plan": "premium", "tool": "none"}');
+});
+
+const markers = MARKED_DIALECTS.flatMap(({ markers: own }) => own).filter((mark) => mark !== '<|message|>');
+
+test.each(markers)('the mark %s of a call is never shown as an answer', (mark) => {
+  const bare = /^[<[]/.test(mark) ? [`I look.\n${mark}\n${CALL}`] : [];
+  for (const text of [`I look. ${mark}add\n`, `I look.\n${mark} "add" `, ...bare]) {
+    const seen = answers(text);
+    for (const answer of seen) expect(answer.toLowerCase()).not.toContain(mark.toLowerCase());
+    for (const answer of seen) expect(answer).not.toContain('arguments');
+  }
+});
+
+test.each([
+  CALL,
+  `Sure:\n${CALL}`,
+  `[${CALL}]`,
+  '```json\n' + CALL + '\n```',
+  '```\n[' + CALL + ', ' + CALL + ']\n```',
+  "{'name': 'add', 'arguments': {'a': 1}}",
+  '{"arguments": {"a": 1}, "name": "add"}',
+  '{"tool_calls": [{"name": "add", "arguments": {}}]}',
+  '{"type": "function", "function": {"name": "add", "parameters": {}}}',
+  '{tool: "add", tool_args: {}}',
+  'add\n{"a": 1}',
+  'ADD\n{"a": 1}',
+  'functions.add {"a": 1}',
+  'add:\n{"a": 1}',
+  '[add(a=1)]',
+  'Now: [ add(a=1), add(a=2)]',
+  'add(a=1)\n',
+  'add(a="x)", b=(1)), add(a=2)',
+  'result = add(a=1)  # two\n',
+  '```python\nadd(a=1)\n```',
+  'Action: add\nAction Input: {"a": 1}',
+  '<function_calls><invoke name="add"><parameter name="a">1</parameter></invoke></function_calls>',
+  '<tool_call>\n<function=add>\n<parameter=a>1</parameter>\n</function>\n</tool_call>',
+  '<tool_call>add\n<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>',
+  '<longcat_tool_call>' + CALL + '</longcat_tool_call>',
+  '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n{"a": 1}\n```',
+  '<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>{"a": 1}',
+  '<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 1}',
+  '<|channel|>commentary to=add<|message|>{"a": 1}',
+  ' to=functions.add<|channel|>analysis<|message|>{"a": 1}',
+  '<|python_tag|>' + CALL,
+  '[TOOL_CALLS]add[ARGS]{"a": 1}',
+  'functools[' + CALL + ']',
+  '[THINK]Shall I?[/THINK]' + CALL,
+])('a call is never shown as an answer: %s', (text) => {
+  for (const answer of answers(text)) expect(answer).not.toMatch(/add|[{<[|(]|tool|name|functions|```/i);
+  expect(watch(text, 1, ({ phase }) => phase).at(-1)).not.toBe('thinking');
+});
+
+test.each(['<tool_call>add', '<tool_call>' + CALL, 'add(a=1)\n', '[add(a=1)]', CALL])(
+  'where no text is a call, all text is the answer: %s',
+  (text) => {
+    expect(shown(text, 'never')).toBe(text.trim());
+    expect(shown(`Hello ${text}`, 'whole-reply')).toBe(`Hello ${text}`.trim());
+  },
+);
+
+test.each([CALL, '```json\n' + CALL + '\n```', `<tool_call>${CALL}</tool_call>\n<|im_end|>`, `[${CALL},\n${CALL}]`])(
+  'a message that may be a call as a whole is held back, and shown when more follows: %s',
+  (text) => {
+    expect(answers(text, 'whole-reply').every((answer) => answer === '')).toBe(true);
+    expect(answers(`<think>hm</think>\n${text}`, 'whole-reply').every((answer) => answer === '')).toBe(true);
+  },
+);
+
+test.each([CALL, '```json\n' + CALL + '\n```', `<tool_call>${CALL}</tool_call>`])(
+  'a message that begins with a call but goes on is text: %s',
+  (text) => {
+    expect(shown(`${text}\nThat is how.`, 'whole-reply')).toBe(`${text}\nThat is how.`);
+  },
+);
+
+test('where no text is a call, an envelope with a thought still gives its answer, and none without', () => {
+  for (const mode of ['never', 'whole-reply'] as const) {
+    const seen = answers('{"thought": "easy", "answer": "It is 21"} <|im_end|>', mode);
+    expect(seen).toContain('It i');
+    expect(seen.at(-1)).toBe('It is 21');
+    expect(shown('{"answer": "It is 21"}', mode)).toBe('{"answer": "It is 21"}');
+    expect(shown('{"thought": "t", "answer": "It is"} Yes', mode)).toBe('{"thought": "t", "answer": "It is"} Yes');
+    expect(shown('See {"thought": "t", "answer": "It is"}', mode)).toBe('See {"thought": "t", "answer": "It is"}');
+  }
+  expect(shown('{"thought": "t", "answer": "a"} {"b', 'never')).toBe('{"thought": "t", "answer": "a"} {"b');
+  expect(shown('{"thought": "t", "answer": 42}', 'never')).toBe('{"thought": "t", "answer": 42}');
+  expect(shown('{"thought": "t", "tool": "add"}', 'never')).toBe('{"thought": "t", "tool": "add"}');
+});
+
+test.each([
+  '<think>hm</think>',
+  '<seed:think>hm</seed:think>',
+  '[THINK]hm[/THINK]',
+  '◁think▷hm◁/think▷',
+  '<|START_THINKING|>hm<|END_THINKING|>',
+  '<|channel>thought\nhm<channel|>',
+  '<scratchpad>hm</scratchpad>',
+  'hm</think>\n',
+])('reasoning is not the answer, with whatever tags: %s', (text) => {
+  for (const mode of MODES) {
+    const stream = createReplyStream({ tools: ['add'], textCalls: mode });
+    for (const char of `${text}Yes`) stream.push(char);
+    expect(stream.partial).toMatchObject({ thought: 'hm', answer: 'Yes' });
+  }
+});
+
+test('what stands before a closing tag that is only mentioned is kept', () => {
+  expect(shown('The `</think>` tag, or </think> as such, ends a thought.')).toBe(
+    'The `</think>` tag, or </think> as such, ends a thought.',
+  );
+});
+
+test('reasoning is shown as it is written, block after block', () => {
+  const stream = createReplyStream();
+  stream.push('<think>a<b<c</b</think>\n<think>so</think>Yes');
+  expect(stream.partial).toMatchObject({ thought: 'a<b<c</b\nso', answer: 'Yes' });
+});
+
+test('channels say what is thought and what is answered', () => {
+  const stream = createReplyStream({ tools: ['add'] });
+  stream.push('<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>');
+  expect(stream.partial).toMatchObject({ phase: 'text', thought: 'hm', answer: 'Yes' });
+  const open = createReplyStream();
+  open.push('<|channel|>analysis<|message|>hm<|start|>assistant<|channel|>final<|message|>Yes');
+  expect(open.partial).toMatchObject({ thought: 'hm', answer: 'Yes' });
+});
+
+test('special tokens at the beginning and the end are not shown, in the middle they are', () => {
+  for (const mode of MODES) {
+    expect(shown('<|im_start|>assistant\nYes<|im_end|></s>\n', mode)).toBe('Yes');
+    expect(shown('Yes <|im_end|> no', mode)).toBe('Yes <|im_end|> no');
+  }
 });

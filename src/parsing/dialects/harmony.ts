@@ -13,7 +13,7 @@ const MADE_UP = /^(?:user|system|developer|tool|functions\.)/;
 /** gpt-oss: channels `analysis` (thought), `commentary to=functions.name` (a call) and `final` (the answer). */
 export const harmony: Dialect = {
   name: 'harmony',
-  markers: [START, CHANNEL, ' to=functions.', MESSAGE],
+  markers: [START, CHANNEL, 'to=functions.', MESSAGE],
   read: (source, at) => {
     const thoughts: string[] = [];
     const answers: string[] = [];

@@ -9,6 +9,8 @@ import type { DialectSource } from './dialect-source.ts';
 interface Row {
   readonly name: string;
   readonly open: readonly string[];
+  /** Where more than what opens a block belongs to its mark. */
+  readonly markers?: readonly string[];
   /** What ends a block beside its own value; a block may also end at the next opening or with the text. */
   readonly close: readonly string[];
   /** The calls of one value, where the format does not write `{name, arguments}`. */
@@ -32,7 +34,7 @@ const ROWS: readonly Row[] = [
   { name: 'cohere', open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] },
   // Phi-4 and Granite 3: `<|tool_call|>[…]<|/tool_call|>`, and Phi-4-mini's `functools[…]`.
   { name: 'phi', open: ['<|tool_call|>'], close: ['<|/tool_call|>', '<|end|>'] },
-  { name: 'phi', open: ['functools'], close: ['<|end|>', '<|im_end|>'] },
+  { name: 'phi', open: ['functools'], markers: ['functools['], close: ['<|end|>', '<|im_end|>'] },
   // Llama 3: `<|python_tag|>{"name": …, "parameters": …}`, several separated by semicolons.
   { name: 'llama', open: ['<|python_tag|>'], close: ['<|eom_id|>', '<|eot_id|>'] },
   // InternLM: `<|action_start|><|plugin|>{"name": …, "parameters": …}<|action_end|>`.
@@ -44,7 +46,7 @@ const ROWS: readonly Row[] = [
 /** The formats that put JSON behind a mark, each value with calls as `{name, arguments}` or a list of these. */
 export const MARKED_JSON: readonly Dialect[] = ROWS.map((row) => ({
   name: row.name,
-  markers: row.open,
+  markers: row.markers ?? row.open,
   read: (source, at) => readBlock(source, at, row),
 }));
 

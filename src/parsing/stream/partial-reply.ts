@@ -34,12 +34,6 @@ export class PartialEnvelope {
     this.lexer = lexer;
   }
 
-  /** True once a key shows that this object is the agent's envelope. */
-  get isEnvelope(): boolean {
-    const { members } = this.lexer;
-    return members.has('thought') || members.has('answer') || members.has('tool') || members.has('plan');
-  }
-
   read(thinking: string): PartialReply {
     const thought = this.text('thought') ?? '';
     const answer = this.text('answer');

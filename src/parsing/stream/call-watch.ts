@@ -1,0 +1,145 @@
+import { isBlank } from './line.ts';
+import { tagKind, TagReader } from './marks.ts';
+import { isNameCharacter, type NameReader } from './name-reader.ts';
+
+/** `open`: not decided yet · `call`: the model calls a tool · `text`: it does not, and the last character is not taken. */
+export type Decision = 'open' | 'call' | 'text';
+
+/** Words that stand between the mark of a call and the tool's name. */
+const FILLERS = ['name', 'function', 'functions', 'call', 'tool', 'json', 'assistant', 'commentary', 'to'];
+const FARTHEST = 300;
+const PUNCTUATION = new Set(['*', ']', '"', "'", '=', ':', '|', '｜', '`']);
+
+/** Looks at what follows a dialect's mark: a tool's name or its arguments make it a call, anything else a mention. */
+export class MarkWatch {
+  private readonly names: NameReader;
+  /** A mark that nobody writes by chance: arguments without a name are enough behind it. */
+  private readonly isStrong: boolean;
+  private inTag: boolean;
+  private word = '';
+  private mayBeName = false;
+  private count = 0;
+
+  constructor(mark: string, names: NameReader) {
+    this.names = names;
+    this.isStrong = /^[<[\]]|\[$|[▁|]/.test(mark);
+    this.inTag = mark.startsWith('<') && !mark.endsWith('>');
+  }
+
+  take(char: string): Decision {
+    this.count += 1;
+    if (this.count > FARTHEST) return 'text';
+    if (isNameCharacter(char)) return this.takeWord(char);
+    const word = this.endWord();
+    if (word !== 'open') return word;
+    if (char === '<') this.inTag = true;
+    else if (char === '>') this.inTag = false;
+    else if (char === '{' || char === '[') return this.isStrong ? 'call' : 'text';
+    else if (!isBlank(char) && !PUNCTUATION.has(char) && !(this.inTag && char !== '/')) return 'text';
+    return 'open';
+  }
+
+  private takeWord(char: string): Decision {
+    if (this.word === '') {
+      this.names.begin();
+      this.mayBeName = true;
+    }
+    this.word += char;
+    this.mayBeName = this.mayBeName && this.names.take(char);
+    const isPossible = this.mayBeName || this.inTag || FILLERS.some((filler) => filler.startsWith(this.word));
+    return isPossible ? 'open' : 'text';
+  }
+
+  private endWord(): Decision {
+    if (this.word === '') return 'open';
+    const isFiller = this.inTag || FILLERS.includes(this.word);
+    this.word = '';
+    if (this.mayBeName && this.names.isName) return 'call';
+    return isFiller ? 'open' : 'text';
+  }
+}
+
+/** Follows `name(…)` on a line of its own: with nothing behind it on the line it is a call, else a sentence. */
+export class ParenWatch {
+  private readonly names: NameReader;
+  private depth = 1;
+  private quote = '';
+  private isEscaped = false;
+  private behind: 'punctuation' | 'separator' | 'name' = 'punctuation';
+
+  constructor(names: NameReader) {
+    this.names = names;
+  }
+
+  take(char: string): Decision {
+    if (this.depth === 0) return this.takeBehind(char);
+    if (this.isEscaped) this.isEscaped = false;
+    else if (this.quote !== '') {
+      if (char === '\\') this.isEscaped = true;
+      else if (char === this.quote) this.quote = '';
+    } else if (char === '"' || char === "'") this.quote = char;
+    else if (char === '(') this.depth += 1;
+    else if (char === ')') this.depth -= 1;
+    return 'open';
+  }
+
+  /** Another call may follow after a comma; a comment may, too. */
+  private takeBehind(char: string): Decision {
+    if (char === '\n' || char === '#' || char === '/') return 'call';
+    if (this.behind === 'name') {
+      if (char === '(' && this.names.isName) return 'call';
+      return this.names.take(char) ? 'open' : 'text';
+    }
+    if (char === ',' || char === ';') this.behind = 'separator';
+    else if (this.behind === 'separator' && isNameCharacter(char)) {
+      this.behind = 'name';
+      this.names.begin();
+      return this.names.take(char) ? 'open' : 'text';
+    } else if (!isBlank(char) && char !== ')' && char !== '`' && char !== ']') return 'text';
+    return 'open';
+  }
+}
+
+/**
+ * Reads on behind what must be the whole message: a fence's end and special tokens change nothing (`open`), more of the
+ * same may follow (`call`), and anything else makes all of it text.
+ */
+export class RestWatch {
+  private readonly tags = new TagReader();
+  private readonly between: string;
+  /** What must come first: the end of the block that a mark opened. */
+  private closer: string;
+  private seen = '';
+
+  constructor(between: string, closer: string) {
+    this.between = between;
+    this.closer = closer;
+  }
+
+  take(char: string): Decision {
+    if (this.closer === '') return this.takeBehind(char);
+    this.seen = (this.seen + char).slice(-this.closer.length);
+    if (this.seen === this.closer) this.closer = '';
+    return 'open';
+  }
+
+  private takeBehind(char: string): Decision {
+    const before = this.tags.tag;
+    const tag = this.tags.take(char);
+    if (tag !== undefined) return tagKind(tag).endsWith('token') ? 'open' : this.more();
+    if (this.tags.tag !== '' && (before === '' || this.tags.tag.length > 1)) return 'open';
+    if (before !== '') return 'text';
+    if (isBlank(char) || this.between.includes(char)) return 'open';
+    return char === '{' ? this.more() : 'text';
+  }
+
+  private more(): Decision {
+    return this.between === '' ? 'text' : 'call';
+  }
+}
+
+/** The end of the block that a mark opens, where it is a tag with an end of its own. */
+export function closerOf(mark: string): string | undefined {
+  const name = /^<([\w:]+)>$/.exec(mark)?.[1];
+  return name === undefined ? undefined : `</${name}>`;
+}
