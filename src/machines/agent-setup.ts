@@ -2,7 +2,7 @@ import type { Message, ToolCalling } from '../actors/model.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { DEFAULT_BACKOFF } from '../recovery/backoff.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
-import type { ToolSpec } from '../tools/spec.ts';
+import { type Policy, type ToolSpec, stricterPolicy } from '../tools/spec.ts';
 
 /** The limits and switches that the machines obey. Times in milliseconds; null means no limit. */
 export interface AgentSettings {
@@ -53,6 +53,20 @@ export interface Toolset {
   readonly skills: readonly SkillNote[];
   /** What the agent does about calls of tools that it does not know. */
   readonly recovery: RecoveryData;
+  /** Policies by tool that no later change loosens: those that a run had when it was taken up again. Set by the machine. */
+  readonly floors?: { readonly [tool: string]: Policy };
+}
+
+/** What a run is told of tools that have changed, the agents below included where theirs have. */
+export interface ToolsChanged {
+  readonly type: 'tools.changed';
+  readonly toolset: Toolset;
+  readonly children?: readonly ChildSetup[];
+  /**
+   * Set when the run is taken up again, before anything goes on: no tool gets a weaker policy than it had, and calls under
+   * way that may no longer run as they do stand at the gate again, but for those that would not run a second time anyway.
+   */
+  readonly restart?: { readonly notRepeated: readonly string[] };
 }
 
 /** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */
@@ -125,3 +139,29 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   fixMs: 180_000,
   jitterSeed: 0,
 };
+
+/** The tools after a change; those of a run that was taken up again stay as strict as they were. */
+export function toolsetAfter(before: Toolset, now: Toolset, isRestart: boolean): Toolset {
+  const recorded = isRestart ? Object.fromEntries(before.tools.map(({ name, policy }) => [name, policy])) : {};
+  const floors = { ...before.floors, ...recorded };
+  if (Object.keys(floors).length === 0) return now;
+  const tools = now.tools.map((tool): ToolSpec => {
+    const floor = Object.hasOwn(floors, tool.name) ? floors[tool.name] : undefined;
+    return floor === undefined ? tool : { ...tool, policy: stricterPolicy(floor, tool.policy) };
+  });
+  return { ...now, tools, floors };
+}
+
+/** The agents below after a change, each held to what it was as the tools of a run are. */
+export function childrenAfter(
+  before: readonly ChildSetup[],
+  now: readonly ChildSetup[],
+  isRestart: boolean,
+): readonly ChildSetup[] {
+  return now.map(({ tool, setup }) => {
+    const was = before.find((child) => child.tool === tool)?.setup;
+    if (was === undefined) return { tool, setup };
+    const toolset = toolsetAfter(was.toolset, setup.toolset, isRestart);
+    return { tool, setup: { ...setup, toolset, children: childrenAfter(was.children, setup.children, isRestart) } };
+  });
+}

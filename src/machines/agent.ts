@@ -121,6 +121,7 @@ export const agentMachine = agentParts.createMachine({
           ],
         },
         RUNNING_STEP: {
+          on: { 'tools.changed': { actions: ['takeTools', 'tellStep'] } },
           invoke: {
             id: 'step',
             src: 'toolCall',
@@ -167,6 +168,7 @@ export const agentMachine = agentParts.createMachine({
         RUNNING_CALLS: {
           entry: 'startCalls',
           on: {
+            'tools.changed': { actions: ['takeTools', 'tellCalls'] },
             'xstate.done.actor.*': [
               {
                 guard: { type: 'thrown', params: ({ event }) => event.output },
@@ -236,6 +238,7 @@ export const agentMachine = agentParts.createMachine({
           ],
         },
         HANDING_OVER: {
+          on: { 'tools.changed': { actions: ['takeTools', 'tellChild'] } },
           invoke: {
             id: 'childAgent',
             src: 'childAgent',

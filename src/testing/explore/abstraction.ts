@@ -99,7 +99,8 @@ function toolCallMemory(context: ToolCallContext): Json {
     error === null ? null : [error.kind, error.kind === 'execution' && error.outcomeUnknown === true],
     denial?.kind ?? null,
     result?.status ?? null,
-    ran,
+    Math.min(ran.times, 1),
+    ran.asItStands,
     progress.slot,
     progress.taken,
     Object.entries(progress.slots).map(([slot, state]) => [
