@@ -53,7 +53,7 @@ export interface Toolset {
   readonly skills: readonly SkillNote[];
   /** What the agent does about calls of tools that it does not know. */
   readonly recovery: RecoveryData;
-  /** Policies by tool that no later change loosens: those that a run had when it was taken up again. Set by the machine. */
+  /** Policies by tool that no later change loosens: those that a run went on with when it was taken up again. Set by the machine. */
   readonly floors?: { readonly [tool: string]: Policy };
 }
 
@@ -142,14 +142,17 @@ export const DEFAULT_SETTINGS: AgentSettings = {
 
 /** The tools after a change; those of a run that was taken up again stay as strict as they were. */
 export function toolsetAfter(before: Toolset, now: Toolset, isRestart: boolean): Toolset {
-  const recorded = isRestart ? Object.fromEntries(before.tools.map(({ name, policy }) => [name, policy])) : {};
-  const floors = { ...before.floors, ...recorded };
-  if (Object.keys(floors).length === 0) return now;
+  const known = { ...before.floors, ...(isRestart ? policiesOf(before.tools) : {}) };
+  if (!isRestart && before.floors === undefined) return now;
   const tools = now.tools.map((tool): ToolSpec => {
-    const floor = Object.hasOwn(floors, tool.name) ? floors[tool.name] : undefined;
+    const floor = Object.hasOwn(known, tool.name) ? known[tool.name] : undefined;
     return floor === undefined ? tool : { ...tool, policy: stricterPolicy(floor, tool.policy) };
   });
-  return { ...now, tools, floors };
+  return { ...now, tools, floors: isRestart ? { ...known, ...policiesOf(tools) } : known };
+}
+
+function policiesOf(tools: readonly ToolSpec[]): NonNullable<Toolset['floors']> {
+  return Object.fromEntries(tools.map(({ name, policy }) => [name, policy]));
 }
 
 /** The agents below after a change, each held to what it was as the tools of a run are. */
