@@ -52,9 +52,9 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
             tolerance: { allow: [], anyRequest: true, now: head },
             kind: 'copied',
             known: outcomesOf(cut.rest),
-            news: async (notRepeated) => {
+            news: async (restart) => {
               const tools = then === 'live' ? 'now' : 'recorded';
-              const news = await restartNews(core, { past, tools, notRepeated, seal: vault.seal });
+              const news = await restartNews(core, { past, tools, restart, seal: vault.seal });
               known = news.known;
               return news.event;
             },

@@ -3,7 +3,7 @@ import type { OutsideEvent } from '../actors/journal.ts';
 import { toJson } from '../actors/to-json.ts';
 import { type KnownTools, lastKnown } from '../journal/recorded-tools.ts';
 import type { Recording } from '../journal/recording.ts';
-import type { ChildSetup, Toolset } from '../machines/agent-setup.ts';
+import type { ChildSetup, Restart, Toolset } from '../machines/agent-setup.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import { heldTo } from '../tools/spec.ts';
 import type { AgentCore } from './agent-core.ts';
@@ -58,14 +58,14 @@ export interface RestartNews {
 }
 
 /** How a run goes on behind these records. */
-interface Restart {
+interface Continued {
   readonly past: Pick<Recording, 'head' | 'lines'>;
   /**
    * `now`: the run gets the tools as they stand. `recorded`: it keeps those that it had, and takes over only what has
    * become stricter about them.
    */
   readonly tools: 'now' | 'recorded';
-  readonly notRepeated: readonly string[];
+  readonly restart: Restart;
   readonly seal: <T>(value: T) => T;
 }
 
@@ -73,14 +73,14 @@ interface Restart {
  * What has become of the tools since a recording was made, as the event by which the run is told before anything else; the
  * machine holds it to the policies that it had.
  */
-export async function restartNews(core: AgentCore, { past, tools, notRepeated, seal }: Restart): Promise<RestartNews> {
+export async function restartNews(core: AgentCore, { past, tools, restart, seal }: Continued): Promise<RestartNews> {
   const before = lastKnown(past);
   const toolset = core.toolset(await core.allowed());
   const now = seal({ toolset, children: await childrenNow(core.children) });
   const known = tools === 'now' ? now : strictest(before, now);
   const areSame = isSame(before.toolset, known.toolset);
   const [below, children] = [isSame(toolsBelow(before.children), toolsBelow(known.children)), known.children];
-  const told = toJson({ toolset: known.toolset, ...(below ? {} : { children }), restart: { notRepeated } });
+  const told = toJson({ toolset: known.toolset, ...(below ? {} : { children }), restart });
   if ((areSame && below) || !told.ok || !isJsonObject(told.value)) return { event: null, known: before };
   return { event: { ...told.value, type: 'tools.changed' }, known };
 }

@@ -6,9 +6,9 @@ import type { AgentCore } from './agent-core.ts';
 import type { Policies } from './child-port.ts';
 import { replayedChildren } from './child-tools.ts';
 
-/** A run that was taken up with other tools keeps the policies that it began with: they are not those of any one agent. */
-export function policiesFor({ lines }: Pick<Recording, 'lines'>): Policies {
-  return lines.some((line) => line.t === 'event' && line.event['restart'] !== undefined) ? 'recorded' : 'own';
+/** A run that was taken up again or forked keeps the policies that it began with: they are not those of any one agent. */
+export function policiesFor({ head, lines }: Recording): Policies {
+  return head.parent !== undefined || lines.some(({ t }) => t === 'restart') ? 'recorded' : 'own';
 }
 
 /**

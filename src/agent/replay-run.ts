@@ -45,8 +45,8 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
           until: (entry) => isOver({ entry, state: place() }),
           kind: 'copied',
           known: outcomesOf(recording.lines),
-          news: async (notRepeated) => {
-            const known = { past: { head, lines: past.lines }, tools: 'recorded' as const, notRepeated };
+          news: async (restart) => {
+            const known = { past: { head, lines: past.lines }, tools: 'recorded' as const, restart };
             return (await restartNews(core, { ...known, seal: MARKS_ONLY.seal })).event;
           },
           goOn: (carried) => liveJournal({ head, accepts, carried }, null),

@@ -63,8 +63,8 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
             past,
             state: () => started.run.state.state,
             kind: migrated ? 'rewritten' : 'resumed',
-            news: async (notRepeated) => {
-              const news = await restartNews(core, { past, tools: 'now', notRepeated, seal: vault.seal });
+            news: async (restart) => {
+              const news = await restartNews(core, { past, tools: 'now', restart, seal: vault.seal });
               known = news.known;
               return news.event;
             },

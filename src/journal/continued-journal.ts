@@ -10,6 +10,7 @@
  * I5 A run that was taken up again too often without anything new coming of it is ended.
  */
 import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../actors/journal.ts';
+import type { Restart } from '../machines/agent-setup.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import { deltaWriter } from './deltas.ts';
 import { type InFlight, STRICT, playback } from './playback.ts';
@@ -37,10 +38,10 @@ export interface Continuation {
   /** What is known of the outcome of an effect in flight; undefined: nothing. */
   readonly known?: (effect: Effect) => KnownOutcome | undefined;
   /**
-   * What the run is told before it goes on, and is written before whatever it wants now; null: nothing. It is given the ids of
-   * the calls whose tools were running and will not run again, since their outcome is known, or that it is unknown.
+   * What the run is told before it goes on, and is written before whatever it wants now; null: nothing. It is given the calls
+   * whose tools were running.
    */
-  readonly news?: (notRepeated: readonly string[]) => Promise<OutsideEvent | null>;
+  readonly news?: (restart: Restart) => Promise<OutsideEvent | null>;
   /** Opens the journal for what comes now. */
   readonly goOn: (carried: Carried) => RunJournal | Promise<RunJournal>;
   /** Called once, when the recorded part is over and the run goes on. */
@@ -79,7 +80,7 @@ export function continuedJournal(continuation: Continuation): RunJournal {
   /** What the run is told before it goes on, if there is something. */
   const latestNews = async (): Promise<Entry | null> => {
     const at = restart();
-    const event = (await continuation.news?.(notRepeated(played.inFlight(), known))) ?? null;
+    const event = (await continuation.news?.(callsInFlight(played.inFlight(), known))) ?? null;
     if (event === null) return null;
     first.push({ t: 'event', at, event, aside: true });
     return { t: 'event', event };
@@ -160,12 +161,13 @@ function restartsAtEnd({ lines }: Recording): number {
   return count;
 }
 
-/** The calls whose tools are not run again: their outcome is known already, or that it is unknown. */
-function notRepeated(inFlight: readonly InFlight[], known: Known): readonly string[] {
-  return inFlight.flatMap(({ effect }) => {
+function callsInFlight(inFlight: readonly InFlight[], known: Known): Restart {
+  const calls = inFlight.flatMap(({ effect }) => {
     const callId = effect.name === 'callTool' && isJsonObject(effect.request) ? effect.request['callId'] : undefined;
-    return typeof callId === 'string' && (effect.effects === 'once' || known(effect) !== undefined) ? [callId] : [];
+    return typeof callId === 'string' ? [{ callId, effect }] : [];
   });
+  const settled = calls.filter(({ effect }) => effect.effects === 'once' || known(effect) !== undefined);
+  return { begun: calls.map(({ callId }) => callId), notRepeated: settled.map(({ callId }) => callId) };
 }
 
 function carriedOn(inFlight: readonly InFlight[], age: number, known: Known): Pick<Carried, 'open' | 'overdue'> {

@@ -113,7 +113,7 @@ const CHANGE: JsonObject = {
   properties: {
     toolset: TOOLSET,
     children: CHILDREN,
-    restart: record({ notRepeated: { type: 'array', items: TEXT } }),
+    restart: record({ begun: { type: 'array', items: TEXT }, notRepeated: { type: 'array', items: TEXT } }),
   },
   required: ['toolset'],
   $defs,

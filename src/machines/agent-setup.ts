@@ -64,9 +64,17 @@ export interface ToolsChanged {
   readonly children?: readonly ChildSetup[];
   /**
    * Set when the run is taken up again, before anything goes on: no tool gets a weaker policy than it had, and calls under
-   * way that may no longer run as they do stand at the gate again, but for those that would not run a second time anyway.
+   * way that may no longer run as they do stand at the gate again.
    */
-  readonly restart?: { readonly notRepeated: readonly string[] };
+  readonly restart?: Restart;
+}
+
+/** What had become of the calls whose tools were running when a run was interrupted, by their ids. */
+export interface Restart {
+  /** The tool had really been started. */
+  readonly begun: readonly string[];
+  /** Those of them whose tools are not run a second time: their outcome is known, or that it is unknown. */
+  readonly notRepeated: readonly string[];
 }
 
 /** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */

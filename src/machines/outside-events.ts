@@ -117,8 +117,11 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
       restart: {
         type: 'object',
         description: 'The run was taken up again: no policy becomes weaker, and calls under way may have to be asked about.',
-        properties: { notRepeated: { type: 'array', items: { type: 'string' } } },
-        required: ['notRepeated'],
+        properties: {
+          begun: { type: 'array', items: { type: 'string' } },
+          notRepeated: { type: 'array', items: { type: 'string' } },
+        },
+        required: ['begun', 'notRepeated'],
       },
     },
     required: ['toolset'],

@@ -122,3 +122,9 @@ export function mustStandAgain(context: ToolCallContext, changed: ToolsChanged):
   if (restart === undefined || restart.notRepeated.includes(context.request.callId)) return false;
   return permitted({ ...context, ...callAfter(context, changed) }) !== 'run';
 }
+
+/** A tool that was wanted when the run was interrupted, and had not been started, has not run. */
+export function startForgotten({ ran, request }: ToolCallContext, { restart }: ToolsChanged) {
+  const hasBegun = restart === undefined || restart.begun.includes(request.callId);
+  return hasBegun ? {} : { ran: { times: ran.times - 1, asItStands: false } };
+}

@@ -24,6 +24,7 @@ import {
   callAfter,
   mustStandAgain,
   permitted,
+  startForgotten,
 } from './tool-call-context.ts';
 
 const missing = (): never => {
@@ -118,6 +119,7 @@ export const toolCallParts = setup({
     noteRun: assign({ ran: ({ context: { ran } }) => ({ times: ran.times + 1, asItStands: true }) }),
     standAtGate: assign({ ran: ({ context: { ran } }) => ({ ...ran, asItStands: false }) }),
     takeStricter: assign(({ context, event }) => (event.type === 'tools.changed' ? callAfter(context, event) : {})),
+    forgetStart: assign(({ context, event }) => (event.type === 'tools.changed' ? startForgotten(context, event) : {})),
     tellChild: enqueueActions(({ context, event, enqueue }) => {
       const told = event.type === 'tools.changed' ? changeBelow(event, context.spec?.name) : null;
       if (told !== null) enqueue.sendTo('childAgent', told);

@@ -186,7 +186,7 @@ export const toolCallMachine = toolCallParts.createMachine({
       entry: 'noteRun',
       on: {
         'tools.changed': [
-          { guard: 'mustStandAgain', target: 'RESOLVING', actions: 'takeStricter' },
+          { guard: 'mustStandAgain', target: 'RESOLVING', actions: ['takeStricter', 'forgetStart'] },
           { actions: 'takeStricter' },
         ],
       },
