@@ -94,7 +94,11 @@ interface ForkHead extends Pick<ForkOptions, 'input' | 'metadata'> {
 }
 
 function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, input, metadata }: ForkHead): RunRecord {
-  const { cancelled: _cancelled, refused: _refused, ...rest } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded');
+  const {
+    cancelled: _cancelled,
+    refused: _refused,
+    ...rest
+  } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded');
   const json = toJson(metadata ?? {});
   if (!json.ok || !isJsonObject(json.value)) throw new TypeError("fork: option 'metadata' must be a JSON object.");
   // Time goes on from the cut, so that waits which were begun before it last as long as they should.

@@ -104,7 +104,18 @@ const HEAD: JsonObject = {
     children: CHILDREN,
     escalates: SWITCH,
   },
-  required: ['runId', 'at', 'machine', 'agent', 'input', 'instructions', 'toolCalling', 'toolset', 'history', 'options'],
+  required: [
+    'runId',
+    'at',
+    'machine',
+    'agent',
+    'input',
+    'instructions',
+    'toolCalling',
+    'toolset',
+    'history',
+    'options',
+  ],
   $defs,
 };
 

@@ -116,7 +116,8 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
       },
       restart: {
         type: 'object',
-        description: 'The run was taken up again: no policy becomes weaker, and calls under way may have to be asked about.',
+        description:
+          'The run was taken up again: no policy becomes weaker, and calls under way may have to be asked about.',
         properties: {
           begun: { type: 'array', items: { type: 'string' } },
           notRepeated: { type: 'array', items: { type: 'string' } },

@@ -109,7 +109,8 @@ export function permitted({ spec, approved }: Pick<ToolCallContext, 'spec' | 'ap
 export function callAfter(context: ToolCallContext, { toolset, children, restart }: ToolsChanged) {
   const { spec, caller } = context;
   const now = toolset.tools.find(({ name }) => name === spec?.name);
-  const below = children === undefined ? caller.children : childrenAfter(caller.children, children, restart !== undefined);
+  const below =
+    children === undefined ? caller.children : childrenAfter(caller.children, children, restart !== undefined);
   return {
     spec: spec === null || now === undefined ? spec : heldTo(spec, now),
     caller: { ...caller, children: below },

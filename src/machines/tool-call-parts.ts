@@ -12,7 +12,15 @@ import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import type { ToolsChanged } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
 import { childAgent } from './child-agent.ts';
-import { areTokensSpent, changeBelow, childError, childResult, repairCounted, spentBy, spentTogether } from './delegation.ts';
+import {
+  areTokensSpent,
+  changeBelow,
+  childError,
+  childResult,
+  repairCounted,
+  spentBy,
+  spentTogether,
+} from './delegation.ts';
 import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
 import type { AgentOutput } from './run-result.ts';
 import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';

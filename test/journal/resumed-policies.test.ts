@@ -285,7 +285,10 @@ describe('a fork', () => {
     const counts: number[] = [];
     for (let at = 1; at < lineCount(recording); at++) {
       const asked: unknown[] = [];
-      const { agent, pay } = payer(policy, { journal: memoryJournal(), confirm: ({ args }) => (asked.push(args), 'deny') });
+      const { agent, pay } = payer(policy, {
+        journal: memoryJournal(),
+        confirm: ({ args }) => (asked.push(args), 'deny'),
+      });
       const run = fork(recording, agent, { ...more, at });
       const result = await run;
       expect(result.status, `at ${at}`).toBe('answered');

@@ -112,14 +112,19 @@ describe('a tool that failed, and is tried again', () => {
         return 'paid';
       },
     });
-    const { agent, asked } = agentWith([made], [calls(['pay', { to: 'Ann' }]), 'Paid.'], { confirm: () => 'allow-once' });
+    const { agent, asked } = agentWith([made], [calls(['pay', { to: 'Ann' }]), 'Paid.'], {
+      confirm: () => 'allow-once',
+    });
     expect(await agent.run('Pay')).toMatchObject({ status: 'answered', toolsUsed: ['pay'] });
     expect([tries, checked.length, asked]).toEqual([2, 1, []]);
   });
 
   test('is asked about again when its arguments were mended meanwhile and the check of those failed', async () => {
     const steps = [recover.fix(() => ({ to: 'Eve' })), retry];
-    const { made } = pay([fine, broken, fine], { execute: () => Promise.reject(new Error('busy')), onError: { executionError: steps } });
+    const { made } = pay([fine, broken, fine], {
+      execute: () => Promise.reject(new Error('busy')),
+      onError: { executionError: steps },
+    });
     const seen: unknown[] = [];
     const { agent } = agentWith([made], [calls(['pay', { to: 'Ann' }]), 'Fine.'], {
       confirm: ({ args }) => (seen.push(args), seen.length === 1 ? 'allow-once' : 'deny'),
@@ -184,13 +189,17 @@ describe('a tool that becomes stricter while a run goes on', () => {
 
   test('is asked about before it is tried again, and a call of it that runs is left to end', async () => {
     const asked: unknown[] = [];
-    const look = fakeTool('look', [
-      () => {
-        agent.tools.remove('look');
-        agent.tools.register({ ...look, policy: 'confirm' });
-        throw new Error('busy');
-      },
-    ], { onError: { executionError: recover.retry({ maxAttempts: 2, backoff: recover.constant(5) }) } });
+    const look = fakeTool(
+      'look',
+      [
+        () => {
+          agent.tools.remove('look');
+          agent.tools.register({ ...look, policy: 'confirm' });
+          throw new Error('busy');
+        },
+      ],
+      { onError: { executionError: recover.retry({ maxAttempts: 2, backoff: recover.constant(5) }) } },
+    );
     const { agent } = agentWith([look], [calls(['look', { at: 1 }]), 'Fine.'], {
       confirm: ({ args }) => (asked.push(args), 'deny'),
     });
