@@ -14,6 +14,7 @@ import type { LlmCallContext } from '../../machines/llm-call.ts';
 import type { McpConnectionContext } from '../../machines/mcp-connection.ts';
 import type { ToolCallContext } from '../../machines/tool-call-context.ts';
 import type { Json } from '../../parsing/json.ts';
+import { permissionOf } from '../../tools/spec.ts';
 import type { LiveActor, MachineState } from './live-actors.ts';
 import { loopPattern } from './loop-pattern.ts';
 import { isAgent, isLlmCall, isLoopDetection, isMcpConnection, isToolCall } from './our-machines.ts';
@@ -59,7 +60,7 @@ function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, call
     maxToolCalls === null ? 0 : books.toolCallsRun,
     maxTokens === null ? 0 : books.usage.totalTokens,
     context.toolCalling,
-    context.toolset.tools.length,
+    context.toolset.tools.map(permissionOf),
     context.briefing === null,
     plan === null ? null : [plan.steps.slice(plan.index).map(({ tool }) => tool), plan.outcomes.at(-1)?.kind ?? null],
     step === null ? null : step.verdict === 'refuse',
@@ -92,6 +93,7 @@ function toolCallMemory(context: ToolCallContext): Json {
   const [last, before] = [progress.attempts.at(-1), progress.attempts.at(-2)];
   return [
     spec?.name ?? request.tool,
+    spec === null ? null : permissionOf(spec),
     request.unreadable === null,
     verdict === 'refuse',
     check?.ok ?? null,
