@@ -13,7 +13,7 @@ import type { Trouble } from '../../machines/agent-context.ts';
 import type { LlmCallContext } from '../../machines/llm-call.ts';
 import type { McpConnectionContext } from '../../machines/mcp-connection.ts';
 import type { ToolCallContext } from '../../machines/tool-call-context.ts';
-import type { Json } from '../../parsing/json.ts';
+import { type Json, isJsonObject } from '../../parsing/json.ts';
 import { permissionOf } from '../../tools/spec.ts';
 import type { LiveActor, MachineState } from './live-actors.ts';
 import { loopPattern } from './loop-pattern.ts';
@@ -116,8 +116,9 @@ function toolCallMemory(context: ToolCallContext): Json {
   ];
 }
 
-function llmCallMemory({ attempts, shortened, toolCalling }: LlmCallContext): Json {
-  return [attempts, shortened, toolCalling];
+function llmCallMemory({ attempts, shortened, toolCalling, error }: LlmCallContext): Json {
+  const pause = isJsonObject(error?.data) ? error.data['retryAfterMs'] : undefined;
+  return [attempts, shortened, toolCalling, pause ?? null];
 }
 
 function connectionMemory({ failures, greeting, announced, heeded, error }: McpConnectionContext): Json {

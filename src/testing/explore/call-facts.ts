@@ -60,7 +60,12 @@ function factsAfter(facts: CallFacts, one: Happening, path: string): CallFacts {
 function factsAfterAnswer(facts: CallFacts, event: OutsideEvent): CallFacts {
   if (event.type === 'approval.refused') return { ...facts, answer: 'deny' };
   if (event.type !== 'approval.given') return facts;
-  const given: CallFacts = { ...facts, approved: true, answer: 'given', always: event['always'] === true ? 'said' : facts.always };
+  const given: CallFacts = {
+    ...facts,
+    approved: true,
+    answer: 'given',
+    always: event['always'] === true ? 'said' : facts.always,
+  };
   const edited = event['args'] ?? null;
   return edited === null ? given : { ...given, edited, accepted: null, rejected: false };
 }

@@ -86,7 +86,9 @@ function asItStands(given: ToolSpec, path: string, { story, actors }: Moment): T
     isToolCall(snapshot) && path.startsWith(`${at}/`) ? [snapshot.context.spec?.name ?? ''] : [],
   );
   let spec = given;
-  for (const one of story.slice(Math.max(born, 0))) {
+  const [before, since] = [story.slice(0, Math.max(born, 0)), story.slice(Math.max(born, 0))];
+  const latest = before.findLast((one) => one.kind === 'told' && isChange(one.event));
+  for (const one of latest === undefined ? since : [latest, ...since]) {
     let told: ToolsChanged | null = one.kind === 'told' && isChange(one.event) ? one.event : null;
     for (const tool of above) told = told === null ? null : changeBelow(told, tool);
     const now = told?.toolset.tools.find(({ name }) => name === spec.name);
@@ -175,7 +177,9 @@ function deniedWrongly(one: Extract<Happening, { kind: 'moved' }>, story: Story,
   if (kind === 'loop') return null;
   if (given === undefined) return 'a call was denied of a tool that does not exist';
   const spec = asItStands(given, one.actor, { ...moment, story });
-  const { answer } = callFacts(story, one.actor);
+  const { answer, runs, latest } = callFacts(story, one.actor);
+  if (runs > 0 && latest === null && isNotRepeated(story, Reflect.get(Object(outcome), 'callId')))
+    return `a call of '${given.name}' was denied whose outcome was still to come`;
   const isTrue =
     (kind === 'disabled' && !spec.enabled) ||
     (kind === 'policy' && spec.enabled && permissionOf(spec) === 'never') ||
@@ -183,6 +187,14 @@ function deniedWrongly(one: Extract<Happening, { kind: 'moved' }>, story: Story,
     (kind === 'no-callback' && answer === 'nobody') ||
     (kind === 'person' && (answer === 'deny' || answer === 'failed'));
   return isTrue ? null : `a call of '${given.name}' was denied as ${String(kind)}, and that is not why`;
+}
+
+function isNotRepeated(story: Story, callId: unknown): boolean {
+  return story.some((one) => {
+    const restart: Json = (one.kind === 'told' ? one.event['restart'] : null) ?? null;
+    const ids = isJsonObject(restart) ? restart.notRepeated : null;
+    return Array.isArray(ids) && ids.some((id) => id === callId);
+  });
 }
 
 /** What waits, and how long. */

@@ -58,7 +58,7 @@ export const soundArguments: Law = {
   check: (moment) => checkOfNothing(moment) ?? soundRun(moment),
 };
 
-/** A check is asked of a tool that has none: an effect too many in every recording. */
+/** A check is asked of a tool that has none, or once too often: an effect too many in every recording. */
 function checkOfNothing(moment: Moment): string | null {
   for (const one of moment.fresh) {
     if (one.kind !== 'started' || one.effect.name !== 'checkArgs') continue;
@@ -66,6 +66,10 @@ function checkOfNothing(moment: Moment): string | null {
     const tools = toolsAt(moment, ownerOf(one.effect));
     if (tools.find(({ name }) => name === asked)?.checkedByCode !== true)
       return `a check was asked that '${asked}' does not have`;
+    const before = moment.story.slice(0, moment.story.indexOf(one));
+    const isOldNews = before.every((other) => other.kind !== 'told' || other.event.type !== 'tools.changed');
+    if (isOldNews && callFacts(before, ownerOf(one.effect)).accepted !== null)
+      return `arguments of '${asked}' were checked again that it had accepted`;
   }
   return null;
 }
