@@ -8,6 +8,8 @@ import { textAt } from './text-at.ts';
 export interface CallFacts {
   /** How often the tool was run. */
   readonly runs: number;
+  /** How often its own check failed itself, and so said nothing about the arguments. */
+  readonly brokenChecks: number;
   /** How its latest run ended; null before it did. */
   readonly latest: 'done' | 'failed' | 'unknown' | null;
   /** Somebody agreed to the arguments as they stand. */
@@ -32,6 +34,7 @@ export interface CallFacts {
 
 const NOTHING: CallFacts = {
   runs: 0,
+  brokenChecks: 0,
   latest: null,
   approved: false,
   askedAbout: null,
@@ -85,6 +88,7 @@ function factsAtEnd(facts: CallFacts, leaf: string, out: Outcome): CallFacts {
     case 'askApproval':
       return factsAfterDecision(facts, typeof value.decision === 'string' ? value.decision : 'failed');
     case 'checkArgs':
+      if (!out.ok) return { ...facts, brokenChecks: facts.brokenChecks + 1, accepted: null, rejected: true };
       return value.ok === true
         ? { ...facts, accepted: value.args ?? null, rejected: false }
         : { ...facts, accepted: null, rejected: true };

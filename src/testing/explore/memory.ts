@@ -14,8 +14,21 @@ export function keyOf(run: ExploredRun, more: Json, callsATurn: number): string 
   const calls = actors
     .filter(({ snapshot }) => isToolCall(snapshot))
     .map(({ path }) => {
-      const { runs, latest, approved, accepted, rejected, edited, always, answer } = callFacts(run.story, path);
-      return [Math.min(runs, MANY), latest, approved, accepted !== null, rejected, edited !== null, always, answer];
+      const { runs, brokenChecks, latest, approved, accepted, rejected, edited, always, answer } = callFacts(
+        run.story,
+        path,
+      );
+      return [
+        Math.min(runs, MANY),
+        Math.min(brokenChecks, 1),
+        latest,
+        approved,
+        accepted !== null,
+        rejected,
+        edited !== null,
+        always,
+        answer,
+      ];
     });
   const open = [...run.open.values()].map(({ name }) => name).sort();
   const changes = run.story.filter((one) => one.kind === 'told' && one.event.type === 'tools.changed').length;

@@ -232,12 +232,7 @@ export const GATE_MUTANTS: readonly Mutant[] = [
   mutant('edits are not taken', action({ takeEdits: nothing }), asked, 'asking'),
   mutant('edits are forgotten', guard({ givenWithEdits: no }), asked, 'asking'),
   mutant('edits that are kept for good are not checked', guard({ editsUnchecked: no }), asked, 'asking'),
-  mutant(
-    'edits run at once',
-    callEdge(`${ASKING}.on.approval·given.1.target`, RUNNING),
-    checked('confirm'),
-    'asking',
-  ),
+  mutant('edits run at once', callEdge(`${ASKING}.on.approval·given.1.target`, RUNNING), checked('confirm'), 'asking'),
 
   // Denials.
   mutant('an agreement counts as a refusal', guard({ refused: yes }), asked, 'denials'),

@@ -5,6 +5,7 @@ import { checkArguments } from '../../../parsing/check-arguments.ts';
 import { type Json, isJsonObject } from '../../../parsing/json.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts } from '../call-facts.ts';
+import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import { isAgent, isLlmCall, isToolCall } from '../our-machines.ts';
 import { type Happening, type Story, isBirth, ownerOf } from '../story.ts';
@@ -160,7 +161,7 @@ export const denials: Law = {
   says: 'A call is denied because of its policy, the loop guard, a person or their silence, and for no other reason.',
   check: (moment) => {
     for (const [index, one] of moment.fresh.entries()) {
-      if (one.kind !== 'moved' || one.machine !== 'toolCall' || one.to !== 'DENIED') continue;
+      if (one.kind !== 'moved' || one.machine !== 'toolCall' || one.to !== 'DENIED' || !isOwn(one.actor)) continue;
       const upTo = moment.story.slice(0, moment.story.length - moment.fresh.length + index);
       const wrong = deniedWrongly(one, upTo, moment);
       if (wrong !== null) return wrong;
