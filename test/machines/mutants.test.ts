@@ -3,6 +3,7 @@ import { explorePaths, playBack } from '../../src/testing/index.ts';
 import { loopDetectionMachine } from '../../src/machines/loop-detection.ts';
 import { AGENT_MUTANTS } from './mutants/agent.ts';
 import { CALL_MUTANTS } from './mutants/call.ts';
+import { CHANGE_MUTANTS } from './mutants/gate-changes.ts';
 import { GATE_MUTANTS } from './mutants/gate.ts';
 import { type Mutant, mutantAgent } from './mutants/mutant.ts';
 import { TOOLS } from './mutants/tools.ts';
@@ -23,6 +24,7 @@ describe.each([
   ['a call', CALL_MUTANTS],
   ['a turn of the model', TURN_MUTANTS],
   ['the gate', GATE_MUTANTS],
+  ['what changes at the gate', CHANGE_MUTANTS],
 ])('mutants of %s are caught', (_machine, mutants: readonly Mutant[]) => {
   test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law, events }) => {
     const more = events === undefined ? {} : { events };

@@ -17,7 +17,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** How often the model is asked. */
 export const modelTurns: Law = {
   name: 'retries',
-  says: 'The model is asked again while its failures may pass and attempts are left, and only then.',
+  says: 'The model is asked again while its failures may pass and attempts are left, and only then; not sooner than its server asks for.',
   check: ({ story, fresh, settings }) => {
     if (settings === null) return null;
     for (const [index, one] of fresh.entries()) {
