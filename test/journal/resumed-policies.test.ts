@@ -8,6 +8,7 @@ import { memoryJournal } from '../../src/journal/memory.ts';
 import { replay } from '../../src/journal/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { type FakeTool, fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import type { Policy } from '../../src/tools/spec.ts';
 import { calls, plan } from '../support/replies.ts';
 import { interruptedAfter, lineCount } from './interrupted.ts';
@@ -226,8 +227,8 @@ describe('agents below', () => {
     return { chief, pay, asks };
   }
 
-  async function recordedTeam() {
-    const { chief } = team({ worker: 'allow', pay: 'allow' });
+  async function recordedTeam(policies: Parameters<typeof team>[0] = { worker: 'allow', pay: 'allow' }) {
+    const { chief } = team(policies);
     const run = chief.run('Pay', { runId: 'one' });
     await run;
     return run.recording();
@@ -266,6 +267,16 @@ describe('agents below', () => {
       }
     },
   );
+
+  test('an agent below stays as strict as it was recorded, wherever the run stopped', { timeout: 60_000 }, async () => {
+    const recording = await recordedTeam({ worker: 'allow', pay: 'confirm' });
+    for (let lines = 1; lines < lineCount(recording); lines++) {
+      const journal = interruptedAfter(recording, lines);
+      const { chief, pay } = team({ worker: 'allow', pay: 'allow' }, { journal });
+      await chief.resume('one');
+      expect(pay.calls, `after line ${lines}`).toEqual([]);
+    }
+  });
 
   test('an agent below that is started again after a question gives its calls ids of their own', async () => {
     const recording = await recordedTeam();
@@ -313,6 +324,14 @@ describe('a fork', () => {
     expect(counts[0]).toBe(0);
   });
 
+  test('from the very start offers its model nothing that is denied by now', async () => {
+    const { recording } = await recorded('allow');
+    const model = scriptedModel(['No.']);
+    const { agent } = payer('deny', { model });
+    await fork(recording, agent, { input: 'Pay' });
+    expect(JSON.stringify(model.requests)).not.toContain('A fake pay');
+  });
+
   test('that finds its outcomes in the rest of the recording really does nothing that is denied by now', async () => {
     expect(none(await forked('deny', 'allow', { then: 'recorded', input: 'Pay twice' }))).toBe(true);
   });
@@ -325,4 +344,15 @@ test('a replay that goes on with a model behind the recorded part runs nothing t
     await replay(recording, agent, { until, then: TWICE });
     expect(pay.calls, `until ${until}`).toEqual([]);
   }
+});
+
+test('a replay that goes on with a model keeps the tools of servers that are not connected now', async () => {
+  const { recording } = await recorded('allow', { model: answering(calls(['pay'])) });
+  const remote = recording.replace('"origin":{"kind":"local"}', '"origin":{"kind":"mcp","server":"bank","tool":"pay"}');
+  const then = scriptedModel([calls(['nothing']), 'Done.']);
+  const agent = createAgent({ name: 'payer', model: then, silent: true });
+  const played =
+    remote.split('\n').findIndex((line) => line.startsWith('{"t":"outcome"') && line.includes('callTool')) + 1;
+  await replay(remote, agent, { until: played, then });
+  expect(then.requests[1]?.tools?.map(({ name }) => name)).toContain('pay');
 });
