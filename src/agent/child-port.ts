@@ -18,7 +18,7 @@ export interface ChildPort {
   /** Its setup as it stands now, without waiting. */
   setupNow(): Promise<AgentSetup>;
   /** A recorded setup as this agent would give it now: its own instructions and local tools, all else as recorded. */
-  replayed(recorded: AgentSetup): AgentSetup;
+  replayed(recorded: AgentSetup, policies: Policies): AgentSetup;
   /** What may not be seen by model, recording and logs. */
   secrets(): readonly string[];
   /** Calls back when its tools change; gives back how to stop that. */
@@ -29,3 +29,9 @@ export interface ChildPort {
 
 /** How deep agents may stand one below the other. */
 export const MAX_DEPTH = 8;
+
+/**
+ * Which policies a recorded part is played with. `own`: the agent's, so that a difference shows. `recorded`: those that it
+ * was made with, because the agent's come in behind it. `stricter`: there is no such part, and both hold.
+ */
+export type Policies = 'own' | 'recorded' | 'stricter';

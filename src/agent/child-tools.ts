@@ -4,7 +4,7 @@ import { type RunResult, endingInWords } from '../machines/run-result.ts';
 import type { JsonObject } from '../parsing/json.ts';
 import type { ToolResult } from '../tools/result.ts';
 import { type Tool, tool } from '../tools/tool.ts';
-import { CHILD, type ChildPort, MAX_DEPTH } from './child-port.ts';
+import { CHILD, type ChildPort, MAX_DEPTH, type Policies } from './child-port.ts';
 
 /** Agents below another, by the names of their tools. */
 export type Children = ReadonlyMap<string, ChildPort>;
@@ -82,9 +82,13 @@ export async function childrenNow(children: Children): Promise<readonly ChildSet
 }
 
 /** Recorded setups as these children would give them now; those of agents that are gone stay as recorded. */
-export function replayedChildren(recorded: readonly ChildSetup[], children: Children): readonly ChildSetup[] {
+export function replayedChildren(
+  recorded: readonly ChildSetup[],
+  children: Children,
+  policies: Policies,
+): readonly ChildSetup[] {
   return recorded.map((one) => {
     const child = children.get(one.tool);
-    return child === undefined ? one : { tool: one.tool, setup: child.replayed(one.setup) };
+    return child === undefined ? one : { tool: one.tool, setup: child.replayed(one.setup, policies) };
   });
 }

@@ -5,12 +5,13 @@ import { cutRecording, outcomesOf } from '../journal/cut-recording.ts';
 import type { ForkOptions } from '../journal/fork.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { recordedRest } from '../journal/recorded-rest.ts';
+import { lastKnown, runnable } from '../journal/recorded-tools.ts';
 import type { Recording } from '../journal/recording.ts';
 import { definitionHash } from '../journal/run-input.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { AgentCore } from './agent-core.ts';
 import { launchRun } from './launch-run.ts';
-import type { LiveRuns } from './live-runs.ts';
+import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from './replay-head.ts';
 import { newRunId } from './run-id.ts';
 import type { ForkRunOptions } from './run-options.ts';
@@ -23,9 +24,11 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
   const at = options.at ?? (input === undefined ? Number.NaN : 1);
   if (Number.isNaN(at))
     throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
-  const cut = cutRecording(recording, at, outcome);
+  const cut = cutRecording(runnable(recording), at, outcome);
   const head = forkHead(live, recording.head, { ...options, runId, at: cut.past.lines.at(-1), entry: cut.entry });
   const vault = forkVault(live.core, recording);
+  const past: Recording = { head, lines: cut.past.lines };
+  let known = lastKnown(past);
   let played = true;
   const started = launchRun(core, {
     runId,
@@ -44,18 +47,24 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
         work: core.work(),
         journal: (accepts) => {
           const journal = continuedJournal({
-            past: { head, lines: cut.past.lines },
+            past,
             state: () => started.run.state.state,
             tolerance: { allow: [], anyRequest: true, now: head },
             kind: 'copied',
             known: outcomesOf(cut.rest),
+            news: async (restart) => {
+              const tools = then === 'live' ? 'now' : 'recorded';
+              const news = await restartNews(core, { past, tools, restart, seal: vault.seal });
+              known = news.known;
+              return news.event;
+            },
             goOn: (carried) => {
               const opened = core.journal().open({ head, accepts, carried });
               return then === 'live' ? opened : recordedRest(opened, { lines: cut.rest, missing, accepts });
             },
             onLive: () => {
               played = false;
-              if (then === 'live') live.follow(started, head.toolset);
+              if (then === 'live') live.follow(started, known);
             },
           });
           if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
@@ -85,7 +94,11 @@ interface ForkHead extends Pick<ForkOptions, 'input' | 'metadata'> {
 }
 
 function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, input, metadata }: ForkHead): RunRecord {
-  const { cancelled: _cancelled, refused: _refused, ...rest } = replayHead(recorded, core);
+  const {
+    cancelled: _cancelled,
+    refused: _refused,
+    ...rest
+  } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded');
   const json = toJson(metadata ?? {});
   if (!json.ok || !isJsonObject(json.value)) throw new TypeError("fork: option 'metadata' must be a JSON object.");
   // Time goes on from the cut, so that waits which were begun before it last as long as they should.

@@ -1,16 +1,21 @@
 import { digest } from '../actors/digest.ts';
+import type { OutsideEvent } from '../actors/journal.ts';
 import { toJson } from '../actors/to-json.ts';
-import type { Toolset } from '../machines/agent-setup.ts';
-import type { Json } from '../parsing/json.ts';
+import { type KnownTools, lastKnown } from '../journal/recorded-tools.ts';
+import type { Recording } from '../journal/recording.ts';
+import type { ChildSetup, Restart, Toolset } from '../machines/agent-setup.ts';
+import { isJsonObject } from '../parsing/json.ts';
+import { heldTo } from '../tools/spec.ts';
 import type { AgentCore } from './agent-core.ts';
+import { childrenNow } from './child-tools.ts';
 import type { StartedRun } from './start-run.ts';
 
 /** The runs of one agent that go on, and what they know of its tools. */
 export interface LiveRuns {
   readonly core: AgentCore;
   add(run: StartedRun): void;
-  /** A run goes on with a toolset that was recorded; what is different now is told to it. */
-  follow(run: StartedRun, recorded: Toolset | Json): void;
+  /** A run goes on with tools that it was told of; what is different by now is told to it. */
+  follow(run: StartedRun, known: KnownTools): void;
   forget(run: StartedRun): void;
   /** Waits for what a run needs, as one that starts does, at most until the signal aborts. */
   ready(signal: AbortSignal): Promise<void>;
@@ -23,14 +28,12 @@ export function liveRuns(
   followChildren: () => () => void,
 ): LiveRuns {
   const unfollow = new Map<StartedRun, () => void>();
-  const tellDifference = async (run: StartedRun, recorded: Toolset | Json): Promise<void> => {
+  const tellDifference = async (run: StartedRun, known: KnownTools): Promise<void> => {
     const toolset = core.toolset(await core.allowed());
     if (!runs.has(run)) return;
     runs.set(run, toolset);
     const now = toJson(core.vault.seal(toolset));
-    const before = toJson(recorded);
-    if (!now.ok || (before.ok && digest(before.value) === digest(now.value))) return;
-    await run.send({ type: 'tools.changed', toolset: now.value });
+    if (now.ok && !isSame(known.toolset, now.value)) await run.send({ type: 'tools.changed', toolset: now.value });
   };
   return {
     core,
@@ -38,7 +41,7 @@ export function liveRuns(
       runs.set(run, null);
       unfollow.set(run, followChildren());
     },
-    follow: (run, recorded) => void tellDifference(run, recorded),
+    follow: (run, known) => void tellDifference(run, known),
     forget: (run) => {
       runs.delete(run);
       unfollow.get(run)?.();
@@ -46,4 +49,61 @@ export function liveRuns(
     },
     ready: async (signal) => void (await core.prepare({ signal })),
   };
+}
+
+/** What a run that goes on is to be told first, and the tools that it knows of then. */
+export interface RestartNews {
+  readonly event: OutsideEvent | null;
+  readonly known: KnownTools;
+}
+
+/** How a run goes on behind these records. */
+interface Continued {
+  readonly past: Pick<Recording, 'head' | 'lines'>;
+  /**
+   * `now`: the run gets the tools as they stand. `recorded`: it keeps those that it had, and takes over only what has
+   * become stricter about them.
+   */
+  readonly tools: 'now' | 'recorded';
+  readonly restart: Restart;
+  readonly seal: <T>(value: T) => T;
+}
+
+/**
+ * What has become of the tools since a recording was made, as the event by which the run is told before anything else; the
+ * machine holds it to the policies that it had.
+ */
+export async function restartNews(core: AgentCore, { past, tools, restart, seal }: Continued): Promise<RestartNews> {
+  const before = lastKnown(past);
+  const toolset = core.toolset(await core.allowed());
+  const now = seal({ toolset, children: await childrenNow(core.children) });
+  const known = tools === 'now' ? now : strictest(before, now);
+  const areSame = isSame(before.toolset, known.toolset);
+  const [below, children] = [isSame(toolsBelow(before.children), toolsBelow(known.children)), known.children];
+  const told = toJson({ toolset: known.toolset, ...(below ? {} : { children }), restart });
+  if ((areSame && below) || !told.ok || !isJsonObject(told.value)) return { event: null, known: before };
+  return { event: { ...told.value, type: 'tools.changed' }, known };
+}
+
+/** The tools as they were, with what has become stricter about those that are still there. */
+function strictest(before: KnownTools, now: KnownTools): KnownTools {
+  const tools = before.toolset.tools.map((was) => {
+    const tool = now.toolset.tools.find(({ name }) => name === was.name);
+    return tool === undefined ? was : heldTo(was, tool);
+  });
+  const children = before.children.map(({ tool, setup }): ChildSetup => {
+    const child = now.children.find((one) => one.tool === tool);
+    return child === undefined ? { tool, setup } : { tool, setup: { ...setup, ...strictest(setup, child.setup) } };
+  });
+  return { toolset: { ...before.toolset, tools }, children };
+}
+
+/** The tools of agents below, without what is new whenever an agent is asked for its setup. */
+function toolsBelow(children: readonly ChildSetup[]): readonly object[] {
+  return children.map(({ tool, setup }) => ({ tool, toolset: setup.toolset, below: toolsBelow(setup.children) }));
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  const [a, b] = [toJson(one), toJson(other)];
+  return a.ok && b.ok && digest(a.value) === digest(b.value);
 }

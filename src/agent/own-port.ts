@@ -16,7 +16,7 @@ export function ownPort(core: AgentCore, run: ChildPort['run']): ChildPort {
     ports: core.ports,
     prepare: (signal) => core.prepare({ signal }),
     setupNow: () => core.setupNow(),
-    replayed: (recorded) => replaySetup(recorded, core),
+    replayed: (recorded, policies) => replaySetup(recorded, core, policies),
     secrets: () => core.secrets(),
     onChange: (listener) => {
       const stop = [

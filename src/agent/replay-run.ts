@@ -5,18 +5,21 @@ import { MARKS_ONLY } from '../actors/vault.ts';
 import { continuedJournal } from '../journal/continued-journal.ts';
 import { cutRecording, outcomesOf } from '../journal/cut-recording.ts';
 import { liveJournal } from '../journal/live.ts';
+import { runnable } from '../journal/recorded-tools.ts';
 import type { Recording } from '../journal/recording.ts';
 import { replayJournal } from '../journal/replay-journal.ts';
 import type { ReplayOptions, ReplayPoint } from '../journal/replay.ts';
 import type { AgentCore } from './agent-core.ts';
-import { replayHead } from './replay-head.ts';
+import { restartNews } from './live-runs.ts';
+import { policiesFor, replayHead } from './replay-head.ts';
 import type { Run } from './run.ts';
 import { startRun } from './start-run.ts';
 
 /** Plays a recording on an agent; with `then` in the options, a model answers behind the recorded part. */
 export function replayRun(core: AgentCore, recording: Recording, options: ReplayOptions): Run {
   const { allow = [], until, then } = options;
-  const head = replayHead(recording.head, core);
+  if (then !== undefined) runnable(recording);
+  const head = replayHead(recording.head, core, then === undefined ? policiesFor(recording) : 'recorded');
   const tolerance = { allow, now: head };
   const past = typeof until === 'number' ? cutRecording(recording, until).past : recording;
   let played = true;
@@ -42,6 +45,10 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
           until: (entry) => isOver({ entry, state: place() }),
           kind: 'copied',
           known: outcomesOf(recording.lines),
+          news: async (restart) => {
+            const known = { past: { head, lines: past.lines }, tools: 'recorded' as const, restart };
+            return (await restartNews(core, { ...known, seal: MARKS_ONLY.seal })).event;
+          },
           goOn: (carried) => liveJournal({ head, accepts, carried }, null),
           onLive: () => {
             played = false;

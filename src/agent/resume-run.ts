@@ -1,17 +1,16 @@
 import { continuedJournal } from '../journal/continued-journal.ts';
 import { ReplayDivergenceError } from '../journal/divergence.ts';
 import { liveJournal } from '../journal/live.ts';
+import { lastKnown, runnable } from '../journal/recorded-tools.ts';
 import type { Recording } from '../journal/recording.ts';
 import { definitionHash } from '../journal/run-input.ts';
 import type { RunHead, RunJournal, TakenRun } from '../journal/run-journal.ts';
 import type { Message } from '../actors/model.ts';
-import type { Toolset } from '../machines/agent-setup.ts';
 import type { RunResult } from '../machines/run-result.ts';
-import type { Json } from '../parsing/json.ts';
 import type { AgentCore } from './agent-core.ts';
 import { ResumeError } from './errors.ts';
 import { launchRun } from './launch-run.ts';
-import type { LiveRuns } from './live-runs.ts';
+import { type LiveRuns, restartNews } from './live-runs.ts';
 import type { RunOptions } from './run-options.ts';
 import type { StartedRun } from './start-run.ts';
 
@@ -50,7 +49,8 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       const held = taken;
       const isChanged = held.recording.head.machine.hash !== definitionHash();
       const migrated = isChanged && given.migrate !== undefined;
-      const past = migrated ? migrate(held.recording, given.migrate) : held.recording;
+      const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
+      let known = lastKnown(past);
       vault = core.vaultOf(past);
       told.onTaken(vault.open(past.head.history));
       if (past.lines.at(-1)?.t !== 'end') await live.ready(signal);
@@ -63,6 +63,11 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
             past,
             state: () => started.run.state.state,
             kind: migrated ? 'rewritten' : 'resumed',
+            news: async (restart) => {
+              const news = await restartNews(core, { past, tools: 'now', restart, seal: vault.seal });
+              known = news.known;
+              return news.event;
+            },
             goOn: (carried) => {
               taken = null;
               const run: RunHead = { head, accepts, carried };
@@ -71,7 +76,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
             onLive: () => {
               played = false;
               caughtUp.resolve(undefined);
-              live.follow(started, lastToolset(past));
+              live.follow(started, known);
             },
           });
           if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
@@ -131,12 +136,4 @@ function refusing(journal: RunJournal, runId: string, isPlayed: () => boolean): 
       }
     },
   };
-}
-
-/** The tools that the run knew of when it was interrupted. */
-function lastToolset({ head, lines }: Recording): Json | Toolset {
-  const changes = lines.flatMap((line) =>
-    line.t === 'event' && line.event.type === 'tools.changed' ? [line.event.toolset ?? null] : [],
-  );
-  return changes.at(-1) ?? head.toolset;
 }

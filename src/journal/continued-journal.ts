@@ -6,9 +6,12 @@
  * I2 What was in flight goes on in opening order: `none` and `idempotent` run again under the same key, `once` has an
  *    unknown outcome, timers wait what is left of their time, and those that ran out fire in the order of being due.
  * I3 What has no start record was never launched, and starts now.
- * I4 A run that was taken up again too often without anything new coming of it is ended.
+ * I4 What has changed meanwhile is told first, before anything starts: a call that may not run any more never does.
+ * I5 A run that was taken up again too often without anything new coming of it is ended.
  */
 import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../actors/journal.ts';
+import type { Restart } from '../machines/agent-setup.ts';
+import { isJsonObject } from '../parsing/json.ts';
 import { deltaWriter } from './deltas.ts';
 import { type InFlight, STRICT, playback } from './playback.ts';
 import { type RecordLine, entryRecord, startRecord } from './record.ts';
@@ -34,6 +37,11 @@ export interface Continuation {
   readonly kind: 'resumed' | 'copied' | 'rewritten';
   /** What is known of the outcome of an effect in flight; undefined: nothing. */
   readonly known?: (effect: Effect) => KnownOutcome | undefined;
+  /**
+   * What the run is told before it goes on, and is written before whatever it wants now; null: nothing. It is given the calls
+   * whose tools were running.
+   */
+  readonly news?: (restart: Restart) => Promise<OutsideEvent | null>;
   /** Opens the journal for what comes now. */
   readonly goOn: (carried: Carried) => RunJournal | Promise<RunJournal>;
   /** Called once, when the recorded part is over and the run goes on. */
@@ -48,7 +56,7 @@ export interface KnownOutcome {
 
 /** A journal that plays a recording, and then goes on with another one. */
 export function continuedJournal(continuation: Continuation): RunJournal {
-  const { past, state, tolerance = STRICT, until, kind, goOn, onLive } = continuation;
+  const { past, state, tolerance = STRICT, until, kind, known = () => undefined, goOn, onLive } = continuation;
   const write = deltaWriter();
   const copies = kind !== 'resumed';
   const copied: RecordLine[] = [past.head];
@@ -57,17 +65,35 @@ export function continuedJournal(continuation: Continuation): RunJournal {
     if (copies) copied.push(startRecord(effect, at, request));
   });
   const held: (() => void)[] = [];
+  const first: RecordLine[] = [];
+  let age: number | null = null;
   let live: RunJournal | null = null;
 
+  /** The recorded part is over; gives the age of the run. */
+  const restart = (): number => {
+    if (age !== null) return age;
+    age = kind === 'copied' ? played.at() : Math.max(played.at(), Date.now() - Date.parse(past.head.at));
+    if (kind !== 'copied') first.push({ t: 'restart', at: age });
+    return age;
+  };
+
+  /** What the run is told before it goes on, if there is something. */
+  const latestNews = async (): Promise<Entry | null> => {
+    const at = restart();
+    const event = (await continuation.news?.(callsInFlight(played.inFlight(), known))) ?? null;
+    if (event === null) return null;
+    first.push({ t: 'event', at, event, aside: true });
+    return { t: 'event', event };
+  };
+
   const goLive = async (): Promise<RunJournal> => {
-    const age = kind === 'copied' ? played.at() : Math.max(played.at(), Date.now() - Date.parse(past.head.at));
-    const restart: readonly RecordLine[] = kind === 'copied' ? [] : [{ t: 'restart', at: age }];
-    const { open, overdue } = carriedOn(played.inFlight(), age, continuation.known);
+    const at = restart();
+    const { open, overdue } = carriedOn(played.inFlight(), at, known);
     const wanted = played.unstarted();
-    const journal = await goOn({ at: age, records: [...(copies ? copied : []), ...restart], write, open, overdue });
+    const journal = await goOn({ at, records: [...(copies ? copied : []), ...first], write, open, overdue });
     for (const { effect, perform } of wanted) journal.open(effect, perform);
     live = journal;
-    if (restart.length > 0 && restartsAtEnd(past) >= MAX_RESTARTS) void journal.send(CRASH_LOOP);
+    if (kind !== 'copied' && restartsAtEnd(past) >= MAX_RESTARTS) void journal.send(CRASH_LOOP);
     for (const send of held.splice(0)) send();
     onLive();
     return journal;
@@ -85,7 +111,8 @@ export function continuedJournal(continuation: Continuation): RunJournal {
     close: (id) => (live ?? played).close(id),
     next: async () => {
       if (live !== null) return live.next();
-      return nextRecorded() ?? (await goLive()).next();
+      const entry = age === null ? (nextRecorded() ?? (await latestNews())) : null;
+      return entry ?? (await goLive()).next();
     },
     send: (event: OutsideEvent, to?: string) => {
       if (live !== null) return live.send(event, to);
@@ -93,7 +120,7 @@ export function continuedJournal(continuation: Continuation): RunJournal {
         held.push(() => void live?.send(event, to).then(resolve, reject));
       });
     },
-    at: () => live?.at?.() ?? played.at(),
+    at: () => live?.at?.() ?? age ?? played.at(),
     abandon: async () => {
       await live?.abandon?.();
     },
@@ -127,17 +154,23 @@ const CRASH_LOOP: OutsideEvent = {
 function restartsAtEnd({ lines }: Recording): number {
   let count = 0;
   for (const line of lines.toReversed()) {
-    if (line.t === 'outcome' || line.t === 'timer' || line.t === 'event') break;
+    const isNews = line.t === 'event' && line.event['restart'] !== undefined;
+    if (line.t === 'outcome' || line.t === 'timer' || (line.t === 'event' && !isNews)) break;
     if (line.t === 'restart') count++;
   }
   return count;
 }
 
-function carriedOn(
-  inFlight: readonly InFlight[],
-  age: number,
-  known: Continuation['known'] = () => undefined,
-): Pick<Carried, 'open' | 'overdue'> {
+function callsInFlight(inFlight: readonly InFlight[], known: Known): Restart {
+  const calls = inFlight.flatMap(({ effect }) => {
+    const callId = effect.name === 'callTool' && isJsonObject(effect.request) ? effect.request['callId'] : undefined;
+    return typeof callId === 'string' ? [{ callId, effect }] : [];
+  });
+  const settled = calls.filter(({ effect }) => effect.effects === 'once' || known(effect) !== undefined);
+  return { begun: calls.map(({ callId }) => callId), notRepeated: settled.map(({ callId }) => callId) };
+}
+
+function carriedOn(inFlight: readonly InFlight[], age: number, known: Known): Pick<Carried, 'open' | 'overdue'> {
   const leaves = inFlight.filter(({ effect }) => effect.ms === undefined);
   const timers = inFlight.flatMap(({ effect, perform, at }) =>
     effect.ms === undefined ? [] : [{ effect, perform, leftMs: at + effect.ms - age }],
@@ -156,6 +189,8 @@ function carriedOn(
   const overdue = timers.filter(({ leftMs }) => leftMs <= 0).toSorted((a, b) => a.leftMs - b.leftMs);
   return { open: [...settled, ...again], overdue: overdue.map(({ effect }) => effect.id) };
 }
+
+type Known = NonNullable<Continuation['known']>;
 
 function always(out: Outcome): Perform {
   return () => Promise.resolve(out);

@@ -5,9 +5,10 @@ import { type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
 import { describeAgent } from '../actors/describe-agent.ts';
 import { leafErrorOf } from '../actors/leaf.ts';
 import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.ts';
-import type { AgentInput, AgentSetup, ChildSetup, Toolset } from './agent-setup.ts';
+import type { AgentInput, AgentSetup, ToolsChanged, Toolset } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
 import { childAgent } from './child-agent.ts';
+import { changeBelow } from './delegation.ts';
 import { type PlainReason, abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
 import {
   answerOf,
@@ -64,7 +65,7 @@ export type AgentEvent =
   | { readonly type: 'run.cancelled'; readonly reason: string }
   | { readonly type: 'run.abandoned'; readonly code: string; readonly message: string }
   | { readonly type: 'run.expired' }
-  | { readonly type: 'tools.changed'; readonly toolset: Toolset; readonly children?: readonly ChildSetup[] };
+  | ToolsChanged;
 
 const NOT_PROVIDED = 'The agent machine was started bare. Use agentMachine.provide({ actors: agent.actors }).';
 
@@ -138,6 +139,18 @@ export const agentParts = setup({
       shown: ({ context }, texts: PromptTexts) => ({ ...context.shown, prompts: promptsOf(texts) }),
     }),
     takeTools: assign(({ context, event }) => (event.type === 'tools.changed' ? toolsTaken(context, event) : {})),
+    tellCalls: enqueueActions(({ context: { batch }, event, enqueue }) => {
+      if (batch === null || event.type !== 'tools.changed') return;
+      for (const { request } of batch.calls.slice(0, batch.started))
+        if (batch.outcomes[request.callId] === undefined) enqueue.sendTo(request.callId, event);
+    }),
+    tellStep: enqueueActions(({ event, enqueue }) => {
+      if (event.type === 'tools.changed') enqueue.sendTo('step', event);
+    }),
+    tellChild: enqueueActions(({ context, event, enqueue }) => {
+      const told = event.type === 'tools.changed' ? changeBelow(event, verdictOf(context, 'reroute')?.name) : null;
+      if (told !== null) enqueue.sendTo('childAgent', told);
+    }),
     countStep: assign({ stepsTaken: ({ context }) => context.stepsTaken + 1 }),
     takeReply: assign(({ context }, output: LlmCallOutput) => takenReply(context, output)),
     questionCall: assign(({ context }) => callQuestioned(context)),

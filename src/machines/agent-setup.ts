@@ -3,7 +3,7 @@ import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { DEFAULT_BACKOFF } from '../recovery/backoff.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
-import type { ToolSpec } from '../tools/spec.ts';
+import { type Policy, type ToolSpec, stricterPolicy } from '../tools/spec.ts';
 
 /** The limits and switches that the machines obey. Times in milliseconds; null means no limit. */
 export interface AgentSettings {
@@ -58,6 +58,28 @@ export interface Toolset {
   readonly skills: readonly SkillNote[];
   /** What the agent does about calls of tools that it does not know. */
   readonly recovery: RecoveryData;
+  /** Policies by tool that no later change loosens: those that a run went on with when it was taken up again. Set by the machine. */
+  readonly floors?: { readonly [tool: string]: Policy };
+}
+
+/** What a run is told of tools that have changed, the agents below included where theirs have. */
+export interface ToolsChanged {
+  readonly type: 'tools.changed';
+  readonly toolset: Toolset;
+  readonly children?: readonly ChildSetup[];
+  /**
+   * Set when the run is taken up again, before anything goes on: no tool gets a weaker policy than it had, and calls under
+   * way that may no longer run as they do stand at the gate again.
+   */
+  readonly restart?: Restart;
+}
+
+/** What had become of the calls whose tools were running when a run was interrupted, by their ids. */
+export interface Restart {
+  /** The tool had really been started. */
+  readonly begun: readonly string[];
+  /** Those of them whose tools are not run a second time: their outcome is known, or that it is unknown. */
+  readonly notRepeated: readonly string[];
 }
 
 /** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */
@@ -132,3 +154,32 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   fixMs: 180_000,
   jitterSeed: 0,
 };
+
+/** The tools after a change; those of a run that was taken up again stay as strict as they were. */
+export function toolsetAfter(before: Toolset, now: Toolset, isRestart: boolean): Toolset {
+  const known = { ...before.floors, ...(isRestart ? policiesOf(before.tools) : {}) };
+  if (!isRestart && before.floors === undefined) return now;
+  const tools = now.tools.map((tool): ToolSpec => {
+    const floor = Object.hasOwn(known, tool.name) ? known[tool.name] : undefined;
+    return floor === undefined ? tool : { ...tool, policy: stricterPolicy(floor, tool.policy) };
+  });
+  return { ...now, tools, floors: isRestart ? { ...known, ...policiesOf(tools) } : known };
+}
+
+function policiesOf(tools: readonly ToolSpec[]): NonNullable<Toolset['floors']> {
+  return Object.fromEntries(tools.map(({ name, policy }) => [name, policy]));
+}
+
+/** The agents below after a change, each held to what it was as the tools of a run are. */
+export function childrenAfter(
+  before: readonly ChildSetup[],
+  now: readonly ChildSetup[],
+  isRestart: boolean,
+): readonly ChildSetup[] {
+  return now.map(({ tool, setup }) => {
+    const was = before.find((child) => child.tool === tool)?.setup;
+    if (was === undefined) return { tool, setup };
+    const toolset = toolsetAfter(was.toolset, setup.toolset, isRestart);
+    return { tool, setup: { ...setup, toolset, children: childrenAfter(was.children, setup.children, isRestart) } };
+  });
+}

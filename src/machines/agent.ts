@@ -125,6 +125,7 @@ export const agentMachine = agentParts.createMachine({
           ],
         },
         RUNNING_STEP: {
+          on: { 'tools.changed': { actions: ['takeTools', 'tellStep'] } },
           invoke: {
             id: 'step',
             src: 'toolCall',
@@ -171,6 +172,7 @@ export const agentMachine = agentParts.createMachine({
         RUNNING_CALLS: {
           entry: 'startCalls',
           on: {
+            'tools.changed': { actions: ['takeTools', 'tellCalls'] },
             'xstate.done.actor.*': [
               {
                 guard: { type: 'thrown', params: ({ event }) => event.output },
@@ -240,6 +242,7 @@ export const agentMachine = agentParts.createMachine({
           ],
         },
         HANDING_OVER: {
+          on: { 'tools.changed': { actions: ['takeTools', 'tellChild'] } },
           invoke: {
             id: 'childAgent',
             src: 'childAgent',

@@ -2,7 +2,7 @@ import type { Usage } from '../actors/model.ts';
 import type { RunFixerOutput } from '../actors/run-fixer.ts';
 import type { ToolError } from '../parsing/errors.ts';
 import type { ToolResult } from '../tools/result.ts';
-import type { AgentInput, AgentSettings, ChildSetup } from './agent-setup.ts';
+import type { AgentInput, AgentSettings, ChildSetup, ToolsChanged } from './agent-setup.ts';
 import { type AgentOutput, endingInWords } from './run-result.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
 
@@ -51,6 +51,14 @@ export function childInput(child: {
     place,
     setup: { ...setup.setup, settings: { ...settings, budget: smaller(settings.budget, budget) } },
   };
+}
+
+/** What an agent below is told of a change of its tools; null when there is none. */
+export function changeBelow({ children, restart }: ToolsChanged, tool: string | undefined): ToolsChanged | null {
+  const setup = children?.find((child) => child.tool === tool)?.setup;
+  if (setup === undefined) return null;
+  const { toolset, children: below } = setup;
+  return { type: 'tools.changed', toolset, children: below, ...(restart === undefined ? {} : { restart }) };
 }
 
 function smaller(own: AgentSettings['budget'], left: AgentSettings['budget']): AgentSettings['budget'] {

@@ -7,7 +7,7 @@ import { higher } from '../recovery/severity.ts';
 import type { Verdict } from '../recovery/verdicts.ts';
 import type { AgentContext, Ending } from './agent-context.ts';
 import { fromToolset } from './agent-context.ts';
-import type { AgentInput, ChildSetup, Toolset } from './agent-setup.ts';
+import { type AgentInput, type ToolsChanged, type Toolset, childrenAfter, toolsetAfter } from './agent-setup.ts';
 import { recoveryText } from './agent-texts.ts';
 import { userMessage, withMessages } from './conversation-updates.ts';
 import { childInput, spentBy, usageTogether } from './delegation.ts';
@@ -105,17 +105,17 @@ export function limitedToSkill(context: AgentContext): Update {
   };
 }
 
-/** Takes other tools; a run that is limited to a skill stays so. */
-export function toolsTaken(
-  context: AgentContext,
-  told: { readonly toolset: Toolset; readonly children?: readonly ChildSetup[] },
-): Update {
+/** Takes other tools; a run that is limited to a skill stays so, and one that was taken up again as strict as it was. */
+export function toolsTaken(context: AgentContext, told: ToolsChanged): Update {
   const { briefing, detour } = context;
-  const toolset = limited(told.toolset, detour.skill);
+  const isRestart = told.restart !== undefined;
+  const toolset = limited(toolsetAfter(context.toolset, told.toolset, isRestart), detour.skill);
   return {
     toolset,
     shown: fromToolset(briefing?.instructions ?? '', toolset),
-    ...(briefing === null || told.children === undefined ? {} : { briefing: { ...briefing, children: told.children } }),
+    ...(briefing === null || told.children === undefined
+      ? {}
+      : { briefing: { ...briefing, children: childrenAfter(briefing.children, told.children, isRestart) } }),
   };
 }
 

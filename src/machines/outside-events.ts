@@ -46,7 +46,8 @@ const TOOL: JsonObject = {
   ],
 };
 
-const TOOLSET: JsonObject = {
+/** The tools of a run as data, as its recording and the event that changes them hold them. */
+export const TOOLSET: JsonObject = {
   type: 'object',
   description: 'All tools that the run may use from now on, as the first line of its recording has them.',
   properties: {
@@ -112,6 +113,16 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
           properties: { tool: { type: 'string' }, setup: { type: 'object' } },
           required: ['tool', 'setup'],
         },
+      },
+      restart: {
+        type: 'object',
+        description:
+          'The run was taken up again: no policy becomes weaker, and calls under way may have to be asked about.',
+        properties: {
+          begun: { type: 'array', items: { type: 'string' } },
+          notRepeated: { type: 'array', items: { type: 'string' } },
+        },
+        required: ['begun', 'notRepeated'],
       },
     },
     required: ['toolset'],

@@ -23,7 +23,8 @@ const mending = (ask: 'fix' | 'sanitize') =>
 
 /**
  * The part of the toolCall machine that mends: it takes the steps of the error's `onError` slot one after the other, each
- * a state, and leaves for VALIDATING or RUNNING with something new to try, or for one of the ends.
+ * a state, and leaves for VALIDATING with something to try, or for one of the ends. What had run as it stands, and failed,
+ * is run again without being checked and asked about anew.
  */
 export const recovering = toolCallParts.createStateConfig({
   entry: 'takeUpFailure',
@@ -114,8 +115,8 @@ export const recovering = toolCallParts.createStateConfig({
     BACKING_OFF: { after: { pause: 'RETRYING' } },
     RETRYING: {
       always: [
-        { guard: and(['failedWhileRunning', 'delegates']), target: '#toolCall.DELEGATING', actions: 'forgetError' },
-        { guard: 'failedWhileRunning', target: '#toolCall.RUNNING', actions: 'forgetError' },
+        { guard: and(['mayRunAgain', 'delegates']), target: '#toolCall.DELEGATING', actions: 'forgetError' },
+        { guard: 'mayRunAgain', target: '#toolCall.RUNNING', actions: 'forgetError' },
         { target: '#toolCall.VALIDATING', actions: 'forgetError' },
       ],
     },

@@ -5,8 +5,8 @@ import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import type { ToolResult } from '../tools/result.ts';
 import { lookUp } from '../tools/lookup.ts';
-import type { ToolSpec } from '../tools/spec.ts';
-import type { AgentSettings, ChildSetup } from './agent-setup.ts';
+import { type ToolSpec, heldTo, permissionOf } from '../tools/spec.ts';
+import { type AgentSettings, type ChildSetup, type ToolsChanged, childrenAfter } from './agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
 import type { Spent } from './delegation.ts';
 import type { LoopVerdict } from './loop-detection.ts';
@@ -56,6 +56,15 @@ export interface GaveUp {
   readonly handedUp?: EscalationError;
 }
 
+/** How often a call has reached its tool, and whether it has with the arguments as they stand: only then it may again. */
+export interface Ran {
+  readonly times: number;
+  readonly asItStands: boolean;
+}
+
+/** A call that has not reached its tool. */
+export const NEVER_RAN: Ran = { times: 0, asItStands: false };
+
 /** The memory of one call: eighteen members at most, like that of a run. */
 export interface ToolCallContext extends ToolCallInput {
   readonly spec: ToolSpec | null;
@@ -69,7 +78,7 @@ export interface ToolCallContext extends ToolCallInput {
   readonly error: ToolError | null;
   readonly denial: Denial | null;
   readonly result: ToolResult | null;
-  readonly ran: boolean;
+  readonly ran: Ran;
   readonly progress: RecoveryProgress;
   /** Set when recovery gave up in a way of its own. */
   readonly gaveUp: GaveUp | null;
@@ -88,4 +97,35 @@ export function toolNamed({
   if (found.repaired && recovery.unknownTool !== undefined)
     return { spec: null, suggestions: [found.spec.name], renamed: false };
   return { spec: found.spec, suggestions: [], renamed: found.repaired };
+}
+
+/** What the tool of a call may do now; a person who agreed to the call has agreed to it as it stands. */
+export function permitted({ spec, approved }: Pick<ToolCallContext, 'spec' | 'approved'>): 'run' | 'ask' | 'never' {
+  const permission = spec === null ? 'never' : permissionOf(spec);
+  return permission === 'ask' && approved ? 'run' : permission;
+}
+
+/** A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to. */
+export function callAfter(context: ToolCallContext, { toolset, children, restart }: ToolsChanged) {
+  const { spec, caller } = context;
+  const now = toolset.tools.find(({ name }) => name === spec?.name);
+  const below =
+    children === undefined ? caller.children : childrenAfter(caller.children, children, restart !== undefined);
+  return {
+    spec: spec === null || now === undefined ? spec : heldTo(spec, now),
+    caller: { ...caller, children: below },
+  };
+}
+
+/** True for a call that runs, was taken up again with the run, and may not run any more as it does. */
+export function mustStandAgain(context: ToolCallContext, changed: ToolsChanged): boolean {
+  const { restart } = changed;
+  if (restart === undefined || restart.notRepeated.includes(context.request.callId)) return false;
+  return permitted({ ...context, ...callAfter(context, changed) }) !== 'run';
+}
+
+/** A tool that was wanted when the run was interrupted, and had not been started, has not run. */
+export function startForgotten({ ran, request }: ToolCallContext, { restart }: ToolsChanged) {
+  const hasBegun = restart === undefined || restart.begun.includes(request.callId);
+  return hasBegun ? {} : { ran: { times: ran.times - 1, asItStands: false } };
 }

@@ -9,14 +9,31 @@ import { type RunFixerOutput, runFixer } from '../actors/run-fixer.ts';
 import type { StepData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
+import type { ToolsChanged } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
 import { childAgent } from './child-agent.ts';
-import { areTokensSpent, childError, childResult, repairCounted, spentBy, spentTogether } from './delegation.ts';
+import {
+  areTokensSpent,
+  changeBelow,
+  childError,
+  childResult,
+  repairCounted,
+  spentBy,
+  spentTogether,
+} from './delegation.ts';
 import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
 import type { AgentOutput } from './run-result.ts';
 import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';
 import { executionError, failedCheck, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
-import type { ApprovalEvent, ToolCallContext, ToolCallInput } from './tool-call-context.ts';
+import {
+  type ApprovalEvent,
+  type ToolCallContext,
+  type ToolCallInput,
+  callAfter,
+  mustStandAgain,
+  permitted,
+  startForgotten,
+} from './tool-call-context.ts';
 
 const missing = (): never => {
   throw new Error('No tools were provided. Use agentMachine.provide({ actors: agent.actors }).');
@@ -28,7 +45,7 @@ export const toolCallParts = setup({
     context: {} as ToolCallContext,
     input: {} as ToolCallInput,
     output: {} as CallOutcome,
-    events: {} as ApprovalEvent,
+    events: {} as ApprovalEvent | ToolsChanged,
   },
   actors: {
     callTool: callTool({
@@ -45,9 +62,9 @@ export const toolCallParts = setup({
   },
   guards: {
     toolUnknown: ({ context }) => context.spec === null,
-    toolDisabled: ({ context }) => context.spec?.enabled === false,
+    toolDisabled: ({ context }) => context.spec?.enabled !== true,
     goesInCircles: ({ context }) => context.verdict === 'refuse',
-    policyDenies: ({ context }) => context.spec?.policy === 'deny',
+    policyDenies: ({ context }) => permitted(context) === 'never',
     argumentsUnreadable: ({ context }) => context.request.unreadable !== null,
     argumentsWrong: ({ context }) => context.check?.ok === false,
     checkedByCode: ({ context }) => context.spec?.checkedByCode === true,
@@ -56,8 +73,10 @@ export const toolCallParts = setup({
     childThrew: (_, output: AgentOutput) => output.reason === 'thrown',
     childEscalated: (_, output: AgentOutput) => output.nested?.escalation != null,
     childFailed: (_, output: AgentOutput) => output.status === 'failed' || output.status === 'cancelled',
-    needsApproval: ({ context }) =>
-      context.spec?.policy === 'confirm' && !context.spec.alwaysAllowed && !context.approved,
+    needsApproval: ({ context }) => permitted(context) === 'ask',
+    barredNow: ({ context, event }) =>
+      event.type === 'tools.changed' && permitted({ ...context, ...callAfter(context, event) }) === 'never',
+    mustStandAgain: ({ context, event }) => event.type === 'tools.changed' && mustStandAgain(context, event),
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
     refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',
     alwaysAllowed: (_, answer: ApprovalAnswer) => answer.decision === 'always-allow',
@@ -69,7 +88,7 @@ export const toolCallParts = setup({
     stepIs: ({ context }, kind: StepData['kind']) => context.progress.step?.kind === kind,
     retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && pauseOf(context) === 0,
     repairUnaffordable: ({ context }) => context.progress.step?.kind === 'fix-agent' && areTokensSpent(context),
-    failedWhileRunning: ({ context }) => context.error?.kind === 'execution',
+    mayRunAgain: ({ context }) => context.ran.asItStands && permitted(context) === 'run',
     gaveArguments: (_, output: RunFixerOutput) => output.kind === 'arguments' && output.value !== null,
     gaveResult: (_, output: RunFixerOutput) => output.kind === 'result' && output.result !== null,
     escalated: (_, output: RunFixerOutput) => output.kind === 'escalate',
@@ -105,7 +124,14 @@ export const toolCallParts = setup({
     }),
     stopDeadline: cancel('approvalDeadline'),
     takeResult: assign({ result: (_, result: ToolResult) => result }),
-    noteRun: assign({ ran: true }),
+    noteRun: assign({ ran: ({ context: { ran } }) => ({ times: ran.times + 1, asItStands: true }) }),
+    standAtGate: assign({ ran: ({ context: { ran } }) => ({ ...ran, asItStands: false }) }),
+    takeStricter: assign(({ context, event }) => (event.type === 'tools.changed' ? callAfter(context, event) : {})),
+    forgetStart: assign(({ context, event }) => (event.type === 'tools.changed' ? startForgotten(context, event) : {})),
+    tellChild: enqueueActions(({ context, event, enqueue }) => {
+      const told = event.type === 'tools.changed' ? changeBelow(event, context.spec?.name) : null;
+      if (told !== null) enqueue.sendTo('childAgent', told);
+    }),
     takeUpFailure: assign({ progress: ({ context }) => failureTakenUp(context) }),
     takeSteps: assign({
       progress: ({ context }, output: RunFixerOutput) =>

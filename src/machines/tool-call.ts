@@ -2,6 +2,8 @@
  * One call of one tool, from the name that the model wrote to exactly one outcome.
  *
  * I1 Order: lookup, loop verdict, deny, validate, confirm, run. A person is never asked about invalid arguments.
+ *    RUNNING and DELEGATING are reached again past this order only by a call that had reached them with the very same
+ *    arguments and may still run; whatever else is tried again stands at VALIDATING first.
  * I2 Nothing runs that is not registered, or whose arguments are incomplete.
  * I3 A denial is no error: it ends in DENIED and never passes RECOVERING.
  * I4 It never ends in an error: every end has an output.
@@ -12,7 +14,7 @@ import { NOTHING_SPENT } from './delegation.ts';
 import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
-import { toolNamed } from './tool-call-context.ts';
+import { NEVER_RAN, toolNamed } from './tool-call-context.ts';
 import { outcomeOf, taskForChild } from './tool-outcome.ts';
 import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
@@ -29,12 +31,13 @@ export const toolCallMachine = toolCallParts.createMachine({
     error: null,
     denial: null,
     result: null,
-    ran: false,
+    ran: NEVER_RAN,
     progress: NO_PROGRESS,
     gaveUp: null,
     spent: NOTHING_SPENT,
   }),
   initial: 'RESOLVING',
+  on: { 'tools.changed': { actions: 'takeStricter' } },
   states: {
     RESOLVING: {
       always: [
@@ -57,6 +60,7 @@ export const toolCallMachine = toolCallParts.createMachine({
       ],
     },
     VALIDATING: {
+      entry: 'standAtGate',
       initial: 'CHECKING_SHAPE',
       states: {
         CHECKING_SHAPE: {
@@ -91,6 +95,7 @@ export const toolCallMachine = toolCallParts.createMachine({
         },
         CHECKED: {
           always: [
+            { guard: 'policyDenies', target: '#toolCall.RESOLVING' },
             { guard: 'needsApproval', target: '#toolCall.AWAITING_APPROVAL' },
             { guard: 'delegates', target: '#toolCall.DELEGATING' },
             { target: '#toolCall.RUNNING' },
@@ -103,6 +108,10 @@ export const toolCallMachine = toolCallParts.createMachine({
       entry: 'startDeadline',
       exit: 'stopDeadline',
       on: {
+        'tools.changed': [
+          { guard: 'barredNow', target: 'RESOLVING', actions: 'takeStricter' },
+          { actions: 'takeStricter' },
+        ],
         'approval.expired': { target: 'DENIED', actions: { type: 'deny', params: { kind: 'deadline' } } },
         'approval.refused': {
           target: 'DENIED',
@@ -175,6 +184,12 @@ export const toolCallMachine = toolCallParts.createMachine({
     },
     RUNNING: {
       entry: 'noteRun',
+      on: {
+        'tools.changed': [
+          { guard: 'mustStandAgain', target: 'RESOLVING', actions: ['takeStricter', 'forgetStart'] },
+          { actions: 'takeStricter' },
+        ],
+      },
       invoke: {
         id: 'callTool',
         src: 'callTool',
@@ -201,6 +216,12 @@ export const toolCallMachine = toolCallParts.createMachine({
     },
     DELEGATING: {
       entry: 'noteRun',
+      on: {
+        'tools.changed': [
+          { guard: 'mustStandAgain', target: 'RESOLVING', actions: 'takeStricter' },
+          { actions: ['takeStricter', 'tellChild'] },
+        ],
+      },
       invoke: {
         id: 'childAgent',
         src: 'childAgent',

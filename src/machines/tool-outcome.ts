@@ -81,14 +81,14 @@ export function reportedError({ args, spec, request }: ToolCallContext, result: 
 }
 
 /** What the agent is told that this call hands a task to. */
-export function taskForChild({ args, spec, request, caller, spent, progress }: ToolCallContext): AgentInput {
+export function taskForChild({ args, spec, request, caller, spent, ran }: ToolCallContext): AgentInput {
   const { maxToolCalls, maxTokens } = caller.budget;
   return childInput({
     setup: caller.children.find(({ tool }) => tool === spec?.name),
     task: typeof args.task === 'string' ? args.task : '',
     agent: caller.agent,
     // A second try must not give its calls the ids of the first.
-    callId: progress.taken === 0 ? request.callId : `${request.callId}-${progress.taken}`,
+    callId: ran.times <= 1 ? request.callId : `${request.callId}-${ran.times - 1}`,
     budget: {
       maxToolCalls: maxToolCalls === null ? null : Math.max(0, maxToolCalls - spent.toolCalls),
       maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - spent.usage.totalTokens),
@@ -110,7 +110,7 @@ function endOf(context: ToolCallContext): CallOutcome {
     callId: context.request.callId,
     tool,
     args: context.check?.ok === true ? context.args : context.request.args,
-    ran: context.ran,
+    ran: context.ran.times > 0,
     ...(context.spent === NOTHING_SPENT ? {} : { spent: context.spent }),
   };
   if (context.denial !== null) {

@@ -4,6 +4,9 @@ import type { RecoveryData } from '../recovery/plan-data.ts';
 /** Whether a call may run: at once, after somebody agreed, or never. */
 export type Policy = 'allow' | 'confirm' | 'deny';
 
+/** What stands between a call and its tool: nothing, a person who is asked first, or a bar. */
+export type Permission = 'run' | 'ask' | 'never';
+
 /**
  * May a call be repeated whose outcome is unknown? `none`: it changes nothing. `idempotent`: twice is the same as once.
  * `once`: never repeated unless the author says so.
@@ -35,4 +38,30 @@ export interface ToolSpec {
   readonly checkedByCode: boolean;
   /** What is done about its errors before the model is told. */
   readonly recovery: RecoveryData;
+}
+
+const BY_STRICTNESS: readonly Policy[] = ['allow', 'confirm', 'deny'];
+
+/** What a tool may do. It fails closed: a policy that is not known bars the tool, and only a plain `true` opens anything. */
+export function permissionOf({ policy, enabled, alwaysAllowed }: ToolSpec): Permission {
+  if (enabled !== true) return 'never';
+  if (policy === 'allow') return 'run';
+  if (policy !== 'confirm') return 'never';
+  return alwaysAllowed === true ? 'run' : 'ask';
+}
+
+/** The stricter of two policies: allow, then confirm, then deny, and one that is not known is the strictest. */
+export function stricterPolicy(one: Policy, other: Policy): Policy {
+  const [a, b] = [one, other].map((policy) => BY_STRICTNESS.indexOf(policy));
+  return a === -1 || b === -1 ? 'deny' : (BY_STRICTNESS[Math.max(a ?? 0, b ?? 0)] ?? 'deny');
+}
+
+/** A tool as it was, with whatever has become stricter about it since. What has become laxer does not count. */
+export function heldTo(was: ToolSpec, now: ToolSpec): ToolSpec {
+  return {
+    ...was,
+    policy: stricterPolicy(was.policy, now.policy),
+    enabled: was.enabled && now.enabled,
+    alwaysAllowed: [was, now].every(({ policy, alwaysAllowed }) => policy === 'allow' || alwaysAllowed),
+  };
 }

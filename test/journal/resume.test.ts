@@ -157,6 +157,27 @@ describe('agent.resume', () => {
     expect(journal.text()).toContain('{"t":"timer"');
   });
 
+  test('an approval in time has stopped its deadline: it does not come up once the run goes on', async () => {
+    const options: AgentOptions = { ...OPTIONS, confirm: 'wait', timeouts: { approvalMs: 60_000 } };
+    const began = Promise.withResolvers<null>();
+    const hangs = fakeTool('slow', [() => (began.resolve(null), new Promise(() => undefined))], {
+      policy: 'confirm',
+      effects: 'none',
+    });
+    const first = createAgent({ ...options, tools: [hangs], model: scriptedModel([calls(['slow'])]) });
+    const run = first.run('Go', { runId: 'one' });
+    for await (const event of run) if (event.type === 'approval.requested') break;
+    expect(await run.approve('c1')).toBe(true);
+    await began.promise;
+    const twoMinutesAgo = new Date(Date.now() - 120_000).toISOString();
+    const journal = interruptedAfter(run.recording().replace(/"at":"[^"]+"/, `"at":"${twoMinutesAgo}"`), 99);
+    await first.close({ graceMs: 1 });
+    const slow = fakeTool('slow', ['done'], { policy: 'confirm', effects: 'none' });
+    const later = createAgent({ ...options, tools: [slow], journal, model: scriptedModel(['Done.']) });
+    expect(await later.resume('one')).toMatchObject({ result: 'Done.', toolsUsed: ['slow'] });
+    expect(journal.text()).not.toContain('{"t":"timer"');
+  });
+
   test('a wait lasts what is left of it', async () => {
     const backoff = recover.constant(60_000);
     const down = new ModelError('server-error', 'down', { status: 503 });

@@ -3,6 +3,8 @@ import { explorePaths, playBack } from '../../src/testing/index.ts';
 import { loopDetectionMachine } from '../../src/machines/loop-detection.ts';
 import { AGENT_MUTANTS } from './mutants/agent.ts';
 import { CALL_MUTANTS } from './mutants/call.ts';
+import { CHANGE_MUTANTS } from './mutants/gate-changes.ts';
+import { GATE_MUTANTS } from './mutants/gate.ts';
 import { type Mutant, mutantAgent } from './mutants/mutant.ts';
 import { TOOLS } from './mutants/tools.ts';
 import { TURN_MUTANTS } from './mutants/turn.ts';
@@ -21,9 +23,12 @@ describe.each([
   ['the agent', AGENT_MUTANTS],
   ['a call', CALL_MUTANTS],
   ['a turn of the model', TURN_MUTANTS],
+  ['the gate', GATE_MUTANTS],
+  ['what changes at the gate', CHANGE_MUTANTS],
 ])('mutants of %s are caught', (_machine, mutants: readonly Mutant[]) => {
-  test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law }) => {
-    const found = await explorePaths(machine, { ...OPTIONS, agent: mutantAgent(agent) });
+  test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law, events }) => {
+    const more = events === undefined ? {} : { events };
+    const found = await explorePaths(machine, { ...OPTIONS, ...more, agent: mutantAgent(agent) });
     expect(found.violations.map((violation) => violation.law)).toContain(law);
     const counterexample = found.violations.find((violation) => violation.law === law)?.counterexample ?? '';
     expect(playBack(counterexample, machine).transitions.length).toBeGreaterThan(0);

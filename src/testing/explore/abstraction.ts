@@ -13,7 +13,8 @@ import type { Trouble } from '../../machines/agent-context.ts';
 import type { LlmCallContext } from '../../machines/llm-call.ts';
 import type { McpConnectionContext } from '../../machines/mcp-connection.ts';
 import type { ToolCallContext } from '../../machines/tool-call-context.ts';
-import type { Json } from '../../parsing/json.ts';
+import { type Json, isJsonObject } from '../../parsing/json.ts';
+import { permissionOf } from '../../tools/spec.ts';
 import type { LiveActor, MachineState } from './live-actors.ts';
 import { loopPattern } from './loop-pattern.ts';
 import { isAgent, isLlmCall, isLoopDetection, isMcpConnection, isToolCall } from './our-machines.ts';
@@ -59,7 +60,7 @@ function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, call
     maxToolCalls === null ? 0 : books.toolCallsRun,
     maxTokens === null ? 0 : books.usage.totalTokens,
     context.toolCalling,
-    context.toolset.tools.length,
+    context.toolset.tools.map(permissionOf),
     context.briefing === null,
     plan === null ? null : [plan.steps.slice(plan.index).map(({ tool }) => tool), plan.outcomes.at(-1)?.kind ?? null],
     step === null ? null : step.verdict === 'refuse',
@@ -92,6 +93,7 @@ function toolCallMemory(context: ToolCallContext): Json {
   const [last, before] = [progress.attempts.at(-1), progress.attempts.at(-2)];
   return [
     spec?.name ?? request.tool,
+    spec === null ? null : permissionOf(spec),
     request.unreadable === null,
     verdict === 'refuse',
     check?.ok ?? null,
@@ -99,7 +101,8 @@ function toolCallMemory(context: ToolCallContext): Json {
     error === null ? null : [error.kind, error.kind === 'execution' && error.outcomeUnknown === true],
     denial?.kind ?? null,
     result?.status ?? null,
-    ran,
+    Math.min(ran.times, 1),
+    ran.asItStands,
     progress.slot,
     progress.taken,
     Object.entries(progress.slots).map(([slot, state]) => [
@@ -113,8 +116,9 @@ function toolCallMemory(context: ToolCallContext): Json {
   ];
 }
 
-function llmCallMemory({ attempts, shortened, toolCalling }: LlmCallContext): Json {
-  return [attempts, shortened, toolCalling];
+function llmCallMemory({ attempts, shortened, toolCalling, error }: LlmCallContext): Json {
+  const pause = isJsonObject(error?.data) ? error.data['retryAfterMs'] : undefined;
+  return [attempts, shortened, toolCalling, pause ?? null];
 }
 
 function connectionMemory({ failures, greeting, announced, heeded, error }: McpConnectionContext): Json {

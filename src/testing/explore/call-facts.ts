@@ -1,4 +1,4 @@
-import type { Outcome } from '../../actors/journal.ts';
+import type { Outcome, OutsideEvent } from '../../actors/journal.ts';
 import { type Json, isJsonObject } from '../../parsing/json.ts';
 import { isErrorResult } from '../../tools/result.ts';
 import { type Happening, type Story, isBirth, ownerOf } from './story.ts';
@@ -8,10 +8,20 @@ import { textAt } from './text-at.ts';
 export interface CallFacts {
   /** How often the tool was run. */
   readonly runs: number;
+  /** How often its own check failed itself, and so said nothing about the arguments. */
+  readonly brokenChecks: number;
   /** How its latest run ended; null before it did. */
   readonly latest: 'done' | 'failed' | 'unknown' | null;
   /** Somebody agreed to the arguments as they stand. */
   readonly approved: boolean;
+  /** The arguments that somebody was asked about last; null when nobody was. */
+  readonly askedAbout: Json;
+  /** What a person wrote in their place; null when nothing, or when the recovery has mended that. */
+  readonly edited: Json;
+  /** Somebody said "always", and whether that was kept. */
+  readonly always: 'no' | 'said' | 'kept';
+  /** What was answered last, `failed` where asking did; null when nobody has answered. */
+  readonly answer: string | null;
   /** The arguments that the tool's own check gave back; null when it has not accepted any. */
   readonly accepted: Json;
   /** The tool's own check has rejected what stands now. */
@@ -24,8 +34,13 @@ export interface CallFacts {
 
 const NOTHING: CallFacts = {
   runs: 0,
+  brokenChecks: 0,
   latest: null,
   approved: false,
+  askedAbout: null,
+  edited: null,
+  always: 'no',
+  answer: null,
   accepted: null,
   rejected: false,
   asked: [],
@@ -39,15 +54,29 @@ export function callFacts(story: Story, path: string): CallFacts {
 }
 
 function factsAfter(facts: CallFacts, one: Happening, path: string): CallFacts {
-  if (one.kind === 'told')
-    return one.to === path && one.event.type === 'approval.given' ? { ...facts, approved: true } : facts;
+  if (one.kind === 'told') return one.to === path ? factsAfterAnswer(facts, one.event) : facts;
   if ((one.kind !== 'started' && one.kind !== 'settled') || ownerOf(one.effect) !== path) return facts;
   if (one.kind === 'started') return factsAtStart(facts, one.effect.name, one.effect.request);
   return { ...factsAtEnd(facts, one.effect.name, one.out), lastLeaf: one.effect.name };
 }
 
+function factsAfterAnswer(facts: CallFacts, event: OutsideEvent): CallFacts {
+  if (event.type === 'approval.refused') return { ...facts, answer: 'deny' };
+  if (event.type !== 'approval.given') return facts;
+  const given: CallFacts = {
+    ...facts,
+    approved: true,
+    answer: 'given',
+    always: event['always'] === true ? 'said' : facts.always,
+  };
+  const edited = event['args'] ?? null;
+  return edited === null ? given : { ...given, edited, accepted: null, rejected: false };
+}
+
 function factsAtStart(facts: CallFacts, leaf: string, request: Json): CallFacts {
   if (leaf === 'callTool') return { ...facts, runs: facts.runs + 1, latest: null };
+  if (leaf === 'askApproval' && isJsonObject(request)) return { ...facts, askedAbout: request.args ?? null };
+  if (leaf === 'rememberPermission') return { ...facts, always: 'kept' };
   if (leaf === 'runFixer' && isJsonObject(request))
     return { ...facts, asked: [...facts.asked, textAt(request, 'ask')] };
   return facts;
@@ -57,20 +86,26 @@ function factsAtEnd(facts: CallFacts, leaf: string, out: Outcome): CallFacts {
   const value = out.ok && isJsonObject(out.value) ? out.value : {};
   switch (leaf) {
     case 'askApproval':
-      return { ...facts, approved: value.decision === 'allow-once' || value.decision === 'always-allow' };
+      return factsAfterDecision(facts, typeof value.decision === 'string' ? value.decision : 'failed');
     case 'checkArgs':
+      if (!out.ok) return { ...facts, brokenChecks: facts.brokenChecks + 1, accepted: null, rejected: true };
       return value.ok === true
         ? { ...facts, accepted: value.args ?? null, rejected: false }
         : { ...facts, accepted: null, rejected: true };
     case 'runFixer':
       return value.kind === 'arguments' && value.value !== null
-        ? { ...facts, approved: false, accepted: null, rejected: false }
+        ? { ...facts, approved: false, edited: null, accepted: null, rejected: false }
         : facts;
     case 'callTool':
       return { ...facts, latest: endOf(out) };
     default:
       return facts;
   }
+}
+
+function factsAfterDecision(facts: CallFacts, decision: string): CallFacts {
+  const approved = decision === 'allow-once' || decision === 'always-allow';
+  return { ...facts, approved, answer: decision, always: decision === 'always-allow' ? 'said' : facts.always };
 }
 
 const UNKNOWN: ReadonlySet<string> = new Set(['timeout', 'unknown-outcome']);

@@ -152,7 +152,8 @@ function approvalsOf({ snapshot, state }: LiveActor): readonly OutsideEvent[] {
   return [
     { type: 'approval.given', always: false, args: null },
     { type: 'approval.given', always: true, args: null },
-    { type: 'approval.given', always: false, args: snapshot.context.args },
+    { type: 'approval.given', always: false, args: { ...snapshot.context.args, edited: true } },
+    { type: 'approval.given', always: true, args: { ...snapshot.context.args, edited: true } },
     { type: 'approval.refused', reason: 'not now' },
   ];
 }

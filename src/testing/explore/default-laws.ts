@@ -5,7 +5,8 @@ import { modelTurns } from './laws/model-turns.ts';
 import { recoveryTried } from './laws/recovery.ts';
 import { routes } from './laws/routes.ts';
 import { turns } from './laws/turns.ts';
-import { noLoops, onceIsOnce, permission, soundArguments } from './laws/running-tools.ts';
+import { asking, deadlines, denials, permission } from './laws/gate.ts';
+import { noLoops, onceIsOnce, soundArguments } from './laws/running-tools.ts';
 
 /** Checked on the choices themselves, not on what happened. */
 export const ALIVE = {
@@ -18,6 +19,9 @@ export const DEFAULT_LAWS: readonly Law[] = [
   ends,
   stepBudget,
   permission,
+  asking,
+  denials,
+  deadlines,
   soundArguments,
   onceIsOnce,
   oneResult,

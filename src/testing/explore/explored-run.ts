@@ -47,8 +47,9 @@ export function exploredRun(subject: Subject): ExploredRun {
   const guard = endlessGuard();
   const readMove = moveReader(
     () => true,
-    ({ machine, transition }) => {
-      if (transition !== null) story.push({ kind: 'moved', machine, ...transition });
+    ({ machine, transition, snapshot }) => {
+      const ended = snapshot.status === 'done' ? { output: snapshot.output } : {};
+      if (transition !== null) story.push({ kind: 'moved', machine, ...transition, ...ended });
     },
   );
   const driven = drive({

@@ -14,11 +14,25 @@ export function keyOf(run: ExploredRun, more: Json, callsATurn: number): string 
   const calls = actors
     .filter(({ snapshot }) => isToolCall(snapshot))
     .map(({ path }) => {
-      const { runs, latest, approved, accepted, rejected } = callFacts(run.story, path);
-      return [Math.min(runs, MANY), latest, approved, accepted !== null, rejected];
+      const { runs, brokenChecks, latest, approved, accepted, rejected, edited, always, answer } = callFacts(
+        run.story,
+        path,
+      );
+      return [
+        Math.min(runs, MANY),
+        Math.min(brokenChecks, 1),
+        latest,
+        approved,
+        accepted !== null,
+        rejected,
+        edited !== null,
+        always,
+        answer,
+      ];
     });
   const open = [...run.open.values()].map(({ name }) => name).sort();
-  return digest([abstractionOf(actors, callsATurn), open, calls, more]);
+  const changes = run.story.filter((one) => one.kind === 'told' && one.event.type === 'tools.changed').length;
+  return digest([abstractionOf(actors, callsATurn), open, calls, changes, more]);
 }
 
 const MANY = 9;

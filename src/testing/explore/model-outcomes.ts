@@ -97,6 +97,7 @@ function failures(native: boolean): readonly Representative[] {
     fails('fails, and may be asked again', 'server-error', 'The server is out of order.', { retryable: true }),
     fails('fails for good', 'auth', 'The key is not valid.', { retryable: false }),
     fails('times out', 'timeout', 'The model sent nothing.', { retryable: true }),
+    fails('asks for a pause', 'rate-limited', 'Too many requests.', { retryable: true, retryAfterMs: 5000 }),
     fails('asks for too long a pause', 'rate-limited', 'Too many requests.', {
       retryable: true,
       retryAfterMs: 600_000,

@@ -13,6 +13,8 @@ export type Happening =
       readonly event: string;
       readonly from: string;
       readonly to: string;
+      /** What the machine ended with; left out while it goes on. */
+      readonly output?: unknown;
     };
 
 /** The happenings of a path so far, oldest first. */

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, isJsonObject } from '../../parsing/json.ts';
+import type { StepData } from '../../recovery/plan-data.ts';
 import { type KnownTool, type LeafScene, type Representative, fails } from './outcome.ts';
 import { wrongArguments } from './sample-arguments.ts';
 import { textAt } from './text-at.ts';
@@ -51,7 +52,10 @@ export function runFixerOutcomes(scene: LeafScene): readonly Representative[] {
       return [
         { label: 'handles nothing', value: { kind: 'steps', steps: null } },
         { label: 'chooses to retry', value: { kind: 'steps', steps: [RETRY] } },
-        { label: 'chooses to escalate', value: { kind: 'steps', steps: [ESCALATE] } },
+        ...OTHER_STEPS.map((step) => ({
+          label: `chooses to ${step.kind}`,
+          value: { kind: 'steps', steps: [{ ...step }] },
+        })),
         broken,
       ];
     case 'substitute':
@@ -74,7 +78,15 @@ export function runFixerOutcomes(scene: LeafScene): readonly Representative[] {
 }
 
 const RETRY: JsonObject = { kind: 'retry', maxAttempts: 2, backoff: null, whenUnknown: false };
-const ESCALATE: JsonObject = { kind: 'escalate', reason: null, severity: 'high' };
+const OTHER_STEPS: readonly StepData[] = [
+  { kind: 'fix' },
+  { kind: 'fix-agent', agent: 'mender', retries: 1 },
+  { kind: 'sanitize' },
+  { kind: 'substitute' },
+  { kind: 'feedback' },
+  { kind: 'escalate', reason: null, severity: 'high' },
+  { kind: 'throw', reason: null },
+];
 
 /** Arguments that fit, arguments that do not, and none. */
 function mendings(scene: LeafScene): readonly Representative[] {

@@ -41,16 +41,16 @@ export const CALL_MUTANTS: readonly Mutant[] = [
     law: 'permission',
   },
   {
-    wrong: 'a tool that is switched off runs',
+    wrong: 'a tool that is switched off counts as denied by its policy',
     machine: callGuard({ toolDisabled: no }),
     agent: { tools: [switchedOff] },
-    law: 'permission',
+    law: 'denials',
   },
   {
-    wrong: 'a tool that is unknown runs',
+    wrong: 'a tool that is unknown counts as denied',
     machine: callGuard({ toolUnknown: no }),
     agent: { tools: [look] },
-    law: 'permission',
+    law: 'denials',
   },
   {
     wrong: 'arguments that were cut off are run',

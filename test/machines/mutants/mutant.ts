@@ -1,7 +1,12 @@
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
-import type { agentMachine } from '../../../src/machines/agent.ts';
+import type { ToolsChanged, Toolset } from '../../../src/machines/agent-setup.ts';
+import { agentMachine } from '../../../src/machines/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call.ts';
+import type { Json, JsonObject } from '../../../src/parsing/json.ts';
+import type { ExploreOptions, View } from '../../../src/testing/index.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
+import type { Policy } from '../../../src/tools/spec.ts';
 
 /** A machine of ours with one thing wrong, the agent that shows it, and the law that must catch it. */
 export interface Mutant {
@@ -9,6 +14,8 @@ export interface Mutant {
   readonly machine: typeof agentMachine;
   readonly agent: AgentOptions;
   readonly law: string;
+  /** What is said from outside, where that shows it. */
+  readonly events?: NonNullable<ExploreOptions['events']>;
 }
 
 /** The agent that shows a mutant: quick to explore, with no model and no output. */
@@ -20,3 +27,53 @@ export function mutantAgent(options: AgentOptions) {
 export const yes = (): boolean => true;
 export const no = (): boolean => false;
 export const nothing = (): void => undefined;
+
+/**
+ * The agent's machine with one place of the toolCall machine's drawing changed. The drawing itself stays as it is: only
+ * the machine that was made meanwhile has the change. A `·` in a place is a dot within a name.
+ */
+export function callEdge(place: string, value: unknown): typeof agentMachine {
+  const names = place.split('.').map((name) => name.replace('·', '.'));
+  const last = names.pop() ?? '';
+  const holder: unknown = names.reduce((at: unknown, name) => Reflect.get(Object(at), name), toolCallMachine.config);
+  const before: unknown = Reflect.get(Object(holder), last);
+  if (before === undefined) throw new Error(`There is no ${place} in the drawing.`);
+  Reflect.set(Object(holder), last, value);
+  try {
+    return agentMachine.provide({ actors: { toolCall: toolCallMachine.provide({}) } });
+  } finally {
+    Reflect.set(Object(holder), last, before);
+  }
+}
+
+/** Says once, at any moment, that all tools have another policy by now; `restart`: because the run was taken up again. */
+export function becoming(policy: Policy, restart: 'restart' | 'live' | 'once') {
+  return ({ context, path, open }: View) => {
+    if (path.some((label) => label.startsWith('tools.changed'))) return [];
+    const begun = open.flatMap(({ name, request }) => (name === 'callTool' ? [callIdOf(request)] : []));
+    const notRepeated = restart === 'once' ? begun : [];
+    const children: NonNullable<ToolsChanged['children']> = Reflect.get(
+      Object(Reflect.get(Object(context), 'briefing')),
+      'children',
+    );
+    const told = {
+      type: 'tools.changed',
+      toolset: withPolicy(Reflect.get(Object(context), 'toolset'), policy),
+      children: children.map(({ tool, setup }) => ({
+        tool,
+        setup: { ...setup, toolset: withPolicy(setup.toolset, policy) },
+      })),
+      ...(restart === 'live' ? {} : { restart: { begun, notRepeated } }),
+    };
+    const event: JsonObject & { readonly type: string } = JSON.parse(JSON.stringify(told));
+    return [event];
+  };
+}
+
+function withPolicy(toolset: Toolset, policy: Policy): Toolset {
+  return { ...toolset, tools: toolset.tools.map((tool) => ({ ...tool, policy })) };
+}
+
+function callIdOf(request: Json): string {
+  return String(Reflect.get(Object(request), 'callId'));
+}

@@ -46,6 +46,12 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     agent: {},
     law: 'retries',
   },
+  {
+    wrong: 'the pause that a server asks for is ignored',
+    machine: agentMachine.provide({ actors: { llmCall: llmCallMachine.provide({ delays: { pause: 250 } }) } }),
+    agent: {},
+    law: 'retries',
+  },
   { wrong: 'no attempt but the first is made', machine: turnGuard({ attemptsLeft: no }), agent: {}, law: 'retries' },
   { wrong: 'attempts never end', machine: turnGuard({ attemptsLeft: yes }), agent: {}, law: 'retries' },
   {

@@ -8,6 +8,8 @@ import { type Story, ownerOf } from '../story.ts';
 interface Turn {
   readonly modes: readonly string[];
   readonly errors: readonly LeafError[];
+  /** How long was waited, in milliseconds. */
+  readonly pauses: readonly number[];
 }
 
 const LONGEST_PAUSE_MS = 60_000;
@@ -15,7 +17,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** How often the model is asked. */
 export const modelTurns: Law = {
   name: 'retries',
-  says: 'The model is asked again while its failures may pass and attempts are left, and only then.',
+  says: 'The model is asked again while its failures may pass and attempts are left, and only then; not sooner than its server asks for.',
   check: ({ story, fresh, settings }) => {
     if (settings === null) return null;
     for (const [index, one] of fresh.entries()) {
@@ -32,7 +34,7 @@ export const modelTurns: Law = {
   },
 };
 
-function askedWrongly({ modes, errors }: Turn, maxAttempts: number): string | null {
+function askedWrongly({ modes, errors, pauses }: Turn, maxAttempts: number): string | null {
   if (modes.length === 1) return null;
   const before = errors.at(-1);
   if (before === undefined) return 'the model was asked again after it had replied';
@@ -40,6 +42,9 @@ function askedWrongly({ modes, errors }: Turn, maxAttempts: number): string | nu
   if (isHopeless(before)) return `the model was asked again after ${before.code}, which another try cannot cure`;
   if (before.code === 'no-native-tools' && modes.at(-1) !== 'json')
     return 'a server that refuses tools was asked with tools again';
+  const { retryAfterMs } = isJsonObject(before.data) ? before.data : {};
+  if (typeof retryAfterMs === 'number' && (pauses.at(-1) ?? 0) < retryAfterMs)
+    return `the model was asked again sooner than after the ${retryAfterMs} ms that it had asked for`;
   const overflows = errors.filter(({ code }) => code === 'context-overflow').length;
   return overflows > 1 ? 'a conversation that was too long was sent a third time' : null;
 }
@@ -81,6 +86,7 @@ function turnOf(story: Story, path: string): Turn {
     modes: own.flatMap((one) =>
       one.kind === 'started' && isOfTurn(one.effect, path) ? [modeOf(one.effect.request)] : [],
     ),
+    pauses: own.flatMap((one) => (one.kind === 'fired' ? [one.effect.ms ?? 0] : [])),
     errors: own.flatMap((one) =>
       one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
     ),

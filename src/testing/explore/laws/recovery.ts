@@ -62,7 +62,7 @@ function repetitions(step: StepData): number {
   return step.kind === 'fix' || step.kind === 'sanitize' ? 1 : 0;
 }
 
-function givenUpWrongly(spec: ToolSpec | undefined, { runs, asked, latest }: CallFacts): string | null {
+function givenUpWrongly(spec: ToolSpec | undefined, { runs, brokenChecks, asked, latest }: CallFacts): string | null {
   const slot = spec?.recovery.executionError;
   if (spec === undefined || slot === undefined) return null;
   if (slot.kind === 'chosen-by-code')
@@ -71,7 +71,7 @@ function givenUpWrongly(spec: ToolSpec | undefined, { runs, asked, latest }: Cal
   const hopeless = latest === 'unknown' && spec.effects === 'once';
   switch (first?.kind) {
     case 'retry':
-      return runs < Math.min(first.maxAttempts, 2) && (!hopeless || first.whenUnknown)
+      return runs + brokenChecks < Math.min(first.maxAttempts, 2) && (!hopeless || first.whenUnknown)
         ? `'${spec.name}' was not retried`
         : null;
     case 'escalate':

@@ -11,7 +11,7 @@ import { isBirth, ownerOf } from '../story.ts';
 import { textAt } from '../text-at.ts';
 
 /** One run of a tool that has just begun. */
-interface Begun {
+export interface Begun {
   readonly effect: Effect;
   readonly path: string;
   readonly spec: ToolSpec | undefined;
@@ -20,7 +20,8 @@ interface Begun {
   readonly facts: CallFacts;
 }
 
-const eachRun =
+/** A law of every run of a tool at its beginning. */
+export const eachRun =
   (check: (begun: Begun, moment: Moment) => string | null) =>
   (moment: Moment): string | null => {
     for (const [index, one] of moment.fresh.entries()) {
@@ -44,24 +45,11 @@ const eachRun =
     return null;
   };
 
-function toolsAt({ actors, tools }: Moment, path: string): readonly ToolSpec[] {
+/** The tools that the call at a path was given, or those of the machine. */
+export function toolsAt({ actors, tools }: Pick<Moment, 'actors' | 'tools'>, path: string): readonly ToolSpec[] {
   const owner = actors.find((actor) => actor.path === path)?.snapshot;
   return owner !== undefined && isToolCall(owner) ? owner.context.tools : tools;
 }
-
-/** What may run at all. */
-export const permission: Law = {
-  name: 'permission',
-  says: 'No tool runs without ALLOW or an approval; one that is denied, switched off or unknown never does.',
-  check: eachRun(({ spec, name, facts }) => {
-    if (spec === undefined) return `'${name}' ran, and no such tool is registered`;
-    if (!spec.enabled) return `'${name}' ran, and it is switched off`;
-    if (spec.policy === 'deny') return `'${name}' ran, and its policy is deny`;
-    if (spec.policy === 'confirm' && !spec.alwaysAllowed && !facts.approved)
-      return `'${name}' ran, its policy is confirm, and nobody had agreed to these arguments`;
-    return null;
-  }),
-};
 
 /** With what it may run. */
 export const soundArguments: Law = {
@@ -70,13 +58,18 @@ export const soundArguments: Law = {
   check: (moment) => checkOfNothing(moment) ?? soundRun(moment),
 };
 
-/** A check is asked of a tool that has none: an effect too many in every recording. */
-function checkOfNothing({ fresh, tools }: Moment): string | null {
-  for (const one of fresh) {
+/** A check is asked of a tool that has none, or once too often: an effect too many in every recording. */
+function checkOfNothing(moment: Moment): string | null {
+  for (const one of moment.fresh) {
     if (one.kind !== 'started' || one.effect.name !== 'checkArgs') continue;
     const asked = textAt(one.effect.request, 'tool');
+    const tools = toolsAt(moment, ownerOf(one.effect));
     if (tools.find(({ name }) => name === asked)?.checkedByCode !== true)
       return `a check was asked that '${asked}' does not have`;
+    const before = moment.story.slice(0, moment.story.indexOf(one));
+    const isOldNews = before.every((other) => other.kind !== 'told' || other.event.type !== 'tools.changed');
+    if (isOldNews && callFacts(before, ownerOf(one.effect)).accepted !== null)
+      return `arguments of '${asked}' were checked again that it had accepted`;
   }
   return null;
 }

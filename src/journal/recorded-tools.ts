@@ -1,0 +1,131 @@
+/**
+ * Owns: what a recording says of tools and limits, read before anything runs on it. Whoever can write the file must not be
+ * able to open a gate with a word that no version of ours ever wrote.
+ */
+import { toJson } from '../actors/to-json.ts';
+import type { ChildSetup, Toolset, ToolsChanged } from '../machines/agent-setup.ts';
+import { TOOLSET } from '../machines/outside-events.ts';
+import type { JsonObject } from '../parsing/json.ts';
+import { issuesOf } from '../parsing/schema/issues-of.ts';
+import { type Recording, RecordingError, lineNumber } from './recording.ts';
+
+/** The tools that a run knows of, and those of the agents below it. */
+export interface KnownTools {
+  readonly toolset: Toolset;
+  readonly children: readonly ChildSetup[];
+}
+
+/**
+ * Gives back a recording on which something is to run. Throws a {@link RecordingError} that names the place where its head,
+ * or a change of its tools, is nothing that we write, such as a policy that is not known.
+ */
+export function runnable(recording: Recording): Recording {
+  refuse(recording.head, HEAD, 1);
+  for (const [index, line] of recording.lines.entries())
+    if (line.t === 'event' && line.event.type === 'tools.changed')
+      refuse(line.event, CHANGE, lineNumber(recording, index));
+  return recording;
+}
+
+/** The tools that the run of a recording knew of at its last record. */
+export function lastKnown({ head, lines }: Pick<Recording, 'head' | 'lines'>): KnownTools {
+  const told = lines.flatMap((line) => (line.t === 'event' && isChange(line.event) ? [line.event] : []));
+  return {
+    toolset: told.at(-1)?.toolset ?? head.toolset,
+    children: told.findLast(({ children }) => children !== undefined)?.children ?? head.children ?? [],
+  };
+}
+
+function isChange(event: { readonly type: string }): event is ToolsChanged {
+  return event.type === 'tools.changed' && issues(event, CHANGE).length === 0;
+}
+
+function refuse(value: object, schema: JsonObject, line: number): void {
+  const [issue] = issues(value, schema);
+  if (issue === undefined) return;
+  const place = issue.path === '' ? '' : ` at ${issue.path}`;
+  throw new RecordingError(line, `is nothing that Signalbox writes${place}: ${issue.message}. Nothing was run on it.`);
+}
+
+function issues(value: object, schema: JsonObject): ReturnType<typeof issuesOf> {
+  const json = toJson(value);
+  return json.ok ? issuesOf(json.value, schema) : [{ path: '', message: json.reason }];
+}
+
+const TEXT: JsonObject = { type: 'string' };
+const SWITCH: JsonObject = { type: 'boolean' };
+const COUNT: JsonObject = { type: 'integer', minimum: 0 };
+const LIMIT: JsonObject = { type: ['number', 'null'], minimum: 0 };
+
+const record = (properties: JsonObject): JsonObject => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+});
+
+const OPTIONS = record({
+  maxSteps: COUNT,
+  maxPlanIterations: COUNT,
+  maxConsecutiveRepeats: COUNT,
+  maxToolResultChars: COUNT,
+  connectMs: { type: 'number', minimum: 0 },
+  responseMs: LIMIT,
+  approvalMs: LIMIT,
+  totalMs: LIMIT,
+  maxAttempts: COUNT,
+  parallelToolCalls: SWITCH,
+  maxArgumentBytes: COUNT,
+  maxResultBytes: COUNT,
+  budget: record({ maxToolCalls: LIMIT, maxTokens: LIMIT }),
+});
+
+const CHILDREN: JsonObject = { type: 'array', items: { $ref: '#/$defs/child' } };
+const $defs: JsonObject = {
+  child: record({ tool: TEXT, setup: record({ toolset: TOOLSET, settings: OPTIONS, children: CHILDREN }) }),
+};
+
+const HEAD: JsonObject = {
+  type: 'object',
+  properties: {
+    runId: { type: 'string', minLength: 1 },
+    at: TEXT,
+    machine: record({ id: TEXT, version: TEXT, hash: TEXT }),
+    agent: TEXT,
+    input: TEXT,
+    cancelled: TEXT,
+    instructions: TEXT,
+    promptByCode: SWITCH,
+    toolCalling: { enum: ['native', 'json'] },
+    toolset: TOOLSET,
+    history: { type: 'array', items: { type: 'object' } },
+    options: OPTIONS,
+    seed: { type: 'number' },
+    warnings: { type: 'array', items: TEXT },
+    children: CHILDREN,
+    escalates: SWITCH,
+  },
+  required: [
+    'runId',
+    'at',
+    'machine',
+    'agent',
+    'input',
+    'instructions',
+    'toolCalling',
+    'toolset',
+    'history',
+    'options',
+  ],
+  $defs,
+};
+
+const CHANGE: JsonObject = {
+  type: 'object',
+  properties: {
+    toolset: TOOLSET,
+    children: CHILDREN,
+    restart: record({ begun: { type: 'array', items: TEXT }, notRepeated: { type: 'array', items: TEXT } }),
+  },
+  required: ['toolset'],
+  $defs,
+};

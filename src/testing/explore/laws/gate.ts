@@ -1,0 +1,225 @@
+import { digest } from '../../../actors/digest.ts';
+import type { ToolsChanged } from '../../../machines/agent-setup.ts';
+import { changeBelow } from '../../../machines/delegation.ts';
+import { checkArguments } from '../../../parsing/check-arguments.ts';
+import { type Json, isJsonObject } from '../../../parsing/json.ts';
+import { type ToolSpec, heldTo, permissionOf } from '../../../tools/spec.ts';
+import { type CallFacts, callFacts } from '../call-facts.ts';
+import { isOwn } from '../is-own.ts';
+import type { Law, Moment } from '../law.ts';
+import { isAgent, isLlmCall, isToolCall } from '../our-machines.ts';
+import { type Happening, type Story, isBirth, ownerOf } from '../story.ts';
+import { textAt } from '../text-at.ts';
+import { eachRun, toolsAt } from './running-tools.ts';
+
+/** What may run at all, an agent below included. */
+export const permission: Law = {
+  name: 'permission',
+  says: 'No tool runs and no agent below starts without ALLOW or an approval of these arguments; one that is denied, switched off or unknown never does, also by what it has become since.',
+  check: (moment) => toolWithoutPermission(moment) ?? agentWithoutPermission(moment) ?? goesOnWithout(moment),
+};
+
+const toolWithoutPermission = eachRun(({ spec, name, path, facts, args }, moment) => {
+  if (spec === undefined) return `'${name}' ran, and no such tool is registered`;
+  const wrong = unpermitted(spec, { path, facts }, moment);
+  if (wrong !== null) return `'${name}' ran, ${wrong}`;
+  const agreed = needsAgreement(spec) && facts.edited === null;
+  return agreed && digest(facts.askedAbout) !== digest(args)
+    ? `'${name}' ran with other arguments than those that somebody agreed to`
+    : null;
+});
+
+function agentWithoutPermission(moment: Moment): string | null {
+  for (const [index, one] of moment.fresh.entries()) {
+    if (one.kind !== 'moved' || one.machine !== 'agent' || one.event !== 'started') continue;
+    const path = one.actor.slice(0, one.actor.lastIndexOf('/'));
+    const owner = moment.actors.find((actor) => actor.path === path)?.snapshot;
+    if (owner === undefined || !isToolCall(owner)) continue;
+    const name = owner.context.spec?.name ?? '';
+    const spec = toolsAt(moment, path).find((tool) => tool.name === name);
+    const facts = callFacts(moment.story.slice(0, moment.story.length - moment.fresh.length + index), path);
+    if (spec === undefined) return `the agent '${name}' was started, and there is no such agent`;
+    const wrong = unpermitted(spec, { path, facts }, moment);
+    if (wrong !== null) return `the agent '${name}' was started, ${wrong}`;
+  }
+  return null;
+}
+
+/** A run that was taken up again lets nothing go on that may not run any more, unless that will not really run again. */
+function goesOnWithout(moment: Moment): string | null {
+  const restart = moment.fresh.findLast((one) => one.kind === 'told' && one.event['restart'] !== undefined);
+  if (restart?.kind !== 'told') return null;
+  const settled = isJsonObject(restart.event['restart']) ? restart.event['restart'].notRepeated : [];
+  for (const { path, snapshot, state } of moment.actors) {
+    if (!isToolCall(snapshot) || (state !== 'RUNNING' && state !== 'DELEGATING')) continue;
+    const { request, spec } = snapshot.context;
+    const given = toolsAt(moment, path).find(({ name }) => name === spec?.name);
+    if (given === undefined || (Array.isArray(settled) && settled.includes(request.callId))) continue;
+    const wrong = unpermitted(given, { path, facts: callFacts(moment.story, path) }, moment);
+    if (wrong !== null) return `'${given.name}' went on running, ${wrong}`;
+  }
+  return null;
+}
+
+interface Call {
+  readonly path: string;
+  readonly facts: CallFacts;
+}
+
+function unpermitted(given: ToolSpec, { path, facts }: Call, moment: Moment): string | null {
+  const spec = asItStands(given, path, moment);
+  if (!spec.enabled) return 'and it is switched off';
+  const allowed = permissionOf(spec);
+  if (allowed === 'never') return `and its policy is ${spec.policy}`;
+  return allowed === 'ask' && !facts.approved
+    ? 'its policy is confirm, and nobody had agreed to these arguments'
+    : null;
+}
+
+function needsAgreement(spec: ToolSpec): boolean {
+  return permissionOf(spec) === 'ask';
+}
+
+/** A tool as a call was given it, with all that has become stricter about it since. */
+function asItStands(given: ToolSpec, path: string, { story, actors }: Moment): ToolSpec {
+  const born = story.findLastIndex((one) => isBirth(one) && one.actor === path);
+  const above = actors.flatMap(({ path: at, snapshot }) =>
+    isToolCall(snapshot) && path.startsWith(`${at}/`) ? [snapshot.context.spec?.name ?? ''] : [],
+  );
+  let spec = given;
+  const [before, since] = [story.slice(0, Math.max(born, 0)), story.slice(Math.max(born, 0))];
+  const latest = before.findLast((one) => one.kind === 'told' && isChange(one.event));
+  for (const one of latest === undefined ? since : [latest, ...since]) {
+    let told: ToolsChanged | null = one.kind === 'told' && isChange(one.event) ? one.event : null;
+    for (const tool of above) told = told === null ? null : changeBelow(told, tool);
+    const now = told?.toolset.tools.find(({ name }) => name === spec.name);
+    if (now !== undefined) spec = heldTo(spec, now);
+  }
+  return spec;
+}
+
+function isChange(event: { readonly type: string }): event is ToolsChanged {
+  return event.type === 'tools.changed';
+}
+
+/** Whom a call asks, and about what. */
+export const asking: Law = {
+  name: 'asking',
+  says: 'A person is asked about a call that needs it, once, with arguments that fit and were checked; an "always" is kept, and nothing else is.',
+  check: (moment) => {
+    for (const [index, one] of moment.fresh.entries()) {
+      if (one.kind !== 'started' || !OF_THE_GATE.has(one.effect.name)) continue;
+      const path = ownerOf(one.effect);
+      const facts = callFacts(moment.story.slice(0, moment.story.length - moment.fresh.length + index), path);
+      const tool = textAt(one.effect.request, 'tool');
+      const spec = toolsAt(moment, path).find(({ name }) => name === tool);
+      if (spec === undefined || !isCall(moment, path)) continue;
+      const wrong = askedWrongly(one, asItStands(spec, path, moment), facts);
+      if (wrong !== null) return wrong;
+    }
+    return null;
+  },
+};
+
+const OF_THE_GATE: ReadonlySet<string> = new Set(['askApproval', 'rememberPermission', 'callTool']);
+
+function isCall({ actors }: Moment, path: string): boolean {
+  const owner = actors.find((actor) => actor.path === path)?.snapshot;
+  return owner !== undefined && isToolCall(owner);
+}
+
+function askedWrongly({ effect }: Extract<Happening, { kind: 'started' }>, spec: ToolSpec, facts: CallFacts) {
+  if (effect.name === 'rememberPermission' && facts.always !== 'said')
+    return `'${spec.name}' was always allowed, and nobody had said so`;
+  if (effect.name === 'callTool' && facts.always === 'said')
+    return `somebody said "always" to '${spec.name}', and it ran before that was kept`;
+  if (effect.name === 'callTool' && facts.edited !== null && !isEdited(argsOf(effect.request), facts.edited))
+    return `'${spec.name}' ran without what a person had written`;
+  if (effect.name !== 'askApproval') return null;
+  if (permissionOf(spec) !== 'ask') return `somebody was asked about '${spec.name}', which does not need it`;
+  if (facts.approved) return `somebody was asked twice about the same call of '${spec.name}'`;
+  const args = argsOf(effect.request);
+  if (!isJsonObject(args) || !checkArguments(args, spec.inputSchema).ok || facts.rejected)
+    return `somebody was asked about arguments that '${spec.name}' does not take`;
+  return spec.checkedByCode && digest(facts.accepted) !== digest(args)
+    ? `somebody was asked about arguments that the check of '${spec.name}' has not seen`
+    : null;
+}
+
+function argsOf(request: Json): Json {
+  return isJsonObject(request) ? (request.args ?? null) : null;
+}
+
+/** What the explored person adds is still there, whatever a check has made of the rest. */
+function isEdited(args: Json, edited: Json): boolean {
+  return !isJsonObject(edited) || edited.edited === undefined || (isJsonObject(args) && args.edited === edited.edited);
+}
+
+/** Why a call may be denied. */
+export const denials: Law = {
+  name: 'denials',
+  says: 'A call is denied because of its policy, the loop guard, a person or their silence, and for no other reason.',
+  check: (moment) => {
+    for (const [index, one] of moment.fresh.entries()) {
+      if (one.kind !== 'moved' || one.machine !== 'toolCall' || one.to !== 'DENIED' || !isOwn(one.actor)) continue;
+      const upTo = moment.story.slice(0, moment.story.length - moment.fresh.length + index);
+      const wrong = deniedWrongly(one, upTo, moment);
+      if (wrong !== null) return wrong;
+    }
+    return null;
+  },
+};
+
+function deniedWrongly(one: Extract<Happening, { kind: 'moved' }>, story: Story, moment: Moment): string | null {
+  const outcome: unknown = one.output ?? {};
+  const denial: unknown = Reflect.get(Object(outcome), 'denial');
+  const [kind, tool]: readonly unknown[] = [Reflect.get(Object(denial), 'kind'), Reflect.get(Object(outcome), 'tool')];
+  const given = toolsAt(moment, one.actor).find(({ name }) => name === tool);
+  if (kind === 'loop') return null;
+  if (given === undefined) return 'a call was denied of a tool that does not exist';
+  const spec = asItStands(given, one.actor, { ...moment, story });
+  const { answer, runs, latest } = callFacts(story, one.actor);
+  if (runs > 0 && latest === null && isNotRepeated(story, Reflect.get(Object(outcome), 'callId')))
+    return `a call of '${given.name}' was denied whose outcome was still to come`;
+  const isTrue =
+    (kind === 'disabled' && !spec.enabled) ||
+    (kind === 'policy' && spec.enabled && permissionOf(spec) === 'never') ||
+    (kind === 'deadline' && one.event === 'approval.expired') ||
+    (kind === 'no-callback' && answer === 'nobody') ||
+    (kind === 'person' && (answer === 'deny' || answer === 'failed'));
+  return isTrue ? null : `a call of '${given.name}' was denied as ${String(kind)}, and that is not why`;
+}
+
+function isNotRepeated(story: Story, callId: unknown): boolean {
+  return story.some((one) => {
+    const restart: Json = (one.kind === 'told' ? one.event['restart'] : null) ?? null;
+    const ids = isJsonObject(restart) ? restart.notRepeated : null;
+    return Array.isArray(ids) && ids.some((id) => id === callId);
+  });
+}
+
+/** What waits, and how long. */
+export const deadlines: Law = {
+  name: 'deadlines',
+  says: 'A timer runs for every wait that has an end, and for nothing else.',
+  check: ({ run, actors, settings }) => {
+    if (settings === null || run.isOver()) return null;
+    const running = [...run.open.values()].filter(({ ms }) => ms !== undefined).length;
+    const awaited = actors.reduce((sum, actor) => sum + timersOf(actor), 0);
+    if (running > awaited) return `${running - awaited} timers run for which nothing waits`;
+    return running < awaited ? `${awaited - running} waits have no end` : null;
+  },
+};
+
+function timersOf({ snapshot, state }: Moment['actors'][number]): number {
+  if (snapshot.status !== 'active') return 0;
+  if (isLlmCall(snapshot)) return state === 'BACKING_OFF' ? 1 : 0;
+  if (isAgent(snapshot)) {
+    const { totalMs, approvalMs } = snapshot.context.settings;
+    const asks = state === 'ERROR_RECOVERY.ASKING_HUMAN' && approvalMs !== null;
+    return (totalMs === null ? 0 : 1) + (asks ? 1 : 0);
+  }
+  if (!isToolCall(snapshot)) return 0;
+  const asks = state.startsWith('AWAITING_APPROVAL') && snapshot.context.settings.approvalMs !== null;
+  return asks || state === 'RECOVERING.BACKING_OFF' ? 1 : 0;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { fork } from '../../src/journal/fork.ts';
+import { memoryJournal } from '../../src/journal/memory.ts';
+import { replay } from '../../src/journal/replay.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+import { interruptedAfter } from './interrupted.ts';
+
+const wipe = fakeTool('wipe', ['gone'], { policy: 'confirm', effects: 'none' });
+const worker = createAgent({ name: 'worker', model: scriptedModel([]), tools: [wipe], silent: true });
+
+function agentWith(journal = memoryJournal()) {
+  const model = scriptedModel([calls(['wipe']), 'Done.']);
+  const agent = createAgent({
+    model,
+    tools: [wipe],
+    children: [worker],
+    journal,
+    confirm: () => 'allow-once',
+    silent: true,
+  });
+  return { agent, model };
+}
+
+async function recording() {
+  const run = agentWith().agent.run('Wipe', { runId: 'one' });
+  await run;
+  return run.recording();
+}
+
+/** The recording with one text of its head replaced, everywhere in the head or in its first place. */
+const headWith = async (from: string, to: string): Promise<string> => {
+  const [head = '', ...lines] = (await recording()).split('\n');
+  expect(head).toContain(from);
+  return [head.replace(from, to), ...lines].join('\n');
+};
+
+const CONFIRM = '"policy":"confirm"';
+
+describe.each([
+  ['a policy in another case', CONFIRM, '"policy":"Allow"', /policy/],
+  ['a policy with a blank', CONFIRM, '"policy":"ALLOW "', /policy/],
+  ['a policy that is none', CONFIRM, '"policy":null', /policy/],
+  ['a policy of an agent below', '"children":[', '"children":[{"tool":"x","setup":{}},', /children/],
+  ['an "always" that is a text', '"alwaysAllowed":false', '"alwaysAllowed":"yes"', /alwaysAllowed/],
+  ['effects that are not known', '"effects":"none"', '"effects":"None"', /effects/],
+  ['a limit that is no number', '"maxSteps":20', '"maxSteps":"many"', /maxSteps/],
+])('a recording with %s', (_what, from, to, names) => {
+  const refused = { name: 'RecordingError', code: 'bad-recording', line: 1, message: expect.stringMatching(names) };
+
+  test('is not resumed: nothing runs and nothing is written, and the agent is free', async () => {
+    const journal = interruptedAfter(await headWith(from, to), 3);
+    const written = journal.text();
+    const model = scriptedModel([]);
+    const agent = createAgent({ model, tools: [wipe], journal, silent: true });
+    const before = wipe.calls.length;
+    await expect(agent.resume('one')).rejects.toMatchObject(refused);
+    expect([wipe.calls.length - before, model.requests.length, journal.text()]).toEqual([0, 0, written]);
+    expect(agent.state).toBe('PLANNING');
+  });
+
+  test('is neither forked nor played on with a model', async () => {
+    const tampered = await headWith(from, to);
+
+    const { agent, model } = agentWith();
+    const before = wipe.calls.length;
+    expect(() => fork(tampered, agent, { at: 3 })).toThrow(expect.objectContaining(refused));
+    expect(() => replay(tampered, agent, { until: 3, then: model })).toThrow(expect.objectContaining(refused));
+    expect([wipe.calls.length - before, model.requests.length]).toEqual([0, 0]);
+  });
+});
+
+test('a change of tools that was tampered with is refused by its line', async () => {
+  const whole = (await recording()).split('\n');
+  const head: { readonly toolset: { readonly tools: readonly object[] } } = JSON.parse(whole[0] ?? '');
+  const tools = head.toolset.tools.map((tool) => ({ ...tool, policy: 'Allow' }));
+  const changed = { t: 'event', at: 0, event: { type: 'tools.changed', toolset: { ...head.toolset, tools } } };
+  const journal = interruptedAfter([...whole.slice(0, 2), JSON.stringify(changed), ...whole.slice(2, 3)].join('\n'), 9);
+  const agent = createAgent({ model: scriptedModel([]), tools: [wipe], journal, silent: true });
+  await expect(agent.resume('one')).rejects.toMatchObject({ code: 'bad-recording', line: 3 });
+});
+
+test('a recording as we write it is taken, the agents below it included', async () => {
+  const { agent } = agentWith();
+  expect(await fork(await recording(), agent, { at: 1 })).toMatchObject({ status: 'answered' });
+});
