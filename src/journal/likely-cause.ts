@@ -9,6 +9,7 @@ export type DivergenceCause =
   | 'toolset-changed'
   | 'code-changed'
   | 'conversation-changed'
+  | 'reading-changed'
   | 'input-changed'
   | 'recording-cut'
   | 'unknown';
@@ -20,6 +21,7 @@ export const CAUSE_TEXTS: { readonly [cause in DivergenceCause]: string } = {
   'toolset-changed': 'a tool was added or removed',
   'code-changed': 'the machines of Signalbox changed: the recording was made by another version',
   'conversation-changed': 'the conversation came out differently: a text that Signalbox or a tool makes was changed',
+  'reading-changed': 'the reading of replies changed in 0.2',
   'input-changed': 'the run was given another input',
   'recording-cut': 'the recording was cut, or its run was interrupted; resume or fork it to go on',
   unknown: 'the code or the options were changed',
@@ -33,11 +35,17 @@ interface Evidence {
   /** The first difference of the requests, beginning with its JSON Pointer; empty without one. */
   readonly difference: string;
   readonly atEnd: boolean;
+  /** The last thing that came in was a model's reply, so that what was read in it decided. */
+  readonly afterReply: boolean;
 }
 
+/** The version of the agent's machine whose replies were read by the rules of 0.1. */
+const READ_AS_IN_0_1 = '1';
+
 /** Tells the likely cause from where the requests differ and what changed of agent and machines. */
-export function likelyCause({ recorded, now, difference, atEnd }: Evidence): DivergenceCause {
+export function likelyCause({ recorded, now, difference, atEnd, afterReply }: Evidence): DivergenceCause {
   if (atEnd) return 'recording-cut';
+  const readOtherwise = afterReply && recorded.machine.version === READ_AS_IN_0_1;
   const tools = toolsChanged(recorded, now);
   const otherMachines = recorded.machine.hash !== definitionHash();
   if (difference.startsWith('/tools') || difference.startsWith('/responseSchema')) return tools ?? 'tool-edited';
@@ -46,6 +54,7 @@ export function likelyCause({ recorded, now, difference, atEnd }: Evidence): Div
     if (edited) return 'prompt-edited';
     return tools ?? (otherMachines ? 'code-changed' : 'prompt-edited');
   }
+  if (readOtherwise) return 'reading-changed';
   if (otherMachines) return 'code-changed';
   if (difference.startsWith('/messages/')) return 'conversation-changed';
   return tools ?? 'unknown';

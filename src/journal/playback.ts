@@ -62,6 +62,7 @@ export function playback(
   const running = new Map<string, InFlight>();
   let cursor = 0;
   let now = 0;
+  let afterReply = false;
 
   const diverged = (expected: string, actual: string, recorded?: Json, asked?: Json): ReplayDivergenceError => {
     const difference = firstDifference(recorded, asked);
@@ -72,7 +73,13 @@ export function playback(
       actual,
       difference,
       diff: difference === '' ? '' : readableDiff(recorded, asked),
-      cause: likelyCause({ recorded: head, now: tolerance.now, difference, atEnd: lines[cursor] === undefined }),
+      cause: likelyCause({
+        recorded: head,
+        now: tolerance.now,
+        difference,
+        atEnd: lines[cursor] === undefined,
+        afterReply,
+      }),
     });
   };
 
@@ -121,6 +128,7 @@ export function playback(
       const entry = recordedEntry(recorded);
       if (entry === null) throw diverged(describeRecord(recorded), `the machine waits in ${state()}`);
       pass(recorded);
+      afterReply = entry.t === 'outcome' && running.get(entry.id)?.effect.name === 'callLlm';
       if (entry.t !== 'event') running.delete(entry.id);
       return entry;
     },

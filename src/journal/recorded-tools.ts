@@ -63,7 +63,7 @@ const record = (properties: JsonObject): JsonObject => ({
   required: Object.keys(properties),
 });
 
-const OPTIONS = record({
+const REQUIRED_OPTIONS = record({
   maxSteps: COUNT,
   maxPlanIterations: COUNT,
   maxConsecutiveRepeats: COUNT,
@@ -78,6 +78,20 @@ const OPTIONS = record({
   maxResultBytes: COUNT,
   budget: record({ maxToolCalls: LIMIT, maxTokens: LIMIT }),
 });
+
+/** What recordings of 0.1 do not have. */
+const OPTIONS: JsonObject = {
+  allOf: [
+    REQUIRED_OPTIONS,
+    {
+      type: 'object',
+      properties: {
+        toolCalling: { enum: ['auto', 'native', 'json'] },
+        textCalls: { enum: ['never', 'whole-reply', 'narrated', 'lenient'] },
+      },
+    },
+  ],
+};
 
 const CHILDREN: JsonObject = { type: 'array', items: { $ref: '#/$defs/child' } };
 const $defs: JsonObject = {
@@ -96,6 +110,7 @@ const HEAD: JsonObject = {
     instructions: TEXT,
     promptByCode: SWITCH,
     toolCalling: { enum: ['native', 'json'] },
+    callsNatively: SWITCH,
     toolset: TOOLSET,
     history: { type: 'array', items: { type: 'object' } },
     options: OPTIONS,

@@ -19,7 +19,7 @@ import { MOST_MICROSTEPS } from './most-microsteps.ts';
 export const agentMachine = agentParts.createMachine({
   id: 'agent',
   options: { maxIterations: MOST_MICROSTEPS },
-  version: '1',
+  version: '2',
   context: ({ input }) => initialContext(input),
   initial: 'PLANNING',
   entry: 'startTotalTime',

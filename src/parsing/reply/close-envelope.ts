@@ -1,6 +1,9 @@
 import type { Candidate } from '../candidates.ts';
+import { readEnvelope } from '../envelope.ts';
 import type { Repair } from '../reply.ts';
 import { parseStrict } from '../strict-json.ts';
+import type { Acting } from './decide.ts';
+import type { ReplySource } from './reply-source.ts';
 
 const CLOSERS = new Map([
   ['{', '}'],
@@ -8,10 +11,25 @@ const CLOSERS = new Map([
 ]);
 
 /**
+ * A cut envelope at the very end of a message that its model had finished: it lacks nothing but closers, which are added.
+ * Anything else stays as it is.
+ */
+export function withClosers({ source, tools }: ReplySource, one: Acting): Acting {
+  const { found, from, fence } = one.piece;
+  if (found.kind !== 'value' || found.candidate.complete || one.form !== 'envelope') return one;
+  const rest = source.text.slice(from, source.end);
+  const candidate = closedEnvelope(rest, { at: from, fenced: fence > 0, maxDepth: source.maxDepth });
+  const envelope = candidate === undefined ? undefined : readEnvelope(candidate.value, tools, true);
+  if (candidate === undefined || envelope === undefined) return one;
+  const piece = { ...one.piece, to: candidate.to, found: { ...found, candidate } };
+  return { ...one, piece, calls: envelope.calls, envelope };
+}
+
+/**
  * JSON that lacks nothing but closers at its very end, closed. The last value before them must be whole: a closed
  * string, `true`, `false`, `null`, a closed list or object; never a number, which may have lost digits.
  */
-export function closedEnvelope(
+function closedEnvelope(
   rest: string,
   how: { readonly at: number; readonly fenced: boolean; readonly maxDepth: number },
 ): Candidate | undefined {

@@ -5,7 +5,7 @@ import type { Repair, Reply, Strategy, ToolCallRequest } from '../reply.ts';
 import { parseStrict } from '../strict-json.ts';
 import { stripTokens } from '../strip-tokens.ts';
 import { type ToolNames, toolNames } from '../tool-names.ts';
-import { closedEnvelope } from './close-envelope.ts';
+import { withClosers } from './close-envelope.ts';
 import { type Acting, actingPieces, type Decision, decide, type Reach, soleAnswer } from './decide.ts';
 import { isGlue } from './placement.ts';
 import { type Meter, type ParseReplyOptions, type ReplySource, replySource } from './reply-source.ts';
@@ -49,7 +49,8 @@ export function readReplyText(raw: unknown, options: ReadReplyOptions = {}): Rep
   if (direct !== undefined) return direct;
   const from = replySource(text, options);
   const scan = scanReply(from.source);
-  const acting = actingPieces(scan, from.tools).map((one) => closed(from, one, options));
+  const found = actingPieces(scan, from.tools);
+  const acting = options.finished === true ? found.map((one) => withClosers(from, one)) : found;
   const read = readPieces({ from, scan, acting, reach, heldTo: options.heldTo ?? null });
   if (options.meter !== undefined) options.meter.steps += text.length + scan.steps + from.source.work;
   return read;
@@ -283,19 +284,4 @@ function notRunOf({ from, acting }: Reading): CallNotRun | null {
 
 function isKnown(tools: ToolNames | undefined, name: string): boolean {
   return tools === undefined || tools.has(name);
-}
-
-/** An envelope whose last closers are missing, closed, where the model says that it was done. */
-function closed({ source, tools }: ReplySource, one: Acting, { finished }: ReadReplyOptions): Acting {
-  const { found, from, fence } = one.piece;
-  if (finished !== true || found.kind !== 'value' || found.candidate.complete || one.form !== 'envelope') return one;
-  const candidate = closedEnvelope(source.text.slice(from, source.end), {
-    at: from,
-    fenced: fence > 0,
-    maxDepth: source.maxDepth,
-  });
-  const envelope = candidate === undefined ? undefined : readEnvelope(candidate.value, tools, true);
-  if (candidate === undefined || envelope === undefined) return one;
-  const piece = { ...one.piece, to: candidate.to, found: { ...found, candidate } };
-  return { ...one, piece, calls: envelope.calls, envelope };
 }

@@ -5,6 +5,7 @@ import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
 import { leadingTokens } from '../strip-tokens.ts';
 import { CODE, isSpace } from '../tolerant/characters.ts';
 import { Elements, isLineHead, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
+import { Fences } from './fences.ts';
 import { Surroundings, type Talk } from './surroundings.ts';
 
 /** Something in a message that could act: a block in a model's own format, or a JSON value. */
@@ -27,7 +28,7 @@ export interface Scan {
   readonly thinking: string;
   /** A thought was still open at the end. */
   readonly openThinking: boolean;
-  /** What is written in each fence's opening line, by its number. */
+  /** What is written in the opening line of each fence, by its number. */
   readonly fences: ReadonlyMap<number, string>;
   /** Text that nobody looks into: comments, thoughts, quotations, other turns. */
   readonly closed: readonly { readonly from: number; readonly to: number }[];
@@ -74,13 +75,11 @@ class Scanner {
   private readonly around: Surroundings;
   private readonly pieces: Piece[] = [];
   private readonly thoughts: string[] = [];
-  private readonly fences = new Map<number, string>();
+  private readonly fences: Fences;
   private readonly closed: { readonly from: number; readonly to: number }[] = [];
   private from = 0;
   private i = 0;
   private openThinking = false;
-  private fence = 0;
-  private fenceMark = '';
   private steps = 0;
 
   constructor(source: DialectSource) {
@@ -89,6 +88,7 @@ class Scanner {
     this.end = source.end;
     this.elements = new Elements(source);
     this.around = new Surroundings(source);
+    this.fences = new Fences(source);
   }
 
   scan(): Scan {
@@ -98,8 +98,8 @@ class Scanner {
       while (this.i < this.end && this.pieces.length < MOST_PIECES) this.step();
     }
     const thinking = this.thoughts.filter((thought) => thought !== '').join('\n');
-    const { pieces, from, openThinking, fences, closed, steps } = this;
-    return { pieces, from, thinking, openThinking, fences, closed, steps };
+    const { pieces, from, openThinking, closed, steps } = this;
+    return { pieces, from, thinking, openThinking, fences: this.fences.infos, closed, steps };
   }
 
   /** Moves to the next place where something may begin. */
@@ -134,7 +134,7 @@ class Scanner {
     while (i < this.end && (this.text.charCodeAt(i) === CODE.space || this.text.charCodeAt(i) === CODE.tab)) i += 1;
     this.steps += i - at + 1;
     this.i = i;
-    this.around.beginLine(at, i, this.fence > 0);
+    this.around.beginLine(at, i, this.fences.current > 0);
     if (i > this.from && turnBeginsAt(this.text, i)) this.stop();
     else this.takeMarked(i);
   }
@@ -181,38 +181,9 @@ class Scanner {
 
   /** A fence, or code within a line. */
   private takeTicks(): void {
-    let to = this.i;
-    while (to < this.end && this.text.charCodeAt(to) === CODE.backtick) to += 1;
-    const run = this.text.slice(this.i, to);
-    if (run.length >= 3) return this.takeFence(run, to);
-    if (this.fence > 0) this.i = to;
-    else this.takeTo(this.inlineEnd(run.length, to) ?? to);
-  }
-
-  private takeFence(run: string, to: number): void {
-    this.i = to;
-    if (this.fence > 0) {
-      if (run.length >= this.fenceMark.length) this.fence = 0;
-      return;
-    }
-    this.fence = this.fences.size + 1;
-    this.fenceMark = run;
-    const info = /^[\w+#.-]*[ \t]*(?=\r?\n|$)|^(?:jsonc?|json5)\b/i.exec(this.text.slice(to, to + 60));
-    this.fences.set(this.fence, info?.[0].trim().toLowerCase() ?? '');
-    this.i = to + (info?.[0].length ?? 0);
-  }
-
-  /** Where code within a line ends, behind a run of as many back-ticks in the same paragraph. */
-  private inlineEnd(length: number, from: number): number | undefined {
-    const paragraph = this.source.next(from, '\n\n');
-    let at = this.source.next(from, '`');
-    for (let tries = 0; at < paragraph && tries < 8; tries += 1) {
-      let to = at;
-      while (to < this.end && this.text.charCodeAt(to) === CODE.backtick) to += 1;
-      if (to - at === length) return to;
-      at = this.source.next(to, '`');
-    }
-    return undefined;
+    const { to, closed } = this.fences.take(this.i);
+    if (closed) this.takeTo(to);
+    else this.i = to;
   }
 
   /** A comment, where it is closed. */
@@ -239,7 +210,7 @@ class Scanner {
 
   /** True for a closing tag whose opening one stood in the prompt: everything before it was a thought. */
   private closesOrphan(at: number, past: number): boolean {
-    if (this.fence > 0 || this.thoughts.length > 0 || this.around.isQuoting) return false;
+    if (this.fences.current > 0 || this.thoughts.length > 0 || this.around.isQuoting) return false;
     return !isMentioned(this.text, at, Math.min(past, this.end));
   }
 
@@ -290,7 +261,7 @@ class Scanner {
   }
 
   private push(from: number, to: number, found: Piece['found']): void {
-    this.pieces.push({ from, to, found, talk: this.around.talk(from, to), fence: this.fence });
+    this.pieces.push({ from, to, found, talk: this.around.talk(from, to), fence: this.fences.current });
     this.around.pass(from, to);
     this.i = to;
   }
@@ -314,7 +285,7 @@ class Scanner {
 
   private readValue(from: number, to: number): ReturnType<typeof readAt> {
     const { maxDepth, landmarks } = this.source;
-    const read = readAt(this.text, from, { from, to, maxDepth, landmarks, fenced: this.fence > 0 });
+    const read = readAt(this.text, from, { from, to, maxDepth, landmarks, fenced: this.fences.current > 0 });
     this.steps += read.steps;
     return read;
   }

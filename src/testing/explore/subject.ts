@@ -70,6 +70,7 @@ const NO_SETUP: AgentSetup = {
   promptByCode: false,
   toolset: { tools: [], servers: [], skills: [], recovery: {} },
   toolCalling: 'native',
+  callsNatively: false,
   settings: DEFAULT_SETTINGS,
   seed: 0,
   warnings: [],
