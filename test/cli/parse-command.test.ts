@@ -24,7 +24,6 @@ test('a broken reply in a file: how it was read, what it wants, and each repair 
   expect(ended.stdout).toBe(
     [
       'Strategy    repaired',
-      'Confidence  high',
       'Complete    yes',
       'Thought     Add',
       'Call        add {"a":1,"b":2}',
@@ -182,7 +181,7 @@ test('an input without an end is read as far as the parser looks, and that is sa
 });
 
 test('a long line with many repairs is shown in pieces that hold every repair that the parser lists', async () => {
-  const reply = `{"answer": "ok", "list": [${"'日本', ".repeat(20_000)}]}`;
+  const reply = `{"thought": "ok", "plan": [${"{'tool': '日本'}, ".repeat(5_000)}]}`;
   const ended = await parse(reply);
   expect(ended.code).toBe(0);
   const listed = [...ended.stdout.matchAll(/^ {2}1:(\d+) +quotes /gm)].map(({ 1: column }) => Number(column) - 1);

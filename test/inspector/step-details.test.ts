@@ -21,10 +21,14 @@ describe('the details of a step', () => {
     expect(
       candidates.map(({ guard, passed, taken }) => `${guard ?? 'otherwise'}: ${passed}${taken ? ', taken' : ''}`),
     ).toEqual([
+      'refused: false',
+      'filtered: false',
       'planned and plansLeft: false',
       'planned and toldToAnswer: false',
       'planned: false',
       'calledTools: false',
+      'answerCut: false',
+      'endsWithCall: false',
       'answered: true, taken',
       'thirdUnusable: false',
       'otherwise: true',

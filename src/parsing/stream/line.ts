@@ -9,7 +9,7 @@ export class Line {
   private text = '';
   private ticks = 0;
   private atStart = true;
-  private code: 'none' | 'from-start' | 'inside' = 'none';
+  private code: 'none' | 'atStart' | 'inside' = 'none';
 
   /** Between back-ticks in a running line everything is quoted; a call may be all that a line has between them. */
   get isQuoted(): boolean {
@@ -59,7 +59,7 @@ export class Line {
     if (this.atStart) this.ticks += 1;
     if (this.fenced || this.ticks >= 3) this.code = 'none';
     else if (this.code !== 'none') this.code = 'none';
-    else this.code = this.atStart ? 'from-start' : 'inside';
+    else this.code = this.atStart ? 'atStart' : 'inside';
   }
 
   private end(): void {

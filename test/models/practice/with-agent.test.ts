@@ -61,7 +61,6 @@ test.each(['native', 'json'] as const)('in %s mode an agent gets over every mist
     'wrong-tool',
     'wrong-arguments',
     'empty',
-    'text-call',
     'prose',
     'error-500',
     'rate-limit',
@@ -77,6 +76,23 @@ test.each(['native', 'json'] as const)('in %s mode an agent gets over every mist
     reason: 'loop',
     stepsTaken: 4,
   });
+});
+
+test('a call that the practice model writes as text is run where a whole reply may be one', async () => {
+  const task = 'What is the weather in Austin? practice:text-call';
+  const [lenient, held] = await Promise.all([
+    agentWith({ toolCalling: 'native', textCalls: 'whole-reply', tools: [weather] }),
+    agentWith({ toolCalling: 'native', tools: [weather] }),
+  ]);
+  expect(await lenient.run(task)).toMatchObject({
+    status: 'answered',
+    result: '`get_weather` says: city Austin, celsius 21.',
+  });
+  const asked = held.run(task);
+  const codes = new Set<string>();
+  for await (const event of asked) if (event.type === 'warning' && event.code !== undefined) codes.add(event.code);
+  expect([...codes]).toEqual(['text-call-not-run']);
+  expect((await asked).messages.filter(({ toolCalls }) => toolCalls !== undefined)).toHaveLength(1);
 });
 
 test.each(['native', 'json'] as const)('in %s mode a plan is carried out and told', async (toolCalling) => {
