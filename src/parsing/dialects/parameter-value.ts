@@ -9,23 +9,31 @@ const WORDS = new Map<string, Json>([
   ['None', null],
 ]);
 
-/** A parameter as it stands between its tags. */
-export interface RawParameter {
-  readonly tool: string;
-  readonly key: string;
+/** A value as it stands between its tags. */
+export interface RawValue {
+  readonly schema: JsonSchema | undefined;
   readonly raw: string;
   /** What the tag itself says of the type: `string="true"`. */
   readonly isText?: boolean | undefined;
+  /** Nothing of it is layout: it stood in a section of its own. */
+  readonly isExact?: boolean;
+}
+
+/** The value of a tool's parameter that stands as plain text between tags. */
+export function parameterValue(
+  source: DialectSource,
+  { tool, key, ...raw }: Omit<RawValue, 'schema'> & { readonly tool: string; readonly key: string },
+): Json {
+  return textValue(source, { ...raw, schema: source.tools.argument(tool, key) });
 }
 
 /**
- * The value of a parameter that stands as plain text between tags. For a text parameter it is that text; any other is
- * read as JSON. Where nothing is known of the type, what is JSON becomes its value, a number only when it would be
- * written back the same, so that `007` and `1.50` stay text until a schema asks for a number.
+ * A value that stands as plain text. Where the schema asks for text it is that text; any other is read as JSON. Where
+ * nothing is known of the type, what is JSON becomes its value, a number only when it would be written back the same,
+ * so that `007` and `1.50` stay text until a schema asks for a number.
  */
-export function parameterValue(source: DialectSource, { tool, key, raw, isText }: RawParameter): Json {
-  const schema = source.tools.argument(tool, key);
-  const text = unframed(raw);
+export function textValue(source: DialectSource, { schema, raw, isText, isExact }: RawValue): Json {
+  const text = isExact === true ? raw : unframed(raw);
   if (isText ?? takesOnlyText(schema)) return text;
   const trimmed = text.trim();
   if (takesOnlyText(schema, true)) return trimmed === 'null' ? null : text;

@@ -28,7 +28,7 @@ export function thoughtAt(source: DialectSource, at: number): Owned | undefined 
   if (channel !== null) return owned(source, at + channel[0].length, ['<channel|>', '<|channel|>', '<|end|>']);
   const tag = TAG.exec(head);
   const name = tag?.[2];
-  if (tag === null || name === undefined || !THOUGHT.test(name)) return undefined;
+  if (tag === null || name === undefined || !THOUGHT.test(name) || /^end[_-]/i.test(name)) return undefined;
   return owned(source, at + tag[0].length, closersOf(name, tag[1] === '|'));
 }
 
