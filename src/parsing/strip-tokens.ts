@@ -1,6 +1,7 @@
 const LEADING =
-  /\s*(?:<\|im_start\|>(?:assistant)?|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>)/y;
-const TRAILING = /(?:<\|[^<>|\n]{1,40}\|>|<\/s>|<end_of_turn>|<eos>|<｜[^<>\n]{1,40}｜>)\s*$/;
+  /\s*(?:<\|im_start\|>(?:assistant)?|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>|<\|message_model\|>(?=<\|content_)|<\|content_text\|>|<\|open\|>response<\|sep\|>)/y;
+const TRAILING =
+  /(?:<\|close\|>\w{1,20}(?:<\|sep\|>)?|<\|[^<>|\n]{1,40}\|>|<\/s>|<end_of_turn>|<eos>|<｜[^<>\n]{1,40}｜>)\s*$/;
 const MOST = 8;
 
 /** The index behind the special tokens of chat templates that stand at `from`. */

@@ -3,7 +3,6 @@ import { type Building, setOwn } from '../own-property.ts';
 import { parseStrict } from '../strict-json.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';
-import { closesAgain } from './tag-values.ts';
 
 /** A format of the Gemma family: its marks, and the token that stands before and behind every text. */
 interface Row {
@@ -38,7 +37,9 @@ function readCall(source: DialectSource, at: number, row: Row): DialectReading |
   const args = reader.object(1);
   const end = reader.broken ? source.next(reader.pos, row.close) : source.skip(reader.pos);
   const past = source.past(end, [row.close]);
-  const complete = !reader.broken && !closesAgain(source, past, [row.close], [row.open]);
+  // A text or a call that ends behind this one without having begun there was a part of it: its own mark cut it.
+  const cut = source.next(past, row.close, row.quote) < source.next(past, row.open);
+  const complete = !reader.broken && !cut;
   return { calls: [{ name, args, complete }], complete, repairs: [], end: past > end ? past : reader.pos };
 }
 

@@ -1,5 +1,5 @@
 import { isList } from '../depth.ts';
-import { isJsonObject, type Json, type JsonSchema } from '../json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../json.ts';
 import { type Building, setOwn } from '../own-property.ts';
 import type { DialectSource } from './dialect-source.ts';
 import { takesOnlyText, textValue } from './parameter-value.ts';
@@ -17,7 +17,7 @@ interface Around {
 
 /** The arguments of a call. `end` is where its closing tag begins, or the end of the text. */
 export interface Body {
-  readonly args: Json;
+  readonly args: JsonObject;
   readonly end: number;
   readonly complete: boolean;
 }

@@ -2,6 +2,7 @@ import { callsOf } from '../calls-of.ts';
 import { isJsonObject } from '../json.ts';
 import { type Building, setOwn } from '../own-property.ts';
 import type { ToolCallRequest } from '../reply.ts';
+import { unwrapArguments } from '../schema/unwrap-arguments.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';
 import { parameterValue } from './parameter-value.ts';
@@ -86,7 +87,8 @@ const ROWS: readonly Row[] = [
     ...XML,
     dialect: 'kimi-k3',
     openCall: ['<|open|>call '],
-    closeCall: ['<|close|>call<|sep|>'],
+    // The last token may have been taken for the end of the message.
+    closeCall: ['<|close|>call<|sep|>', '<|close|>call'],
     openParameter: '<|open|>argument ',
     closeParameter: '<|close|>argument<|sep|>',
     tagEnd: '<|sep|>',
@@ -133,7 +135,11 @@ function callBody(source: DialectSource, tag: OpenTag, tags: Tags): ToolCallRequ
   const past = source.past(end, tags.closeCall);
   const closers = [tags.closeParameter, ...tags.closeCall.slice(0, 1)];
   const openers = [tags.openParameter, ...tags.openCall.slice(0, 1)];
-  return { name, args, complete: complete && !closesAgain(source, past, closers, openers), end: past };
+  const wrapped = Object.hasOwn(args, 'arguments')
+    ? unwrapArguments(args, source.tools.schema(name) ?? false)
+    : undefined;
+  const whole = complete && !closesAgain(source, past, closers, openers);
+  return { name, args: wrapped?.value ?? args, complete: whole, end: past };
 }
 
 const JSON_OPEN = '<|open|>json type="object"<|sep|>';

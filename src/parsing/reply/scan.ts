@@ -266,8 +266,8 @@ class Scanner {
   private takeOrphan(at: number, past: number): void {
     this.thoughts.push(this.text.slice(this.from, at).trim());
     this.pieces.length = 0;
-    this.from = past;
-    this.i = past;
+    this.from = leadingTokens(this.text, past, this.end);
+    this.i = this.from;
     this.prose = false;
     this.quotes = 0;
     this.indented = false;
