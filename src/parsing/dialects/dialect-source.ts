@@ -68,6 +68,17 @@ export class DialectSource {
     return nearest;
   }
 
+  /**
+   * The next occurrence of a piece that is hardly looked for again, such as a tag with a name of its own. It counts as
+   * effort, and once that is spent nothing is found: a text full of such tags stays linear.
+   */
+  seek(from: number, piece: string, to: number = this.end): number {
+    if (!this.affordable) return to;
+    const found = this.text.slice(from, to).indexOf(piece);
+    this.effort += found < 0 ? to - from : found;
+    return found < 0 ? to : from + found;
+  }
+
   /** The first index from `from` on that is no white space. */
   skip(from: number): number {
     let i = from;

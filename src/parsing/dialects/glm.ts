@@ -43,7 +43,11 @@ function readCall(
     const start = open + VALUE.open.length;
     const value = valueEnd(source, start, VALUE);
     const key = source.text.slice(at + KEY.length, keyEnd).trim();
-    setOwn(args, key, parameterValue(source, { tool: name, key, raw: source.text.slice(start, value.end) }));
+    setOwn(
+      args,
+      key,
+      parameterValue(source, { tool: name, key, raw: source.text.slice(start, value.end), layout: 'pair' }),
+    );
     if (value.past === value.end) return { name, args, complete: false, end: value.end };
     complete = complete && value.sure;
     at = source.skip(value.past);

@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../js
 import { type Building, setOwn } from '../own-property.ts';
 import type { DialectSource } from './dialect-source.ts';
 import { takesOnlyText, textValue } from './parameter-value.ts';
+import { valueEnd } from './tag-values.ts';
 
 /** How deep elements may stand in each other. */
 const DEEPEST = 32;
@@ -13,6 +14,7 @@ const LONGEST_ELEMENT = 110;
 interface Around {
   readonly prefix: string;
   readonly closeCall: readonly string[];
+  readonly openParameter: string;
 }
 
 /** The arguments of a call. `end` is where its closing tag begins, or the end of the text. */
@@ -29,13 +31,15 @@ export function readElements(
   around: Around,
 ): Body {
   const args: Building = {};
+  let complete = true;
   let at = source.skip(call.end);
   for (;;) {
-    if (source.past(at, around.closeCall) > at) return { args, end: at, complete: true };
+    if (source.past(at, around.closeCall) > at) return { args, end: at, complete };
     const element = elementAt(source, at, around);
     if (element === undefined || Object.hasOwn(args, element.name)) {
       return { args, end: source.next(at, ...around.closeCall), complete: false };
     }
+    complete = complete && element.sure;
     const schema = source.tools.argument(call.name, element.name);
     setOwn(args, element.name, elementValue(source, element.raw, schema, around.prefix));
     at = source.skip(element.end);
@@ -46,19 +50,21 @@ interface Element {
   readonly name: string;
   readonly raw: string;
   readonly end: number;
+  readonly sure: boolean;
 }
 
-function elementAt(source: DialectSource, at: number, { prefix, closeCall }: Around): Element | undefined {
+function elementAt(source: DialectSource, at: number, { prefix, openParameter }: Around): Element | undefined {
   if (!source.text.startsWith(prefix, at)) return undefined;
   const from = at + prefix.length;
   const open = ELEMENT.exec(source.text.slice(from, from + LONGEST_ELEMENT));
   const name = open?.[1];
   if (open === null || name === undefined) return undefined;
+  // The tag of a parameter, without the name that it has to have.
+  if (openParameter.trimEnd() === `${prefix}<${name}`) return undefined;
   const start = from + open[0].length;
-  const closing = `${prefix}</${name}>`;
-  const close = source.next(start, closing);
-  if (close >= source.end || close > source.next(start, ...closeCall)) return undefined;
-  return { name, raw: source.text.slice(start, close), end: close + closing.length };
+  const tags = { open: `${prefix}${open[0]}`, close: `${prefix}</${name}>`, before: [`${prefix}<`], named: true };
+  const { end, past, sure } = valueEnd(source, start, tags);
+  return past === end ? undefined : { name, raw: source.text.slice(start, end), end: past, sure };
 }
 
 /**
@@ -68,7 +74,7 @@ function elementAt(source: DialectSource, at: number, { prefix, closeCall }: Aro
 function elementValue(source: DialectSource, raw: string, schema: JsonSchema | undefined, prefix: string): Json {
   const isText = schema === undefined ? prefix === '' : takesOnlyText(schema, true);
   const inner = isText ? undefined : elementsOf(source, raw, { prefix, schema, depth: 0 });
-  return inner ?? textValue(source, { schema, raw });
+  return inner ?? textValue(source, { schema, raw, layout: prefix === '' ? 'pair' : 'none' });
 }
 
 interface Inside {
@@ -97,7 +103,10 @@ function elementsOf(source: DialectSource, raw: string, { prefix, schema, depth 
     const inner = takesOnlyText(member, true)
       ? undefined
       : elementsOf(source, text, { prefix, schema: member, depth: depth + 1 });
-    members.push([name, inner ?? textValue(source, { schema: member, raw: text })]);
+    members.push([
+      name,
+      inner ?? textValue(source, { schema: member, raw: text, layout: prefix === '' ? 'pair' : 'none' }),
+    ]);
     rest = rest.slice(close + closing.length).trim();
   }
   return asList(members, schema) ?? asObject(members);

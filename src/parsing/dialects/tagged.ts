@@ -5,7 +5,7 @@ import type { ToolCallRequest } from '../reply.ts';
 import { unwrapArguments } from '../schema/unwrap-arguments.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';
-import { parameterValue } from './parameter-value.ts';
+import { type Layout, parameterValue } from './parameter-value.ts';
 import { type Body, readElements } from './tag-elements.ts';
 import { closesAgain, sectionEnd, valueEnd } from './tag-values.ts';
 
@@ -21,6 +21,7 @@ interface Tags {
   readonly prefix: string;
   /** The name in a tag, from the text behind its opening piece up to its end. */
   readonly name: (tag: string) => string;
+  readonly layout: Layout;
   /** Values may stand in `<![CDATA[…]]>`. */
   readonly sections: boolean;
 }
@@ -36,7 +37,7 @@ const PREFIXES = ['', 'steptml:', '｜DSML｜', '|DSML|', 'minimax:', 'antml:'];
 /** MiniMax-M3 writes this before every tag. */
 const M3 = ']<]minimax[>[';
 
-const XML = { tagEnd: '>', prefix: '', sections: false };
+const XML = { tagEnd: '>', prefix: '', layout: 'none', sections: false } as const;
 
 const ROWS: readonly Row[] = [
   // MiniMax, Step3, DeepSeek's DSML and others: `<invoke name="f"><parameter name="key">value</parameter></invoke>`.
@@ -45,8 +46,9 @@ const ROWS: readonly Row[] = [
     dialect: 'invoke-tags',
     openCall: [`<${prefix}invoke`],
     closeCall: [`</${prefix}invoke>`],
-    openParameter: `<${prefix}parameter`,
+    openParameter: `<${prefix}parameter `,
     closeParameter: `</${prefix}parameter>`,
+    layout: prefix.includes('DSML') ? ('none' as const) : ('pair' as const),
     name: attribute,
   })),
   // MiniMax-M3: `<invoke name="f"><city>Paris</city></invoke>` with its mark before every tag. A reader of text may stand
@@ -56,7 +58,7 @@ const ROWS: readonly Row[] = [
     dialect: 'invoke-tags',
     openCall: [`${M3}<invoke`, `${M3.slice(1)}<invoke`],
     closeCall: [`${M3}</invoke>`],
-    openParameter: `${M3}<parameter`,
+    openParameter: `${M3}<parameter `,
     closeParameter: `${M3}</parameter>`,
     prefix: M3,
     name: attribute,
@@ -69,6 +71,7 @@ const ROWS: readonly Row[] = [
     closeCall: ['</function>', '</tool_call>'],
     openParameter: '<parameter=',
     closeParameter: '</parameter>',
+    layout: 'lines',
     name: (tag) => tag.trim().replace(/^["']|["']$/g, ''),
   },
   // MiniCPM 5: `<function name="f"><param name="key">value</param></function>`, longer values in CDATA sections.
@@ -179,9 +182,13 @@ function readParameters(source: DialectSource, call: OpenTag, tags: Tags): Body 
   while (source.text.startsWith(tags.openParameter, at)) {
     const tag = openTag(source, at, [tags.openParameter], tags);
     if (tag === undefined || tag.name === '') return { args, end: source.next(at, ...tags.closeCall), complete: false };
-    const { raw, past, sure, isExact } = rawValue(source, tag, tags);
+    const { raw, past, sure } = rawValue(source, tag, tags);
     const { isText } = tag;
-    setOwn(args, tag.name, parameterValue(source, { tool: call.name, key: tag.name, raw, isText, isExact }));
+    setOwn(
+      args,
+      tag.name,
+      parameterValue(source, { tool: call.name, key: tag.name, raw, isText, layout: tags.layout }),
+    );
     complete = complete && sure;
     at = source.skip(past);
     if (at >= source.end) return { args, end: source.end, complete: false };
@@ -195,17 +202,16 @@ interface RawText {
   readonly past: number;
   /** False where the value may go on behind what was taken for its end. */
   readonly sure: boolean;
-  readonly isExact: boolean;
 }
 
 function rawValue(source: DialectSource, tag: OpenTag, tags: Tags): RawText {
-  if (tag.empty) return { raw: '', past: tag.end, sure: true, isExact: false };
+  if (tag.empty) return { raw: '', past: tag.end, sure: true };
   const section = tags.sections ? sectionEnd(source, tag.end, tags.closeParameter) : undefined;
-  if (section !== undefined) return { ...section, isExact: true };
+  if (section !== undefined) return section;
   const value = valueEnd(source, tag.end, {
     open: tags.openParameter,
     close: tags.closeParameter,
     before: [tags.openParameter, ...tags.closeCall, ...tags.openCall],
   });
-  return { ...value, raw: source.text.slice(tag.end, value.end), isExact: false };
+  return { ...value, raw: source.text.slice(tag.end, value.end) };
 }
