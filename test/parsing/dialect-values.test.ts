@@ -21,15 +21,21 @@ test('elements within an element are read by the schema of its parameter', () =>
   const inputSchema = {
     type: 'object',
     properties: {
-      place: { type: 'object', properties: { zip: { type: 'string' }, no: { type: 'integer' } } },
+      place: {
+        type: 'object',
+        properties: { zip: { type: 'string' }, at: { type: 'string' }, no: { type: 'integer' } },
+      },
       tags: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }] },
       markup: { type: 'string' },
     },
   };
   const text =
-    '<invoke name="add"><place><zip>00123</zip><no>7</no></place><tags><item>1</item><item>null</item></tags><markup><b>x</b></markup></invoke>';
+    '<invoke name="add"><place><zip>00123</zip><at><b>1</b></at><no>7</no></place><tags><item>1</item><item>null</item></tags><markup><b>x</b></markup></invoke>';
   expect(parseReply(text, { tools: [{ name: 'add', inputSchema }] }).calls).toMatchObject([
-    { args: { place: { zip: '00123', no: 7 }, tags: ['1', 'null'], markup: '<b>x</b>' }, complete: true },
+    {
+      args: { place: { zip: '00123', at: '<b>1</b>', no: 7 }, tags: ['1', 'null'], markup: '<b>x</b>' },
+      complete: true,
+    },
   ]);
 });
 
@@ -134,6 +140,32 @@ test('calls before one whose text holds closing marks do not run either, because
   const [open, close] = marksOf((text) => `<function=note><parameter=text>${text}</parameter></function>`);
   const read = calls(`${open}a${close}${open}b${close} and ${close}`);
   expect(read).toMatchObject([{ complete: false }, { complete: false }]);
+});
+
+test('line breaks around a text are left out only where the format puts them there', () => {
+  expect(calls('<function=note><parameter=text>\nx</parameter></function>')).toEqual([note('x')]);
+  expect(calls('<function=note><parameter=text>\n\nx\n  \n</parameter></function>')).toEqual([note('\nx\n  ')]);
+  const invoke = (text: string): string => `<invoke name="note"><parameter name="text">${text}</parameter></invoke>`;
+  expect(calls(invoke('\nx\n'))).toEqual([note('x')]);
+  expect(calls(invoke('\nx'))).toEqual([note('\nx')]);
+  const dsml = invoke('\nx\n').replaceAll(/(<\/?)(?=[ip])/g, '$1｜DSML｜');
+  expect(calls(dsml)).toEqual([note('\nx\n')]);
+});
+
+test('what Gemma makes up as the result of its call, and what follows, calls nothing', () => {
+  const made = '<|tool_response>response:note{value:1}<tool_response|><|tool_call>call:add{a:1}<tool_call|>';
+  expect(calls(`<|tool_call>call:note{text:<|"|>x<|"|>}<tool_call|>${made}`)).toEqual([note('x')]);
+});
+
+test('a call between marks within a running sentence is only mentioned', () => {
+  const call = '<|tool_call_start|>[note(text="x")]<|tool_call_end|>';
+  const read = (text: string): number => parseReply(text, { tools: SCHEMAS, textCalls: 'narrated' }).calls.length;
+  expect([read(`I call it.\n${call}\nThat was it.`), read(`I call it.\n${call} and so on.`)]).toEqual([1, 0]);
+});
+
+test('a tag without a name owns nothing behind it', () => {
+  const text = 'I leave <invoke> tags alone.\n{"name": "note", "arguments": {"text": "x"}}';
+  expect(calls(text)).toEqual([note('x')]);
 });
 
 test('sections that follow each other are one text', () => {

@@ -17,6 +17,7 @@ const WHOLE: readonly (readonly [string, string, string])[] = [
     '<tool_call>\n<function=add>\n<parameter=a>\n1\n</parameter>\n<parameter=b>\n[2]\n</parameter>\n</function>\n</tool_call>',
   ],
   ['function-tags', 'Llama with JSON between its tags', `<function=add>${ADD_JSON}</function>`],
+  ['longcat', 'LongCat', `<longcat_tool_call>{"name": "add", "arguments": ${ADD_JSON}}</longcat_tool_call>`],
   ['granite', 'Granite', `<function_call> {"name": "add", "arguments": ${ADD_JSON}}`],
   ['llama', 'Llama 3', `<|python_tag|>{"name": "add", "parameters": ${ADD_JSON}}<|eom_id|>`],
   ['mistral', 'Mistral, old', `[TOOL_CALLS] [{"name": "add", "arguments": ${ADD_JSON}}]`],
@@ -97,6 +98,7 @@ const WHOLE: readonly (readonly [string, string, string])[] = [
   ['olmo', 'Olmo 3', '<function_calls>\nadd(a=1, b=[2])\n</function_calls>'],
   ['olmo', 'Olmo 3 on one line', '<function_calls>add(a=1, b=[2])</function_calls>'],
   ['lfm2', 'LFM2', '<|tool_call_start|>[add(a=1, b=[2])]<|tool_call_end|>'],
+  ['lfm2', 'LFM2 with a prefix before the name', '<|tool_call_start|>[functions.add(a=1, b=[2])]<|tool_call_end|>'],
   ['lfm2', 'LFM2 in JSON', `<|tool_call_start|>[{"name": "add", "arguments": ${ADD_JSON}}]<|tool_call_end|>`],
   ['llama4', 'Llama 4', '<|python_start|>[add(a=1, b=[2])]<|python_end|>'],
   ['gigachat', 'GigaChat 3', `<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "add", "arguments": ${ADD_JSON}}`],
@@ -148,6 +150,15 @@ test.each(WHOLE)('%s: %s', (dialect, _title, text) => {
   const reply = parseReply(`I call it now.\n${text}`, { tools: TOOLS });
   expect(reply.calls.map(({ name, args, complete }) => ({ name, args, complete }))).toEqual([ADD]);
   expect(reply).toMatchObject({ strategy: 'dialect', dialect, complete: true });
+});
+
+/** The one with a sentence behind its fence. */
+const ALONE = WHOLE.filter(([, title]) => title !== 'Python in a fence');
+
+test.each(ALONE)('%s: %s, where nothing else may stand in the message', (dialect, _title, text) => {
+  const reply = parseReply(text, { tools: TOOLS, textCalls: 'whole-reply' });
+  expect(reply.calls.map(({ name, args, complete }) => ({ name, args, complete }))).toEqual([ADD]);
+  expect(reply.dialect).toBe(dialect);
 });
 
 test.each(WHOLE)('%s: %s, with a name that is not registered, is no call', (_dialect, _title, text) => {
@@ -232,8 +243,14 @@ test.each([
   ['LFM2', '<|tool_call_start|>[add(a=1, b=[2'],
   ['MiniMax-M3', ']<]minimax[>[<invoke name="add">]<]minimax[>[<a>1]<]minimax[>[</a>'],
   ['MiniCPM', '<function name="add"><param name="a">1</param>'],
+  ['MiniCPM in words', '<function name="add"><param name="a"><![CDATA[1]]></param> and'],
   ['MiniCPM in a section', '<function name="add"><param name="a"><![CDATA[1</param></function>'],
   ['MiniCPM with a parameter without a name', '<function name="add"><param>1</param></function>'],
+  ['MiniCPM with a parameter whose name cannot be read', '<function name="add"><param x="a">1</param></function>'],
+  [
+    'MiniCPM with words among its parameters',
+    '<function name="add"><param name="a"><![CDATA[1]]></param> and</function>',
+  ],
   ['Kimi K3', '<|open|>call tool="add"<|sep|><|open|>argument key="a" type="number"<|sep|>1'],
   ['an element that is not closed', '<invoke name="add"><a>1</invoke>'],
   ['an element that stands twice', '<invoke name="add"><a>1</a><a>2</a></invoke>'],

@@ -101,7 +101,7 @@ class GemmaReader {
   /** A number, a word, or a text that the model left bare. */
   private scalar(): Json {
     const bare = this.bare();
-    if (bare === '' || this.pos >= this.source.end) return this.fail();
+    if (bare === '') return this.fail();
     const read = WORDS.has(bare) ? { value: WORDS.get(bare) ?? null } : parseStrict(bare, 1);
     return read === undefined ? bare : read.value;
   }
@@ -113,7 +113,6 @@ class GemmaReader {
       const from = this.pos + row.quote.length;
       const to = source.next(from, row.quote);
       this.pos = Math.min(to + row.quote.length, source.end);
-      if (to >= source.end) this.broken = true;
       return source.text.slice(from, to);
     }
     if (source.text.charAt(this.pos) !== '"') return undefined;

@@ -3,7 +3,7 @@ import { turnBeginsAt, turnEndsAt } from './marks.ts';
 import type { Piece, Scan } from './scan.ts';
 
 const GLUE =
-  /^(?:[\s,;[\]]|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|<\]minimax\[>|<\|(?:open|close)\|>\w{1,20}|\/\*[^*]{0,80}\*\/)*$/i;
+  /^(?:[\s,;[\]]|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|<\]minimax\[>|<\|(?:open|close)\|>\w{1,20}|function(?=<[|｜])|<\|from\|>assistant|\/\*[^*]{0,80}\*\/)*$/i;
 const FARTHEST = 400;
 
 /** True when nothing but separators and tags stands between two places. */
