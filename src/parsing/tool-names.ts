@@ -22,14 +22,15 @@ export class ToolNames {
 
   /** What the schema of a tool says of one of its arguments; undefined where it is not known. */
   argument(tool: string, key: string): JsonSchema | undefined {
-    const schema = this.schemaOf(tool);
+    const schema = this.schema(tool);
     if (!isJsonObject(schema) || !isJsonObject(schema['properties'])) return undefined;
     const { properties } = schema;
     const found = Object.hasOwn(properties, key) ? properties[key] : undefined;
     return isJsonObject(found) || typeof found === 'boolean' ? found : undefined;
   }
 
-  private schemaOf(name: string): JsonSchema | undefined {
+  /** The schema of a tool's arguments; undefined where it is not known. */
+  schema(name: string): JsonSchema | undefined {
     if (this.schemas.has(name)) return this.schemas.get(name);
     const known = this.collected();
     const tool = known.get(name) ?? known.get(name.toLowerCase());

@@ -9,6 +9,15 @@ const repeat = (name: string, piece: string, before = '', after = ''): Family =>
   make: (n) => before + piece.repeat(Math.max(1, Math.floor(n / piece.length))) + after,
 });
 
+const numbered = (name: string, piece: (i: number) => string, before = ''): Family => ({
+  name,
+  make: (n) => {
+    let text = before;
+    for (let i = 0; text.length < n; i += 1) text += piece(i);
+    return text;
+  },
+});
+
 /** Texts of which each has made some parser quadratic, or overflow its stack. */
 export const ADVERSARIAL_FAMILIES: readonly Family[] = [
   repeat('opening braces', '{'),
@@ -41,6 +50,24 @@ export const ADVERSARIAL_FAMILIES: readonly Family[] = [
   repeat('tool_call openings with a list each', '<tool_call>[", "'),
   repeat('function tags', '<function=add><parameter=a>'),
   repeat('invoke tags', '<invoke name="add"><parameter name="a">'),
+  repeat('invoke tags with elements', '<invoke name="add"><a>'),
+  repeat('invoke tags with closed elements', '<invoke name="add"><a>1</a></invoke>'),
+  numbered('elements of many names', (i) => `<invoke name="add"><a${i}></invoke>`),
+  numbered('elements of many names, closed', (i) => `<a${i}>1</a${i}>`, '<invoke name="add">'),
+  repeat('elements in each other', '<a>', '<invoke name="add">'),
+  repeat('tags of MiniMax-M3', ']<]minimax[>[<invoke name="add">]<]minimax[>[<a>'),
+  repeat('sections', '<![CDATA[x]]>', '<function name="add"><param name="a">'),
+  repeat('sections in each other', '<function name="add"><param name="a"><![CDATA['),
+  repeat('tags of Kimi K3', '<|open|>call tool="add"<|sep|><|open|>argument key="a"<|sep|>'),
+  repeat('Gemma calls', '<|tool_call>call:add{a:{b:['),
+  repeat('Gemma texts', '<|tool_call>call:add{a:<|"|>'),
+  repeat('Gemma quotes', '<|tool_call>call:add{a:"\\\\"'),
+  repeat('Gemma objects', '{a:', '<|tool_call>call:add'),
+  repeat('Python calls between marks', '<|tool_call_start|>[add(a='),
+  repeat('Olmo calls', 'add(a=1) ', '<function_calls>'),
+  repeat('kimi marks without a name', '<|tool_call_begin|>0<|tool_call_argument_begin|>{'),
+  repeat('inkling marks', '<|message_model|>add<|content_invoke_tool_json|>{'),
+  repeat('harmony recipients', 'to=add<|channel|>\n'),
   repeat('argument tags', '<tool_call>add<arg_key>a</arg_key><arg_value>'),
   repeat('harmony messages', '<|channel|>commentary to=functions.add<|message|>{'),
   repeat('mistral marks', '[TOOL_CALLS]add{"a": '),

@@ -17,6 +17,7 @@ const WHOLE: readonly (readonly [string, string, string])[] = [
     '<tool_call>\n<function=add>\n<parameter=a>\n1\n</parameter>\n<parameter=b>\n[2]\n</parameter>\n</function>\n</tool_call>',
   ],
   ['function-tags', 'Llama with JSON between its tags', `<function=add>${ADD_JSON}</function>`],
+  ['longcat', 'LongCat', `<longcat_tool_call>{"name": "add", "arguments": ${ADD_JSON}}</longcat_tool_call>`],
   ['granite', 'Granite', `<function_call> {"name": "add", "arguments": ${ADD_JSON}}`],
   ['llama', 'Llama 3', `<|python_tag|>{"name": "add", "parameters": ${ADD_JSON}}<|eom_id|>`],
   ['mistral', 'Mistral, old', `[TOOL_CALLS] [{"name": "add", "arguments": ${ADD_JSON}}]`],
@@ -63,6 +64,11 @@ const WHOLE: readonly (readonly [string, string, string])[] = [
     'Cohere',
     `<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "add", "parameters": ${ADD_JSON}}]<|END_ACTION|>`,
   ],
+  [
+    'cohere',
+    'Cohere, whose thoughts began in the prompt',
+    `<|END_THINKING|><|START_ACTION|>[{"tool_name": "add", "parameters": ${ADD_JSON}}]<|END_ACTION|>`,
+  ],
   ['phi', 'Phi-4', `<|tool_call|>[{"name": "add", "arguments": ${ADD_JSON}}]<|/tool_call|>`],
   ['phi', 'functools', `functools[{"name": "add", "arguments": ${ADD_JSON}}]`],
   ['internlm', 'InternLM', `<|action_start|><|plugin|>{"name": "add", "parameters": ${ADD_JSON}}<|action_end|>`],
@@ -70,6 +76,62 @@ const WHOLE: readonly (readonly [string, string, string])[] = [
     'harmony',
     'gpt-oss',
     `<|start|>assistant<|channel|>commentary to=functions.add <|constrain|>json<|message|>${ADD_JSON}<|call|>`,
+  ],
+  [
+    'harmony',
+    'gpt-oss with the recipient before the channel',
+    `<|start|>assistant to=functions.add<|channel|>commentary <|constrain|>json<|message|>${ADD_JSON}<|call|>`,
+  ],
+  [
+    'harmony',
+    'gpt-oss whose first tokens stood in the prompt',
+    `to=functions.add<|channel|>commentary json<|message|>${ADD_JSON}`,
+  ],
+  [
+    'harmony',
+    'gpt-oss that calls from its thoughts',
+    `<|channel|>analysis to=functions.add code<|message|>${ADD_JSON}<|call|>`,
+  ],
+  ['gemma', 'Gemma 4', '<|tool_call>call:add{a:1,b:[2]}<tool_call|>'],
+  ['gemma', 'FunctionGemma', '<start_function_call>call:add{a:1,b:[2]}<end_function_call>'],
+  ['gemma', 'Gemma 4 with keys and words as in JSON', '<|tool_call>call:add{"a": 1, <|"|>b<|"|>: [ 2 ]}'],
+  ['olmo', 'Olmo 3', '<function_calls>\nadd(a=1, b=[2])\n</function_calls>'],
+  ['olmo', 'Olmo 3 on one line', '<function_calls>add(a=1, b=[2])</function_calls>'],
+  ['lfm2', 'LFM2', '<|tool_call_start|>[add(a=1, b=[2])]<|tool_call_end|>'],
+  ['lfm2', 'LFM2 with a prefix before the name', '<|tool_call_start|>[functions.add(a=1, b=[2])]<|tool_call_end|>'],
+  ['lfm2', 'LFM2 in JSON', `<|tool_call_start|>[{"name": "add", "arguments": ${ADD_JSON}}]<|tool_call_end|>`],
+  ['llama4', 'Llama 4', '<|python_start|>[add(a=1, b=[2])]<|python_end|>'],
+  ['gigachat', 'GigaChat 3', `<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "add", "arguments": ${ADD_JSON}}`],
+  [
+    'gigachat',
+    'GigaChat 3 without its first mark',
+    `function call<|role_sep|>\n{"name": "add", "arguments": ${ADD_JSON}}</s>`,
+  ],
+  [
+    'inkling',
+    'Inkling',
+    `<|message_model|>add<|content_invoke_tool_json|>{"name":"add","args":${ADD_JSON}}<|end_message|>`,
+  ],
+  [
+    'kimi-k3',
+    'Kimi K3',
+    '<|open|>tools<|sep|><|open|>call tool="add" index="1"<|sep|><|open|>argument key="a" type="number"<|sep|>1<|close|>argument<|sep|><|open|>argument key="b" type="array"<|sep|>[2]<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>',
+  ],
+  [
+    'kimi-k3',
+    'Kimi K3 with one object',
+    `<|open|>call tool="add" index="1"<|sep|><|open|>json type="object"<|sep|>${ADD_JSON}<|close|>json<|sep|><|close|>call<|sep|>`,
+  ],
+  [
+    'invoke-tags',
+    'MiniMax-M3',
+    ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="add">]<]minimax[>[<a>1]<]minimax[>[</a>]<]minimax[>[<b>]<]minimax[>[<item>2]<]minimax[>[</item>]<]minimax[>[</b>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+  ],
+  ['invoke-tags', 'elements named like their parameters', '<invoke name="add"><a>1</a><b>[2]</b></invoke>'],
+  [
+    'function-elements',
+    'MiniCPM 5',
+    '<function name="add"><param name="a">1</param><param name="b">[2]</param></function>',
   ],
   ['functionary', 'Functionary', `<|from|>assistant\n<|recipient|>add\n<|content|>${ADD_JSON}<|stop|>`],
   ['react', 'ReAct', `Thought: I add.\nAction: add\nAction Input: ${ADD_JSON}\nObservation: 3`],
@@ -88,6 +150,15 @@ test.each(WHOLE)('%s: %s', (dialect, _title, text) => {
   const reply = parseReply(`I call it now.\n${text}`, { tools: TOOLS });
   expect(reply.calls.map(({ name, args, complete }) => ({ name, args, complete }))).toEqual([ADD]);
   expect(reply).toMatchObject({ strategy: 'dialect', dialect, complete: true });
+});
+
+/** The one with a sentence behind its fence. */
+const ALONE = WHOLE.filter(([, title]) => title !== 'Python in a fence');
+
+test.each(ALONE)('%s: %s, where nothing else may stand in the message', (dialect, _title, text) => {
+  const reply = parseReply(text, { tools: TOOLS, textCalls: 'whole-reply' });
+  expect(reply.calls.map(({ name, args, complete }) => ({ name, args, complete }))).toEqual([ADD]);
+  expect(reply.dialect).toBe(dialect);
 });
 
 test.each(WHOLE)('%s: %s, with a name that is not registered, is no call', (_dialect, _title, text) => {
@@ -112,12 +183,31 @@ const SEVERAL: readonly (readonly [string, string])[] = [
   ['bare JSON', `{"name": "add", "parameters": ${ADD_JSON}}\n{"name": "note", "parameters": {"text": "x \\"y\\""}}`],
   ['Python', `[add(a=1, b=[2]), note(text='x "y"')]`],
   ['Python on lines of their own', `add(a=1, b=[2])\nnote(text='x "y"')\nThat is all.`],
+  ['Gemma', '<|tool_call>call:add{a:1,b:[2]}<tool_call|><|tool_call>call:note{text:<|"|>x "y"<|"|>}<tool_call|>'],
+  ['Olmo', `<function_calls>add(a=1, b=[2])\nnote(text='x "y"')</function_calls>`],
+  ['Olmo on one line', `<function_calls>add(a=1, b=[2]) note(text='x "y"')</function_calls>`],
+  [
+    'groups of LFM2 with words between them',
+    `<|tool_call_start|>[add(a=1, b=[2])]<|tool_call_end|>\nThen:\n<|tool_call_start|>[other(c=1), note(text='x "y"')]<|tool_call_end|>`,
+  ],
+  [
+    'MiniMax-M3',
+    ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="add">]<]minimax[>[<a>1]<]minimax[>[</a>]<]minimax[>[<b>[2]]<]minimax[>[</b>]<]minimax[>[</invoke>\n]<]minimax[>[<invoke name="note">]<]minimax[>[<text>x "y"]<]minimax[>[</text>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+  ],
+  [
+    'sections of Kimi',
+    `<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>${ADD_JSON}<|tool_call_end|><|tool_calls_section_end|><|tool_calls_section_begin|><|tool_call_begin|>functions.note:1<|tool_call_argument_begin|>{"text": "x \\"y\\""}<|tool_call_end|><|tool_calls_section_end|>`,
+  ],
+  [
+    'Inkling',
+    `<|message_model|>add<|content_invoke_tool_json|>{"name":"add","args":${ADD_JSON}}<|end_message|><|message_model|>note<|content_invoke_tool_json|>{"name":"note","args":{"text":"x \\"y\\""}}<|end_message|>`,
+  ],
   ['GLM', `add\n${ADD_JSON}\nnote\n{"text": "x \\"y\\""}`],
 ];
 
 test.each(SEVERAL)('several calls at once: %s', (_title, text) => {
   const { calls } = parseReply(text, { tools: TOOLS });
-  expect(calls).toEqual([ADD, NOTE]);
+  expect(calls.map(({ name, args, complete }) => ({ name, args, complete }))).toEqual([ADD, NOTE]);
 });
 
 test('a closing tag inside a string ends nothing', () => {
@@ -147,6 +237,24 @@ test.each([
   ['GLM', '<tool_call>add<arg_key>a</arg_key><arg_value>1'],
   ['Python', '[add(a=1, b=[2'],
   ['harmony', '<|channel|>commentary to=functions.add<|message|>{"a": 1'],
+  ['Gemma', '<|tool_call>call:add{a:1,b:[2'],
+  ['Gemma in a text', '<|tool_call>call:add{a:1,b:<|"|>x'],
+  ['Gemma with an argument that cannot be read', '<|tool_call>call:add{a:1,b:<|"|>x<|"|>y}<tool_call|>'],
+  ['LFM2', '<|tool_call_start|>[add(a=1, b=[2'],
+  ['MiniMax-M3', ']<]minimax[>[<invoke name="add">]<]minimax[>[<a>1]<]minimax[>[</a>'],
+  ['MiniCPM', '<function name="add"><param name="a">1</param>'],
+  ['MiniCPM in words', '<function name="add"><param name="a"><![CDATA[1]]></param> and'],
+  ['MiniCPM in a section', '<function name="add"><param name="a"><![CDATA[1</param></function>'],
+  ['MiniCPM with a parameter without a name', '<function name="add"><param>1</param></function>'],
+  ['MiniCPM with a parameter whose name cannot be read', '<function name="add"><param x="a">1</param></function>'],
+  [
+    'MiniCPM with words among its parameters',
+    '<function name="add"><param name="a"><![CDATA[1]]></param> and</function>',
+  ],
+  ['Kimi K3', '<|open|>call tool="add"<|sep|><|open|>argument key="a" type="number"<|sep|>1'],
+  ['an element that is not closed', '<invoke name="add"><a>1</invoke>'],
+  ['an element that stands twice', '<invoke name="add"><a>1</a><a>2</a></invoke>'],
+  ['a parameter that is not closed', '<function=add><parameter=a>1</function>'],
 ])('a call that was cut off is incomplete: %s', (_title, text) => {
   expect(parseReply(text, { tools: TOOLS })).toMatchObject({
     complete: false,
@@ -176,6 +284,9 @@ test.each([
   'Use <tool_call> tags to call add.',
   'The format is [TOOL_CALLS] and then a list.',
   'The action: add. Its input follows.',
+  'Gemma writes <|tool_call> and then call:add.',
+  'Kimi K3 begins with <|open|>call and a name.',
+  'It stands between <function_calls> and its end: add(a=1) for example.',
 ])('talking about a tool is no call: %s', (text) => {
   expect(parseReply(text, { tools: TOOLS })).toMatchObject({ calls: [], strategy: 'text', answer: text });
 });

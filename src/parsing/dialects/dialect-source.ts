@@ -6,6 +6,7 @@ import { Finder } from '../tolerant/finder.ts';
 import { isSpace } from '../tolerant/characters.ts';
 import { Landmarks } from '../tolerant/landmarks.ts';
 import type { ToolNames } from '../tool-names.ts';
+import { TagBalance } from './tag-balance.ts';
 
 /** A value read inside a dialect's block. */
 export interface BlockValue {
@@ -32,6 +33,7 @@ export class DialectSource {
   /** Characters that readings of values looked at. */
   effort = 0;
   private readonly finders = new Map<string, Finder>();
+  private readonly balances = new Map<string, TagBalance>();
 
   constructor(text: string, end: number, options: { readonly maxDepth: number; readonly tools: ToolNames }) {
     this.text = text;
@@ -66,6 +68,17 @@ export class DialectSource {
     return nearest;
   }
 
+  /**
+   * The next occurrence of a piece that is hardly looked for again, such as a tag with a name of its own. It counts as
+   * effort, and once that is spent nothing is found: a text full of such tags stays linear.
+   */
+  seek(from: number, piece: string, to: number = this.end): number {
+    if (!this.affordable) return to;
+    const found = this.text.slice(from, to).indexOf(piece);
+    this.effort += found < 0 ? to - from : found;
+    return found < 0 ? to : from + found;
+  }
+
   /** The first index from `from` on that is no white space. */
   skip(from: number): number {
     let i = from;
@@ -79,6 +92,17 @@ export class DialectSource {
     let end = at;
     for (const piece of pieces) if (this.text.startsWith(piece, at)) end = Math.max(end, at + piece.length);
     return end;
+  }
+
+  /** How a format's tags open and close each other in this text. Counted once for each format. */
+  balance(openers: readonly string[], closers: readonly string[]): TagBalance {
+    const key = [...openers, ...closers].join(' ');
+    const known = this.balances.get(key);
+    if (known !== undefined) return known;
+    const balance = new TagBalance(this.text.slice(0, this.end), openers, closers);
+    this.balances.set(key, balance);
+    this.steps += this.end * (openers.length + closers.length);
+    return balance;
   }
 
   has(name: string): boolean {

@@ -34,6 +34,7 @@ function readCall(
   from: number,
 ): ToolCallRequest & { readonly end: number | undefined } {
   const args: Building = {};
+  let complete = true;
   let at = from;
   while (source.text.startsWith(KEY, at)) {
     const keyEnd = source.next(at, '</arg_key>');
@@ -42,11 +43,16 @@ function readCall(
     const start = open + VALUE.open.length;
     const value = valueEnd(source, start, VALUE);
     const key = source.text.slice(at + KEY.length, keyEnd).trim();
-    setOwn(args, key, parameterValue(source, { tool: name, key, raw: source.text.slice(start, value.end) }));
+    setOwn(
+      args,
+      key,
+      parameterValue(source, { tool: name, key, raw: source.text.slice(start, value.end), layout: 'pair' }),
+    );
     if (value.past === value.end) return { name, args, complete: false, end: value.end };
+    complete = complete && value.sure;
     at = source.skip(value.past);
   }
   if (!source.text.startsWith(CLOSE, at)) return { name, args, complete: false, end: at === from ? undefined : at };
   const end = at + CLOSE.length;
-  return { name, args, complete: !closesAgain(source, end, [VALUE.close, CLOSE], [KEY, OPEN]), end };
+  return { name, args, complete: complete && !closesAgain(source, end, [VALUE.close, CLOSE], [KEY, OPEN]), end };
 }

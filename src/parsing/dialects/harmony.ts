@@ -7,13 +7,16 @@ const MESSAGE = '<|message|>';
 const START = '<|start|>';
 const ENDS = ['<|end|>', '<|call|>', '<|return|>', START, CHANNEL];
 const LONGEST_HEADER = 300;
-const RECIPIENT = /to=(?:functions\.)?([\p{L}\p{N}_.-]+)/u;
+/** What is addressed to the assistant or the user is a message. */
+const RECIPIENT = /to=(?:functions\.|(?!(?:assistant|user|all)(?![\p{L}\p{N}_.-])))([\p{L}\p{N}_.-]+)/u;
+/** A header whose first tokens stood in the prompt. */
+const BARE = /^ ?to=/;
 const MADE_UP = /^(?:user|system|developer|tool|functions\.)/;
 
 /** gpt-oss: channels `analysis` (thought), `commentary to=functions.name` (a call) and `final` (the answer). */
 export const harmony: Dialect = {
   name: 'harmony',
-  markers: [START, CHANNEL, 'to=functions.', MESSAGE],
+  markers: [START, CHANNEL, 'to=', MESSAGE],
   read: (source, at) => {
     const thoughts: string[] = [];
     const answers: string[] = [];
@@ -25,6 +28,7 @@ export const harmony: Dialect = {
       const message = source.next(from, MESSAGE);
       if (message >= source.end || message - from > LONGEST_HEADER) break;
       const header = source.text.slice(from, message);
+      if (messages === 0 && BARE.test(header) && header.includes('\n')) break;
       if (MADE_UP.test(header.replace(START, '').trim())) break;
       messages += 1;
       const start = message + MESSAGE.length;

@@ -1,11 +1,12 @@
 import type { Dialect } from './dialect.ts';
+import { GEMMA } from './gemma.ts';
 import { glm } from './glm.ts';
 import { harmony } from './harmony.ts';
 import { MARKED_JSON } from './marked-json.ts';
 import { mistral } from './mistral.ts';
 import { namedObject } from './named-object.ts';
 import { NAMED_BLOCKS } from './named-blocks.ts';
-import { pythonic } from './pythonic.ts';
+import { MARKED_PYTHONIC, pythonic } from './pythonic.ts';
 import { react } from './react.ts';
 import { TAGGED } from './tagged.ts';
 
@@ -18,6 +19,8 @@ export const MARKED_DIALECTS: readonly Dialect[] = [
   ...NAMED_BLOCKS,
   ...TAGGED,
   glm,
+  ...GEMMA,
+  ...MARKED_PYTHONIC,
   ...MARKED_JSON,
   mistral,
   react,

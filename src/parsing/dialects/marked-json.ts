@@ -11,6 +11,8 @@ interface Row {
   readonly open: readonly string[];
   /** Where more than what opens a block belongs to its mark. */
   readonly markers?: readonly string[];
+  /** What stands between the mark and the JSON. */
+  readonly head?: RegExp;
   /** What ends a block beside its own value; a block may also end at the next opening or with the text. */
   readonly close: readonly string[];
   /** The calls of one value, where the format does not write `{name, arguments}`. */
@@ -24,6 +26,8 @@ const ROWS: readonly Row[] = [
     open: ['<tool_call>', '<tool_calls>', '<toolcall>', '<TOOLCALL>'],
     close: ['</tool_call>', '</tool_calls>', '</toolcall>', '</TOOLCALL>', '<|im_start|>', '<|im_end|>'],
   },
+  // LongCat: the same between tags of its own.
+  { name: 'longcat', open: ['<longcat_tool_call>'], close: ['</longcat_tool_call>'] },
   // Granite: `<function_call> {"name": …, "arguments": …}`, one after the other, mostly unclosed.
   {
     name: 'granite',
@@ -39,6 +43,22 @@ const ROWS: readonly Row[] = [
   { name: 'llama', open: ['<|python_tag|>'], close: ['<|eom_id|>', '<|eot_id|>'] },
   // InternLM: `<|action_start|><|plugin|>{"name": …, "parameters": …}<|action_end|>`.
   { name: 'internlm', open: ['<|plugin|>'], close: ['<|action_end|>'] },
+  // LFM2 with calls in JSON: `<|tool_call_start|>[{"name": …}]<|tool_call_end|>`.
+  { name: 'lfm2', open: ['<|tool_call_start|>'], close: ['<|tool_call_end|>'] },
+  // GigaChat 3: `<|message_sep|>`, then `function call<|role_sep|>` on a line of its own, and `{"name": …}`.
+  {
+    name: 'gigachat',
+    open: ['<|message_sep|>', 'function call<|role_sep|>'],
+    head: /^\s*function call<\|role_sep\|>/,
+    close: ['<|message_sep|>', '</s>'],
+  },
+  // Inkling: `<|message_model|>name<|content_invoke_tool_json|>{"name": …, "args": …}<|end_message|>`.
+  {
+    name: 'inkling',
+    open: ['<|message_model|>', '<|content_invoke_tool_json|>'],
+    head: /^[\p{L}\p{N}_.:/-]{0,200}<\|content_invoke_tool_json\|>/u,
+    close: ['<|end_message|>', '<|content_model_end_sampling|>'],
+  },
   // Apertus: `<|tools_prefix|>[{"name": {…arguments}}]<|tools_suffix|>`.
   { name: 'apertus', open: ['<|tools_prefix|>'], close: ['<|tools_suffix|>'], calls: callsByKey },
 ];
@@ -50,6 +70,7 @@ export const MARKED_JSON: readonly Dialect[] = ROWS.map((row) => ({
   read: (source, at) => readBlock(source, at, row),
 }));
 
+const LONGEST_HEAD = 240;
 const BETWEEN = /^[\s,;]*(?=[{[])/;
 
 function readBlock(source: DialectSource, at: number, row: Row): DialectReading | undefined {
@@ -58,6 +79,8 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
   let complete = true;
   let values = 0;
   let from = source.past(at, row.open);
+  const head = row.head?.exec(source.text.slice(from, Math.min(from + LONGEST_HEAD, source.end)));
+  from += head?.[0].length ?? 0;
   for (;;) {
     const found = source.value(from, ...row.close, ...row.open);
     if (found === undefined) break;

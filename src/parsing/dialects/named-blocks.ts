@@ -73,8 +73,8 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
   const separator = source.next(from, ...row.separators);
   if (separator - from > LONGEST_HEAD || separator >= source.next(from, ...row.close, ...row.open)) return undefined;
   const { name, id } = row.head(source.text.slice(from, separator).trim());
-  if (!NAME.test(name)) return undefined;
   const start = pastFence(source, pastSeparators(source, separator, row.separators));
+  if (!NAME.test(name)) return nameless(source, start, row);
   const found = source.value(start, ...row.close, ...row.open);
   const bound = source.next(found?.end ?? start, ...row.close, ...row.open);
   if (found === undefined && bound >= source.end && source.skip(start) < source.end) return undefined;
@@ -89,6 +89,17 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
     repairs: found?.repairs ?? [],
     end: source.past(source.skip(end), row.close),
   };
+}
+
+/**
+ * A block without a name calls nothing, and nobody else reads the JSON between its marks. A mark that is no token may
+ * have been meant otherwise.
+ */
+function nameless(source: DialectSource, from: number, row: Row): DialectReading | undefined {
+  const json = source.value(from, ...row.close, ...row.open);
+  if (json === undefined || row.open.some((mark) => !mark.startsWith('<'))) return undefined;
+  const end = source.next(json.end, ...row.close, ...row.open);
+  return { calls: [], complete: true, repairs: [], end: source.past(end, row.close) };
 }
 
 /** Several separators may follow each other: a line break and a mark. */

@@ -9,23 +9,36 @@ const WORDS = new Map<string, Json>([
   ['None', null],
 ]);
 
-/** A parameter as it stands between its tags. */
-export interface RawParameter {
-  readonly tool: string;
-  readonly key: string;
+/**
+ * Which line breaks around a value are layout. `none`: all of it is the value · `pair`: one on each side, where both
+ * stand · `lines`: values stand on lines of their own, and one may be missing.
+ */
+export type Layout = 'none' | 'pair' | 'lines';
+
+/** A value as it stands between its tags. */
+export interface RawValue {
+  readonly schema: JsonSchema | undefined;
   readonly raw: string;
   /** What the tag itself says of the type: `string="true"`. */
   readonly isText?: boolean | undefined;
+  readonly layout: Layout;
+}
+
+/** The value of a tool's parameter that stands as plain text between tags. */
+export function parameterValue(
+  source: DialectSource,
+  { tool, key, ...raw }: Omit<RawValue, 'schema'> & { readonly tool: string; readonly key: string },
+): Json {
+  return textValue(source, { ...raw, schema: source.tools.argument(tool, key) });
 }
 
 /**
- * The value of a parameter that stands as plain text between tags. For a text parameter it is that text; any other is
- * read as JSON. Where nothing is known of the type, what is JSON becomes its value, a number only when it would be
- * written back the same, so that `007` and `1.50` stay text until a schema asks for a number.
+ * A value that stands as plain text. Where the schema asks for text it is that text; any other is read as JSON. Where
+ * nothing is known of the type, what is JSON becomes its value, a number only when it would be written back the same,
+ * so that `007` and `1.50` stay text until a schema asks for a number.
  */
-export function parameterValue(source: DialectSource, { tool, key, raw, isText }: RawParameter): Json {
-  const schema = source.tools.argument(tool, key);
-  const text = unframed(raw);
+export function textValue(source: DialectSource, { schema, raw, isText, layout }: RawValue): Json {
+  const text = unframed(raw, layout);
   if (isText ?? takesOnlyText(schema)) return text;
   const trimmed = text.trim();
   if (takesOnlyText(schema, true)) return trimmed === 'null' ? null : text;
@@ -37,13 +50,12 @@ export function parameterValue(source: DialectSource, { tool, key, raw, isText }
   return typeof parsed.value === 'number' && String(parsed.value) !== trimmed ? text : parsed.value;
 }
 
-/** Some formats put the value on lines of its own: that line break is layout when it stands on both sides. */
-function unframed(raw: string): string {
-  const framed = /^\r?\n/.exec(raw);
+function unframed(raw: string, layout: Layout): string {
+  const framed = layout === 'none' ? null : /^\r?\n/.exec(raw);
   if (framed === null) return raw;
   const end = /\r?\n[ \t]*$/.exec(raw);
-  if (end === null || end.index < framed[0].length) return raw.slice(framed[0].length);
-  return raw.slice(framed[0].length, end.index);
+  if (end !== null && end.index >= framed[0].length) return raw.slice(framed[0].length, end.index);
+  return layout === 'lines' ? raw.slice(framed[0].length) : raw;
 }
 
 /** True for a schema that takes a string and nothing else; `orNull` lets null stand beside it. */

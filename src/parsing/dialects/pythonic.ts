@@ -15,36 +15,91 @@ export const pythonic: Dialect = {
   name: 'pythonic',
   markers: ['('],
   read: (source, at) => {
-    const head = headBefore(source, at);
+    const isCall = (name: string): boolean => source.has(name);
+    const head = headBefore(source, at, isCall);
     const opening = head === undefined ? 'none' : openingOf(source, head.from);
     if (head === undefined || opening === 'none') return undefined;
-    const calls: ToolCallRequest[] = [];
-    const repairs: Repair[] = [];
-    let complete = true;
-    let { name } = head;
-    let paren = at;
-    for (;;) {
-      const c = new Cursor(source.text, {
-        from: paren + 1,
-        to: source.end,
-        maxDepth: source.maxDepth,
-        landmarks: source.landmarks,
-      });
-      c.frames.push('call');
-      const args = readArguments(c);
-      source.effort += c.steps;
-      calls.push({ name, args, complete: c.complete });
-      repairs.push(...c.repairs.filter(({ kind }) => !NATURAL.has(kind)));
-      complete = complete && c.complete;
-      const next = groupGoesOn(source, c.pos);
-      if (next === undefined) {
-        if (opening === 'line' && c.complete && !endsLine(source, c.pos)) return undefined;
-        return { calls, complete, repairs, end: c.pos, from: head.from };
-      }
-      ({ name, paren } = next);
-    }
+    const group = readGroup(source, { name: head.name, paren: at }, isCall);
+    if (opening === 'line' && group.closed && !endsLine(source, group.end)) return undefined;
+    return { ...group, from: head.from };
   },
 };
+
+/** A format that stands marks around such calls. */
+interface Row {
+  readonly name: string;
+  readonly open: string;
+  readonly close: string;
+}
+
+const ROWS: readonly Row[] = [
+  // Olmo 3: `<function_calls>` and one call a line, or several on one.
+  { name: 'olmo', open: '<function_calls>', close: '</function_calls>' },
+  // LFM2: `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`.
+  { name: 'lfm2', open: '<|tool_call_start|>', close: '<|tool_call_end|>' },
+  // Llama 4: `<|python_start|>[f(a=1)]<|python_end|>`.
+  { name: 'llama4', open: '<|python_start|>', close: '<|python_end|>' },
+];
+
+/** Python calls between marks of their own: the names need not be registered for the block to end where it does. */
+export const MARKED_PYTHONIC: readonly Dialect[] = ROWS.map((row) => ({
+  name: row.name,
+  markers: [row.open],
+  read: (source, at) => {
+    let from = source.skip(at + row.open.length);
+    if (source.text.charCodeAt(from) === CODE.openBracket) from = source.skip(from + 1);
+    const paren = source.next(from, '(');
+    const head = paren - from > LONGEST_NAME ? undefined : headBefore(source, paren, isName);
+    if (paren >= source.end || head?.from !== from) return undefined;
+    const group = readGroup(source, { name: head.name, paren }, isName);
+    const bracket = source.skip(group.end);
+    const end = source.text.charCodeAt(bracket) === CODE.closeBracket ? bracket + 1 : group.end;
+    const past = source.past(source.skip(end), [row.close]);
+    return { ...group, end: past > source.skip(end) ? past : end };
+  },
+}));
+
+function isName(name: string): boolean {
+  return /^[\p{L}_]/u.test(name);
+}
+
+interface Group {
+  readonly calls: readonly ToolCallRequest[];
+  readonly repairs: readonly Repair[];
+  readonly complete: boolean;
+  readonly end: number;
+  /** The last call's bracket was closed. */
+  readonly closed: boolean;
+}
+
+/** Calls one after the other, as long as `isCall` knows their names. */
+function readGroup(
+  source: DialectSource,
+  first: { readonly name: string; readonly paren: number },
+  isCall: (name: string) => boolean,
+): Group {
+  const calls: ToolCallRequest[] = [];
+  const repairs: Repair[] = [];
+  let complete = true;
+  let { name, paren } = first;
+  for (;;) {
+    const c = new Cursor(source.text, {
+      from: paren + 1,
+      to: source.end,
+      maxDepth: source.maxDepth,
+      landmarks: source.landmarks,
+    });
+    c.frames.push('call');
+    const args = readArguments(c);
+    source.effort += c.steps;
+    calls.push({ name, args, complete: c.complete });
+    repairs.push(...c.repairs.filter(({ kind }) => !NATURAL.has(kind)));
+    complete = complete && c.complete;
+    const next = groupGoesOn(source, c.pos, isCall);
+    if (next === undefined) return { calls, complete, repairs, end: c.pos, closed: c.complete };
+    ({ name, paren } = next);
+  }
+}
 
 /** In Python these are no mistakes. */
 const NATURAL = new Set(['quotes', 'literal', 'tuple', 'separator', 'unquoted-key']);
@@ -54,16 +109,16 @@ interface Head {
   readonly from: number;
 }
 
-/** The registered name before a bracket: `name(`, also with the underscores that Markdown escapes. */
-function headBefore(source: DialectSource, paren: number): Head | undefined {
+/** The known name before a bracket: `name(`, also with the underscores that Markdown escapes. */
+function headBefore(source: DialectSource, paren: number, isCall: (name: string) => boolean): Head | undefined {
   let from = paren;
   while (from > 0 && paren - from < LONGEST_NAME && isNameCode(source.text.charCodeAt(from - 1))) from -= 1;
   source.steps += paren - from;
   const name = source.text.slice(from, paren).replaceAll('\\_', '_');
   if (name === '') return undefined;
-  if (source.has(name)) return { name, from };
   const tail = name.replace(/^(?:functions|tools|default_api|api)\./, '');
-  return tail !== name && source.has(tail) ? { name: tail, from } : undefined;
+  if (source.has(name) || (isCall(name) && !source.has(tail))) return { name, from };
+  return tail !== name && isCall(tail) ? { name: tail, from } : undefined;
 }
 
 function isNameCode(code: number): boolean {
@@ -100,12 +155,13 @@ function endsLine(source: DialectSource, from: number): boolean {
 function groupGoesOn(
   source: DialectSource,
   from: number,
+  isCall: (name: string) => boolean,
 ): { readonly name: string; readonly paren: number } | undefined {
   let i = source.skip(from);
   while (isComma(source.text.charCodeAt(i)) || source.text.charCodeAt(i) === CODE.semicolon) i = source.skip(i + 1);
   const paren = source.next(i, '(');
   if (paren >= source.end || paren - i > LONGEST_NAME) return undefined;
-  const head = headBefore(source, paren);
+  const head = headBefore(source, paren, isCall);
   return head?.from === i ? { name: head.name, paren } : undefined;
 }
 

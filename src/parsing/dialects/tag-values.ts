@@ -6,43 +6,51 @@ export interface ValueTags {
   readonly close: string;
   /** What may stand behind a value: the next one, or the end of the call. */
   readonly before: readonly string[];
+  /** The tags are named like their parameter, so that hardly two values have the same. */
+  readonly named?: boolean;
 }
 
 /** How many closing tags inside one value are looked at before the first is taken for its end. */
 const MOST_NESTED = 64;
 
+/** Where a value ends, and where its closing tag does. It is not sure where the text may have been cut inside it. */
+interface ValueEnd {
+  readonly end: number;
+  readonly past: number;
+  readonly sure: boolean;
+}
+
 /**
- * Where the value that begins at `from` ends, and where its closing tag does. The text may hold closing tags of its
- * own: one ends the value only where the call goes on or ends behind it, and where the tags inside are in balance, as
- * far as they can be. Without any such tag the value ends where the call does.
+ * Where the value that begins at `from` ends. The text may hold closing tags of its own: one ends the value only where
+ * the call goes on or ends behind it, and where the tags inside are in balance, as far as they can be. Without any such
+ * tag the value ends where the call does.
  */
-export function valueEnd(
-  source: DialectSource,
-  from: number,
-  tags: ValueTags,
-): { readonly end: number; readonly past: number } {
+export function valueEnd(source: DialectSource, from: number, tags: ValueTags): ValueEnd {
   let first: number | undefined;
   let opened = 0;
   let counted = from;
-  let close = source.next(from, tags.close);
+  const next = (at: number): number =>
+    tags.named === true ? source.seek(at, tags.close) : source.next(at, tags.close);
+  let close = next(from);
   for (let closed = 0; close < source.end && closed < MOST_NESTED; closed += 1) {
     const past = close + tags.close.length;
-    opened += countBetween(source, tags.open, counted, close);
+    opened += countBetween(source, tags, counted, close);
     counted = close;
     if (callGoesOn(source, past, tags.before)) {
-      if (opened <= closed) return { end: close, past };
+      if (opened <= closed) return { end: close, past, sure: true };
       first ??= close;
     }
-    close = source.next(past, tags.close);
+    close = next(past);
   }
-  if (first !== undefined) return { end: first, past: first + tags.close.length };
+  if (first !== undefined) return { end: first, past: first + tags.close.length, sure: false };
   const end = source.next(from, ...tags.before);
-  return { end, past: end };
+  return { end, past: end, sure: false };
 }
 
-function countBetween(source: DialectSource, piece: string, from: number, to: number): number {
+function countBetween(source: DialectSource, { open, named }: ValueTags, from: number, to: number): number {
+  const next = (at: number): number => (named === true ? source.seek(at, open, to) : source.next(at, open));
   let count = 0;
-  for (let at = source.next(from, piece); at < to; at = source.next(at + piece.length, piece)) count += 1;
+  for (let at = next(from); at < to; at = next(at + open.length)) count += 1;
   return count;
 }
 
@@ -51,9 +59,47 @@ function callGoesOn(source: DialectSource, from: number, before: readonly string
   return at >= source.end || source.past(at, before) > at;
 }
 
+const SECTION = '<![CDATA[';
+const SECTION_END = ']]>';
+
 /**
- * True when a closing tag that nothing opened follows a call: the call's own one stood inside a value, so that the
- * value was cut there and nobody can say where it ends.
+ * The text of a value that stands in a `<![CDATA[…]]>` section; undefined for any other. Only the closing tag behind it
+ * makes `]]>` the end of the value, and only where no section inside is open. A section that ends where the next begins
+ * holds what neither could hold alone.
+ */
+export function sectionEnd(
+  source: DialectSource,
+  from: number,
+  close: string,
+): { readonly raw: string; readonly past: number; readonly sure: boolean } | undefined {
+  const start = source.skip(from);
+  if (!source.text.startsWith(SECTION, start)) return undefined;
+  let opened = 0;
+  let at = start + SECTION.length;
+  let counted = at;
+  let first: { readonly end: number; readonly past: number } | undefined;
+  for (let closed = 0; closed < MOST_NESTED; closed += 1) {
+    const end = source.next(at, SECTION_END);
+    if (end >= source.end) break;
+    opened += countBetween(source, { open: SECTION, close, before: [] }, counted, end);
+    counted = end;
+    at = end + SECTION_END.length;
+    const next = source.skip(at);
+    if (!source.text.startsWith(close, next)) continue;
+    first ??= { end, past: next + close.length };
+    if (opened <= closed) return { raw: sectionText(source, start, end), past: next + close.length, sure: true };
+  }
+  const end = first?.end ?? source.end;
+  return { raw: sectionText(source, start, end), past: first?.past ?? source.end, sure: false };
+}
+
+function sectionText(source: DialectSource, start: number, end: number): string {
+  return source.text.slice(start + SECTION.length, end).replaceAll(SECTION_END + SECTION, '');
+}
+
+/**
+ * True when a closing tag that nothing opened follows a call, anywhere in the message: the call's own one stood inside a
+ * value, so that the value was cut there and nobody can say where it ends.
  */
 export function closesAgain(
   source: DialectSource,
@@ -61,6 +107,5 @@ export function closesAgain(
   closers: readonly string[],
   openers: readonly string[],
 ): boolean {
-  const close = source.next(from, ...closers);
-  return close < source.end && close < source.next(from, ...openers);
+  return source.balance(openers, closers).closesTooMuch(from);
 }

@@ -13,15 +13,17 @@ export interface Owned {
 const TAG = /^<(\|?)([A-Za-z][\w:.-]{0,40})(?:\s[^<>]{0,200})?(\|?)>/;
 const THOUGHT =
   /(?:^|[:_.-])(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch_?pad|monologue|analysis|deliberation|rationale|cot)(?:$|[:_.-])/i;
-const CHANNEL_THOUGHT = /^<\|channel\|?>\s*(?:thought|thinking|reasoning|analysis)(?=\s)/i;
+const CHANNEL_THOUGHT =
+  /^<\|channel\|?>\s*(?:thought|thinking|reasoning|analysis)(?=\s)(?!\s*(?:to=|<\|(?:message|constrain)\|>))/i;
 const FAMILY = ['</think>', '</thinking>', '</thought>', '</reasoning>', '</reflection>'];
 const CLOSING_TAG =
-  /^(?:<\/([A-Za-z][\w:.-]{0,40})>|<\|(?:\/|END_|end_of_)([A-Za-z][\w:.-]{0,40})\|>|\[\/THINK\]|◁\/think▷)/;
+  /^(?:<\/([A-Za-z][\w:.-]{0,40})>|<\|(?:\/|END_|end_of_)([A-Za-z][\w:.-]{0,40})\|>|<\|close\|>think<\|sep\|>|\[\/THINK\]|◁\/think▷)/;
 
 /** The thought that opens at `at`, in whatever tags a model family uses; undefined when none does. */
 export function thoughtAt(source: DialectSource, at: number): Owned | undefined {
   const { text } = source;
   if (text.startsWith('[THINK]', at)) return owned(source, at + 7, ['[/THINK]']);
+  if (text.startsWith('<|open|>think<|sep|>', at)) return owned(source, at + 20, ['<|close|>think<|sep|>']);
   if (text.startsWith('◁think▷', at)) return owned(source, at + 7, ['◁/think▷']);
   const head = text.slice(at, at + 280);
   const channel = CHANNEL_THOUGHT.exec(head);
@@ -38,7 +40,7 @@ function closersOf(name: string, barred: boolean): readonly string[] {
   const end = name
     .replace(/start/i, (word) => sameCase(word, 'end'))
     .replace(/begin/i, (word) => sameCase(word, 'end'));
-  return end === name ? [`<|/${name}|>`, `</${name}>`] : [`<|${end}|>`];
+  return end === name ? [`<|/${name}|>`, `</${name}>`, '<|end_message|>'] : [`<|${end}|>`];
 }
 
 function sameCase(like: string, word: string): string {
@@ -132,6 +134,13 @@ const TURN_TOKENS = [
   '<|system|>',
   '<end_of_turn>',
   '<start_of_turn>',
+  '<start_function_response>',
+  '<|tool_response>',
+  '<|start|>user',
+  '<|start|>system',
+  '<|start|>developer',
+  '<|start|>tool',
+  '<|start|>functions.',
   '<｜User｜>',
   '<｜end▁of▁sentence｜>',
   '<｜tool▁output▁begin｜>',

@@ -3,7 +3,7 @@ import { turnBeginsAt } from './marks.ts';
 import type { Piece, Scan } from './scan.ts';
 
 const GLUE =
-  /^(?:[\s,;[\]]|<\|from\|>assistant\b|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|\/\*[^*]{0,80}\*\/)*$/i;
+  /^(?:[\s,;[\]]|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|<\]minimax\[>|<\|(?:open|close)\|>\w{1,20}|function(?=<[|｜])|<\|from\|>assistant\b|\/\*[^*]{0,80}\*\/)*$/i;
 const FARTHEST = 400;
 
 /** True when nothing but separators and tags stands between two places. */
@@ -44,7 +44,7 @@ function isAction({ found }: Piece): boolean {
 }
 
 const OTHERS_TURN =
-  /^(?:<(?:\|[^<>|]{1,30}\||\/s|end_of_turn|｜[^<>｜]{1,30}｜)>\s*)?(?:<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>|<\|user\|>|<\|observation\|>|<\|tool\|>|<｜User｜>|\[INST\]|\[TOOL_RESULTS\]|<(?:tool|function)_(?:results?|response)>)/;
+  /^(?:<(?:\|[^<>|]{1,30}\||\/s|end_of_turn|｜[^<>｜]{1,30}｜)>\s*)?(?:<\|im_start\|>|<\|start\|>(?:functions\.|user|system|developer|tool)|<\|start_header_id\|>|<start_of_turn>|<\|user\|>|<\|observation\|>|<\|tool\|>|<｜User｜>|\[INST\]|\[TOOL_RESULTS\]|<(?:tool|function)_(?:results?|response)>)/;
 
 /** What follows is a turn that somebody else would have to take; it is no part of the message. */
 function isMadeUpTurn(after: string): boolean {

@@ -223,8 +223,8 @@ class Scanner {
   private takeOrphan(at: number, past: number): void {
     this.thoughts.push(this.text.slice(this.from, at).trim());
     this.pieces.length = 0;
-    this.from = past;
-    this.i = past;
+    this.from = leadingTokens(this.text, past, this.end);
+    this.i = this.from;
     this.around.forget();
   }
 

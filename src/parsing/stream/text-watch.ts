@@ -141,6 +141,8 @@ export class TextWatch {
     if (isOpen && char === '(' && names !== undefined && this.word === 'reading' && names.isName) {
       return this.isList ? { kind: 'call' } : { kind: 'paren', names };
     }
+    // A token may be the beginning of a mark that is longer.
+    if (kind === 'end-token' && this.mark.next.size > 0 && this.mark.depth === tag?.length) return undefined;
     if (tag === undefined || kind === 'text' || (isThinking(kind) && this.line.isCode)) return undefined;
     return { kind: 'tag', tag, means: kind };
   }

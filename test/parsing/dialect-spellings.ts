@@ -1,0 +1,81 @@
+const json = (text: string): string => JSON.stringify({ text });
+const M3 = ']<]minimax[>[';
+
+/** How one format writes the call of `note` with a text. */
+export interface Spelling {
+  readonly name: string;
+  /** Formats that share their marks. */
+  readonly family: string;
+  readonly spell: (text: string) => string;
+  /** The text stands in quotation marks, so that it may hold anything. */
+  readonly quotes: boolean;
+}
+
+const QUOTING: readonly (readonly [string, (text: string) => string])[] = [
+  ['Hermes', (text) => `<tool_call>\n{"name": "note", "arguments": ${json(text)}}\n</tool_call>`],
+  ['Granite', (text) => `<function_call> {"name": "note", "arguments": ${json(text)}}`],
+  ['Cohere', (text) => `<|START_ACTION|>[{"tool_name": "note", "parameters": ${json(text)}}]<|END_ACTION|>`],
+  ['Phi', (text) => `<|tool_call|>[{"name": "note", "arguments": ${json(text)}}]<|/tool_call|>`],
+  ['functools', (text) => `functools[{"name": "note", "arguments": ${json(text)}}]`],
+  ['Llama 3', (text) => `<|python_tag|>{"name": "note", "parameters": ${json(text)}}<|eom_id|>`],
+  ['InternLM', (text) => `<|action_start|><|plugin|>{"name": "note", "parameters": ${json(text)}}<|action_end|>`],
+  ['Apertus', (text) => `<|tools_prefix|>[{"note": ${json(text)}}]<|tools_suffix|>`],
+  ['GigaChat', (text) => `<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "note", "arguments": ${json(text)}}`],
+  [
+    'Inkling',
+    (text) => `<|message_model|>note<|content_invoke_tool_json|>{"name":"note","args":${json(text)}}<|end_message|>`,
+  ],
+  ['Mistral', (text) => `[TOOL_CALLS]note[ARGS]${json(text)}`],
+  [
+    'Kimi K2',
+    (text) => `<|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>${json(text)}<|tool_call_end|>`,
+  ],
+  ['DeepSeek V3.1', (text) => `<｜tool▁call▁begin｜>note<｜tool▁sep｜>${json(text)}<｜tool▁call▁end｜>`],
+  ['gpt-oss', (text) => `<|channel|>commentary to=functions.note <|constrain|>json<|message|>${json(text)}<|call|>`],
+  ['ReAct', (text) => `Thought: x\nAction: note\nAction Input: ${json(text)}`],
+  ['Olmo', (text) => `<function_calls>note(text=${JSON.stringify(text)})</function_calls>`],
+  ['LFM2', (text) => `<|tool_call_start|>[note(text=${JSON.stringify(text)})]<|tool_call_end|>`],
+];
+
+const TAGGING: readonly (readonly [string, string, (text: string) => string])[] = [
+  ['Gemma 4', 'gemma', (text) => `<|tool_call>call:note{text:<|"|>${text}<|"|>}<tool_call|>`],
+  [
+    'FunctionGemma',
+    'function-gemma',
+    (text) => `<start_function_call>call:note{text:<escape>${text}<escape>}<end_function_call>`,
+  ],
+  ['Qwen3-Coder', 'qwen', (text) => `<function=note>\n<parameter=text>\n${text}\n</parameter>\n</function>`],
+  ['MiniMax-M2', 'invoke', (text) => `<invoke name="note">\n<parameter name="text">${text}</parameter>\n</invoke>`],
+  [
+    'DSML',
+    'dsml',
+    (text) =>
+      `<｜DSML｜invoke name="note">\n<｜DSML｜parameter name="text" string="true">${text}</｜DSML｜parameter>\n</｜DSML｜invoke>`,
+  ],
+  ['elements', 'elements', (text) => `<invoke name="note"><text>${text}</text></invoke>`],
+  ['MiniMax-M3', 'elements', (text) => `${M3}<invoke name="note">${M3}<text>${text}${M3}</text>${M3}</invoke>`],
+  ['MiniCPM', 'minicpm', (text) => `<function name="note"><param name="text">${text}</param></function>`],
+  [
+    'MiniCPM sections',
+    'minicpm',
+    (text) => `<function name="note"><param name="text"><![CDATA[${text}]]></param></function>`,
+  ],
+  [
+    'Kimi K3',
+    'kimi-k3',
+    (text) =>
+      `<|open|>call tool="note"<|sep|><|open|>argument key="text" type="string"<|sep|>${text}<|close|>argument<|sep|><|close|>call<|sep|>`,
+  ],
+  ['GLM', 'glm', (text) => `<tool_call>note\n<arg_key>text</arg_key>\n<arg_value>${text}</arg_value>\n</tool_call>`],
+  [
+    'Hunyuan',
+    'glm',
+    (text) => `<tool_call>note<tool_sep>\n<arg_key>text</arg_key>\n<arg_value>${text}</arg_value>\n</tool_call>`,
+  ],
+];
+
+/** All formats whose values are tested, those first that put their texts in quotation marks. */
+export const SPELLINGS: readonly Spelling[] = [
+  ...QUOTING.map(([name, spell]) => ({ name, family: name, spell, quotes: true })),
+  ...TAGGING.map(([name, family, spell]) => ({ name, family, spell, quotes: false })),
+];
