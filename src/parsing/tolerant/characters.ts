@@ -86,9 +86,6 @@ export function quoteClosers(code: number): string {
       return '"';
     case CODE.singleQuote:
       return "'";
-    case CODE.backtick:
-    case 0xb4:
-      return "`´'";
     case 0x201c:
     case 0x201d:
     case 0x201e:
@@ -101,12 +98,6 @@ export function quoteClosers(code: number): string {
       return "‘’‚‛'";
     case 0xab:
       return '»';
-    case 0x300c:
-      return '」';
-    case 0x300e:
-      return '』';
-    case 0xff02:
-      return '＂';
     default:
       return '';
   }
@@ -114,5 +105,5 @@ export function quoteClosers(code: number): string {
 
 /** True for a character that opens a string. */
 export function isQuote(code: number): boolean {
-  return code === CODE.doubleQuote || code === CODE.singleQuote || (code >= CODE.backtick && quoteClosers(code) !== '');
+  return code === CODE.doubleQuote || code === CODE.singleQuote || (code >= 0xab && quoteClosers(code) !== '');
 }

@@ -54,7 +54,6 @@ function escapeAt(c: Cursor, raw: string, at: number, from: number): Decoded {
   const known = KNOWN_ESCAPES.get(code);
   if (known !== undefined) return { text: known, length: 2 };
   if (code === 117) return unicodeEscape(c, raw, at, from);
-  if (code === 120) return hexEscape(c, raw, at, from);
   if (code === CODE.newline || isQuote(code) || code === CODE.underscore) {
     c.repair('needless-escape', `the backslash before ${JSON.stringify(raw[at + 1])} was left out`, 0, from + at);
     return { text: raw.charAt(at + 1), length: 2 };
@@ -80,11 +79,4 @@ function unicodeEscape(c: Cursor, raw: string, at: number, from: number): Decode
   if (at + 6 > raw.length && /^[0-9a-fA-F]*$/.test(hex)) return { text: '', length: raw.length - at };
   c.repair('unknown-escape', 'an incomplete \\u escape was kept as text', 1, from + at);
   return { text: '\\u', length: 2 };
-}
-
-function hexEscape(c: Cursor, raw: string, at: number, from: number): Decoded {
-  const hex = raw.slice(at + 2, at + 4);
-  c.repair('unknown-escape', 'a \\x escape is not JSON', 0, from + at);
-  if (!/^[0-9a-fA-F]{2}$/.test(hex)) return { text: '\\x', length: 2 };
-  return { text: String.fromCharCode(parseInt(hex, 16)), length: 4 };
 }

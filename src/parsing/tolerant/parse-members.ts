@@ -13,7 +13,6 @@ type ParseValue = (c: Cursor, role: Role) => Json;
 export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
   const out: Building = {};
   const loneKeys: string[] = [];
-  let inner: Json | undefined;
   let members = 0;
   let separated = true;
   for (;;) {
@@ -46,14 +45,13 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
       closeUnclosed(c, code);
       break;
     }
-    if (code === CODE.openBrace || code === CODE.openBracket) {
-      if (c.frames.slice(0, -1).includes('list') && code === CODE.openBrace) {
-        c.repair('missing-brace', 'the closing brace of an object is missing', 2);
-        break;
-      }
-      const nested = parseValue(c, 'member');
-      c.repair('doubled-brace', 'a bracket where a key belongs was read as the value itself', 2);
-      if (members === 0 && inner === undefined) inner = nested;
+    if (code === CODE.openBrace && c.frames.slice(0, -1).includes('list')) {
+      c.repair('missing-brace', 'the closing brace of an object is missing', 2);
+      break;
+    }
+    if (code === CODE.openBracket) {
+      parseValue(c, 'member');
+      c.repair('stray-list', 'a list where a key belongs was left out', 2);
       if (c.refused) break;
       continue;
     }
@@ -85,7 +83,6 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
     setOwn(out, key.text, parseValue(c, 'member'));
     if (c.refused) break;
   }
-  if (members === 0 && inner !== undefined) return inner;
   if (members === 0 && loneKeys.length > 0 && c.complete) {
     c.repair('set', 'a set was read as a list', 1);
     return loneKeys;

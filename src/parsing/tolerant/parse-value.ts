@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import { CODE, isColon, isComma, isDigit, isQuote, isWordCode } from './characters.ts';
 import type { Cursor, Frame } from './cursor.ts';
-import { closersFit, isMarkup, quotedKeyWithColon } from './look-ahead.ts';
+import { isMarkup, quotedKeyWithColon } from './look-ahead.ts';
 import { parseBare } from './parse-bare.ts';
 import { parseMembers } from './parse-members.ts';
 import { parseString } from './parse-string.ts';
@@ -23,32 +23,8 @@ export function parseValue(c: Cursor, role: Role): Json {
     c.repair('missing-value', 'a value is missing; null stands in its place', 2);
     return null;
   }
-  if (isQuote(c.at(c.pos + 1)) && PREFIXES.test(c.text.charAt(c.pos)) && !endsThere(c, c.pos + 2)) {
-    c.repair('string-prefix', 'the prefix of a string was left out', 0);
-    c.pos += 1;
-    return parseConcatenation(c, role);
-  }
   return parseWrapped(c, role) ?? parseBare(c, role);
 }
-
-/** `b"]`: the quote is a stray one that closes, not one that opens. */
-function endsThere(c: Cursor, index: number): boolean {
-  const code = c.at(index);
-  if (quoteOnLine(c, index, c.text.charAt(index - 1))) return false;
-  if (code === CODE.closeBracket) return c.frames.includes('list') && closersFit(c, index);
-  if (code === CODE.closeBrace) return c.frames.includes('object') && closersFit(c, index);
-  return false;
-}
-
-function quoteOnLine(c: Cursor, index: number, quote: string): boolean {
-  const line = c.text.slice(index, Math.min(c.end, index + 200));
-  c.steps += line.length;
-  const newline = line.indexOf('\n');
-  return (newline < 0 ? line : line.slice(0, newline)).includes(quote);
-}
-
-/** Python's marks before a string: `f'…'`, `r"…"`. */
-const PREFIXES = /[bfruBFRU]/;
 
 /** `(1, 2)` is a list, `(a + b) / 2` is text: the first item must be followed by a comma or the closing bracket. */
 function holdsItems(c: Cursor, index: number): boolean {

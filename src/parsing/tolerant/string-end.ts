@@ -7,7 +7,6 @@ import {
   isMarkup,
   itemBegins,
   keyBegins,
-  unquotedValueBegins,
 } from './look-ahead.ts';
 
 /** What a string is there for: what may follow it depends on that. */
@@ -40,9 +39,6 @@ export function findStringEnd(c: Cursor, start: number, open: number, role: Role
       continue;
     }
     if (!isCloser(closers, code)) {
-      if (role === 'key' && isColon(code) && losesItsQuote(c, start, i)) {
-        return { contentEnd: i, next: i, closed: 'missing', inner };
-      }
       if (role === 'key' && isQuote(code) && closesAnotherWay(c, start, i)) {
         c.repair('quotes', 'a key was closed by another quote than the one that opened it', 1, i);
         return { contentEnd: i, next: i + 1, closed: 'quote', inner };
@@ -62,13 +58,6 @@ export function findStringEnd(c: Cursor, start: number, open: number, role: Role
     if (role !== 'key' && i > start && isComma(c.at(i - 1))) commaQuote = i;
   }
   return withoutQuote(c, start, inner);
-}
-
-/** `"name: {` and `"name: 5,`: a word, a colon and a value that is no text, before any closing quote. */
-function losesItsQuote(c: Cursor, start: number, colon: number): boolean {
-  if (colon === start || colon - start > 80 || !unquotedValueBegins(c, c.skipSpace(colon + 1))) return false;
-  for (let i = start; i < colon; i += 1) if (!isWordCode(c.at(i))) return false;
-  return true;
 }
 
 /** `"name':`: a key that is one word may be closed by another quote than the one that opened it. */
