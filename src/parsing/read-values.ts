@@ -3,8 +3,6 @@ import { hoistName } from './hoist-name.ts';
 import type { Limits } from './limits.ts';
 import { type Masked, maskReply } from './masks.ts';
 import { parsePrefix } from './prefix.ts';
-import type { Repair } from './reply.ts';
-import { parseStrict } from './strict-json.ts';
 
 /** Every value that a text holds, and the text as the readings saw it. */
 export interface Values {
@@ -39,18 +37,11 @@ function valuesIn(
   }
   const whole = prefix.kind === 'whole' && masked.text.slice(prefix.end, masked.end).trim() === '';
   if (prefix.kind === 'whole' && whole) {
-    const inner = typeof prefix.value === 'string' ? parseStrict(prefix.value, maxDepth)?.value : undefined;
     if (isObject) return { candidates: [plainCandidate(prefix, from, true)], whole: true };
-    if (typeof inner === 'object' && inner !== null) {
-      const candidate = plainCandidate({ value: inner, end: prefix.end }, from, true);
-      return { candidates: [{ ...candidate, repairs: [DECODED], cost: 1, strict: false }], whole: true };
-    }
   }
   const { candidates } = findCandidates(masked.text, { from: 0, to: masked.end, maxDepth, ...how });
   return { candidates: candidates.map(mended), whole: false };
 }
-
-const DECODED: Repair = { kind: 'double-encoded', message: 'JSON written as a string was decoded', at: 0, cost: 1 };
 
 /** The first character that is neither white space nor an invisible mark. */
 export function firstVisible(text: string): number {

@@ -1,3 +1,4 @@
+import { jsonrepair } from 'jsonrepair';
 import type { Candidate } from './candidates.ts';
 import { isList } from './depth.ts';
 import type { Issue } from './errors.ts';
@@ -30,7 +31,8 @@ export function recoverToSchema(text: string, schema: ReadSchema, limits: Limits
   const fitted = readings.map((reading) => fitReading(reading, schema));
   const good = fitted.filter(({ issues }) => issues.length === 0);
   const [best] = good.some(({ fenced }) => !fenced) ? good.filter(({ fenced }) => !fenced) : good;
-  if (best === undefined) return { ok: false, issues: fitted[0]?.issues ?? NOTHING };
+  if (best === undefined)
+    return lastResort(text, schema, limits) ?? { ok: false, issues: fitted[0]?.issues ?? NOTHING };
   if (good.some(({ value, fenced }) => fenced === best.fenced && !jsonEquals(value, best.value)))
     return { ok: false, issues: SEVERAL };
   const { value, complete, repairs } = best;
@@ -63,6 +65,50 @@ function fitReading({ value, complete, repairs, fenced }: Reading, schema: ReadS
 function readWhole(text: string, limits: Limits): readonly Reading[] {
   const strict = parseStrict(text, limits.maxDepth);
   return strict === undefined ? [] : [{ value: strict.value, complete: true, repairs: [], fenced: false }];
+}
+
+/** jsonrepair is slower than linear and recursive: it is asked about short and shallow texts only. */
+const LONGEST = 4_000;
+const DEEPEST = 40;
+
+/**
+ * What jsonrepair makes of the text between the first and the last bracket, where none of our own readings fits. It
+ * repairs more boldly, and only the schema can tell whether it was right, so without one it is never asked.
+ */
+function lastResort(text: string, schema: ReadSchema, limits: Limits): RecoveredJson | undefined {
+  const span = /[{[][^]*[}\]]/.exec(text.length > LONGEST ? '' : text);
+  if (span === null || deepest(span[0]) > DEEPEST) return undefined;
+  const repaired = parseStrict(repairedText(span[0]), limits.maxDepth);
+  if (repaired === undefined || typeof repaired.value !== 'object') return undefined;
+  const repair: Repair = {
+    kind: 'jsonrepair',
+    message: 'the JSON was repaired by jsonrepair, and fits the schema',
+    at: span.index,
+    cost: 5,
+  };
+  const { value, issues, repairs } = fitReading(
+    { value: repaired.value, complete: true, repairs: [repair], fenced: false },
+    schema,
+  );
+  return issues.length > 0 ? undefined : { ok: true, value, complete: true, repairs };
+}
+
+function repairedText(text: string): string {
+  try {
+    return jsonrepair(text);
+  } catch {
+    return '';
+  }
+}
+
+function deepest(text: string): number {
+  let open = 0;
+  let most = 0;
+  for (const char of text) {
+    if (char === '{' || char === '[' || char === '(') most = Math.max(most, (open += 1));
+    else if (char === '}' || char === ']' || char === ')') open -= 1;
+  }
+  return most;
 }
 
 /** What stands in the text: when the whole is JSON, its inside only counts for JSON written as a string. */

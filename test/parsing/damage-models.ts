@@ -49,7 +49,6 @@ export const SYNTAX_DAMAGE: readonly DamageModel[] = [
   style('=> for the colon', 'any', { colon: ' => ' }),
   style('full-width colons and commas', 'any', { colon: '：', comma: () => '，' }),
   style('no colons', 'plain', { colon: ' ' }),
-  style('closing quotes of keys missing', 'plain', { key: (key) => `"${key}`, string: (text) => `"${text}"` }),
   style('opening quotes of keys missing', 'any', { key: (key) => `${key}"` }),
   style('keys closed by the other quote', 'any', { key: (key) => `"${key}'` }),
   style('ellipsis at the end of lists', 'any', { lastItem: ', ...' }),
@@ -57,7 +56,6 @@ export const SYNTAX_DAMAGE: readonly DamageModel[] = [
     string: (text) => `${JSON.stringify(text.slice(0, 1))} + ${JSON.stringify(text.slice(1))}`,
   }),
   style('triple quotes', 'plain', { string: (text) => `"""${text}"""` }),
-  style('Python prefixes', 'any', { string: (text) => `f${pythonText(text)}` }),
   style('escaped apostrophes', 'any', { string: (text) => JSON.stringify(text).replaceAll("'", "\\'") }),
   style('Markdown underscores in keys', 'any', { key: (key) => JSON.stringify(key).replaceAll('_', '\\_') }),
   style('plus signs before numbers', 'any', {
@@ -76,8 +74,6 @@ export const SYNTAX_DAMAGE: readonly DamageModel[] = [
   quoted('smart quotes', '“', '”'),
   quoted('low smart quotes', '„', '“'),
   quoted('smart single quotes', '‘', '’'),
-  quoted('backticks', '`', '`'),
-  quoted('CJK quotes', '「', '」'),
   quoted('guillemets', '«', '»'),
   style('quotes inside texts', 'quotes', { string: (text) => `"${text}"` }),
   {

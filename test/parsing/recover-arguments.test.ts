@@ -76,10 +76,9 @@ test('defaults are filled in and listed', () => {
   expect(checked).toMatchObject({ ok: true, value: { n: 5 }, repairs: [{ kind: 'default' }] });
 });
 
-test('a required key that is wrong by one character is put right', () => {
+test('a key that is wrong by one character stays another key', () => {
   const schema = object({ location: { type: 'string' } }, ['location']);
-  expect(checkArguments({ locaton: 'x' }, schema)).toMatchObject({ ok: true, value: { location: 'x' } });
-  expect(checkArguments({ place: 'x' }, schema)).toMatchObject({
+  expect(checkArguments({ locaton: 'x' }, schema)).toMatchObject({
     ok: false,
     error: { issues: [{ path: '/location' }] },
   });

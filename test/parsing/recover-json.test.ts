@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { recoverJson } from '../../src/parsing/index.ts';
 import type { Json, JsonSchema } from '../../src/parsing/index.ts';
@@ -133,4 +133,31 @@ test('with a schema, a line break right before a closing quote is layout', () =>
 test('the marks of a quoted message are one repair, not one a line', () => {
   const found = recoverJson('> {\n>   "a": 1,\n>   "b": 2\n> }');
   expect(found.ok && found.repairs.map(({ kind }) => kind)).toEqual(['quoted-lines']);
+});
+
+describe('jsonrepair, the last resort', () => {
+  const texts = { type: 'array', items: { type: 'string' } } as const;
+
+  test('reads brackets that nothing else could, where the schema takes what it makes of them', () => {
+    expect(recoverJson('[a, b] is the output.', { schema: texts })).toMatchObject({
+      ok: true,
+      value: ['a', 'b'],
+      complete: true,
+      repairs: [{ kind: 'jsonrepair', cost: 5 }],
+    });
+  });
+
+  test.each([
+    ['without a schema', '[a, b] is the output.', undefined],
+    ['where it does not fit', '[a, b] is the output.', { type: 'array', items: { type: 'number' } }],
+    ['for prose without brackets', 'a, b and c', texts],
+    ['for what is nested too deep', '[('.repeat(60) + ')]'.repeat(60), texts],
+  ] as const)('reads nothing %s', (_title, text, schema) => {
+    expect(recoverJson(text, schema === undefined ? {} : { schema }).ok).toBe(false);
+  });
+
+  test('is not asked where a reading of our own fits', () => {
+    const read = recoverJson("Here: {'a': 1,}", { schema: { type: 'object', required: ['a'] } });
+    expect(read.ok && read.repairs.map(({ kind }) => kind)).not.toContain('jsonrepair');
+  });
 });

@@ -2,16 +2,14 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../js
 import { isList } from '../depth.ts';
 import { type Building, setOwn } from '../own-property.ts';
 import { type Fit, type FitContext, isSchema, schemaMap } from './fit-context.ts';
-import { nearestKey } from './near-key.ts';
 import { matchesPattern } from './safe-pattern.ts';
 import { typesOf } from './json-types.ts';
 
-/** Fits the members of an object: near-miss keys, nulls for absent, each property, defaults, then what is required. */
+/** Fits the members of an object: nulls for absent, each property, defaults, then what is required. */
 export function fitMembers(object: JsonObject, schema: JsonObject, context: FitContext, fit: Fit): Json {
   const properties = schemaMap(schema, 'properties');
   let current = object;
   if (context.coerce !== false && properties !== undefined) {
-    current = renameNearKeys(current, properties, schema, context);
     current = dropNulls(current, properties, schema, context);
     current = addDefaults(current, properties, context);
   }
@@ -23,33 +21,6 @@ export function fitMembers(object: JsonObject, schema: JsonObject, context: FitC
 
 function requiredKeys(schema: JsonObject): readonly Json[] {
   return isList(schema['required']) ? schema['required'] : [];
-}
-
-/** A key that is wrong by one character, when the right one is missing and no other key comes as near. */
-function renameNearKeys(
-  object: JsonObject,
-  properties: JsonObject,
-  schema: JsonObject,
-  context: FitContext,
-): JsonObject {
-  const closed = schema['additionalProperties'] === false;
-  const required = requiredKeys(schema);
-  const missing = Object.keys(properties).filter(
-    (key) => !Object.hasOwn(object, key) && (closed || required.includes(key)),
-  );
-  if (missing.length === 0) return object;
-  const unknown = Object.keys(object).filter((key) => !Object.hasOwn(properties, key));
-  if (unknown.length === 0) return object;
-  const renamed = new Map<string, string>();
-  for (const key of missing) {
-    const near = nearestKey(key, unknown);
-    if (near !== undefined && !renamed.has(near) && nearestKey(near, missing) === key) renamed.set(near, key);
-  }
-  if (renamed.size === 0) return object;
-  const out: Building = {};
-  for (const [key, value] of Object.entries(object)) setOwn(out, renamed.get(key) ?? key, value);
-  for (const [wrong, right] of renamed) context.repair('near-key', `the key "${wrong}" was read as "${right}"`, 1);
-  return out;
 }
 
 /** Null for an optional argument means that it is absent, unless its schema takes null. */

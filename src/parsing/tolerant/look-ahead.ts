@@ -116,30 +116,6 @@ function bareItemBegins(c: Cursor, index: number): boolean {
   return limit === c.end;
 }
 
-/**
- * True when the run of closers at `index` fits what is open: it either closes everything, or what follows it goes on
- * the way the enclosing frame would.
- */
-export function closersFit(c: Cursor, index: number): boolean {
-  let depth = c.frames.length;
-  let i = index;
-  for (;;) {
-    const code = c.at(i);
-    if (code !== CODE.closeBrace && code !== CODE.closeBracket && code !== CODE.closeParen) break;
-    depth -= 1;
-    if (depth <= 0) return true;
-    i = c.skipSpace(i + 1);
-  }
-  const next = c.at(i);
-  if (next === -1) return true;
-  const frame = c.frames[depth - 1];
-  if (isComma(next) || next === CODE.semicolon) return followsComma(c, i + 1, frame === 'object' || frame === 'call');
-  if (isQuote(next)) return frame === 'object' ? keyBegins(c, i) : true;
-  if (next === CODE.openBrace || next === CODE.openBracket) return frame === 'list';
-  if (frame === 'list' && c.hasNewline(index, i) && itemBegins(c, i)) return true;
-  return isMarkup(c, i) || (frame === 'object' && keyBegins(c, i));
-}
-
 /** True when what stands after a comma goes on an object (`keyed`) or a list. */
 export function followsComma(c: Cursor, index: number, keyed: boolean): boolean {
   const i = c.skipSpace(index);

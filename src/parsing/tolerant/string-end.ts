@@ -1,13 +1,6 @@
 import { CODE, isColon, isComma, isDigit, isQuote, isSpace, isWordCode, quoteClosers } from './characters.ts';
 import type { Cursor } from './cursor.ts';
-import {
-  closersFit,
-  endsInColon,
-  followsComma,
-  isMarkup,
-  itemBegins,
-  keyBegins,
-} from './look-ahead.ts';
+import { endsInColon, followsComma, isMarkup, itemBegins, keyBegins } from './look-ahead.ts';
 
 /** What a string is there for: what may follow it depends on that. */
 export type Role = 'key' | 'member' | 'item' | 'argument' | 'root';
@@ -98,9 +91,9 @@ function judgeKey(c: Cursor, i: number, code: number, start: number, quote: numb
 
 function judgeMember(c: Cursor, i: number, code: number, after: number): Verdict {
   if (isComma(code) || code === CODE.semicolon) return verdict(followsComma(c, i + 1, true));
-  if (code === CODE.closeBrace) return verdict(closersFit(c, i));
-  if (code === CODE.closeParen) return verdict(inRoundBrackets(c) && closersFit(c, i));
-  if (code === CODE.closeBracket) return verdict((c.frames.includes('list') || endsText(c, i)) && closersFit(c, i));
+  if (code === CODE.closeBrace) return 'end';
+  if (code === CODE.closeParen) return verdict(inRoundBrackets(c));
+  if (code === CODE.closeBracket) return verdict(c.frames.includes('list') || endsText(c, i));
   if (isColon(code)) return 'colon';
   if (code === CODE.plus) return verdict(isQuote(c.at(c.skipSpace(i + 1))));
   if (isQuote(code)) return verdict(keyBegins(c, i));
@@ -111,8 +104,8 @@ function judgeItem(c: Cursor, i: number, code: number, after: number): Verdict {
   if (isComma(code) || code === CODE.semicolon) {
     return verdict(followsComma(c, i + 1, false) || followsComma(c, i + 1, true));
   }
-  if (code === CODE.closeBracket || code === CODE.closeParen) return verdict(closersFit(c, i));
-  if (code === CODE.closeBrace) return verdict(c.frames.includes('object') && closersFit(c, i));
+  if (code === CODE.closeBracket || code === CODE.closeParen) return 'end';
+  if (code === CODE.closeBrace) return verdict(c.frames.includes('object'));
   if (isColon(code)) return 'colon';
   if (code === CODE.plus) return verdict(isQuote(c.at(c.skipSpace(i + 1))));
   if (c.hasNewline(after, i)) return verdict(itemBegins(c, i));
