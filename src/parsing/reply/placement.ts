@@ -64,7 +64,9 @@ function withoutFence({ before, after }: Around): Around {
 const DATA_FENCES = new Set(['', 'json', 'jsonc', 'json5', 'tool_call', 'tool_code', 'tool', 'xml']);
 const OPENING_FENCE = /(?:^|\n)[ \t]*`{3,}[ \t]*[\w+#.-]*[ \t]*\r?\n\s*$/;
 const CLOSING_FENCE = /^[ \t]*\r?\n?\s*`{3,}[ \t]*(?:\r?\n|$)/;
-const SENTENCE_END = /(?:[.!?…。！？][)\]"'”’*_]*|\p{Extended_Pictographic}\u{fe0f}?|<\/?[\w:-]{1,40}>)\s*$/u;
+const SENTENCE_END = /(?:[.!?…。！？][)\]"'”’*_]*|\p{Extended_Pictographic}\u{fe0f}?)\s*$/u;
+/** Tags that stand around a call. */
+const OPENING_TAGS = /(?:<[^<>\s]{1,40}>\s*)+$/;
 const PARAGRAPH_END = /[^\s:,;–—-]\s*\n[ \t]*\r?\n\s*$/;
 const LOOK_BACK = 160;
 
@@ -85,6 +87,7 @@ export function isNarrated(source: DialectSource, scan: Scan, first: Piece, last
   return !/^\s*(?:[,;:)]|\p{Ll})/u.test(rest.replace(/^(?:\s*<\/[\w:-]{1,40}>)+/, ''));
 }
 
-function hasEnded(before: string): boolean {
+function hasEnded(text: string): boolean {
+  const before = text.replace(OPENING_TAGS, '');
   return before.trim() === '' || SENTENCE_END.test(before) || PARAGRAPH_END.test(before);
 }

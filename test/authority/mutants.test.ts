@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { parseReply } from '../../src/parsing/index.ts';
+import { MUTANTS, type Mutant } from './mutants/mutants.ts';
+import { breaksLaw } from './mutants/laws.ts';
+
+const source = fileURLToPath(new URL('../../src/parsing', import.meta.url));
+const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const runner = fileURLToPath(new URL('mutants/run.ts', import.meta.url));
+
+/** The parser with one change; the change must be there to be made. */
+async function written(folder: string, { file, from, to }: Mutant, n: number): Promise<string> {
+  const copy = join(folder, String(n));
+  await cp(source, copy, { recursive: true });
+  const text = await readFile(join(copy, file), 'utf8');
+  expect(text, `${file} holds no ${from}`).toContain(from);
+  await writeFile(
+    join(copy, file),
+    text.replace(from, () => to),
+  );
+  return copy;
+}
+
+test('the parser breaks no law', () => {
+  expect(breaksLaw(parseReply)).toBe(false);
+});
+
+test('every change that gives text more authority breaks a law', { timeout: 120_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-mutants-'));
+  try {
+    await symlink(modules, join(folder, 'node_modules'));
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    const copies = await Promise.all(MUTANTS.map((mutant, n) => written(folder, mutant, n)));
+    const { stdout } = await promisify(execFile)(process.execPath, [runner, ...copies]);
+    const broken: readonly boolean[] = JSON.parse(stdout);
+    expect(MUTANTS.filter((_mutant, n) => broken[n] !== true).map(({ title }) => title)).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

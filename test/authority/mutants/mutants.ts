@@ -1,0 +1,122 @@
+/** One change of the parser that gives text an authority which it must not have. */
+export interface Mutant {
+  readonly title: string;
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const mutant = (title: string, file: string, from: string, to: string): Mutant => ({ title, file, from, to });
+const scan = (title: string, from: string, to: string): Mutant => mutant(title, 'reply/scan.ts', from, to);
+const around = (title: string, from: string, to: string): Mutant => mutant(title, 'reply/surroundings.ts', from, to);
+
+/** Changes of the pass over a reply, of the readings of blocks, and of what decides about them. */
+export const MUTANTS: readonly Mutant[] = [
+  scan('what a value holds is looked at again', '    this.i = to;\n  }', '    this.i = from + 1;\n  }'),
+  scan('a line that begins a turn ends nothing', 'turnBeginsAt(this.text, i)', 'i < 0'),
+  scan('a token that ends a turn ends nothing', 'if (turnEndsAt(text, i) &&', 'if (i < 0 &&'),
+  scan(
+    'a thought is looked into',
+    'const thought = thoughtAt(this.source, i);',
+    'const thought = thoughtAt(this.source, this.end);',
+  ),
+  scan('a closing tag alone closes no thought', 'return !isMentioned(', 'return at < 0 && !isMentioned('),
+  scan('an element is looked into', 'this.elements.endAt(i, this.from) ?? i + 1', 'i + 1'),
+  scan(
+    'a comment is looked into',
+    'this.takeTo(close < this.end ? close + closer.length : this.i + 1);',
+    'this.i += 1;',
+  ),
+  scan(
+    'code within a line is looked into',
+    'if (closed) this.takeTo(to);\n    else this.i = to;',
+    'this.i = closed ? this.i + 1 : to;',
+  ),
+  around('a block quote is none', "head.startsWith('>')", "head.startsWith('>>>>')"),
+  around('a table is none', "head.startsWith('|')", "head.startsWith('||||')"),
+  around('a line comment is none', "if (COMMENT.test(head)) return 'comment';", ''),
+  around('a list is none', "LIST.test(head) ? 'list' : null", 'null'),
+  around('indented code is none', 'indent >= 4', 'indent >= 400'),
+  around('quotation marks are none', 'if (!this.isQuoting) return null;', 'if (this.quotes >= 0) return null;'),
+  mutant(
+    'a string may be open where a block ends',
+    'dialects/dialect-source.ts',
+    '!read.openString && !read.hanging',
+    'bound > 0',
+  ),
+  mutant(
+    'a closing mark in a string ends the block',
+    'dialects/dialect-source.ts',
+    'read.openString && bound < this.end',
+    'read.openString && bound < 0',
+  ),
+  mutant(
+    'a value between tags is always sure of its end',
+    'dialects/tag-values.ts',
+    'past: first + tags.close.length, sure: false',
+    'past: first + tags.close.length, sure: true',
+  ),
+  mutant('an action needs no input', 'dialects/react.ts', 'args: {}, complete: false', 'args: {}, complete: true'),
+  mutant(
+    'text between tags is read as JSON',
+    'dialects/parameter-value.ts',
+    "return type.includes('string')",
+    "return type.includes('text')",
+  ),
+  mutant(
+    'a plain type of text is none',
+    'dialects/parameter-value.ts',
+    "return type === 'string'",
+    "return type === 'text'",
+  ),
+  mutant(
+    'a definition is a call',
+    'calls-of.ts',
+    'isJsonObject(value) && isBareCall(value) ?',
+    'isJsonObject(value) ?',
+  ),
+  mutant(
+    'an envelope may have any field',
+    'envelope.ts',
+    'every((key) => FIELDS.has(key))',
+    'some((key) => FIELDS.has(key))',
+  ),
+  mutant(
+    'fields are looked for in what is owned',
+    'reply/read-reply.ts',
+    'readFields(openText(source.text, scan)',
+    'readFields(source.text',
+  ),
+  mutant(
+    'what is said around a call does not count',
+    'reply/placement.ts',
+    'if (!isGlueText(before) &&',
+    'if (first.from < 0 &&',
+  ),
+  mutant(
+    'what is said behind a call does not count',
+    'reply/placement.ts',
+    'return isGlueText(after) || isMadeUpTurn(after);',
+    'return true;',
+  ),
+  mutant('every sentence has ended', 'reply/placement.ts', 'if (!hasEnded(before)) return false;', ''),
+  mutant(
+    'a sentence may go on behind a call',
+    'reply/placement.ts',
+    '  return !/^\\s*(?:[,;:)]|',
+    '  return rest.length >= 0 || !/^\\s*(?:[,;:)]|',
+  ),
+  mutant('any envelope answers where no text may act', 'reply/decide.ts', '!explains || ', ''),
+  mutant(
+    'no envelope answers where no text may act',
+    'reply/decide.ts',
+    "typeof thought === 'string' || typeof goal === 'string'",
+    "typeof goal === 'number'",
+  ),
+  mutant(
+    'no text is none',
+    'reply/decide.ts',
+    "    case 'never':\n      return NONE;",
+    "    case 'never':\n      return decideLenient(source, acting);",
+  ),
+];
