@@ -3,7 +3,7 @@ import { turnBeginsAt } from './marks.ts';
 import type { Piece, Scan } from './scan.ts';
 
 const GLUE =
-  /^(?:[\s,;[\]]|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|<\]minimax\[>|<\|(?:open|close)\|>\w{1,20}|function(?=<[|｜])|<\|from\|>assistant\b|\/\*[^*]{0,80}\*\/)*$/i;
+  /^(?:[\s,;[\])]|print\(|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|<\]minimax\[>|<\|(?:open|close)\|>\w{1,20}|function(?=<[|｜])|<\|from\|>assistant\b|\/\*[^*]{0,80}\*\/)*$/i;
 const FARTHEST = 400;
 
 /** True when nothing but separators and tags stands between two places. */
@@ -67,6 +67,8 @@ const CLOSING_FENCE = /^[ \t]*\r?\n?\s*`{3,}[ \t]*(?:\r?\n|$)/;
 const SENTENCE_END = /(?:[.!?…。！？][)\]"'”’*_]*|\p{Extended_Pictographic}\u{fe0f}?)\s*$/u;
 /** Tags that stand around a call. */
 const OPENING_TAGS = /(?:<[^<>\s]{1,40}>\s*)+$/;
+/** What some models write before every object. */
+const LABEL = /^\s*(?:json|assistant[ \t]*:)\s*$/i;
 const PARAGRAPH_END = /[^\s:,;–—-]\s*\n[ \t]*\r?\n\s*$/;
 const LOOK_BACK = 160;
 
@@ -89,5 +91,5 @@ export function isNarrated(source: DialectSource, scan: Scan, first: Piece, last
 
 function hasEnded(text: string): boolean {
   const before = text.replace(OPENING_TAGS, '');
-  return before.trim() === '' || SENTENCE_END.test(before) || PARAGRAPH_END.test(before);
+  return before.trim() === '' || LABEL.test(before) || SENTENCE_END.test(before) || PARAGRAPH_END.test(before);
 }
