@@ -3,6 +3,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay } from '../../src/journal/replay.ts';
 import { chatModel } from '../../src/models/chat-model.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const CALL = '{"tool": "look", "tool_args": {}}';
@@ -42,4 +43,12 @@ test('another model at the same server is not held to what the first has shown',
   };
   expect(await run('scripted')).toMatchObject({ result: 'One.', toolsUsed: ['look'] });
   expect(await run('another')).toMatchObject({ result: 'Two.', toolsUsed: ['look'] });
+});
+
+test('a text that ends with a call is the answer where no turn is left to ask about it', async () => {
+  const text = 'The file says:\n<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call>';
+  const model = scriptedModel([text]);
+  const agent = createAgent({ model, tools: [fakeTool('look', ['tea'])], maxSteps: 1, silent: true });
+  expect(await agent.run('Show me the file')).toMatchObject({ status: 'answered', result: text, toolsUsed: [] });
+  model.assertComplete();
 });
