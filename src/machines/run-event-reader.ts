@@ -213,7 +213,7 @@ function readReplied(
   if (output?.shortened === true)
     emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
   const { notRun } = read;
-  if (notRun !== null && (notRun.marked || notRun.form === 'envelope')) {
+  if (notRun !== null && (notRun.marked || notRun.form === 'envelope' || notRun.form === 'bare-json')) {
     const mode = `toolCalling '${settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'`;
     const message = `The reply holds a call of '${notRun.tool}' as text, which was not run: here ${mode}. The option textCalls says which text may become a call.`;
     emit({ type: 'warning', code: 'text-call-not-run', message });

@@ -29,23 +29,31 @@ export function callsOf(value: Json, complete: boolean): readonly ToolCallReques
   if (typeof name !== 'string') return [];
   const key = ARGUMENT_KEYS.find((candidate) => Object.hasOwn(holder, candidate));
   if (key === undefined && Object.keys(holder).some((other) => !BESIDE.has(other))) return [];
-  const call = makeCall(name.trim(), key === undefined ? {} : (holder[key] ?? {}), complete);
+  const raw = key === undefined ? {} : (holder[key] ?? {});
+  if (isDefinition(raw)) return [];
+  const call = makeCall(name.trim(), raw, complete);
   const id = value['id'] ?? value['tool_call_id'];
   return [typeof id === 'string' ? { id, ...call } : call];
 }
 
-/**
- * The calls that a value without any mark spells. It must be nothing but a call: one with a description is the
- * definition of a tool, one with other fields is data.
- */
-export function bareCallsOf(value: Json, complete: boolean): readonly ToolCallRequest[] {
-  if (isList(value)) return value.flatMap((item, i) => bareCallsOf(item, complete || i < value.length - 1));
-  return isJsonObject(value) && isBareCall(value) ? callsOf(value, complete) : [];
+/** True for a JSON Schema where arguments would stand: that is how a tool is described, not called. */
+export function isDefinition(args: Json): boolean {
+  return isJsonObject(args) && args['type'] === 'object' && isJsonObject(args['properties']);
 }
 
-function isBareCall(value: JsonObject): boolean {
+/**
+ * The calls that a value without any mark spells. It must be nothing but a call: one with a description is the
+ * definition of a tool, one with other fields is data, and a name alone is a name, unless it stands in a list of calls.
+ */
+export function bareCallsOf(value: Json, complete: boolean, listed = false): readonly ToolCallRequest[] {
+  if (isList(value)) return value.flatMap((item, i) => bareCallsOf(item, complete || i < value.length - 1, listed));
+  return isJsonObject(value) && isBareCall(value, listed) ? callsOf(value, complete) : [];
+}
+
+function isBareCall(value: JsonObject, listed: boolean): boolean {
   const holder = isJsonObject(value['function']) ? value['function'] : value;
   const key = ARGUMENT_KEYS.find((candidate) => Object.hasOwn(holder, candidate));
+  if (key === undefined && !listed) return false;
   const only = (object: JsonObject): boolean =>
     Object.keys(object).every((other) => other === key || BESIDE.has(other));
   return only(holder) && (holder === value || only(value));

@@ -1,4 +1,4 @@
-import { bareCallsOf, makeCall } from './calls-of.ts';
+import { bareCallsOf, isDefinition, makeCall } from './calls-of.ts';
 import { isList } from './depth.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import { hoistName } from './hoist-name.ts';
@@ -38,12 +38,16 @@ const FIELDS = new Set(['thought', 'goal', 'tool', 'answer', 'plan', ...ARGUMENT
 const NO_TOOL = new Set(['', 'none', 'null', 'n/a']);
 
 /** Reads a value as a reply; undefined when it is neither the envelope nor calls of registered tools. */
-export function readEnvelope(value: Json, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
-  if (isList(value)) return readList(value, tools, complete);
+export function readEnvelope(
+  value: Json,
+  tools: ToolNames | undefined,
+  { complete, repaired }: { readonly complete: boolean; readonly repaired: boolean },
+): Envelope | undefined {
+  if (isList(value)) return readList(value, tools, { complete, repaired });
   if (!isJsonObject(value)) return undefined;
-  const hoisted = typeof value['tool'] === 'string' ? undefined : hoistName(value);
+  const hoisted = !repaired || typeof value['tool'] === 'string' ? undefined : hoistName(value);
   if (hoisted !== undefined) {
-    const read = readEnvelope(hoisted.value, tools, complete);
+    const read = readEnvelope(hoisted.value, tools, { complete, repaired });
     if (read !== undefined && read.calls.length > 0) return { ...read, repairs: [hoisted.repair] };
   }
   return isEnvelope(value) ? readFields(value, tools, complete) : readForeign(value, tools, complete);
@@ -66,6 +70,8 @@ function readFields(value: JsonObject, tools: ToolNames | undefined, complete: b
 /** True for an object of the envelope's fields and no others, one of which says something. */
 function isEnvelope(value: JsonObject): boolean {
   if (!Object.keys(value).every((key) => FIELDS.has(key))) return false;
+  const key = argumentKey(value);
+  if (key !== undefined && isDefinition(value[key] ?? null)) return false;
   return (
     typeof value['thought'] === 'string' || typeof value['tool'] === 'string' || 'answer' in value || 'plan' in value
   );
@@ -77,29 +83,45 @@ function readCall(value: JsonObject, tools: ToolNames | undefined, complete: boo
   if (typeof tool !== 'string') return [];
   const name = tool.trim();
   if (NO_TOOL.has(name.toLowerCase()) && !isRegistered(name, tools)) return [];
-  const key = ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
+  const key = argumentKey(value);
   return [makeCall(name, key === undefined ? {} : (value[key] ?? {}), complete)];
+}
+
+/** True for a name under which the envelope's arguments may stand. */
+export function isArgumentKey(key: string): boolean {
+  return ARGUMENT_KEYS.includes(key);
+}
+
+function argumentKey(value: JsonObject): string | undefined {
+  return ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
 }
 
 /** Calls of registered tools in another form than the envelope's: `{name, arguments}`, or a list of them under a key. */
 function readForeign(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
   const listed = LIST_KEYS.find((key) => isList(value[key]));
-  const calls = bareCallsOf(listed === undefined ? value : (value[listed] ?? []), complete).filter(({ name }) =>
-    isRegistered(name, tools),
-  );
+  const calls = bareCallsOf(
+    listed === undefined ? value : (value[listed] ?? []),
+    complete,
+    listed !== undefined,
+  ).filter(({ name }) => isRegistered(name, tools));
   if (calls.length === 0) return undefined;
   return { form: 'calls', thought: readText(value['thought']), goal: readText(value['goal']), calls };
 }
 
 /** A list is a reply when every item of it is one and none is an answer or a plan. */
-function readList(items: readonly Json[], tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
+function readList(
+  items: readonly Json[],
+  tools: ToolNames | undefined,
+  { complete, repaired }: { readonly complete: boolean; readonly repaired: boolean },
+): Envelope | undefined {
   const calls: ToolCallRequest[] = [];
   let thought = '';
   let envelopes = 0;
   for (let i = 0; i < items.length; i += 1) {
     const item = items[i] ?? null;
-    const read = isJsonObject(item) ? readEnvelope(item, tools, complete || i < items.length - 1) : undefined;
-    if (items.length === 1) return read;
+    const isWhole = complete || i < items.length - 1;
+    const read = isJsonObject(item) ? readEnvelope(item, tools, { complete: isWhole, repaired }) : undefined;
+    if (items.length === 1 && read !== undefined && (read.calls.length > 0 || read.plan !== undefined)) return read;
     if (read === undefined || read.answer !== undefined || read.plan !== undefined || read.calls.length === 0)
       return undefined;
     if (read.form === 'envelope') envelopes += 1;

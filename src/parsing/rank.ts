@@ -20,7 +20,7 @@ export type Choice =
 /** Ranks candidates: what acts or answers over what only thinks, envelopes over bare data, unfenced over fenced. */
 export function chooseCandidate(candidates: readonly Candidate[], tools: ToolNames | undefined): Choice {
   const ranked = candidates.map((candidate) => {
-    const envelope = readEnvelope(candidate.value, tools, candidate.complete);
+    const envelope = readEnvelope(candidate.value, tools, { complete: candidate.complete, repaired: true });
     return { candidate, envelope, rank: rankOf(candidate, envelope) };
   });
   const top = ranked.reduce((highest, { rank }) => Math.max(highest, rank), 0);

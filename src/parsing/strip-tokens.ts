@@ -1,8 +1,8 @@
 const LEADING =
-  /\s*(?:<\|im_start\|>(?:assistant|(?!\s*(?:user|system|tool|function)))|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>|<\|message_model\|>(?=<\|content_)|<\|content_text\|>|<\|open\|>response<\|sep\|>)/y;
+  /\s*(?:<\|im_start\|>(?:assistant(?=\s*\n|\s*$|[{<])|(?!\s*(?:user|system|tool|function)))|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>(?!\s*\p{Ll})|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>(?!\s*\p{Ll})|<\|message_model\|>(?=<\|content_)|<\|content_text\|>|<\|open\|>response<\|sep\|>)/uy;
 /** What ends a turn. Other marks at the end may close a call that a text quotes. */
 const TRAILING =
-  /(?:<\|close\|>\w{1,20}(?:<\|sep\|>)?|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eot|END_RESPONSE|END_OF_TURN_TOKEN|user|observation|end_message)\|>|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)\s*$/;
+  /(?:<\|close\|>\w{1,20}(?:<\|sep\|>)?|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eot|END_RESPONSE|END_OF_TURN_TOKEN|user|observation|end_message)\|>|\[\|endofturn\|\]|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)\s*$/;
 const MOST = 8;
 
 /** The index behind the special tokens of chat templates that stand at `from`. */
@@ -33,5 +33,8 @@ function dropEnd(text: string): string {
   const trimmed = text.trimEnd();
   const tail = Math.max(0, trimmed.length - 60);
   const found = TRAILING.exec(trimmed.slice(tail));
-  return found === null ? text : trimmed.slice(0, tail + found.index);
+  if (found === null) return text;
+  // Behind a space on its line a token is spoken of: models write theirs right behind the text.
+  const before = trimmed.slice(0, tail + found.index);
+  return /\S[ \t]+$/.test(before) ? text : before;
 }

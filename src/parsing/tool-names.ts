@@ -20,6 +20,11 @@ export class ToolNames {
     return known.has(name) || known.has(name.toLowerCase());
   }
 
+  /** True when a tool has exactly this name: a heading or a label begins with a capital. */
+  isExact(name: string): boolean {
+    return this.tools.some((tool) => nameOf(tool) === name);
+  }
+
   /** What the schema of a tool says of one of its arguments; undefined where it is not known. */
   argument(tool: string, key: string): JsonSchema | undefined {
     const schema = this.schema(tool);

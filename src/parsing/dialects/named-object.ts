@@ -2,7 +2,7 @@ import { makeCall } from '../calls-of.ts';
 import type { Dialect } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';
 
-const NAME = /^(?:functions\.)?([\p{L}_][\p{L}\p{N}_.-]*)(?:<\|[a-z_]+\|>)?[ \t]*:?$/u;
+const NAME = /^(?:functions\.)?([\p{L}_][\p{L}\p{N}_.-]*)(?:<\|[a-z_]+\|>)?$/u;
 const LONGEST_NAME = 200;
 
 /** GLM 4 and others: a registered name alone on its line, its arguments as JSON on the next. Read from the brace on. */
@@ -29,6 +29,6 @@ function nameBefore(
   const lineStart = text.lastIndexOf('\n') + 1;
   const line = text.slice(lineStart);
   const name = NAME.exec(line.trim())?.[1];
-  if (name === undefined || !source.has(name)) return undefined;
+  if (name === undefined || !source.tools.isExact(name)) return undefined;
   return { text: name, from: from + lineStart + line.length - line.trimStart().length };
 }

@@ -1,7 +1,7 @@
 import { makeCall } from '../calls-of.ts';
 import type { Dialect } from './dialect.ts';
 
-const ACTION = /^\**Action[ \t*]*:[ \t*]*`?([\p{L}_][\p{L}\p{N}_.-]{0,199})`?[ \t*]*(?:\n|$)/u;
+const ACTION = /^\**Action[ \t*]*:[ \t*]*`?([\p{L}_][\p{L}\p{N}_.-]{0,199})`?[ \t*]*(?:\r?\n|$)/u;
 const INPUT = /^\s*\**Action[ \t]+Input[ \t*]*:/;
 const LONGEST_HEAD = 300;
 

@@ -19,7 +19,8 @@ export function withClosers({ source, tools }: ReplySource, one: Acting): Acting
   if (found.kind !== 'value' || found.candidate.complete || one.form !== 'envelope') return one;
   const rest = source.text.slice(from, source.end);
   const candidate = closedEnvelope(rest, { at: from, fenced: fence > 0, maxDepth: source.maxDepth });
-  const envelope = candidate === undefined ? undefined : readEnvelope(candidate.value, tools, true);
+  const envelope =
+    candidate === undefined ? undefined : readEnvelope(candidate.value, tools, { complete: true, repaired: false });
   if (candidate === undefined || envelope === undefined) return one;
   const piece = { ...one.piece, to: candidate.to, found: { ...found, candidate } };
   return { ...one, piece, calls: envelope.calls, envelope };

@@ -33,7 +33,8 @@ export function actingPieces(scan: Scan, tools: ToolNames | undefined): readonly
     if (piece.talk !== null) return [];
     const { found } = piece;
     if (found.kind === 'value') {
-      const envelope = readEnvelope(found.candidate.value, tools, found.candidate.complete);
+      const { value, complete, strict } = found.candidate;
+      const envelope = readEnvelope(value, tools, { complete, repaired: !strict || !complete });
       if (envelope === undefined) return [];
       return [{ piece, form: envelope.form === 'calls' ? 'bare-json' : 'envelope', calls: envelope.calls, envelope }];
     }
@@ -163,7 +164,7 @@ function decideWhole(source: DialectSource, scan: Scan, acting: readonly Acting[
 function decideNarrated(source: DialectSource, scan: Scan, acting: readonly Acting[]): Decision {
   const whole = decideWhole(source, scan, acting);
   if (whole.kind !== 'none') return whole;
-  const able = acting.filter(acts);
+  const able = acting.filter((one) => acts(one) && !isSample(one));
   const [first] = able;
   if (first === undefined) return NONE;
   if (first.piece.found.kind === 'block' && !first.piece.found.marked) return NONE;
@@ -173,6 +174,12 @@ function decideNarrated(source: DialectSource, scan: Scan, acting: readonly Acti
   const last = distinct.at(-1) ?? first;
   if (!isNarrated(source, scan, first.piece, last.piece)) return NONE;
   return taken(distinct);
+}
+
+/** `{"answer": 42}` among words is data: an envelope that answers says what was thought. */
+function isSample({ calls, envelope }: Acting): boolean {
+  if (envelope === undefined || calls.length > 0 || envelope.plan !== undefined) return false;
+  return envelope.thought === '' && envelope.goal === '';
 }
 
 function areTogether(source: DialectSource, acting: readonly Acting[]): boolean {

@@ -25,18 +25,21 @@ export function thoughtAt(source: DialectSource, at: number): Owned | undefined 
   if (text.startsWith('[THINK]', at)) return owned(source, at + 7, ['[/THINK]']);
   if (text.startsWith('<|open|>think<|sep|>', at)) return owned(source, at + 20, ['<|close|>think<|sep|>']);
   if (text.startsWith('◁think▷', at)) return owned(source, at + 7, ['◁/think▷']);
+  if (text.startsWith('<|inner_prefix|>', at)) return owned(source, at + 16, ['<|inner_suffix|>']);
   const head = text.slice(at, at + 280);
   const channel = CHANNEL_THOUGHT.exec(head);
   if (channel !== null) return owned(source, at + channel[0].length, ['<channel|>', '<|channel|>', '<|end|>']);
   const tag = TAG.exec(head);
   const name = tag?.[2];
   if (tag === null || name === undefined || !THOUGHT.test(name) || /^end/i.test(name)) return undefined;
-  return owned(source, at + tag[0].length, closersOf(name, tag[1] === '|'));
+  if (tag[0].endsWith('/>'))
+    return { from: at + tag[0].length, to: at + tag[0].length, end: at + tag[0].length, closed: true };
+  return owned(source, at + tag[0].length, closersOf(name, tag[1] === '|'), tag[0]);
 }
 
 /** The closing tags of a thought: its own, and those of the usual family, because models mix them up. */
 function closersOf(name: string, barred: boolean): readonly string[] {
-  if (!barred) return [`</${name}>`, ...FAMILY];
+  if (!barred) return [`</${name}>`, `</${name.toLowerCase()}>`, `</${name.toUpperCase()}>`, ...FAMILY];
   const end = name
     .replace(/start/i, (word) => sameCase(word, 'end'))
     .replace(/begin/i, (word) => sameCase(word, 'end'));
@@ -54,24 +57,31 @@ export function thoughtCloseAt(text: string, at: number): number {
   return tag === null || (name !== undefined && !THOUGHT.test(name)) ? 0 : tag[0].length;
 }
 
-/** True where nothing but white space stands before on the same line. */
-export function isLineHead(text: string, at: number): boolean {
-  return /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, at - 40), at));
-}
-
 /** True for a closing tag that is only spoken of: it has words behind it on its line, or a space before it. */
 export function isMentioned(text: string, at: number, past: number): boolean {
-  if (isLineHead(text, at)) return false;
+  const indent = /(?:^|\n)([ \t]*)$/.exec(text.slice(Math.max(0, at - 40), at))?.[1];
+  if (indent !== undefined) return indent.length >= 4;
   const after = text.charAt(past);
   const before = text.charAt(at - 1);
   if (after === '' || after === '\r' || after === '\n') {
     return /\s/.test(before) && !/[.!?。！？]\s*$/.test(text.slice(Math.max(0, at - 8), at));
   }
-  return /[\s.,;:!?)"'`]/.test(after) || /[\s"'`([]/.test(before);
+  return /[\s.,;:!?)"'`*_|/>]/.test(after) || /[\s"'`([*_|/<]/.test(before);
 }
 
-function owned(source: DialectSource, from: number, closers: readonly string[]): Owned {
-  const to = source.next(from, ...closers);
+/** Thoughts nest no deeper than this; what is nested deeper ends where the first closing tag stands. */
+const DEEPEST = 32;
+
+function owned(source: DialectSource, from: number, closers: readonly string[], opener = ''): Owned {
+  let to = source.next(from, ...closers);
+  let inside = from;
+  for (let depth = 0; opener !== '' && to < source.end && depth < DEEPEST; depth += 1) {
+    inside = source.next(inside, opener) + opener.length;
+    if (inside > to) break;
+    const next = source.next(to + 1, ...closers);
+    if (next >= source.end) break;
+    to = next;
+  }
   const closed = to < source.end;
   return { from, to, end: closed ? Math.max(source.past(to, closers), to + 1) : to, closed };
 }
@@ -80,9 +90,9 @@ function owned(source: DialectSource, from: number, closers: readonly string[]):
 const AROUND_CALLS =
   /^(?:\w+[:_])?(?:(?:tool|function|fn)(?:[_-]?(?:calls?|use|invocations?))?|action|actions|invoke|json|calls?|assistant|answer|final|final_answer|reply|message|root|xml)$/i;
 const OTHERS_WORDS =
-  /quot|cite|example|sample|result|response|observ|tools|document|schema|pre|code|user|human|system/i;
+  /quot|cite|example|sample|error|result|response|observ|tools|document|schema|pre|code|user|human|system/i;
 /** So many different elements are looked for; a text with more is markup, not a message. */
-const MOST_ELEMENTS = 64;
+const MOST_ELEMENTS = 128;
 
 /**
  * Elements whose inside nobody reads: `<quote>…</quote>`, `<tool_response>…</tool_response>`, `<pre>…</pre>`, and any
@@ -90,7 +100,8 @@ const MOST_ELEMENTS = 64;
  */
 export class Elements {
   private readonly source: DialectSource;
-  private readonly closers = new Map<string, Finder>();
+  private readonly finders = new Map<string, Finder>();
+  private head: number | undefined;
 
   constructor(source: DialectSource) {
     this.source = source;
@@ -105,18 +116,42 @@ export class Elements {
     const tag = TAG.exec(text.slice(at, at + 280));
     const name = tag?.[2];
     if (tag === null || name === undefined || AROUND_CALLS.test(name) || tag[0].endsWith('/>')) return undefined;
-    const closer = tag[1] === '|' ? `<|/${name}|>` : `</${name}>`;
-    let finder = this.closers.get(closer);
-    if (finder === undefined) {
-      if (this.closers.size >= MOST_ELEMENTS) return undefined;
-      finder = new Finder(text, closer, this.source);
-      this.closers.set(closer, finder);
-    }
-    const close = finder.next(at + tag[0].length);
-    if (close >= end) return undefined;
-    const past = close + closer.length;
-    const whole = this.source.skip(from) === at && this.source.skip(past) >= end;
+    const [opener, closer] = tag[1] === '|' ? [`<|${name}|>`, `<|/${name}|>`] : [`<${name}`, `</${name}>`];
+    const past = this.pastCloser(at + tag[0].length, opener, closer);
+    if (past === undefined) return OTHERS_WORDS.test(name) ? end : undefined;
+    this.head ??= this.source.skip(from);
+    const whole = this.head === at && this.source.skip(past) >= end;
     return whole && !OTHERS_WORDS.test(name) ? undefined : past;
+  }
+
+  /** Behind the closing tag that is in balance with the opening one, else behind the last; undefined without any. */
+  private pastCloser(from: number, opener: string, closer: string): number | undefined {
+    const openers = this.finder(opener);
+    const closers = this.finder(closer);
+    if (openers === undefined || closers === undefined) return this.source.end;
+    let open = openers.next(from);
+    let close = closers.next(from);
+    let past: number | undefined;
+    for (let depth = 1; close < this.source.end;) {
+      if (open < close) {
+        depth += 1;
+        open = openers.next(open + 1);
+        continue;
+      }
+      past = close + closer.length;
+      depth -= 1;
+      if (depth === 0) break;
+      close = closers.next(past);
+    }
+    return past;
+  }
+
+  private finder(piece: string): Finder | undefined {
+    const known = this.finders.get(piece);
+    if (known !== undefined || this.finders.size >= MOST_ELEMENTS) return known;
+    const made = new Finder(this.source.text, piece, this.source);
+    this.finders.set(piece, made);
+    return made;
   }
 }
 
@@ -155,16 +190,27 @@ const TURN_TOKENS = [
   '<function_response>',
 ];
 
+/** Tokens and tags of other roles, and of what tools give back, in whatever template. */
+const OTHERS_TOKEN =
+  /^(?:<[|｜][^<>\n]{0,40}(?:output|result|response|observ|error|user|system|human|ipython|developer)[^<>\n]{0,40}>|<\|tool\|>|<(?:tool|function|fn|api)[\w-]*(?:output|result|response|observation|error|message)s?>)/i;
+
 /** True where this turn ends: what stands behind the token, or in a result that the model makes up, is not its message. */
 export function turnEndsAt(text: string, at: number): boolean {
   for (const token of TURN_TOKENS) if (text.startsWith(token, at)) return true;
-  return false;
+  return text.charCodeAt(at) === 60 && OTHERS_TOKEN.test(text.slice(at, at + 90));
 }
 
-const TURN_LINE =
-  /^(?:\*\*|#{1,4} )?(?:User|USER|Human|HUMAN|System|SYSTEM|Assistant|ASSISTANT|Observation|OBSERVATION|Question|Tool (?:[Rr]esult|[Rr]esponse|[Oo]utput)|Function (?:[Rr]esult|[Rr]esponse|[Oo]utput))(?:\*\*)?[ \t]*:|^\[Result from [^\]\n]{1,200}\]:/;
+const ROLE =
+  'user|human|system|assistant|observation|question|instruction|input|(?:tool|function) (?:result|response|output)';
+const TURN_LINE = new RegExp(
+  `^(?:\\*\\*|#{1,4} )?(?:${ROLE})(?: ?\\d{1,3}| \\([^)\\n]{0,30}\\))?(?:\\*\\*)?[ \\t]*:|^#{1,4} (?:${ROLE}|tool)[ \\t]*(?:\\r?\\n|$)|^\\[Result from [^\\]\\n]{1,200}\\]:`,
+  'i',
+);
+/** In capitals only: \`tool: name\` is a field. */
+const TOOL_LINE = /^(?:\*\*)?Tool(?:\*\*)?[ \t]*:/;
 
 /** True where a line begins a turn that somebody else would have to take: `User:`, `Observation:`, a tool's result. */
 export function turnBeginsAt(text: string, at: number): boolean {
-  return TURN_LINE.test(text.slice(at, at + 240));
+  const head = text.slice(at, at + 240);
+  return TURN_LINE.test(head) || TOOL_LINE.test(head);
 }

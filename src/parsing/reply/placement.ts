@@ -2,8 +2,11 @@ import type { DialectSource } from '../dialects/dialect-source.ts';
 import { turnBeginsAt } from './marks.ts';
 import type { Piece, Scan } from './scan.ts';
 
+/** What may stand around calls, one piece after the other. */
 const GLUE =
-  /^(?:[\s,;[\])]|print\(|<\/?[\w:｜|-]*(?:tool|function|action|call|answer|assistant|final|json|reply|message)[\w:｜|▁-]*>|<[|｜][^<>{}"\n]{1,40}[|｜]>|<\]minimax\[>|<\|(?:open|close)\|>\w{1,20}|function(?=<[|｜])|<\|from\|>assistant\b|\/\*[^*]{0,80}\*\/)*$/i;
+  /[\s,;[\])]+|print\(|<\|from\|>assistant\b|<\|(?:open|close)\|>\w{1,20}|<\]minimax\[>|<\/?([\w:.｜|▁-]{1,60})>|function(?=<[|｜])|\/\*[^*]{0,80}\*\//y;
+const TAG_OF_CALLS = /tool|function|action|call|answer|assistant|final|json|reply|message|root|xml/i;
+const OTHERS_TAG = /output|result|response|observ|error|user|system|human|ipython|developer|^[|｜]tool[|｜]$/i;
 const FARTHEST = 400;
 
 /** True when nothing but separators and tags stands between two places. */
@@ -13,17 +16,19 @@ export function isGlue(text: string, from: number, to: number): boolean {
 
 function isGlueText(text: string): boolean {
   const trimmed = text.trim();
-  return trimmed.length <= FARTHEST && GLUE.test(trimmed);
+  if (trimmed.length > FARTHEST) return false;
+  for (let at = 0; at < trimmed.length; at = GLUE.lastIndex) {
+    GLUE.lastIndex = at;
+    const found = GLUE.exec(trimmed);
+    const tag = found?.[1];
+    if (found === null) return false;
+    if (tag !== undefined && (OTHERS_TAG.test(tag) || !(/^[|｜]/.test(tag) || TAG_OF_CALLS.test(tag)))) return false;
+  }
+  return true;
 }
 
 /** Where a ReAct message thinks aloud before it acts. */
 const THINKS = /^\s*\**Thought\**[ \t]*:/;
-
-/** The fields of a message around the pieces that act. */
-interface Around {
-  readonly before: string;
-  readonly after: string;
-}
 
 /** True when pieces are the whole message, one fence around them, thoughts and end marks aside. */
 export function isAlone(source: DialectSource, scan: Scan, pieces: readonly Piece[]): boolean {
@@ -33,10 +38,24 @@ export function isAlone(source: DialectSource, scan: Scan, pieces: readonly Piec
   for (let i = 1; i < pieces.length; i += 1) {
     if (!isGlue(source.text, pieces[i - 1]?.to ?? 0, pieces[i]?.from ?? 0)) return false;
   }
-  const around = { before: source.text.slice(scan.from, first.from), after: source.text.slice(last.to, source.end) };
-  const { before, after } = first.fence > 0 ? withoutFence(around) : around;
-  if (!isGlueText(before) && !(isAction(first) && THINKS.test(before))) return false;
-  return isGlueText(after) || isMadeUpTurn(after);
+  const fence = scan.fences.get(first.fence);
+  const { text, end } = source;
+  const before =
+    fence === undefined
+      ? [text.slice(scan.from, first.from)]
+      : [text.slice(scan.from, fence.at), text.slice(fence.from, first.from)];
+  const after = text.slice(last.to, end).trimStart();
+  if (!before.every(isGlueText) && !(isAction(first) && THINKS.test(before.join('')))) return false;
+  return isGlueText(fence === undefined ? after : withoutClosing(after)) || isMadeUpTurn(after);
+}
+
+/** The text behind a fenced piece without the mark that closes the fence. */
+function withoutClosing(after: string): string {
+  const at = after.search(/[`~]{3}/);
+  if (at < 0 || at > FARTHEST) return after;
+  let to = at;
+  while (after.charAt(to) === after.charAt(at)) to += 1;
+  return after.slice(0, at) + after.slice(to);
 }
 
 function isAction({ found }: Piece): boolean {
@@ -52,24 +71,20 @@ function isMadeUpTurn(after: string): boolean {
   return at < 0 || turnBeginsAt(after, at) || OTHERS_TURN.test(after.slice(at, at + 60));
 }
 
-/** What stands around a fence, without the fence itself. */
-function withoutFence({ before, after }: Around): Around {
-  return {
-    before: before.replace(/`{3,}[ \t]*[\w+#.-]*(?=\s|$)/, ''),
-    after: after.replace(/`{3,}/, ''),
-  };
-}
-
 /** Fences of other languages hold samples of code. */
 const DATA_FENCES = new Set(['', 'json', 'jsonc', 'json5', 'tool_call', 'tool_code', 'tool', 'xml']);
-const OPENING_FENCE = /(?:^|\n)[ \t]*`{3,}[ \t]*[\w+#.-]*[ \t]*\r?\n\s*$/;
-const CLOSING_FENCE = /^[ \t]*\r?\n?\s*`{3,}[ \t]*(?:\r?\n|$)/;
-const SENTENCE_END = /(?:[.!?…。！？][)\]"'”’*_]*|\p{Extended_Pictographic}\u{fe0f}?)\s*$/u;
+const CLOSING_FENCE = /^[ \t]*\r?\n?\s*[`~]{3,}[ \t]*(?:\r?\n|$)/;
+const SENTENCE_END =
+  /(?:[.!?…。！？।؟][)\]"'”’*_]*|\p{Extended_Pictographic}\p{Emoji_Modifier}?\u{fe0f}?(?=\s*\n))\s*$/u;
+const ABBREVIATION = /(?:\b(?:e\.g|i\.e|etc|vs|cf|fig|no|approx|resp|z\.B|d\.h)\.|\s\d{1,3}\.)\s*$/i;
 /** Tags that stand around a call. */
-const OPENING_TAGS = /(?:<[^<>\s]{1,40}>\s*)+$/;
+const OPENING_TAGS = /(?:<([^<>\s]{1,40})>\s*)+$/;
+/** A rule or a line of emphasis at the end changes nothing about what stands before it. */
+const DECORATION = /(?:\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*)$/;
 /** What some models write before every object. */
 const LABEL = /^\s*(?:json|assistant[ \t]*:)\s*$/i;
-const PARAGRAPH_END = /[^\s:,;–—-]\s*\n[ \t]*\r?\n\s*$/;
+const PARAGRAPH_END = /\n[ \t]*\r?\n\s*$/;
+const HEADING = /(?:^|\n)[ \t]*(?:#{1,6} [^\n]*|[^\n]*\r?\n[=-]{3,})\s*$/;
 const LOOK_BACK = 160;
 
 /**
@@ -80,16 +95,26 @@ export function isNarrated(source: DialectSource, scan: Scan, first: Piece, last
   const { text, end } = source;
   const before = text.slice(Math.max(scan.from, first.from - LOOK_BACK), first.from);
   const after = text.slice(last.to, Math.min(end, last.to + LOOK_BACK));
-  if (first.fence > 0) {
-    const language = scan.fences.get(first.fence) ?? '';
-    return DATA_FENCES.has(language) && OPENING_FENCE.test(before) && CLOSING_FENCE.test(after);
-  }
-  if (!hasEnded(before)) return false;
-  const rest = /^[^\n]*/.exec(after)?.[0] ?? '';
-  return !/^\s*(?:[,;:)]|\p{Ll})/u.test(rest.replace(/^(?:\s*<\/[\w:-]{1,40}>)+/, ''));
+  const fence = scan.fences.get(first.fence);
+  if (fence === undefined) return hasEnded(before) && beginsAnew(after);
+  const opens = /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, fence.at - 20), fence.at));
+  const alone = text.slice(fence.from, first.from).trim() === '' && /\n\s*$/.test(before);
+  return opens && alone && DATA_FENCES.has(fence.language) && CLOSING_FENCE.test(after);
 }
 
 function hasEnded(text: string): boolean {
-  const before = text.replace(OPENING_TAGS, '');
-  return before.trim() === '' || LABEL.test(before) || SENTENCE_END.test(before) || PARAGRAPH_END.test(before);
+  const tagless = text.replace(OPENING_TAGS, (tags) => (OTHERS_TAG.test(tags) ? tags : ''));
+  if (tagless.trim() === '' || LABEL.test(tagless)) return true;
+  const before = tagless.replace(DECORATION, '\n\n');
+  if (ABBREVIATION.test(before) || HEADING.test(before)) return false;
+  if (SENTENCE_END.test(before)) return true;
+  return PARAGRAPH_END.test(before) && !/[:,;–—-][*_)"'`]*\s*$/.test(before);
+}
+
+/** What follows a call is a sentence of its own, or nothing on its line and the next. */
+function beginsAnew(after: string): boolean {
+  const rest = after.replace(/^(?:\s*<\/[\w:-]{1,40}>)+/, '').replace(/^(?:[ \t]*<[|｜][^<>\s]{1,40}>)+/, '');
+  if (/^[ \t]*(?:\r?\n[ \t]*\r?\n|$)/.test(rest)) return true;
+  const next = /^[ \t]*(\r?\n)?[ \t]*([^\n]?)/u.exec(rest)?.[2] ?? '';
+  return next === '' || /^[\p{Lu}\p{Lo}\p{N}\p{Extended_Pictographic}*#`<[{(>-]/u.test(next);
 }

@@ -1,5 +1,6 @@
-import { type Envelope, readEnvelope } from '../envelope.ts';
-import { readFields } from '../fields.ts';
+import { type Envelope, isArgumentKey, readEnvelope } from '../envelope.ts';
+import { type Fields, readFields } from '../fields.ts';
+import { isJsonObject } from '../json.ts';
 import { resolveLimits } from '../limits.ts';
 import type { Repair, Reply, Strategy, ToolCallRequest } from '../reply.ts';
 import { parseStrict } from '../strict-json.ts';
@@ -69,7 +70,7 @@ function readDirect(text: string, options: ReadReplyOptions): ReplyReading | und
   const { maxChars, maxDepth } = resolveLimits(options.limits);
   const strict = text.length > maxChars ? undefined : parseStrict(text, maxDepth);
   if (strict === undefined) return undefined;
-  const envelope = readEnvelope(strict.value, toolNames(options.tools), true);
+  const envelope = readEnvelope(strict.value, toolNames(options.tools), { complete: true, repaired: false });
   if (envelope === undefined || !isHeld(options.heldTo ?? null, envelope.form === 'calls' ? 'bare-json' : 'envelope')) {
     return undefined;
   }
@@ -97,7 +98,9 @@ function readPieces(reading: Reading): ReplyReading {
     reading.acting.filter(({ form }) => isHeld(heldTo, form)),
     reach,
   );
-  if (decision.kind === 'ambiguous') return { reply: ambiguous(reading, decision.acting), form: null, notRun: null };
+  const calls = reach !== 'whole-reply' || reading.acting.some((one) => namesTool(one, from.tools));
+  if (decision.kind === 'ambiguous' && calls)
+    return { reply: ambiguous(reading, decision.acting), form: null, notRun: null };
   if (decision.kind === 'taken' && mayTake(reading, decision)) return readTaken(reading, decision.acting);
   const fields = reach === 'never' ? undefined : readByFields(reading);
   if (fields !== undefined) return fields;
@@ -108,9 +111,13 @@ function readPieces(reading: Reading): ReplyReading {
 /** Where prose is the rule, JSON has to be a call of a known tool to be more than an answer. */
 function mayTake({ reach, from }: Reading, { acting: [first] }: Decision & { readonly kind: 'taken' }): boolean {
   if (reach !== 'whole-reply') return true;
-  if (first.piece.found.kind === 'block') return true;
-  const named = [...first.calls.map(({ name }) => name), ...(first.envelope?.plan ?? []).map(({ tool }) => tool)];
-  return named.some((name) => from.tools === undefined || from.tools.has(name));
+  return first.piece.found.kind === 'block' || namesTool(first, from.tools);
+}
+
+/** True where a call or a plan names a tool that is known. */
+function namesTool({ calls, envelope }: Acting, tools: ToolNames | undefined): boolean {
+  const named = [...calls.map(({ name }) => name), ...(envelope?.plan ?? []).map(({ tool }) => tool)];
+  return named.some((name) => isKnown(tools, name));
 }
 
 function readTaken(reading: Reading, acting: readonly [Acting, ...Acting[]]): ReplyReading {
@@ -220,16 +227,30 @@ function readByFields({ from, scan, reach, heldTo }: Reading): ReplyReading | un
   if (found === undefined) return undefined;
   source.effort += found.steps;
   if (reach !== 'lenient' && source.skip(scan.from) < found.at) return undefined;
-  const envelope = readEnvelope(found.value, from.tools, found.complete);
+  const envelope = envelopeOfFields(found, from);
   if (envelope?.form !== 'envelope') return undefined;
   if (reach === 'whole-reply' && envelope.calls.length === 0 && envelope.plan === undefined) return undefined;
   const reply = replyOf(envelope, {
     strategy: 'fields',
-    complete: found.complete && from.complete,
+    complete: found.complete && from.complete && envelope.calls.every(({ complete }) => complete),
     repairs: [...from.repairs, ...found.repairs],
     thinking: scan.thinking,
   });
   return { reply, form: formOf(reply, envelope), notRun: null };
+}
+
+/**
+ * What fields without braces say. A call must name a registered tool and have arguments, and is whole only where these
+ * are closed at the very end: a line may have been cut anywhere.
+ */
+function envelopeOfFields(found: Fields, { source, tools }: ReplySource): Envelope | undefined {
+  const envelope = readEnvelope(found.value, tools, { complete: found.complete, repaired: true });
+  const [call] = envelope?.calls ?? [];
+  if (envelope === undefined || envelope.form !== 'envelope' || call === undefined) return envelope;
+  const hasArguments = isJsonObject(found.value) && Object.keys(found.value).some(isArgumentKey);
+  if (!hasArguments || !isKnown(tools, call.name)) return undefined;
+  const closed = source.text.slice(0, source.end).trimEnd().endsWith('}');
+  return closed ? envelope : { ...envelope, calls: envelope.calls.map((cut) => ({ ...cut, complete: false })) };
 }
 
 /** The text with what nobody looks into blanked out, so that every place stays where it is. */

@@ -4,8 +4,8 @@ import type { DialectSource } from '../dialects/dialect-source.ts';
 import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
 import { leadingTokens } from '../strip-tokens.ts';
 import { CODE, isSpace } from '../tolerant/characters.ts';
-import { Elements, isLineHead, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
-import { Fences } from './fences.ts';
+import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
+import { Fences, type OpenedFence } from './fences.ts';
 import { Surroundings, type Talk } from './surroundings.ts';
 
 /** Something in a message that could act: a block in a model's own format, or a JSON value. */
@@ -28,8 +28,8 @@ export interface Scan {
   readonly thinking: string;
   /** A thought was still open at the end. */
   readonly openThinking: boolean;
-  /** What is written in the opening line of each fence, by its number. */
-  readonly fences: ReadonlyMap<number, string>;
+  /** The fences, by their numbers. */
+  readonly fences: ReadonlyMap<number, OpenedFence>;
   /** Text that nobody looks into: comments, thoughts, quotations, other turns. */
   readonly closed: readonly { readonly from: number; readonly to: number }[];
   readonly steps: number;
@@ -99,7 +99,7 @@ class Scanner {
     }
     const thinking = this.thoughts.filter((thought) => thought !== '').join('\n');
     const { pieces, from, openThinking, closed, steps } = this;
-    return { pieces, from, thinking, openThinking, fences: this.fences.infos, closed, steps };
+    return { pieces, from, thinking, openThinking, fences: this.fences.opened, closed, steps };
   }
 
   /** Moves to the next place where something may begin. */
@@ -136,6 +136,7 @@ class Scanner {
     this.i = i;
     this.around.beginLine(at, i, this.fences.current > 0);
     if (i > this.from && turnBeginsAt(this.text, i)) this.stop();
+    else if (this.text.startsWith('~~~', i)) this.takeTicks();
     else this.takeMarked(i);
   }
 
@@ -182,6 +183,7 @@ class Scanner {
   /** A fence, or code within a line. */
   private takeTicks(): void {
     const { to, closed } = this.fences.take(this.i);
+    if (this.fences.current > 0 && !closed) this.around.openFence();
     if (closed) this.takeTo(to);
     else this.i = to;
   }
@@ -189,7 +191,9 @@ class Scanner {
   /** A comment, where it is closed. */
   private takeComment(closer: string): void {
     const close = this.source.next(this.i + closer.length, closer);
-    this.takeTo(close < this.end ? close + closer.length : this.i + 1);
+    if (close < this.end) this.takeTo(close + closer.length);
+    else if (closer === '-->') this.stop();
+    else this.i += 1;
   }
 
   private takeMark(): void {
@@ -198,19 +202,21 @@ class Scanner {
     if (this.takeMarked(i)) return;
     if (turnEndsAt(text, i) && !this.isThoughtAfter(i)) return this.stop();
     const thought = thoughtAt(this.source, i);
-    if (thought !== undefined) {
-      if (thought.closed || isLineHead(text, i)) this.takeTo(thought.end);
-      else this.i += 1;
-      return;
-    }
+    if (thought !== undefined) return this.takeTo(thought.end);
     const close = thoughtCloseAt(text, i);
     if (close > 0 && this.closesOrphan(i, i + close)) return this.takeOrphan(i, i + close);
+    if (close > 0 && this.closesAgain(i, i + close)) this.pieces.length = 0;
     this.takeTo(this.elements.endAt(i, this.from) ?? i + 1);
   }
 
   /** True for a closing tag whose opening one stood in the prompt: everything before it was a thought. */
   private closesOrphan(at: number, past: number): boolean {
-    if (this.fences.current > 0 || this.thoughts.length > 0 || this.around.isQuoting) return false;
+    return this.thoughts.length === 0 && this.closesAgain(at, past);
+  }
+
+  /** A second closing tag: what stands before it was thought, too, whatever else it is. */
+  private closesAgain(at: number, past: number): boolean {
+    if (this.fences.current > 0 || this.around.isQuoting) return false;
     return !isMentioned(this.text, at, Math.min(past, this.end));
   }
 

@@ -24,6 +24,8 @@ export class Surroundings {
   /** Prose stood on an earlier line, so that an indented one is code. */
   private prose = false;
   private inList = false;
+  /** What the line is on which the open fence began: a fence in a quotation holds what is quoted. */
+  private fenceTalk: Talk | null = null;
   /** Double quotes seen in this paragraph, outside of what is owned. */
   private quotes = 0;
 
@@ -37,16 +39,24 @@ export class Surroundings {
     const code = first < end ? text.charCodeAt(first) : CODE.newline;
     if (code === CODE.newline || code === CODE.return) {
       this.quotes = 0;
-      this.inList = false;
       return;
     }
     const indent = first - at + (text.charCodeAt(at) === CODE.tab ? 3 : 0);
     const talk = talkOfLine(text.slice(first, first + 12));
-    this.lineTalk = fenced && talk !== 'comment' ? null : talk;
+    if (fenced) {
+      this.lineTalk = this.fenceTalk ?? (talk === 'comment' ? talk : null);
+      return;
+    }
+    this.lineTalk = talk;
     if (this.lineTalk === null && this.inList && indent >= 2) this.lineTalk = 'list';
     this.inList = this.lineTalk === 'list';
-    if (this.lineTalk === null && indent >= 4 && !fenced && this.prose) this.lineTalk = 'indented';
-    this.prose ||= /[\p{L}\p{N}]/u.test(text.charAt(first));
+    if (this.lineTalk === null && indent >= 4 && this.prose) this.lineTalk = 'indented';
+    this.prose ||= !/[`~<{[]/.test(text.charAt(first));
+  }
+
+  /** A fence opens on this line. */
+  openFence(): void {
+    this.fenceTalk = this.lineTalk;
   }
 
   /** A quotation mark in prose. */

@@ -22,11 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   scan('a closing tag alone closes no thought', 'return !isMentioned(', 'return at < 0 && !isMentioned('),
   scan('an element is looked into', 'this.elements.endAt(i, this.from) ?? i + 1', 'i + 1'),
-  scan(
-    'a comment is looked into',
-    'this.takeTo(close < this.end ? close + closer.length : this.i + 1);',
-    'this.i += 1;',
-  ),
+  scan('a comment is looked into', 'if (close < this.end) this.takeTo(close + closer.length);\n    else if', 'if'),
   scan(
     'code within a line is looked into',
     'if (closed) this.takeTo(to);\n    else this.i = to;',
@@ -72,7 +68,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     'a definition is a call',
     'calls-of.ts',
-    'isJsonObject(value) && isBareCall(value) ?',
+    'isJsonObject(value) && isBareCall(value, listed) ?',
     'isJsonObject(value) ?',
   ),
   mutant(
@@ -90,21 +86,51 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     'what is said around a call does not count',
     'reply/placement.ts',
-    'if (!isGlueText(before) &&',
+    'if (!before.every(isGlueText) &&',
     'if (first.from < 0 &&',
   ),
   mutant(
     'what is said behind a call does not count',
     'reply/placement.ts',
-    'return isGlueText(after) || isMadeUpTurn(after);',
+    'return isGlueText(fence === undefined ? after : withoutClosing(after)) || isMadeUpTurn(after);',
     'return true;',
   ),
-  mutant('every sentence has ended', 'reply/placement.ts', 'if (!hasEnded(before)) return false;', ''),
+  mutant(
+    'every sentence has ended',
+    'reply/placement.ts',
+    'return hasEnded(before) && beginsAnew(after);',
+    'return beginsAnew(after);',
+  ),
   mutant(
     'a sentence may go on behind a call',
     'reply/placement.ts',
-    '  return !/^\\s*(?:[,;:)]|',
-    '  return rest.length >= 0 || !/^\\s*(?:[,;:)]|',
+    'return hasEnded(before) && beginsAnew(after);',
+    'return hasEnded(before);',
+  ),
+  mutant('a definition of a tool is a call', 'calls-of.ts', 'if (isDefinition(raw)) return [];', ''),
+  mutant(
+    'what stands in arguments is taken for a name',
+    'reply/decide.ts',
+    'repaired: !strict || !complete',
+    'repaired: true',
+  ),
+  scan(
+    'a thought that is closed twice is looked into',
+    'if (close > 0 && this.closesAgain(',
+    'if (close < 0 && this.closesAgain(',
+  ),
+  around(
+    'a list ends at a blank line',
+    '      this.quotes = 0;\n      return;',
+    '      this.quotes = 0;\n      this.inList = false;\n      return;',
+  ),
+  around('a fence in a quotation is open', 'this.fenceTalk ?? (', 'null ?? ('),
+  mutant('an abbreviation ends a sentence', 'reply/placement.ts', 'ABBREVIATION.test(before) || ', ''),
+  mutant(
+    'a heading ends a sentence',
+    'reply/placement.ts',
+    ' || HEADING.test(before)) return false;',
+    ') return false;',
   ),
   mutant('any envelope answers where no text may act', 'reply/decide.ts', '!explains || ', ''),
   mutant(
