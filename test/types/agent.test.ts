@@ -78,7 +78,7 @@ describe('the types of an agent', () => {
 
   test('a result says what there is', () => {
     expectTypeOf<RunResult['result']>().toBeString();
-    expectTypeOf<RunResult['status']>().toEqualTypeOf<'answered' | 'stopped' | 'failed' | 'cancelled'>();
+    expectTypeOf<RunResult['status']>().toEqualTypeOf<'answered' | 'stopped' | 'failed' | 'cancelled' | 'waiting'>();
     expectTypeOf<RunReason>().toEqualTypeOf<
       | 'answer'
       | 'max-steps'
@@ -93,6 +93,7 @@ describe('the types of an agent', () => {
       | 'cancelled'
       | 'timeout'
       | 'budget'
+      | 'released'
     >();
     expectTypeOf<RunResult['errorHistory']>().toEqualTypeOf<readonly ErrorEntry[]>();
     expectTypeOf<RunResult['messages']>().toEqualTypeOf<readonly Message[]>();
