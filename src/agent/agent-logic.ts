@@ -94,8 +94,12 @@ export function agentLogic(port: LogicPort): AgentLogic {
         case 'xstate.stop':
           if (going !== undefined) stop(going, snapshot, () => actors.delete(self));
           return { ...snapshot, status: 'stopped', output: undefined, error: undefined };
+        case 'run.cancelled':
+        case 'approval.given':
+        case 'approval.refused':
+          if (going?.run != null) void answer(going.run, snapshot, event).catch(() => undefined);
+          return snapshot;
         default:
-          if (going?.run != null) void answer(going.run, event).catch(() => undefined);
           return snapshot;
       }
     },
@@ -103,21 +107,17 @@ export function agentLogic(port: LogicPort): AgentLogic {
 }
 
 /** Begins the run of an actor, or takes it up, and follows it to its end. */
-function goOn(
-  port: LogicPort,
-  { input, runId, begun }: AgentLogicSnapshot,
-  at: Scope & { readonly going: Going },
-): void {
+function goOn(port: LogicPort, snapshot: AgentLogicSnapshot, at: Scope & { readonly going: Going }): void {
+  const { input, runId, begun } = snapshot;
   const { going, self, emit } = at;
   const tell = (event: OwnEvent): void => {
     if (!going.stopped && self.getSnapshot().status === 'active') Reflect.apply(self.send, self, [event]);
   };
   let rests = 0;
-  const show = (how: View['begun']): void => {
+  const show = (how: View['begun'], from?: View): void => {
     const { run } = going;
     if (run === null) return;
-    // A run that is taken up stays as it was persisted until its past was played.
-    const { value, step, pending } = how === 'perhaps' && begun !== 'no' ? self.getSnapshot() : viewOf(run);
+    const { value, step, pending } = from ?? viewOf(run);
     tell({ type: 'run.moved', view: { value, step, pending, run, begun: how } });
   };
   const begin = (): Run => {
@@ -125,16 +125,17 @@ function goOn(
     // At the first rest nothing is written yet; at the next, what the machine was told is.
     return port.begin(input, runId, { onStable: () => show(++rests > 1 ? 'recorded' : 'perhaps') });
   };
-  const follow = async (run: Run): Promise<void> => {
+  const follow = async (run: Run, from?: View): Promise<void> => {
     going.run = run;
-    show(begun === 'recorded' ? 'recorded' : 'perhaps');
+    show(begun === 'no' ? 'perhaps' : begun, from);
     for await (const event of run) emit(event);
     const result = await run;
     // A run that was let go has not ended, and neither has its actor: persisted and restored, it goes on.
     if (result.status !== 'waiting') tell({ type: 'run.settled', result });
   };
   const resume = (): Run => port.resume(input, runId, { onStable: () => show('recorded'), after: leaving.get(runId) });
-  follow(begun === 'no' ? begin() : resume())
+  // A run that is taken up is shown as it was persisted until its past was played.
+  (begun === 'no' ? follow(begin()) : follow(resume(), snapshot))
     .catch((error: unknown) => {
       const isNew = begun === 'perhaps' && error instanceof ResumeError && error.code === 'run-unknown';
       if (!isNew || going.stopped) throw error;
@@ -156,9 +157,9 @@ function changed(snapshot: AgentLogicSnapshot, view: View): AgentLogicSnapshot {
   return isSame && begun === view.begun ? snapshot : { ...snapshot, ...view, pending };
 }
 
-async function answer(run: Run, event: AgentLogicEvent): Promise<void> {
+async function answer(run: Run, { pending }: AgentLogicSnapshot, event: AgentLogicEvent): Promise<void> {
   if (event.type === 'run.cancelled') return void (await run.cancel(event.reason));
-  const [only, another] = run.pending;
+  const [only, another] = pending;
   const callId = event.callId ?? (another === undefined ? only?.callId : undefined);
   if (callId === undefined) return;
   if (event.type === 'approval.refused') return void (await run.reject(callId, event.reason));

@@ -1,9 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createActor, toPromise, waitFor } from 'xstate';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
 import type { JournalStore } from '../../../src/journal/run-journal.ts';
+import { fileJournal } from '../../../src/journal/file.ts';
 import { memoryJournal } from '../../../src/journal/memory.ts';
+import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import type { RunEvent } from '../../../src/machines/run-events.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -28,8 +33,14 @@ const isOver = ({ status }: { readonly status: string }): boolean => status !== 
 const quiet = (options: AgentOptions) => createAgent({ silent: true, ...options });
 
 describe('a run that is released', () => {
-  test('settles as waiting, has no end, is free at once, and goes on where it stood', async () => {
-    const journal = memoryJournal();
+  test.each([
+    ['in memory', () => memoryJournal()],
+    ['in a file', (dir: string) => fileJournal(dir)],
+    ['in a database', (dir: string) => sqliteJournal(join(dir, 'runs.db'))],
+  ])('%s settles as waiting, has no end, is free at once, and goes on where it stood', async (_where, made) => {
+    const dir = mkdtempSync(join(tmpdir(), 'signalbox-released-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const journal = made(dir);
     const { slow, started, aborted } = endless();
     const agent = quiet({
       journal,

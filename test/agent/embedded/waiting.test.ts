@@ -68,6 +68,15 @@ describe('an agent in a machine that waits for a person', () => {
     expect(JSON.stringify(model.requests[1]?.messages)).toContain('too much');
   });
 
+  test('stays as it is when it is sent something that is no answer', async () => {
+    const { actor, pay } = await waiting();
+    Reflect.apply(actor.send, actor, [{ type: 'approval.expired', callId: 'c1' }]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(actor.getSnapshot().pending).toHaveLength(1);
+    expect(pay.calls).toEqual([]);
+    actor.stop();
+  });
+
   test('stays as it is when it is sent an approval for another call', async () => {
     const { actor, pay, snapshot } = await waiting();
     actor.send({ type: 'approval.given', callId: 'c9' });
