@@ -26,7 +26,15 @@ export type {
   ToolCalling,
   Usage,
 } from './actors/model.ts';
-export type { Agent, AgentLogic, AgentLogicInput, ConfigurableOptions, ListedTool } from './agent/agent-types.ts';
+export type {
+  Agent,
+  AgentLogic,
+  AgentLogicEvent,
+  AgentLogicInput,
+  AgentLogicSnapshot,
+  ConfigurableOptions,
+  ListedTool,
+} from './agent/agent-types.ts';
 export type { ChildAgent } from './agent/child-tools.ts';
 export type { AgentOptions, InstructionsInput } from './agent/options.ts';
 export type { Permissions, ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
@@ -36,7 +44,7 @@ export type { ResumeOptions } from './agent/resume-run.ts';
 export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run.ts';
 export type { JournalStore } from './journal/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/run-events.ts';
-export type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './machines/run-result.ts';
+export type { AgentPath, AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './machines/run-result.ts';
 export type { PromptParts } from './machines/system-prompt.ts';
 export type { McpServerConfig } from './mcp/config.ts';
 export type { McpConnection } from './mcp/connection-types.ts';

@@ -7,5 +7,5 @@ export const EXIT_CODE = {
   usage: 2,
   stopped: 3,
   cancelled: 130,
-  waiting: 4,
+  waiting: 3,
 } as const satisfies Readonly<Record<RunStatus | 'usage', number>>;
