@@ -37,6 +37,7 @@ export type {
 } from './agent/agent-types.ts';
 export type { ChildAgent } from './agent/child-tools.ts';
 export type { AgentOptions, InstructionsInput } from './agent/options.ts';
+export type { RunEventOf } from './agent/typed-events.ts';
 export type { Permissions, ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
 export type { RunOptions } from './agent/run-options.ts';
 export type { ResumeErrorCode } from './agent/errors.ts';
@@ -68,4 +69,4 @@ export type { InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
 export type { Skill, SkillDefinition } from './tools/skill.ts';
 export type { Effects, Policy, ToolSpec } from './tools/spec.ts';
 export type { ToolResult } from './tools/result.ts';
-export type { ExecuteContext, Tool, ToolDefinition, ValidateContext } from './tools/tool.ts';
+export type { ExecuteContext, Tool, ToolDefinition, TypedTool, ValidateContext } from './tools/tool.ts';

@@ -85,17 +85,23 @@ export type ConfigurableOptions = Pick<
   'output' | 'confirm' | 'permissions' | 'defaultPolicy' | 'model' | 'instructions'
 >;
 
+/** The options of `run`: where the context's type is known, the context must be given. */
+type RunArguments<TContext> = undefined extends TContext
+  ? [options?: RunOptions<TContext>]
+  : [options: RunOptions<TContext> & { readonly context: TContext }];
+
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
-export interface Agent extends Replayable<Run>, Forkable<Run>, Explorable, Repairer, ChildAgent {
+export interface Agent<TContext = unknown, TRun = Run>
+  extends Replayable<Run>, Forkable<Run>, Explorable, Repairer, ChildAgent {
   readonly name: string;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
-  run(input: string, options?: RunOptions): Run;
+  run(input: string, ...options: RunArguments<TContext>): TRun;
   /**
    * Takes up a run that was interrupted, in this process or another, and goes on where it stood; a run that is over has
    * its recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError` for
    * a run that is not there or was made by other machines, and with a `JournalError` while somebody else writes it.
    */
-  resume(runId: string, options?: ResumeOptions): Run;
+  resume(runId: string, options?: ResumeOptions): TRun;
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
   clearHistory(): void;

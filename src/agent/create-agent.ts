@@ -27,7 +27,23 @@ import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import { type PendingApproval, type Run, approvalGiven } from './run.ts';
 import type { StartedRun } from './start-run.ts';
+import type { Tool } from '../tools/tool.ts';
 import { toolNews } from './tool-news.ts';
+import type { ContextOf, RunEventOf, ToolResultOf } from './typed-events.ts';
+
+/** A run of an agent with these tools. */
+type RunOf<TTools extends readonly Tool[]> = Run<RunEventOf<TTools>, ToolResultOf<TTools>>;
+
+/** Options of an agent all of whose tools are known: no others come from elsewhere. */
+interface OnlyTools<TContext, TTools extends readonly Tool[]> extends Omit<
+  AgentOptions<TContext>,
+  'tools' | 'skills' | 'children' | 'mcpServers'
+> {
+  readonly tools: TTools;
+  readonly skills?: never;
+  readonly children?: never;
+  readonly mcpServers?: never;
+}
 
 const GRACE_MS = 5000;
 
@@ -39,6 +55,10 @@ const GRACE_MS = 5000;
  * const agent = createAgent({ instructions: 'You are a weather assistant.', model: 'ollama', tools: [weather] });
  * const { result } = await agent.run('What is the weather in Austin?');
  */
+export function createAgent<const TTools extends readonly Tool[]>(
+  options: OnlyTools<ContextOf<TTools>, TTools>,
+): Agent<ContextOf<TTools>, RunOf<TTools>>;
+export function createAgent<TContext = unknown>(options?: AgentOptions<TContext>): Agent<TContext>;
 export function createAgent(options: AgentOptions = {}): Agent {
   const core = agentCore(options);
   let history = mendedHistory(options.history ?? []);

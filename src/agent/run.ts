@@ -7,7 +7,7 @@ import type { ToolResult } from '../tools/result.ts';
 import { RunError, ToolExecutionError } from './errors.ts';
 
 /** Where a run is at this moment. */
-export interface RunState {
+export interface RunState<TLast = ToolResult> {
   readonly state: AgentState;
   /** The same with the states inside it, as a dotted path: `PLANNING.ASKING`. */
   readonly path: AgentPath;
@@ -17,7 +17,7 @@ export interface RunState {
   readonly totalPlanSteps: number;
   readonly planIterations: number;
   readonly stepsTaken: number;
-  readonly lastResult: ToolResult | null;
+  readonly lastResult: TLast | null;
   readonly errorHistory: readonly ErrorEntry[];
 }
 
@@ -52,9 +52,9 @@ export function approvalGiven({ always = false, args }: ApprovalOptions): Outsid
  * for await (const event of run) console.log(event.type);
  * const { result } = await run;
  */
-export interface Run extends PromiseLike<RunResult>, AsyncIterable<RunEvent> {
+export interface Run<TEvent = RunEvent, TLast = ToolResult> extends PromiseLike<RunResult>, AsyncIterable<TEvent> {
   readonly runId: string;
-  readonly state: RunState;
+  readonly state: RunState<TLast>;
   catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult | T>;
   finally(onFinally?: (() => void) | null): Promise<RunResult>;
   /** The answer's text. Throws a `RunError` for any other ending, a `ToolExecutionError` after `throwException`. */
