@@ -225,7 +225,7 @@ export function startRun(plan: RunPlan): StartedRun {
     release: async () => {
       if (plan.resumable !== true || finished !== null) return false;
       released = true;
-      await Promise.race([begun.promise, ended.catch(() => undefined)]);
+      if (live === null) await Promise.race([begun.promise, ended.catch(() => undefined)]);
       if (live?.journal.release === undefined) return false;
       live.journal.release();
       return (await ended.catch(() => null))?.status === 'waiting';

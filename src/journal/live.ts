@@ -119,6 +119,7 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
         if (ended) return null;
         const entry = await takeOne();
         if (entry !== null) return entry;
+        if (ended) return null;
         for (const start of starts.splice(0)) launch(start);
         if (queue.length > 0) continue;
         await new Promise<void>((resolve) => {

@@ -83,6 +83,20 @@ describe('a persisted actor of agent.logic', () => {
     expect([before.pay.calls.length, before.book.calls.length]).toEqual([1, 1]);
   });
 
+  test('shows what waits by now, when it was persisted before anything did', async () => {
+    const before = paying({ journal: memoryJournal() });
+    const actor = createActor(before.agent.logic, { input: { task: 'Go' } }).start();
+    const kept = actor.getPersistedSnapshot();
+    expect(kept).toMatchObject({ value: 'PLANNING', begun: 'perhaps' });
+    await waitFor(actor, ({ pending }) => pending.length > 0);
+    actor.stop();
+    const after = restored(before.agent, kept);
+    const { pending, step } = await waitFor(after, (snapshot) => snapshot.pending.length > 0);
+    expect([pending[0]?.callId, step]).toEqual(['c2', 2]);
+    expect(before.pay.calls).toHaveLength(1);
+    after.stop();
+  });
+
   test('never shows states that it had left before it was persisted', async () => {
     const before = paying({ journal: memoryJournal() });
     const actor = await waiting(before);

@@ -84,6 +84,29 @@ describe('a run that is released', () => {
     expect(await agent.resume(run.runId)).toMatchObject({ result: 'Hello.' });
   });
 
+  test('leaves what was about to start unstarted: it runs once, when the run is resumed', async () => {
+    const journal = memoryJournal();
+    const pay = fakeTool('pay', ['paid']);
+    const onEvent = (event: RunEvent) => void (event.type === 'model.replied' && !event.replayed && run.release());
+    const run = quiet({ journal, model: scriptedModel([calls(['pay'])]), tools: [pay], onEvent }).run('Go');
+    expect(await run).toMatchObject({ status: 'waiting' });
+    expect(pay.calls).toEqual([]);
+    const again = quiet({ journal, model: scriptedModel(['Done.']), tools: [pay] });
+    expect(await again.resume(run.runId)).toMatchObject({ status: 'answered', errorHistory: [] });
+    expect(pay.calls).toHaveLength(1);
+  });
+
+  test('starts nothing any more, also where its start was just written', async () => {
+    const pay = fakeTool('pay', ['paid']);
+    const onEvent = (event: RunEvent) => {
+      if (event.type === 'model.replied') void Promise.resolve().then(() => run.release());
+    };
+    const model = scriptedModel([calls(['pay']), 'never']);
+    const run = quiet({ journal: memoryJournal(), model, tools: [pay], onEvent }).run('Go');
+    expect(await run).toMatchObject({ status: 'waiting' });
+    expect(pay.calls).toEqual([]);
+  });
+
   test('while it is taken up is free again', async () => {
     const journal = memoryJournal();
     const agent = quiet({ journal, model: scriptedModel(['Hello.']) });
@@ -97,7 +120,14 @@ describe('a run that is released', () => {
   test('goes on where no journal could take it up again', async () => {
     const store = memoryJournal();
     const beginsOnly: JournalStore = { open: store.open };
-    for (const more of [{}, { journal: beginsOnly }]) {
+    const holding: JournalStore = {
+      ...store,
+      open: (head) => {
+        const { release: _release, ...journal } = store.open(head);
+        return journal;
+      },
+    };
+    for (const more of [{}, { journal: beginsOnly }, { journal: holding }]) {
       const run = quiet({ model: scriptedModel(['Hello.']), ...more }).run('Go');
       expect(await run.release()).toBe(false);
       expect(await run).toMatchObject({ status: 'answered' });
@@ -118,6 +148,22 @@ describe('a run that is released', () => {
       expect(await run).toMatchObject({ status });
     }
   });
+});
+
+test('an actor of agent.logic whose run was released has not ended, and goes on when it is restored', async () => {
+  const journal = memoryJournal();
+  const { slow, started } = endless();
+  const agent = quiet({ journal, model: scriptedModel([calls(['slow'])]), tools: [slow] });
+  const actor = createActor(agent.logic, { input: { task: 'Go' } });
+  actor.start();
+  await started;
+  await agent.close({ runs: 'release' });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(actor.getSnapshot().status).toBe('active');
+  const again = quiet({ journal, model: scriptedModel(['Done.']), tools: [fakeTool('slow')] });
+  const snapshot = actor.getPersistedSnapshot();
+  const restored = createActor(again.logic, { snapshot, input: { task: 'never' } }).start();
+  expect(await toPromise(restored)).toMatchObject({ status: 'answered' });
 });
 
 describe('stopping an actor of agent.logic', () => {

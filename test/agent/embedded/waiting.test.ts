@@ -53,6 +53,18 @@ describe('an agent in a machine that waits for a person', () => {
     expect(pay.calls).toEqual([{ sum: 5 }]);
   });
 
+  test('keeps its snapshot while nothing that it shows is different', async () => {
+    const model = scriptedModel([calls(['look'], ['look', { n: 2 }], ['look', { n: 3 }]), 'Done.']);
+    const agent = createAgent({ model, tools: [fakeTool('look')], silent: true });
+    const seen: AgentLogicSnapshot[] = [];
+    const looking = createActor(agent.logic, { input: { task: 'Look' } });
+    looking.subscribe((snapshot) => void seen.push(snapshot));
+    looking.start();
+    await waitFor(looking, ({ status }) => status === 'done');
+    expect(new Set(seen).size).toBeLessThan(8);
+    expect(seen.length).toBeGreaterThan(8);
+  });
+
   test('runs with the arguments that the approval has', async () => {
     const { actor, pay, done } = await waiting();
     actor.send({ type: 'approval.given', args: { sum: 4 } });
