@@ -26,9 +26,18 @@ export type {
   ToolCalling,
   Usage,
 } from './actors/model.ts';
-export type { Agent, AgentLogic, AgentLogicInput, ConfigurableOptions, ListedTool } from './agent/agent-types.ts';
+export type {
+  Agent,
+  AgentLogic,
+  AgentLogicEvent,
+  AgentLogicInput,
+  AgentLogicSnapshot,
+  ConfigurableOptions,
+  ListedTool,
+} from './agent/agent-types.ts';
 export type { ChildAgent } from './agent/child-tools.ts';
 export type { AgentOptions, InstructionsInput } from './agent/options.ts';
+export type { RunEventOf } from './agent/typed-events.ts';
 export type { Permissions, ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
 export type { RunOptions } from './agent/run-options.ts';
 export type { ResumeErrorCode } from './agent/errors.ts';
@@ -36,7 +45,7 @@ export type { ResumeOptions } from './agent/resume-run.ts';
 export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run.ts';
 export type { JournalStore } from './journal/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/run-events.ts';
-export type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './machines/run-result.ts';
+export type { AgentPath, AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './machines/run-result.ts';
 export type { PromptParts } from './machines/system-prompt.ts';
 export type { McpServerConfig } from './mcp/config.ts';
 export type { McpConnection } from './mcp/connection-types.ts';
@@ -60,4 +69,4 @@ export type { InputOf, InputSchema, StandardSchema } from './tools/schema.ts';
 export type { Skill, SkillDefinition } from './tools/skill.ts';
 export type { Effects, Policy, ToolSpec } from './tools/spec.ts';
 export type { ToolResult } from './tools/result.ts';
-export type { ExecuteContext, Tool, ToolDefinition, ValidateContext } from './tools/tool.ts';
+export type { ExecuteContext, Tool, ToolDefinition, TypedTool, ValidateContext } from './tools/tool.ts';

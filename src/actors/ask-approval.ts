@@ -22,8 +22,8 @@ export type ApprovalDecision = 'allow-once' | 'always-allow' | 'deny';
 export type ApprovalAnswer = { readonly decision: ApprovalDecision } | { readonly decision: 'nobody' };
 
 /** Asks whoever may decide; `undefined` when there is nobody, and then the call is denied. */
-export type Confirm = (
-  request: ApprovalRequest & { readonly context?: unknown; readonly signal: AbortSignal },
+export type Confirm<TContext = unknown> = (
+  request: ApprovalRequest & { readonly context?: TContext; readonly signal: AbortSignal },
 ) => ApprovalDecision | Promise<ApprovalDecision>;
 
 /** Asks for an approval. While a run waits for `approve` or `reject` (`confirm: 'wait'`) it stays open until it is stopped. */

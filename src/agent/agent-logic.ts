@@ -1,47 +1,188 @@
+/**
+ * Owns: the actor around a run: what its snapshot shows, what it is told, and what being stopped, persisted and started
+ * again means. Does not own: the run.
+ *
+ * I1 A run is begun once. Whatever is started again with its id resumes it, or fails; only a run of which a journal that
+ *    could resume it knows nothing is begun then.
+ * I2 An actor that is stopped and started again in one go, as React's strict mode does, keeps its run.
+ */
+import type { Snapshot } from 'xstate';
 import type { RunResult } from '../machines/run-result.ts';
-import type { AgentLogic, AgentLogicInput, AgentLogicSnapshot } from './agent-types.ts';
+import type { AgentLogic, AgentLogicEvent, AgentLogicInput, AgentLogicSnapshot } from './agent-types.ts';
+import { ResumeError } from './errors.ts';
+import { newRunId } from './run-id.ts';
 import type { Run } from './run.ts';
 
-type OwnEvent = { readonly type: 'run.settled'; readonly result: RunResult };
+/** How a run of `agent.logic` is started. Both throw when the agent is closed. */
+export interface LogicPort {
+  readonly begin: (input: AgentLogicInput, runId: string, how: Listening) => Run;
+  readonly resume: (
+    input: AgentLogicInput,
+    runId: string,
+    how: Listening & { readonly after: Promise<unknown> | undefined },
+  ) => Run;
+}
 
-/** Makes an actor logic of what starts a run: it is done with the RunResult, emits the RunEvents, and stopping it cancels. */
-export function agentLogic(start: (input: AgentLogicInput) => Run): AgentLogic {
-  const runs = new WeakMap<object, Run>();
+interface Listening {
+  /** Called whenever the run's machine has come to rest. */
+  readonly onStable: () => void;
+}
+
+type View = Pick<AgentLogicSnapshot, 'value' | 'step' | 'pending' | 'run' | 'begun'>;
+
+type OwnEvent =
+  | { readonly type: 'run.settled'; readonly result: RunResult }
+  | { readonly type: 'run.failed'; readonly error: unknown }
+  | { readonly type: 'run.moved'; readonly view: View };
+
+/** The run behind one actor. */
+interface Going {
+  run: Run | null;
+  stopped: boolean;
+}
+
+type Scope = Parameters<NonNullable<AgentLogic['start']>>[1];
+
+/** Runs of this process that are being let go. Whoever takes one up, by whatever agent, waits until its lock is free. */
+const leaving = new Map<string, Promise<unknown>>();
+
+/**
+ * Makes an actor logic of what starts a run: it is done with the RunResult, emits the RunEvents, and its snapshot shows
+ * where the run is.
+ */
+export function agentLogic(port: LogicPort): AgentLogic {
+  const actors = new WeakMap<object, Going>();
   return {
     config: { agent: true },
-    getInitialSnapshot: (_scope, input) => ({ status: 'active', output: undefined, error: undefined, input }),
-    getPersistedSnapshot: (snapshot) => snapshot,
-    start: (snapshot, { self, emit }) => {
-      const run = start(snapshot.input);
-      runs.set(self, run);
-      void follow(run, emit).then((result) => {
-        const settled: OwnEvent = { type: 'run.settled', result };
-        if (self.getSnapshot().status === 'active') Reflect.apply(self.send, self, [settled]);
-      });
+    getInitialSnapshot: (_scope, input) => ({
+      status: 'active',
+      output: undefined,
+      error: undefined,
+      input,
+      runId: newRunId(),
+      value: 'PLANNING',
+      step: 0,
+      pending: [],
+      run: null,
+      begun: 'no',
+    }),
+    getPersistedSnapshot: ({ run: _run, ...kept }) => kept,
+    restoreSnapshot: (snapshot) => {
+      if (!isPersisted(snapshot))
+        throw new TypeError('This is no persisted snapshot of agent.logic: it has no run id.');
+      return { ...snapshot, run: null };
     },
-    transition: (snapshot, event: { readonly type: string }, { self }): AgentLogicSnapshot => {
-      if (isSettled(event)) return { ...snapshot, status: 'done', output: event.result, error: undefined };
-      if (event.type === 'run.cancelled') void runs.get(self)?.cancel(reasonOf(event));
-      if (event.type !== 'xstate.stop') return snapshot;
-      void runs.get(self)?.cancel('its parent was stopped');
-      return { ...snapshot, status: 'stopped', output: undefined, error: undefined };
+    start: (snapshot, scope) => {
+      const before = actors.get(scope.self);
+      if (before !== undefined) {
+        before.stopped = false;
+        return;
+      }
+      const going: Going = { run: null, stopped: false };
+      actors.set(scope.self, going);
+      goOn(port, snapshot, { ...scope, going });
+    },
+    transition: (snapshot, event: AgentLogicEvent | OwnEvent | { readonly type: 'xstate.stop' }, { self }) => {
+      const going = actors.get(self);
+      switch (event.type) {
+        case 'run.settled':
+          return { ...snapshot, status: 'done', output: event.result, error: undefined };
+        case 'run.failed':
+          return { ...snapshot, run: null, status: 'error', output: undefined, error: event.error };
+        case 'run.moved':
+          return changed(snapshot, event.view);
+        case 'xstate.stop':
+          if (going !== undefined) stop(going, snapshot, () => actors.delete(self));
+          return { ...snapshot, status: 'stopped', output: undefined, error: undefined };
+        case 'run.cancelled':
+        case 'approval.given':
+        case 'approval.refused':
+          if (going?.run != null) void answer(going.run, snapshot, event).catch(() => undefined);
+          return snapshot;
+        default:
+          return snapshot;
+      }
     },
   };
 }
 
-async function follow(
-  run: Run,
-  emit: (event: Parameters<Parameters<NonNullable<AgentLogic['start']>>[1]['emit']>[0]) => void,
-): Promise<RunResult> {
-  for await (const event of run) emit(event);
-  return run;
+/** Begins the run of an actor, or takes it up, and follows it to its end. */
+function goOn(port: LogicPort, snapshot: AgentLogicSnapshot, at: Scope & { readonly going: Going }): void {
+  const { input, runId, begun } = snapshot;
+  const { going, self, emit } = at;
+  const tell = (event: OwnEvent): void => {
+    if (!going.stopped && self.getSnapshot().status === 'active') Reflect.apply(self.send, self, [event]);
+  };
+  let rests = 0;
+  const show = (how: View['begun'], from?: View): void => {
+    const { run } = going;
+    if (run === null) return;
+    const { value, step, pending } = from ?? viewOf(run);
+    tell({ type: 'run.moved', view: { value, step, pending, run, begun: how } });
+  };
+  const begin = (): Run => {
+    rests = 0;
+    // At the first rest nothing is written yet; at the next, what the machine was told is.
+    return port.begin(input, runId, { onStable: () => show(++rests > 1 ? 'recorded' : 'perhaps') });
+  };
+  const follow = async (run: Run, from?: View): Promise<void> => {
+    going.run = run;
+    show(begun === 'no' ? 'perhaps' : begun, from);
+    for await (const event of run) emit(event);
+    const result = await run;
+    // A run that was let go has not ended, and neither has its actor: persisted and restored, it goes on.
+    if (result.status !== 'waiting') tell({ type: 'run.settled', result });
+  };
+  const resume = (): Run => port.resume(input, runId, { onStable: () => show('recorded'), after: leaving.get(runId) });
+  // A run that is taken up is shown as it was persisted until its past was played.
+  (begun === 'no' ? follow(begin()) : follow(resume(), snapshot))
+    .catch((error: unknown) => {
+      const isNew = begun === 'perhaps' && error instanceof ResumeError && error.code === 'run-unknown';
+      if (!isNew || going.stopped) throw error;
+      return follow(begin());
+    })
+    .catch((error: unknown) => tell({ type: 'run.failed', error }));
 }
 
-function isSettled(event: { readonly type: string }): event is OwnEvent {
-  return event.type === 'run.settled';
+function viewOf({ state, pending }: Run): Pick<View, 'value' | 'step' | 'pending'> {
+  return { value: state.path, step: state.stepsTaken, pending };
 }
 
-function reasonOf(event: object): string {
-  const reason: unknown = Reflect.get(event, 'reason');
-  return typeof reason === 'string' ? reason : '';
+/** The same snapshot where nothing is different: whoever renders it need not do so again. */
+function changed(snapshot: AgentLogicSnapshot, view: View): AgentLogicSnapshot {
+  const before = snapshot.pending.map(({ callId }) => callId).join(' ');
+  const pending = view.pending.map(({ callId }) => callId).join(' ') === before ? snapshot.pending : view.pending;
+  const { value, step, run, begun } = snapshot;
+  const isSame = pending === snapshot.pending && value === view.value && step === view.step && run === view.run;
+  return isSame && begun === view.begun ? snapshot : { ...snapshot, ...view, pending };
+}
+
+async function answer(run: Run, { pending }: AgentLogicSnapshot, event: AgentLogicEvent): Promise<void> {
+  if (event.type === 'run.cancelled') return void (await run.cancel(event.reason));
+  const [only, another] = pending;
+  const callId = event.callId ?? (another === undefined ? only?.callId : undefined);
+  if (callId === undefined) return;
+  if (event.type === 'approval.refused') return void (await run.reject(callId, event.reason));
+  const { always = false, args } = event;
+  await run.approve(callId, { always, ...(args == null ? {} : { args }) });
+}
+
+/** Lets go of the run of a stopped actor, unless the actor is started again at once. */
+function stop(going: Going, { input, runId }: AgentLogicSnapshot, forget: () => void): void {
+  going.stopped = true;
+  const left = Promise.resolve().then(async () => {
+    const { run } = going;
+    if (!going.stopped) return;
+    forget();
+    if (run === null) return;
+    const released = input.onStop !== 'cancel' && (await run.release());
+    if (!released) await run.cancel('its actor was stopped');
+    await run.catch(() => undefined);
+  });
+  leaving.set(runId, left);
+  void left.catch(() => undefined).then(() => leaving.get(runId) === left && leaving.delete(runId));
+}
+
+function isPersisted(snapshot: Snapshot<unknown>): snapshot is AgentLogicSnapshot {
+  return typeof Reflect.get(snapshot, 'runId') === 'string' && Reflect.get(snapshot, 'input') != null;
 }

@@ -5,10 +5,10 @@ import type { Forkable } from '../journal/fork.ts';
 import type { Replayable } from '../journal/replay.ts';
 import type { agentMachine } from '../machines/agent.ts';
 import type { RunEvent } from '../machines/run-events.ts';
-import type { AgentState, RunResult } from '../machines/run-result.ts';
+import type { AgentPath, AgentState, RunResult } from '../machines/run-result.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
-import type { JsonSchema } from '../parsing/json.ts';
+import type { JsonObject, JsonSchema } from '../parsing/json.ts';
 import type { Repairer } from '../recovery/steps.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './agent-actors.ts';
@@ -24,13 +24,40 @@ export interface AgentLogicInput {
   readonly task: string;
   readonly history?: readonly Message[];
   readonly context?: unknown;
+  /**
+   * What stopping the actor does to its run: `release` (default) lets it go, to be resumed from the journal, and cancels
+   * where there is no journal that it can be resumed from; `cancel` always ends it.
+   */
+  readonly onStop?: 'release' | 'cancel';
 }
 
-/** What an invoked agent is told by its parent. */
-export type AgentLogicEvent = { readonly type: 'run.cancelled'; readonly reason?: string };
+/** What an invoked agent is told. An answer without a `callId` goes to the only call that waits. */
+export type AgentLogicEvent =
+  | { readonly type: 'run.cancelled'; readonly reason?: string }
+  | {
+      readonly type: 'approval.given';
+      readonly callId?: string;
+      readonly always?: boolean;
+      /** Other arguments to run with; a question is answered with `{ answer: '…' }`. */
+      readonly args?: JsonObject | null;
+    }
+  | { readonly type: 'approval.refused'; readonly callId?: string; readonly reason?: string };
 
-/** The snapshot of an invoked agent: its input, its state, and then its result. */
-export type AgentLogicSnapshot = Snapshot<RunResult> & { readonly input: AgentLogicInput };
+/** The snapshot of an invoked agent: where its run is, and then its result. Persisted, it is enough to resume the run. */
+export type AgentLogicSnapshot = Snapshot<RunResult> & {
+  readonly input: AgentLogicInput;
+  readonly runId: string;
+  /** The state as a dotted path: `PLANNING.ASKING`. */
+  readonly value: AgentPath;
+  /** The step that the run is in, from 1. */
+  readonly step: number;
+  /** The calls and questions that wait for a person. */
+  readonly pending: readonly PendingApproval[];
+  /** The run's handle, while it goes on in this process; it is no part of what is persisted. */
+  readonly run: Run | null;
+  /** Whether the journal holds the run: a run that was never started is started, one that is recorded only resumed. */
+  readonly begun: 'no' | 'perhaps' | 'recorded';
+};
 
 /** An actor logic that runs an agent with a journal of its own: input in, RunResult out, RunEvents emitted. */
 export type AgentLogic = ActorLogic<
@@ -58,17 +85,23 @@ export type ConfigurableOptions = Pick<
   'output' | 'confirm' | 'permissions' | 'defaultPolicy' | 'model' | 'instructions'
 >;
 
+/** The options of `run`: where the context's type is known, the context must be given. */
+type RunArguments<TContext> = undefined extends TContext
+  ? [options?: RunOptions<TContext>]
+  : [options: RunOptions<TContext> & { readonly context: TContext }];
+
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
-export interface Agent extends Replayable<Run>, Forkable<Run>, Explorable, Repairer, ChildAgent {
+export interface Agent<TContext = unknown, TRun = Run>
+  extends Replayable<Run>, Forkable<Run>, Explorable, Repairer, ChildAgent {
   readonly name: string;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
-  run(input: string, options?: RunOptions): Run;
+  run(input: string, ...options: RunArguments<TContext>): TRun;
   /**
    * Takes up a run that was interrupted, in this process or another, and goes on where it stood; a run that is over has
    * its recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError` for
    * a run that is not there or was made by other machines, and with a `JournalError` while somebody else writes it.
    */
-  resume(runId: string, options?: ResumeOptions): Run;
+  resume(runId: string, options?: ResumeOptions): TRun;
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
   clearHistory(): void;
@@ -90,12 +123,12 @@ export interface Agent extends Replayable<Run>, Forkable<Run>, Explorable, Repai
   disconnectAllMcp(): Promise<void>;
   /** The connections by server, for `readResource` and `getPrompt`. */
   readonly mcp: { readonly [server: string]: McpConnection | undefined };
-  /** Calls that wait for a person, of the live run. */
+  /** Calls that wait for a person, of all runs that go on: the agent's own and those of `agent.logic`. */
   pending(): readonly PendingApproval[];
-  /** The same of any run: at once for the live one, a promise for one that is kept in the journal. */
+  /** The same of any run: at once for one that goes on, a promise for one that is kept in the journal. */
   pending(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
   /**
-   * Lets a waiting call run. Of a run that is not live the approval is written down, and whoever resumes the run finds it
+   * Lets a waiting call run. Of a run that does not go on here the approval is written down, and whoever resumes the run finds it
    * there. False: no such call waits. Rejects with a `JournalError` while another process writes the run.
    */
   approve(runId: string, callId: string, options?: ApprovalOptions): Promise<boolean>;
@@ -106,9 +139,15 @@ export interface Agent extends Replayable<Run>, Forkable<Run>, Explorable, Repai
   readonly machine: typeof agentMachine;
   /** For `agentMachine.provide({ actors: agent.actors })`. */
   readonly actors: ReturnType<typeof agentActors>;
-  /** Runs this agent inside your own machine, recorded. Any number at once, each with a history of its own. */
+  /**
+   * Runs this agent inside your own machine, recorded. Any number at once, each with a history of its own. A persisted
+   * actor resumes its run from the journal; without one it fails with a `ResumeError` rather than repeat what was done.
+   */
   readonly logic: AgentLogic;
-  /** Cancels a live run, waits for it at most `graceMs` (5000), and ends all MCP servers of this agent. */
-  close(options?: { readonly graceMs?: number }): Promise<void>;
+  /**
+   * Cancels the runs that go on, or with `runs: 'release'` lets those go that can be resumed; waits for them at most
+   * `graceMs` (5000), and ends all MCP servers of this agent.
+   */
+  close(options?: { readonly graceMs?: number; readonly runs?: 'cancel' | 'release' }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

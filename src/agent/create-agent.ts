@@ -27,7 +27,23 @@ import { newRunId } from './run-id.ts';
 import type { RunOptions } from './run-options.ts';
 import { type PendingApproval, type Run, approvalGiven } from './run.ts';
 import type { StartedRun } from './start-run.ts';
+import type { Tool } from '../tools/tool.ts';
 import { toolNews } from './tool-news.ts';
+import type { ContextOf, RunEventOf, ToolResultOf } from './typed-events.ts';
+
+/** A run of an agent with these tools. */
+type RunOf<TTools extends readonly Tool[]> = Run<RunEventOf<TTools>, ToolResultOf<TTools>>;
+
+/** Options of an agent all of whose tools are known: no others come from elsewhere. */
+interface OnlyTools<TContext, TTools extends readonly Tool[]> extends Omit<
+  AgentOptions<TContext>,
+  'tools' | 'skills' | 'children' | 'mcpServers'
+> {
+  readonly tools: TTools;
+  readonly skills?: never;
+  readonly children?: never;
+  readonly mcpServers?: never;
+}
 
 const GRACE_MS = 5000;
 
@@ -39,6 +55,10 @@ const GRACE_MS = 5000;
  * const agent = createAgent({ instructions: 'You are a weather assistant.', model: 'ollama', tools: [weather] });
  * const { result } = await agent.run('What is the weather in Austin?');
  */
+export function createAgent<const TTools extends readonly Tool[]>(
+  options: OnlyTools<ContextOf<TTools>, TTools>,
+): Agent<ContextOf<TTools>, RunOf<TTools>>;
+export function createAgent<TContext = unknown>(options?: AgentOptions<TContext>): Agent<TContext>;
 export function createAgent(options: AgentOptions = {}): Agent {
   const core = agentCore(options);
   let history = mendedHistory(options.history ?? []);
@@ -52,6 +72,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
   let closed = false;
 
   const keepHistory = (before: readonly Message[], result: RunResult): void => {
+    // A run that goes on elsewhere has not ended.
+    if (result.status === 'waiting') return;
     for (const message of result.messages.slice(1)) inside.add(message);
     history = pruneHistory([...before, ...result.messages], core.options().maxHistoryMessages ?? 40, inside);
   };
@@ -59,7 +81,11 @@ export function createAgent(options: AgentOptions = {}): Agent {
   const begin = (
     input: string,
     given: RunOptions,
-    own: { readonly history: readonly Message[]; readonly onDone: (result: RunResult) => void },
+    own: {
+      readonly history: readonly Message[];
+      readonly onDone?: (result: RunResult) => void;
+      readonly onStable?: () => void;
+    },
   ): StartedRun => {
     const runId = given.runId ?? newRunId();
     const metadata = metadataOf(given.metadata);
@@ -68,6 +94,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
       runId,
       task: input,
       given,
+      resumable: (given.journal ?? core.journal()).take !== undefined,
+      ...(own.onStable === undefined ? {} : { onStable: own.onStable }),
       prepare: async (signal) => {
         const makeSetup = await core.prepare({
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
@@ -95,7 +123,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       onDone: (result) => {
         unfollow();
         runs.delete(started);
-        if (result !== null) own.onDone(core.vault.open(result));
+        if (result !== null) own.onDone?.(core.vault.open(result));
       },
     });
     runs.set(started, null);
@@ -143,10 +171,15 @@ export function createAgent(options: AgentOptions = {}): Agent {
     return past.resume(runId, given);
   };
 
+  const goingOn = (runId: string): Run | undefined =>
+    [...runs.keys()].find(({ run: going }) => going.runId === runId)?.run;
+
   function pending(): readonly PendingApproval[];
   function pending(runId: string): readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
-  function pending(runId = live?.run.runId) {
-    if (runId === undefined || runId === live?.run.runId) return live?.run.pending ?? [];
+  function pending(runId?: string) {
+    if (runId === undefined) return [...runs.keys()].flatMap(({ run: going }) => going.pending);
+    const going = goingOn(runId);
+    if (going !== undefined) return going.pending;
     // Without a journal of the caller's, nothing is kept that could wait.
     return core.options().journal === undefined ? [] : past.pending(runId);
   }
@@ -197,11 +230,9 @@ export function createAgent(options: AgentOptions = {}): Agent {
     },
     pending,
     approve: (runId, callId, how = {}) =>
-      live?.run.runId === runId ? live.run.approve(callId, how) : past.answer(runId, callId, approvalGiven(how)),
+      goingOn(runId)?.approve(callId, how) ?? past.answer(runId, callId, approvalGiven(how)),
     reject: (runId, callId, reason = '') =>
-      live?.run.runId === runId
-        ? live.run.reject(callId, reason)
-        : past.answer(runId, callId, { type: 'approval.refused', reason }),
+      goingOn(runId)?.reject(callId, reason) ?? past.answer(runId, callId, { type: 'approval.refused', reason }),
     configure: (changes) => {
       if (live !== null) throw new AgentBusyError(core.name, live.run.runId);
       core.configure(changes);
@@ -212,15 +243,22 @@ export function createAgent(options: AgentOptions = {}): Agent {
     get actors() {
       return core.actors();
     },
-    logic: agentLogic(({ task, history: own = [], context }) => {
-      if (closed) throw new AgentClosedError(core.name);
-      return begin(task, { context }, { history: mendedHistory(own), onDone: () => undefined }).run;
+    logic: agentLogic({
+      begin: ({ task, history: own = [], context }, runId, { onStable }) => {
+        if (closed) throw new AgentClosedError(core.name);
+        return begin(task, { context, runId }, { history: mendedHistory(own), onStable }).run;
+      },
+      resume: ({ context }, runId, how) => {
+        if (closed) throw new AgentClosedError(core.name);
+        return past.carryOn(runId, { context, ...how });
+      },
     }),
-    close: async ({ graceMs = GRACE_MS } = {}) => {
+    close: async ({ graceMs = GRACE_MS, runs: fate = 'cancel' } = {}) => {
       closed = true;
       const ending = [...runs.keys()].map(async ({ run: current }) => {
+        if (fate === 'release' && (await current.release())) return;
         await current.cancel('the agent was closed');
-        await current;
+        await current.catch(() => undefined);
       });
       await Promise.race([Promise.all(ending), new Promise((resolve) => setTimeout(resolve, graceMs).unref?.())]);
       await core.mcp.close();
@@ -228,7 +266,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     [Symbol.asyncDispose]: () => agent.close(),
     [CHILD]: ownPort(core, (task, { signal, context }) => {
       if (closed) throw new AgentClosedError(core.name);
-      return begin(task, { context, signal }, { history: [], onDone: () => undefined }).run;
+      return begin(task, { context, signal }, { history: [] }).run;
     }),
     repair: (task, { signal }) => repairBy(core, task, signal),
     [REPLAY]: past.replay,

@@ -39,6 +39,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
       ...(inspect === undefined ? {} : { inspect }),
     },
     replayed: () => played,
+    resumable: core.journal().take !== undefined,
     vault: () => vault,
     prepare: async (stop) => {
       await live.ready(stop);

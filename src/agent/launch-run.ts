@@ -24,12 +24,18 @@ export interface RunToLaunch {
   readonly vault?: () => OwnVault;
   /** Waits for what the run needs until the signal aborts, which a cancel does. */
   readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
-  readonly onDone: (result: RunResult | null) => void;
+  /** The run's place may be asked for again as soon as what this gives is over. */
+  readonly onDone: (result: RunResult | null) => void | Promise<void>;
+  /** Whether its journal can take the run up again; one that cannot is never released. */
+  readonly resumable: boolean;
+  /** As in a run's plan. */
+  readonly onStable?: () => void;
 }
 
 /** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
 export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   const { runId, task, given, replayed = () => false, caughtUp, vault = () => core.vault, prepare, onDone } = run;
+  const { resumable, onStable } = run;
   const audience = audienceOf(core);
   const prompts: string[] = [];
   let forgetSecrets = (): void => undefined;
@@ -40,6 +46,8 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     replayed,
     ...(caughtUp === undefined ? {} : { caughtUp }),
     ...forking(core, given),
+    resumable,
+    ...(onStable === undefined ? {} : { onStable }),
     context: given.context,
     vault: {
       seal: (value) => vault().seal(value),
@@ -65,7 +73,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     onDone: async (result) => {
       unbind();
       forgetSecrets();
-      onDone(result);
+      await onDone(result);
       if (result === null) return;
       await writeTrace(core, given, {
         runId,

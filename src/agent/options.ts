@@ -9,6 +9,7 @@ import type { PromptParts } from '../machines/system-prompt.ts';
 import type { McpElicit } from '../mcp/answers.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
+import type { ModelName } from '../models/presets.ts';
 import type { OutputHandler } from '../output/output-handler.ts';
 import type { JsonObject } from '../parsing/json.ts';
 import type { TextCalls } from '../parsing/reply/reply-source.ts';
@@ -18,33 +19,33 @@ import type { OnError, RepairTask } from '../recovery/steps.ts';
 import type { OnEscalation } from '../recovery/verdicts.ts';
 import type { Skill } from '../tools/skill.ts';
 import type { Policy } from '../tools/spec.ts';
-import type { Tool } from '../tools/tool.ts';
+import type { ToolFor } from '../tools/tool.ts';
 import { CHILD } from './child-port.ts';
 import type { ChildAgent } from './child-tools.ts';
 import type { Permissions } from './registry.ts';
 
 /** What a function that makes instructions is told. */
-export interface InstructionsInput {
+export interface InstructionsInput<TContext = unknown> {
   readonly input: string;
   /** The value given to `run(input, { context })`. */
-  readonly context: unknown;
+  readonly context: TContext;
   /** Where the run is. */
   readonly state: PromptState;
 }
 
 /** All options of an agent. Every one has a default; a wrong one is refused by name when the agent is made. */
-export interface AgentOptions {
+export interface AgentOptions<TContext = unknown> {
   /** Names the agent in outputs, recordings and the permission store. Default `agent`. */
   readonly name?: string;
   /** Who the agent is and what it should do: text, or a function asked once a turn. */
-  readonly instructions?: string | ((input: InstructionsInput) => string | Promise<string>);
+  readonly instructions?: string | ((input: InstructionsInput<TContext>) => string | Promise<string>);
   /** Replaces the composition of the system prompt. */
   readonly systemPrompt?: (parts: PromptParts) => string | Promise<string>;
   /** A model, or a name such as `'ollama:qwen2.5:7b'`. Default: the environment's, else discovered on loopback. */
-  readonly model?: string | Model;
+  readonly model?: ModelName | Model;
   /** More models by name. */
-  readonly models?: { readonly [name: string]: string | Model };
-  readonly tools?: readonly Tool[];
+  readonly models?: { readonly [name: string]: ModelName | Model };
+  readonly tools?: readonly ToolFor<TContext>[];
   /** Groups of tools with instructions and error handling of their own. */
   readonly skills?: readonly Skill[];
   /** MCP servers by name, as every client configures them, or connections made by `createMcpConnection`. */
@@ -101,7 +102,7 @@ export interface AgentOptions {
    * Asked before a tool whose policy is `confirm`. `'wait'`: the call waits for `run.approve` or `run.reject`. Default: a
    * prompt in a terminal, else such calls are denied.
    */
-  readonly confirm?: Confirm | 'wait';
+  readonly confirm?: Confirm<TContext> | 'wait';
   /**
    * Answers what an MCP server asks a person in the middle of a call (elicitation). Default: a form in a terminal, else
    * servers are told that nobody can be asked.

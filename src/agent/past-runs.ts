@@ -19,8 +19,17 @@ export interface PastRuns {
   replay(recording: Recording, options: ReplayOptions): Run;
   fork(recording: Recording, options: ForkRunOptions): Run;
   resume(runId: string, options: ResumeOptions): Run;
+  /** Takes up a run that is not the agent's own: its conversation stays as it is. */
+  carryOn(runId: string, how: CarryOn): Run;
   pending(runId: string): Promise<readonly PendingApproval[]>;
   answer(runId: string, callId: string, answer: OutsideEvent): Promise<boolean>;
+}
+
+/** How `agent.logic` takes up a run. */
+interface CarryOn {
+  readonly context: unknown;
+  readonly after: Promise<unknown> | undefined;
+  readonly onStable: () => void;
 }
 
 interface Owner {
@@ -51,6 +60,10 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy }: Owne
       });
       const over = occupy(started);
       return started.run;
+    },
+    carryOn: (runId, { context, after, onStable }) => {
+      const told = { onTaken: () => undefined, onDone: () => undefined, onStable };
+      return resumeRun(live, runId, { context }, after === undefined ? told : { ...told, after }).run;
     },
     pending: (runId) => pendingStored(core.journal(), runId),
     answer: (runId, callId, answer) => answerStored(core.journal(), { runId, callId, answer: core.vault.seal(answer) }),

@@ -9,7 +9,7 @@ import type { Message } from '../actors/model.ts';
 import type { RunResult } from '../machines/run-result.ts';
 import type { AgentCore } from './agent-core.ts';
 import { ResumeError } from './errors.ts';
-import { launchRun } from './launch-run.ts';
+import { type RunToLaunch, launchRun } from './launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
 import type { RunOptions } from './run-options.ts';
 import type { StartedRun } from './start-run.ts';
@@ -24,7 +24,9 @@ export interface ResumeOptions extends Pick<RunOptions, 'context' | 'signal' | '
 }
 
 /** Who is told what the run started from, and that it is over. */
-interface Resumption {
+interface Resumption extends Pick<RunToLaunch, 'onStable'> {
+  /** Waited for before the run is taken: whoever had it in this process gives it back. */
+  readonly after?: Promise<unknown>;
   readonly onTaken: (history: readonly Message[]) => void;
   readonly onDone: (result: RunResult | null) => void;
 }
@@ -43,8 +45,11 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     given,
     replayed: () => played,
     caughtUp: caughtUp.promise,
+    resumable: true,
+    ...(told.onStable === undefined ? {} : { onStable: told.onStable }),
     vault: () => vault,
     prepare: async (signal) => {
+      await told.after;
       taken = await takeRun(core, runId);
       const held = taken;
       const isChanged = held.recording.head.machine.hash !== definitionHash();
@@ -77,6 +82,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
               played = false;
               caughtUp.resolve(undefined);
               live.follow(started, known);
+              told.onStable?.();
             },
           });
           if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
@@ -84,11 +90,11 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
         },
       });
     },
-    onDone: (result) => {
+    onDone: async (result) => {
       caughtUp.resolve(undefined);
       live.forget(started);
+      await taken?.sink.close();
       told.onDone(result === null ? null : vault.open(result));
-      void taken?.sink.close();
     },
   });
   live.add(started);

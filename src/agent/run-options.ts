@@ -4,13 +4,13 @@ import type { JournalStore } from '../journal/run-journal.ts';
 import type { JsonObject } from '../parsing/json.ts';
 
 /** Options of one run. */
-export interface RunOptions {
+export interface RunOptions<TContext = unknown> {
   /** Cancels the run when it aborts. One that is aborted already gives `cancelled` without a request. */
   readonly signal?: AbortSignal;
   /** Overrides the agent's for this run. */
   readonly maxSteps?: number;
   /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model nor written. */
-  readonly context?: unknown;
+  readonly context?: TContext;
   /** JSON in the recording's first line. */
   readonly metadata?: JsonObject;
   /** Names the run and its file. Default: a fresh id that sorts by time. */

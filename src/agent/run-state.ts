@@ -2,13 +2,15 @@ import type { SnapshotFrom } from 'xstate';
 import { describeThrown } from '../actors/to-json.ts';
 import type { agentMachine } from '../machines/agent.ts';
 import { booksClosed, outputOf } from '../machines/endings.ts';
-import { AGENT_STATES, type AgentOutput, type AgentState } from '../machines/run-result.ts';
+import { AGENT_STATES, type AgentOutput, type AgentPath, type AgentState } from '../machines/run-result.ts';
+import { stateText } from '../machines/transition-log.ts';
 import type { RunState } from './run.ts';
 
 type AgentSnapshot = SnapshotFrom<typeof agentMachine>;
 
 const NOT_STARTED: RunState = {
   state: 'PLANNING',
+  path: 'PLANNING',
   plan: null,
   currentStep: 0,
   totalPlanSteps: 0,
@@ -25,6 +27,7 @@ export function stateOf(snapshot: AgentSnapshot | undefined): RunState {
   const { planIterations, lastResult, errorHistory } = books;
   return {
     state: topState(snapshot),
+    path: pathOf(snapshot),
     plan: plan?.steps ?? null,
     currentStep: plan?.index ?? 0,
     totalPlanSteps: plan?.steps.length ?? 0,
@@ -37,6 +40,21 @@ export function stateOf(snapshot: AgentSnapshot | undefined): RunState {
 
 function topState({ value }: AgentSnapshot): AgentState {
   return AGENT_STATES.find((state) => (typeof value === 'string' ? value === state : state in value)) ?? 'PLANNING';
+}
+
+function pathOf(snapshot: AgentSnapshot): AgentPath {
+  const state = topState(snapshot);
+  const inner = stateText(snapshot.value).slice(state.length + 1);
+  return inner === '' ? state : `${state}.${inner}`;
+}
+
+/** What there is of a run that was let go: its books stay open, since it has not ended. */
+export function releasedOutput(runId: string, task: string, snapshot: AgentSnapshot | undefined): AgentOutput {
+  const result = `The run was released and can be resumed by its id, ${runId}.`;
+  if (snapshot !== undefined)
+    return outputOf({ ...snapshot.context, ending: { reason: 'released', result, error: null } });
+  const { error: _none, ...output } = failedOutput(task, snapshot);
+  return { ...output, result, status: 'waiting', reason: 'released', errorHistory: [], states: ['PLANNING'] };
 }
 
 /** The output of a run that could not come to its end by itself: its journal failed, or Signalbox did. */

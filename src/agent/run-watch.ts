@@ -68,7 +68,7 @@ export function runWatch(): RunWatch {
     },
     ended: ({ status, reason }) => {
       live = null;
-      attachment?.ended({ status, reason });
+      attachment?.ended({ status: status === 'waiting' ? 'interrupted' : status, reason });
     },
   };
 }

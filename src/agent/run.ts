@@ -1,21 +1,23 @@
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { RunEvent, Transition } from '../machines/run-events.ts';
-import type { AgentState, ErrorEntry, RunResult } from '../machines/run-result.ts';
+import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../machines/run-result.ts';
 import type { JsonObject } from '../parsing/json.ts';
 import type { PlanStep } from '../parsing/reply.ts';
 import type { ToolResult } from '../tools/result.ts';
 import { RunError, ToolExecutionError } from './errors.ts';
 
 /** Where a run is at this moment. */
-export interface RunState {
+export interface RunState<TLast = ToolResult> {
   readonly state: AgentState;
+  /** The same with the states inside it, as a dotted path: `PLANNING.ASKING`. */
+  readonly path: AgentPath;
   readonly plan: readonly PlanStep[] | null;
   /** Position in the plan, from 0. */
   readonly currentStep: number;
   readonly totalPlanSteps: number;
   readonly planIterations: number;
   readonly stepsTaken: number;
-  readonly lastResult: ToolResult | null;
+  readonly lastResult: TLast | null;
   readonly errorHistory: readonly ErrorEntry[];
 }
 
@@ -50,15 +52,21 @@ export function approvalGiven({ always = false, args }: ApprovalOptions): Outsid
  * for await (const event of run) console.log(event.type);
  * const { result } = await run;
  */
-export interface Run extends PromiseLike<RunResult>, AsyncIterable<RunEvent> {
+export interface Run<TEvent = RunEvent, TLast = ToolResult> extends PromiseLike<RunResult>, AsyncIterable<TEvent> {
   readonly runId: string;
-  readonly state: RunState;
+  readonly state: RunState<TLast>;
   catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult | T>;
   finally(onFinally?: (() => void) | null): Promise<RunResult>;
   /** The answer's text. Throws a `RunError` for any other ending, a `ToolExecutionError` after `throwException`. */
   orThrow(): Promise<string>;
   /** Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. */
   cancel(reason?: string): Promise<boolean>;
+  /**
+   * Lets the run go, to be resumed later here or in another process: what runs is aborted, no end is written, the lock is
+   * freed, and the result has the status `waiting`. Resolves false, and the run goes on, where its journal cannot take it
+   * up again; also when it was over.
+   */
+  release(): Promise<boolean>;
   /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
   approve(callId: string, options?: ApprovalOptions): Promise<boolean>;
   /** Denies a waiting call; the model is told why. False: it does not wait. */
@@ -77,6 +85,7 @@ export interface RunControls {
   readonly state: () => RunState;
   readonly read: () => AsyncIterator<RunEvent, undefined>;
   readonly cancel: (reason: string) => Promise<boolean>;
+  readonly release: () => Promise<boolean>;
   readonly approve: (callId: string, options: ApprovalOptions) => Promise<boolean>;
   readonly reject: (callId: string, reason: string) => Promise<boolean>;
   readonly pending: () => readonly PendingApproval[];
@@ -106,6 +115,7 @@ export function runHandle(controls: RunControls): Run {
       throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
     },
     cancel: (reason = '') => controls.cancel(reason),
+    release: controls.release,
     approve: (callId, options = {}) => controls.approve(callId, options),
     reject: (callId, reason = '') => controls.reject(callId, reason),
     recording: controls.recording,

@@ -25,7 +25,7 @@ import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
 import { eventOfNote } from './note-event.ts';
 import { pendingApprovals } from './pending-approvals.ts';
-import { failedOutput, stateOf } from './run-state.ts';
+import { failedOutput, releasedOutput, stateOf } from './run-state.ts';
 import { runWatch } from './run-watch.ts';
 import { type Run, approvalGiven, runHandle } from './run.ts';
 import { tokenEvents } from './token-events.ts';
@@ -66,6 +66,10 @@ interface RunPlan {
   readonly onPrompt?: (prompt: string) => void;
   /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
   readonly onDone: (result: RunResult | null) => void | Promise<void>;
+  /** Whether the run may be released. Default: no. */
+  readonly resumable?: boolean;
+  /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
+  readonly onStable?: () => void;
 }
 
 /** A run, and what its agent may do with it beyond what the handle offers. */
@@ -87,6 +91,8 @@ export function startRun(plan: RunPlan): StartedRun {
   let cancelled: string | undefined;
   let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
   let finished: RunResult | null = null;
+  let released = false;
+  const begun = Promise.withResolvers<undefined>();
   const watch = runWatch();
   let seq = 0;
   const tokens = tokenEvents();
@@ -133,6 +139,17 @@ export function startRun(plan: RunPlan): StartedRun {
   const showTo = (inspector: RunPort | null, head: RunRecord, recording: Recorder): void =>
     watch.attach(inspector, { head, recording, run, send, fork: plan.fork });
 
+  /** The run has no end: whoever listens is told that nothing more comes, by an event that no resumed run counts. */
+  const letGo = (at: SnapshotFrom<typeof agentMachine>): RunResult => {
+    const result: RunResult = {
+      ...releasedOutput(runId, plan.task, at),
+      runId,
+      durationMs: live?.recording.elapsed ?? 0,
+    };
+    publish({ type: 'run.finished', result, seq, replayed: false });
+    return result;
+  };
+
   const done = (async (): Promise<RunResult> => {
     const makeStart = await plan.prepare(preparing.signal);
     const { head, work, journal: open, inspector = null } = makeStart(cancelled);
@@ -157,8 +174,11 @@ export function startRun(plan: RunPlan): StartedRun {
       inspect: moveReader(() => true, onMove(reader)),
     });
     live = { driven, journal, recording };
+    begun.resolve(undefined);
     showTo(inspector, head, recording);
-    await runLoop(driven, journal, recording);
+    if (released) journal.release?.();
+    const isOver = await runLoop(driven, { journal, recording, onStable: () => replayed() || plan.onStable?.() });
+    if (!isOver) return letGo(driven.actor.getSnapshot());
     const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
     const result: RunResult = finished ?? {
       ...(output ?? failedOutput(plan.task, driven.actor.getSnapshot())),
@@ -202,6 +222,14 @@ export function startRun(plan: RunPlan): StartedRun {
     done: ended,
     state: () => stateOf(snapshot()),
     read: log.read,
+    release: async () => {
+      if (plan.resumable !== true || finished !== null) return false;
+      released = true;
+      if (live === null) await Promise.race([begun.promise, ended.catch(() => undefined)]);
+      if (live?.journal.release === undefined) return false;
+      live.journal.release();
+      return (await ended.catch(() => null))?.status === 'waiting';
+    },
     cancel: async (reason) => {
       if (live !== null) return send({ type: 'run.cancelled', reason });
       if (finished !== null) return false;
@@ -222,22 +250,37 @@ function ofAgent(agent: string): { readonly child?: string } {
   return agent === '' ? {} : { child: agent };
 }
 
-async function runLoop(driven: Drive, journal: RunJournal, recording: Recorder): Promise<void> {
+interface Driving {
+  readonly journal: RunJournal;
+  readonly recording: Recorder;
+  readonly onStable: () => void;
+}
+
+/** Drives a run to its end; false: it was let go before. */
+async function runLoop(driven: Drive, { journal, recording, onStable }: Driving): Promise<boolean> {
   driven.start();
   try {
     while (driven.isActive()) {
+      onStable();
       const entry = await journal.next();
       if (entry === null) break;
       driven.deliver(entry);
     }
+    onStable();
   } catch (error) {
     driven.actor.stop();
     await journal.abandon?.();
     throw error;
   }
+  if (driven.isActive()) {
+    driven.actor.stop();
+    await journal.abandon?.();
+    return false;
+  }
   const output = recordedOutput(driven.actor.getSnapshot().output);
   recording.end(output);
   await journal.end(output);
+  return true;
 }
 
 /** The system prompt of a request to a model. */

@@ -7,20 +7,22 @@
  *    unknown outcome, timers wait what is left of their time, and those that ran out fire in the order of being due.
  * I3 What has no start record was never launched, and starts now.
  * I4 What has changed meanwhile is told first, before anything starts: a call that may not run any more never does.
- * I5 A run that was taken up again too often without anything new coming of it is ended.
+ * I5 A run that is at work and was taken up again too often in a short time, without anything new coming of it, is ended.
  */
 import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../actors/journal.ts';
 import type { Restart } from '../machines/agent-setup.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import { deltaWriter } from './deltas.ts';
-import { type InFlight, STRICT, playback } from './playback.ts';
+import { type InFlight, type Playback, STRICT, playback } from './playback.ts';
 import { type RecordLine, entryRecord, startRecord } from './record.ts';
 import type { Recording } from './recording.ts';
 import type { Carried, CarriedEffect, RunJournal } from './run-journal.ts';
 import type { Tolerance } from './tolerance.ts';
 
-/** A run takes this many restarts in a row without an entry between them; the next ends it. */
+/** A run that is at work takes this many restarts shortly after each other without an entry between; the next ends it. */
 const MAX_RESTARTS = 5;
+/** Longer than what usually starts crashed processes again waits before it does. */
+const SHORTLY_MS = 5 * 60_000;
 
 /** How a run goes on behind its recording. */
 export interface Continuation {
@@ -68,6 +70,7 @@ export function continuedJournal(continuation: Continuation): RunJournal {
   const first: RecordLine[] = [];
   let age: number | null = null;
   let live: RunJournal | null = null;
+  let released = false;
 
   /** The recorded part is over; gives the age of the run. */
   const restart = (): number => {
@@ -93,7 +96,8 @@ export function continuedJournal(continuation: Continuation): RunJournal {
     const journal = await goOn({ at, records: [...(copies ? copied : []), ...first], write, open, overdue });
     for (const { effect, perform } of wanted) journal.open(effect, perform);
     live = journal;
-    if (kind !== 'copied' && restartsAtEnd(past) >= MAX_RESTARTS) void journal.send(CRASH_LOOP);
+    if (released) journal.release?.();
+    if (kind !== 'copied' && isAtWork(played) && quickRestarts(past, at) >= MAX_RESTARTS) void journal.send(CRASH_LOOP);
     for (const send of held.splice(0)) send();
     onLive();
     return journal;
@@ -121,6 +125,10 @@ export function continuedJournal(continuation: Continuation): RunJournal {
       });
     },
     at: () => live?.at?.() ?? age ?? played.at(),
+    release: () => {
+      released = true;
+      live?.release?.();
+    },
     abandon: async () => {
       await live?.abandon?.();
     },
@@ -150,15 +158,25 @@ const CRASH_LOOP: OutsideEvent = {
   message: `The run was taken up ${MAX_RESTARTS} times in a row and each time ended with its process before anything came of it.`,
 };
 
-/** Restarts behind the last thing that the machine was told. */
-function restartsAtEnd({ lines }: Recording): number {
+/** Restarts behind the last thing that the machine was told, as long as each came shortly after the one before. */
+function quickRestarts({ lines }: Recording, now: number): number {
   let count = 0;
+  let next = now;
   for (const line of lines.toReversed()) {
     const isNews = line.t === 'event' && line.event['restart'] !== undefined;
     if (line.t === 'outcome' || line.t === 'timer' || (line.t === 'event' && !isNews)) break;
-    if (line.t === 'restart') count++;
+    if (line.t !== 'restart') continue;
+    if (next - line.at > SHORTLY_MS) break;
+    next = line.at;
+    count++;
   }
   return count;
+}
+
+/** Whether something goes on that could have ended the process: a run that only waits, for a person or a time, did not. */
+function isAtWork(played: Playback): boolean {
+  const wanted = [...played.inFlight(), ...played.unstarted()];
+  return wanted.some(({ effect }) => effect.ms === undefined && effect.name !== 'askApproval');
 }
 
 function callsInFlight(inFlight: readonly InFlight[], known: Known): Restart {

@@ -37,6 +37,7 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
   let wake: (() => void) | null = null;
   let ended = false;
   let begun = false;
+  let released = false;
 
   const put = (waiting: Waiting): void => {
     queue.push(waiting);
@@ -69,9 +70,12 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
     const records = opened.map(({ effect }) =>
       startRecord(effect, at(), effect.ms === undefined ? write(effect) : null),
     );
-    const first: readonly RecordLine[] = begun ? [] : (carried?.records ?? [head]);
+    return sink.append([...firstRecords(), ...records]);
+  };
+  const firstRecords = (): readonly RecordLine[] => {
+    if (begun) return [];
     begun = true;
-    return sink.append([...first, ...records]);
+    return carried?.records ?? [head];
   };
 
   const takeOne = async (): Promise<Entry | null> => {
@@ -108,12 +112,14 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
       running.delete(id);
     },
     next: async () => {
-      const written = writeStarts();
+      // What would be written here as started never is: it starts when the run is taken up again.
+      const written = ended ? undefined : writeStarts();
       if (written !== undefined) await written;
       for (;;) {
         if (ended) return null;
         const entry = await takeOne();
         if (entry !== null) return entry;
+        if (ended) return null;
         for (const start of starts.splice(0)) launch(start);
         if (queue.length > 0) continue;
         await new Promise<void>((resolve) => {
@@ -137,10 +143,21 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
       await sink.close();
     },
     at,
+    release: () => {
+      ended = true;
+      released = true;
+      stop();
+      wake?.();
+    },
     abandon: async () => {
       ended = true;
       stop();
-      await sink?.close();
+      try {
+        const first = released ? firstRecords() : [];
+        if (first.length > 0) await sink?.append(first);
+      } finally {
+        await sink?.close();
+      }
     },
   };
 }

@@ -62,7 +62,7 @@ import type { ApprovalEvent, ToolCallInput } from './tool-call-context.ts';
 
 /** What the agent is told from outside. */
 export type AgentEvent =
-  | { readonly type: 'run.cancelled'; readonly reason: string }
+  | { readonly type: 'run.cancelled'; readonly reason?: string }
   | { readonly type: 'run.abandoned'; readonly code: string; readonly message: string }
   | { readonly type: 'run.expired' }
   | ToolsChanged;
@@ -199,7 +199,7 @@ export const agentParts = setup({
     }),
     endCancelled: assign({
       ending: ({ context, event }) =>
-        cancelledEnding(event.type === 'run.cancelled' ? event.reason : '', context.stepsTaken),
+        cancelledEnding(event.type === 'run.cancelled' ? (event.reason ?? '') : '', context.stepsTaken),
     }),
     endAbandoned: assign({
       ending: ({ context, event }) => (event.type === 'run.abandoned' ? abandonedEnding(context, event) : null),

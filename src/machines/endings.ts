@@ -21,10 +21,11 @@ const STATUS: { readonly [reason in RunReason]: RunStatus } = {
   'tool-error': 'failed',
   thrown: 'failed',
   cancelled: 'cancelled',
+  released: 'waiting',
 };
 
 /** The reasons of endings that need no more than the run's memory. */
-export type PlainReason = Exclude<RunReason, 'llm-error' | 'tool-error' | 'thrown' | 'cancelled'>;
+export type PlainReason = Exclude<RunReason, 'llm-error' | 'tool-error' | 'thrown' | 'cancelled' | 'released'>;
 
 /** The endings that need no more than the run's memory. */
 export function endingFor(context: AgentContext, reason: PlainReason): Ending {

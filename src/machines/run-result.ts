@@ -1,8 +1,8 @@
 import type { Message, Usage } from '../actors/model.ts';
 import type { EscalationError } from '../parsing/errors.ts';
 
-/** How a run ended, at a glance. */
-export type RunStatus = 'answered' | 'stopped' | 'failed' | 'cancelled';
+/** How a run ended, at a glance; `waiting`: it has not, and can be resumed. */
+export type RunStatus = 'answered' | 'stopped' | 'failed' | 'cancelled' | 'waiting';
 
 /** Why a run ended. Never inferred from text. */
 export type RunReason =
@@ -18,7 +18,8 @@ export type RunReason =
   | 'budget'
   | 'refused'
   | 'content-filter'
-  | 'length';
+  | 'length'
+  | 'released';
 
 /** Endings whose `result` is what the model said, where it said anything; `error` says why that is no answer. */
 const SPOKEN: readonly RunReason[] = ['refused', 'content-filter', 'length'];
@@ -42,6 +43,9 @@ export const AGENT_STATES = ['PLANNING', 'EXECUTING_PLAN', 'DIRECT_EXECUTION', '
 
 /** One of the five states that an agent can be in. */
 export type AgentState = (typeof AGENT_STATES)[number];
+
+/** A state of an agent with the states inside it, as a dotted path: `ERROR_RECOVERY.ASKING_HUMAN`. */
+export type AgentPath = AgentState | `${AgentState}.${string}`;
 
 /** What the agent machine ends with. */
 export interface AgentOutput {

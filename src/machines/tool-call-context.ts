@@ -42,10 +42,13 @@ export const NO_CALLER: Caller = {
   recovery: {},
 };
 
-/** A person's answer to a call that waits, from outside. */
+/**
+ * A person's answer to a call that waits, from outside. Nothing but the type is needed: the call runs once, with the
+ * arguments that it has; it is refused without a reason.
+ */
 export type ApprovalEvent =
-  | { readonly type: 'approval.given'; readonly always: boolean; readonly args: JsonObject | null }
-  | { readonly type: 'approval.refused'; readonly reason: string }
+  | { readonly type: 'approval.given'; readonly always?: boolean; readonly args?: JsonObject | null }
+  | { readonly type: 'approval.refused'; readonly reason?: string }
   | { readonly type: 'approval.expired' };
 
 /** A call that nobody below mends. `handedUp`: a child escalated, and this is what it said. */

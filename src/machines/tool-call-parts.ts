@@ -80,9 +80,9 @@ export const toolCallParts = setup({
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
     refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',
     alwaysAllowed: (_, answer: ApprovalAnswer) => answer.decision === 'always-allow',
-    givenForGood: ({ event }) => event.type === 'approval.given' && event.always,
+    givenForGood: ({ event }) => event.type === 'approval.given' && event.always === true,
     editsUnchecked: ({ context }) => context.check === null,
-    givenWithEdits: ({ event }) => event.type === 'approval.given' && event.args !== null,
+    givenWithEdits: ({ event }) => event.type === 'approval.given' && event.args != null,
     toolReportsError: (_, result: ToolResult) => isErrorResult(result),
     stepsToBeChosen: ({ context }) => isToBeChosen(context.progress),
     stepIs: ({ context }, kind: StepData['kind']) => context.progress.step?.kind === kind,
@@ -112,7 +112,7 @@ export const toolCallParts = setup({
       args: ({ context }, output: CheckArgsOutput) => (output.ok ? output.args : context.args),
     }),
     takeEdits: assign(({ context, event }) =>
-      event.type === 'approval.given' && event.args !== null
+      event.type === 'approval.given' && event.args != null
         ? { request: { ...context.request, args: event.args, unreadable: null }, check: null }
         : {},
     ),

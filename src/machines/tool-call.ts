@@ -115,7 +115,7 @@ export const toolCallMachine = toolCallParts.createMachine({
         'approval.expired': { target: 'DENIED', actions: { type: 'deny', params: { kind: 'deadline' } } },
         'approval.refused': {
           target: 'DENIED',
-          actions: { type: 'deny', params: ({ event }) => ({ kind: 'person', reason: event.reason }) },
+          actions: { type: 'deny', params: ({ event }) => ({ kind: 'person', reason: event.reason ?? '' }) },
         },
       },
       states: {

@@ -1,6 +1,9 @@
 /** The name of a server that Signalbox knows. */
 export type PresetName = 'lemonade' | 'ollama' | 'llamacpp' | 'lmstudio' | 'vllm' | 'openai' | 'claude';
 
+/** What names a model: a preset, alone or with a model of it (`ollama:qwen2.5:7b`), or an address. Any text is one. */
+export type ModelName = PresetName | `${PresetName}:` | (string & Record<never, never>);
+
 /** A server that Signalbox knows by name: where it listens, and what is special about it. */
 export interface Preset {
   readonly name: PresetName;

@@ -22,9 +22,11 @@ const KNOWN: { readonly [how in RunReason | RunStatus]: true } = {
   refused: true,
   'content-filter': true,
   length: true,
+  released: true,
   answered: true,
   stopped: true,
   failed: true,
+  waiting: true,
 };
 
 /** Did the run end so? Throws a `TypeError` for a word that is neither a reason nor a status: a typo never passes. */

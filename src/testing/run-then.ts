@@ -25,6 +25,7 @@ export function runThen(run: Run, { onDone, onError }: RunEnds): Run {
     state: () => run.state,
     read: () => readThen(run, done),
     cancel: (reason) => run.cancel(reason),
+    release: () => run.release(),
     approve: (callId, how) => run.approve(callId, how),
     reject: (callId, reason) => run.reject(callId, reason),
     pending: () => run.pending,

@@ -6,7 +6,7 @@ import { type InputOf, type InputSchema, type StandardSchema, readToolSchema } f
 import type { Effects, Policy } from './spec.ts';
 
 /** What `execute` gets beside the arguments. */
-export interface ExecuteContext {
+export interface ExecuteContext<TContext = unknown> {
   /** Aborts at the tool's timeout and when the run is cancelled. Pass it on. */
   readonly signal: AbortSignal;
   /** The same for every repetition of this call, also after a crash: give it to services that know such keys. */
@@ -14,21 +14,26 @@ export interface ExecuteContext {
   /** Ours, unique in the run. */
   readonly callId: string;
   /** The value given to `run(input, { context })`; undefined without one. */
-  readonly context: unknown;
+  readonly context: TContext;
 }
 
 /** What `validateArgs` gets beside the arguments. */
-export interface ValidateContext {
+export interface ValidateContext<TContext = unknown> {
   readonly tool: string;
   readonly callId: string;
-  readonly context: unknown;
+  readonly context: TContext;
   readonly signal: AbortSignal;
 }
 
 /** What a tool is made of. */
-export interface ToolDefinition<TSchema extends InputSchema> {
+export interface ToolDefinition<
+  TSchema extends InputSchema,
+  TName extends string = string,
+  TContext = unknown,
+  TOutput = unknown,
+> {
   /** What the model calls it by: letters, digits, `_` and `-`, at most 64. */
-  readonly name: string;
+  readonly name: TName;
   /** What it does and when to use it, for the model. */
   readonly description: string;
   /** zod, another Standard Schema, or a plain JSON Schema of an object. Default: no arguments. */
@@ -51,11 +56,11 @@ export interface ToolDefinition<TSchema extends InputSchema> {
    * Runs after the schema and before anybody is asked. Return the arguments to use (nothing: as they are), or throw to
    * reject them.
    */
-  readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext) => unknown;
+  readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => unknown;
   /** What to do about each kind of error before the model is told. Slots that are left out are the agent's. */
   readonly onError?: OnError;
   /** Does the work. What it returns becomes the result (a bare value its `data`); what it throws an error. */
-  readonly execute: (args: InputOf<TSchema>, context: ExecuteContext) => unknown;
+  readonly execute: (args: InputOf<TSchema>, context: ExecuteContext<TContext>) => TOutput;
 }
 
 /** What a tool's own check says of arguments that fit the JSON Schema. */
@@ -80,6 +85,29 @@ export interface Tool {
   readonly execute: (args: JsonObject, context: ExecuteContext) => unknown;
 }
 
+/** What is known of a tool by its definition, for types alone: `tool()` leaves it out. */
+interface ToolTypes<TArgs, TOutput, TContext> {
+  readonly args: TArgs;
+  readonly output: TOutput;
+  readonly context: (context: TContext) => void;
+}
+
+/** A tool whose name, arguments, output and context are known to the types. */
+export interface TypedTool<
+  TName extends string = string,
+  TArgs = unknown,
+  TOutput = unknown,
+  TContext = never,
+> extends Tool {
+  readonly name: TName;
+  readonly '~types'?: ToolTypes<TArgs, TOutput, TContext>;
+}
+
+/** A tool that an agent may have whose runs get this context. */
+export type ToolFor<TContext> = unknown extends TContext
+  ? Tool
+  : Tool & { readonly '~types'?: { readonly context: (context: TContext) => void } };
+
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u;
 const POLICIES: readonly unknown[] = ['allow', 'confirm', 'deny', undefined];
 const EFFECTS: readonly unknown[] = ['none', 'idempotent', 'once', undefined];
@@ -96,7 +124,14 @@ const EFFECTS: readonly unknown[] = ['none', 'idempotent', 'once', undefined];
  *   execute: ({ a, b }) => a + b,
  * });
  */
-export function tool<const TSchema extends InputSchema = JsonObject>(definition: ToolDefinition<TSchema>): Tool {
+export function tool<
+  const TSchema extends InputSchema = JsonObject,
+  const TName extends string = string,
+  TContext = unknown,
+  TOutput = unknown,
+>(
+  definition: ToolDefinition<TSchema, TName, TContext, TOutput>,
+): TypedTool<TName, InputOf<TSchema>, TOutput, TContext> {
   checkDefinition(definition);
   const { name, validateArgs, execute } = definition;
   const schema = readToolSchema(name, definition.inputSchema, definition.jsonSchema);

@@ -103,6 +103,29 @@ test('the bare machine runs in a plain createActor from a task alone', async () 
   expectTypeOf(actor.getSnapshot().output?.reason).not.toBeAny();
 });
 
+test.each([
+  ['an approval runs the call as it is', { type: 'approval.given' }, [{ n: 1 }], 'Found it.'],
+  ['a refusal tells the model that a person refused', { type: 'approval.refused' }, [], 'denied by user'],
+] as const)('the bare machine takes answers without members: %s', async (_what, answer, looked, told) => {
+  const look = fakeTool('look', ['seen'], { policy: 'confirm' });
+  const model = script();
+  const agent = createAgent({ model, tools: [look], confirm: 'wait', silent: true });
+  const actor = createActor(agent.machine, { input: { task: 'Find it' } }).start();
+  const { children } = await waitFor(actor, (snapshot) => snapshot.children['c1'] !== undefined);
+  children['c1']?.send(answer);
+  const { output } = await waitFor(actor, ({ status }) => status === 'done');
+  expect(look.calls).toEqual(looked);
+  expect(JSON.stringify([output, model.requests[1]?.messages])).toContain(told);
+  expect(JSON.stringify(output)).not.toContain('undefined');
+});
+
+test('the bare machine is cancelled without a reason', async () => {
+  const agent = createAgent({ model: script(), silent: true });
+  const actor = createActor(agent.machine, { input: { task: 'Find it' } }).start();
+  actor.send({ type: 'run.cancelled' });
+  expect(actor.getSnapshot().output?.error).toMatchObject({ message: 'The run was cancelled.' });
+});
+
 test('the bare machine without actors ends as failed and says what to do', async () => {
   const actor = createActor(agentMachine, { input: { task: 'Find it' } }).start();
   const { output } = await waitFor(actor, ({ status }) => status === 'done');

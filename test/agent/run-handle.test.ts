@@ -120,6 +120,7 @@ describe('a run', () => {
     const run = agent.run('Hello');
     expect(run.state).toEqual({
       state: 'PLANNING',
+      path: 'PLANNING',
       plan: null,
       currentStep: 0,
       totalPlanSteps: 0,

@@ -1,12 +1,14 @@
-import { createActor, setup } from 'xstate';
+import { type AnyActorLogic, createActor, setup } from 'xstate';
 import { describe, expectTypeOf, test } from 'vitest';
 import {
   AGENT_STATES,
   type Agent,
   type AgentOptions,
+  type AgentPath,
   type AgentState,
   type ErrorEntry,
   type Message,
+  type PendingApproval,
   type Run,
   RunError,
   type RunEvent,
@@ -78,7 +80,7 @@ describe('the types of an agent', () => {
 
   test('a result says what there is', () => {
     expectTypeOf<RunResult['result']>().toBeString();
-    expectTypeOf<RunResult['status']>().toEqualTypeOf<'answered' | 'stopped' | 'failed' | 'cancelled'>();
+    expectTypeOf<RunResult['status']>().toEqualTypeOf<'answered' | 'stopped' | 'failed' | 'cancelled' | 'waiting'>();
     expectTypeOf<RunReason>().toEqualTypeOf<
       | 'answer'
       | 'max-steps'
@@ -93,6 +95,7 @@ describe('the types of an agent', () => {
       | 'cancelled'
       | 'timeout'
       | 'budget'
+      | 'released'
     >();
     expectTypeOf<RunResult['errorHistory']>().toEqualTypeOf<readonly ErrorEntry[]>();
     expectTypeOf<RunResult['messages']>().toEqualTypeOf<readonly Message[]>();
@@ -129,6 +132,22 @@ describe('the types of embedding', () => {
       // @ts-expect-error -- the task is a text
       invoke: { src: 'assistant', input: { task: 5 } },
     });
+  });
+
+  test('the snapshot of agent.logic says where the run is, for whoever renders it', () => {
+    expectTypeOf(agent.logic).toExtend<AnyActorLogic>();
+    const actor = createActor(agent.logic, { input: { task: 'Hello' } });
+    const { value, step, pending, runId, run } = actor.getSnapshot();
+    expectTypeOf(value).toEqualTypeOf<AgentPath>();
+    expectTypeOf<'ERROR_RECOVERY.ASKING_HUMAN'>().toExtend<AgentPath>();
+    expectTypeOf<'THINKING'>().not.toExtend<AgentPath>();
+    expectTypeOf(step).toBeNumber();
+    expectTypeOf(pending).toEqualTypeOf<readonly PendingApproval[]>();
+    expectTypeOf(runId).toBeString();
+    expectTypeOf(run).toEqualTypeOf<Run | null>();
+    actor.send({ type: 'approval.given', callId: 'c1', args: { answer: 'yes' } });
+    // @ts-expect-error -- an event that the actor does not know
+    actor.send({ type: 'approval.expired' });
   });
 
   test('the bare machine takes agent.actors and gives its output typed', () => {

@@ -46,7 +46,7 @@ describe('the types of tool()', () => {
         return args.country;
       },
     });
-    expectTypeOf(made).toEqualTypeOf<Tool>();
+    expectTypeOf(made).toExtend<Tool>();
     expectTypeOf<InputOf<typeof inputSchema>>().toEqualTypeOf<Args>();
   });
 

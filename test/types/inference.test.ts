@@ -1,0 +1,132 @@
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import {
+  type Agent,
+  type AgentOptions,
+  type ExecuteContext,
+  type Json,
+  type Run,
+  type RunEvent,
+  type ToolResult,
+  createAgent,
+  tool,
+} from '../../src/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+import { calls } from '../support/replies.ts';
+
+interface Session {
+  readonly user: string;
+}
+
+const weather = tool({
+  name: 'get_weather',
+  description: 'Tells the weather.',
+  inputSchema: z.object({ city: z.string(), days: z.number().optional() }),
+  execute: async ({ city }) => ({ city, celsius: 31, at: new Date(0) }),
+});
+const clock = tool({
+  name: 'get_time',
+  description: 'Tells the time.',
+  execute: (_args, { context }: ExecuteContext<Session>) => `noon, ${context.user}`,
+});
+const model = () => scriptedModel([calls(['get_weather', { city: 'Austin' }]), 'Warm.']);
+
+describe('an agent whose tools are known', () => {
+  test('types the calls in its events by their names', async () => {
+    const agent = createAgent({ model: model(), tools: [weather, clock], silent: true });
+    const run = agent.run('How warm is it?', { context: { user: 'Ada' } });
+    const seen: unknown[] = [];
+    for await (const event of run) {
+      if (event.type === 'tool.started') {
+        expectTypeOf(event.tool).toEqualTypeOf<'get_weather' | 'get_time'>();
+        if (event.tool === 'get_weather') {
+          expectTypeOf(event.args).toEqualTypeOf<{ readonly city: string; readonly days?: number }>();
+          seen.push(event.args.city);
+        }
+        // @ts-expect-error -- there is no such tool
+        if (event.tool === 'get_wether') break;
+      }
+      if (event.type === 'approval.requested') expectTypeOf(event.tool).toEqualTypeOf<'get_weather' | 'get_time'>();
+      if (event.type === 'tool.finished') {
+        if (!event.ok) expectTypeOf(event.tool).toBeString();
+        else if (event.tool === 'get_weather') {
+          type Data = { readonly city: string; readonly celsius: number; readonly at: string };
+          expectTypeOf(event.result.data).toEqualTypeOf<Data | undefined>();
+          seen.push(event.result.data?.at);
+        } else expectTypeOf(event.result.data).toEqualTypeOf<string | undefined>();
+      }
+      if (event.type === 'tool.denied') expectTypeOf(event.tool).toBeString();
+      if (event.type === 'step.started') expectTypeOf(event.step).toBeNumber();
+    }
+    expect(seen).toEqual(['Austin', '1970-01-01T00:00:00.000Z']);
+    expectTypeOf(run.state.lastResult?.data).toEqualTypeOf<
+      string | { readonly city: string; readonly celsius: number; readonly at: string } | Json | undefined
+    >();
+  });
+
+  test('is an agent as any other, and its events are events', () => {
+    const agent = createAgent({ model: model(), tools: [weather], silent: true });
+    expectTypeOf(agent).toExtend<Agent>();
+    type Seen = ReturnType<typeof agent.run> extends AsyncIterable<infer TEvent> ? TEvent : never;
+    expectTypeOf<Seen>().toExtend<RunEvent>();
+    const toolless = createAgent({ model: model(), silent: true });
+    expectTypeOf(toolless.run).returns.toEqualTypeOf<Run>();
+  });
+
+  test('knows no names where tools come from elsewhere, too', () => {
+    const agent = createAgent({ model: model(), tools: [weather], mcpServers: {}, silent: true });
+    expectTypeOf(agent.run).returns.toEqualTypeOf<Run>();
+  });
+});
+
+describe('createAgent<Context>', () => {
+  test('types the context in tools, confirm and instructions, and asks for it', async () => {
+    const agent = createAgent<Session>({
+      model: scriptedModel([calls(['greet']), 'Done.']),
+      instructions: ({ context }) => {
+        expectTypeOf(context).toEqualTypeOf<Session>();
+        return `You serve ${context.user}.`;
+      },
+      confirm: ({ context }) => {
+        expectTypeOf(context).toEqualTypeOf<Session | undefined>();
+        return 'allow-once';
+      },
+      tools: [
+        clock,
+        weather,
+        tool({
+          name: 'greet',
+          description: 'Greets.',
+          policy: 'confirm',
+          validateArgs: (_args, { context }) => {
+            expectTypeOf(context).toEqualTypeOf<Session>();
+          },
+          execute: (_args, { context }) => {
+            expectTypeOf(context).toEqualTypeOf<Session>();
+            return `Hello ${context.user}`;
+          },
+        }),
+      ],
+      silent: true,
+    });
+    const run = agent.run('Greet', { context: { user: 'Ada' } });
+    expect((await run).toolsUsed).toEqual(['greet']);
+    expect(run.state.lastResult?.data).toBe('Hello Ada');
+    expectTypeOf(run.state.lastResult).toEqualTypeOf<ToolResult | null>();
+    // @ts-expect-error -- the context is missing
+    const without = (): unknown => agent.run('Greet');
+    // @ts-expect-error -- another context
+    const wrong = (): unknown => agent.run('Greet', { context: { name: 'Ada' } });
+    expect([without, wrong]).toHaveLength(2);
+  });
+
+  test('refuses a tool that needs another context', () => {
+    // @ts-expect-error -- clock wants to know the user
+    createAgent<{ readonly id: number }>({ model: model(), tools: [clock], silent: true });
+    expectTypeOf<typeof clock>().not.toExtend<AgentOptions<{ readonly id: number }>['tools']>();
+  });
+});
+
+test('presets of models are known, and any other name is one', () => {
+  expectTypeOf<'ollama' | 'ollama:qwen2.5:7b' | 'http://localhost:1234/v1'>().toExtend<AgentOptions['model']>();
+});
