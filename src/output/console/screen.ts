@@ -7,7 +7,7 @@ export interface Screen {
   line(text: string): void;
   /** An empty line, unless the last one was empty. */
   gap(): void;
-  /** Text without a line break; the next line begins below it. */
+  /** Text without a line break; the next line begins below it. No spinner stays: it would erase what stands there. */
   raw(text: string): void;
   spin(text: string): void;
   stopSpinning(): void;
@@ -46,7 +46,8 @@ export function openScreen(terminal: Terminal, paint: Paint): Screen {
     },
     raw(text) {
       if (text === '') return;
-      write(text);
+      spinner.stop();
+      terminal.write(text);
       empty = text.endsWith('\n\n');
       column = text.endsWith('\n') ? 0 : 1;
     },
