@@ -78,24 +78,27 @@ test('runs resume finishes what was interrupted, and tells what a run came to th
   expect((await runCli(['runs', 'resume', 'nothing', ...PRACTICE], here)).code).toBe(1);
 });
 
-test.skipIf(!hasTerminal)('the answer of a run that is taken up stays on the screen, and no spinner with it', async () => {
-  await using folder = await temporaryFolder();
-  await using server = await startModelServer([ANSWER_TEXT, { content: ANSWER_TEXT, paceMs: 100 }]);
-  const args = ['--base-url', server.baseURL, '--model', 'scripted'];
-  const here = { cwd: folder.path, env: { NO_COLOR: '1' } };
-  await startInTerminal(['run', 'How many files?', ...args], here).ended;
-  const run = await newestRun(folder.path);
-  await cutFile(join(folder.path, '.signalbox/runs', run), 2);
-  const command = ['runs', 'resume', run.replace('.jsonl', ''), ...args];
-  const { code, stdout } = await startInTerminal(command, here).ended;
-  expect(code).toBe(0);
-  expect(stdout).toContain('Starting');
-  const screen = openScreen({ columns: 90, rows: 24 });
-  screen.write(stdout);
-  const lines = screen.written().filter((line) => line !== '');
-  expect(lines.filter((line) => line === ANSWER_TEXT)).toHaveLength(1);
-  expect(lines.join('\n')).not.toMatch(/Starting|Thinking/);
-});
+test.skipIf(!hasTerminal)(
+  'the answer of a run that is taken up stays on the screen, and no spinner with it',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startModelServer([ANSWER_TEXT, { content: ANSWER_TEXT, paceMs: 100 }]);
+    const args = ['--base-url', server.baseURL, '--model', 'scripted'];
+    const here = { cwd: folder.path, env: { NO_COLOR: '1' } };
+    await startInTerminal(['run', 'How many files?', ...args], here).ended;
+    const run = await newestRun(folder.path);
+    await cutFile(join(folder.path, '.signalbox/runs', run), 2);
+    const command = ['runs', 'resume', run.replace('.jsonl', ''), ...args];
+    const { code, stdout } = await startInTerminal(command, here).ended;
+    expect(code).toBe(0);
+    expect(stdout).toContain('Starting');
+    const screen = openScreen({ columns: 90, rows: 24 });
+    screen.write(stdout);
+    const lines = screen.written().filter((line) => line !== '');
+    expect(lines.filter((line) => line === ANSWER_TEXT)).toHaveLength(1);
+    expect(lines.join('\n')).not.toMatch(/Starting|Thinking/);
+  },
+);
 
 test('chat --session goes on in another process, and finishes what was interrupted first', async () => {
   await using folder = await temporaryFolder();

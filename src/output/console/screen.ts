@@ -9,7 +9,8 @@ export interface Screen {
   gap(): void;
   /** Text without a line break; the next line begins below it. No spinner stays: it would erase what stands there. */
   raw(text: string): void;
-  spin(text: string): void;
+  /** A function is asked anew for each picture. */
+  spin(text: string | (() => string)): void;
   stopSpinning(): void;
 }
 
@@ -74,7 +75,7 @@ function openSpinner(terminal: Terminal, paint: Paint) {
   return {
     erase,
     stop,
-    start(text: string): void {
+    start(text: string | (() => string)): void {
       stop();
       if (!terminal.live) return;
       const began = performance.now();
@@ -83,7 +84,7 @@ function openSpinner(terminal: Terminal, paint: Paint) {
         if (terminal.isHeld()) return;
         const waited = performance.now() - began;
         const time = waited < LONG_MS ? '' : ` ${Math.floor(waited / 1000)} s`;
-        const shown = cutToWidth(text, terminal.columns() - 12);
+        const shown = cutToWidth(typeof text === 'string' ? text : text(), terminal.columns() - 12);
         terminal.write(
           `${ERASE_LINE}${paint('cyan', FRAMES[frame % FRAMES.length] ?? '')} ${paint('dim', `${shown}…${time}`)}`,
         );
