@@ -45,11 +45,10 @@ export const verifyCommand: Command = {
     const maxSeconds = args.values.get('max-seconds') === '0' ? Infinity : (readCount(args, 'max-seconds') ?? 120);
     const folder = args.values.get('out') ?? '.signalbox/verify';
     // Loaded only now: help and wrong usage need none of it.
-    const [{ loadAgents }, { verifyAgent }, { verdictText }, { showProgress }] = await Promise.all([
+    const [{ loadAgents }, { verifyAgent }, { showProgress, verdictText }] = await Promise.all([
       import('./verify-load.ts'),
       import('./verify-agent.ts'),
       import('./verify-text.ts'),
-      import('./verify-progress.ts'),
     ]);
     const agents = await loadAgents(file, args.values.get('export'));
     const limits = {

@@ -1,5 +1,4 @@
 import type { RunEvent } from '../machines/run-events.ts';
-import type { RunResult } from '../machines/run-result.ts';
 import { systemCode } from '../tools/system-code.ts';
 import { abortable } from './abortable.ts';
 import { eventStream, lastNumber } from './event-stream.ts';
@@ -130,23 +129,14 @@ function teller({ events, fields = [] }: ToResponseOptions): (event: RunEvent) =
   const only = (whole: object, names: Readonly<Record<string, string | undefined>>): Sent =>
     Object.fromEntries(Object.entries(whole).filter(([name]) => isWanted(names[name])));
   const isWanted = (field: string | undefined): boolean => field === undefined || wanted.has(field);
-  const resultOf = (result: RunResult, child: string | undefined): Sent =>
-    only(result, {
-      messages: 'messages',
-      errorHistory: 'results',
-      ...(child === undefined ? {} : { result: 'results', error: 'results', nested: 'results' }),
-    });
-
   return (event) => {
     if (types !== null && !types.has(event.type)) return null;
-    // The answer of a child agent is what came of a call, and its task is what the call was made with.
-    const isInner = event.child !== undefined;
-    if (isInner && (event.type === 'answer' || event.type === 'model.token') && !wanted.has('results')) return null;
     if (event.type === 'model.token') return tokenOf(event);
     const names = PRIVATE[event.type];
     if (typeof names === 'string') return isWanted(names) ? event : null;
-    const sent = only(event, isInner && event.type === 'run.started' ? { task: 'arguments' } : names);
-    if (event.type === 'run.finished') return { ...sent, result: resultOf(event.result, event.child) };
+    const sent = only(event, names);
+    if (event.type === 'run.finished')
+      return { ...sent, result: only(event.result, { messages: 'messages', errorHistory: 'results' }) };
     if (event.type !== 'plan.made') return sent;
     return { ...sent, steps: event.steps.map((step) => only(step, { args: 'arguments' })) };
   };
@@ -166,7 +156,8 @@ function tokenTeller(wanted: ReadonlySet<string>): (event: Of<'model.token'>) =>
     const pieces = {
       ...(wanted.has(TEXT_OF[event.kind]) ? { text } : {}),
       ...(wanted.has('thoughts') ? change('thought', shown?.thought, thought, goesOn) : {}),
-      ...change('answer', shown?.answer, answer, goesOn),
+      // What a child agent answers is what came of a call.
+      ...(event.child === undefined || wanted.has('results') ? change('answer', shown?.answer, answer, goesOn) : {}),
     };
     return Object.keys(pieces).length === 0 ? null : { ...rest, ...pieces };
   };

@@ -85,8 +85,15 @@ describe('toResponse', () => {
 
   test('the answer of a new attempt takes the place of the one that failed', async () => {
     const tokenOf = (seq: number, attempt: number, index: number, answer: string): RunEvent => ({
-      ...{ type: 'model.token', kind: 'text', text: '', thought: '', answer, attempt, index },
-      ...{ seq, replayed: false },
+      type: 'model.token',
+      kind: 'text',
+      text: '',
+      thought: '',
+      answer,
+      attempt,
+      index,
+      seq,
+      replayed: false,
     });
     async function* torn(): AsyncGenerator<RunEvent> {
       yield* [tokenOf(2, 1, 0, 'Hel'), tokenOf(2, 1, 1, 'Hello'), tokenOf(2, 1, 2, 'Hello')];
