@@ -63,7 +63,7 @@ describe('plans: false', () => {
       model: scriptedModel([calls(['grow']), 'Done.']),
       silent: true,
       plans: false,
-      tools: [fakeTool('grow', [() => void agent.tools.register(fakeTool('new', [1]))])],
+      tools: [fakeTool('grow', [() => agent.tools.register(fakeTool('new', [1]))])],
     });
     const late = scriptedModel([calls(['grow']), 'Done.']);
     agent.configure({ model: late });

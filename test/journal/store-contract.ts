@@ -79,7 +79,7 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
         const page = await list({ limit: 2, after });
         pages.push(page.map(({ runId }) => runId));
         after = page.at(-1);
-      } while (after !== undefined);
+      } while (after !== undefined && pages.length < 9);
       expect(pages).toEqual([all.slice(0, 2), all.slice(2, 4), all.slice(4), []]);
     });
 
