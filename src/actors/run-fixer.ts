@@ -22,9 +22,9 @@ export interface RunFixerInput {
   readonly agent: string;
 }
 
-/** What it says. `arguments` null: it cannot mend them. `steps` null: the slot's function does not handle this error. */
+/** What it says; `by` is the name of a repair agent that hands the error up. `arguments` null: it cannot mend them. `steps` null: the slot's function does not handle this error. */
 export type RunFixerOutput =
-  | Repaired
+  | (Repaired & { readonly by?: string })
   | { readonly kind: 'steps'; readonly steps: readonly StepData[] | null }
   | { readonly kind: 'result'; readonly result: ToolResult | null };
 
@@ -79,8 +79,10 @@ async function carriedOut(step: RecoveryStep, input: RunFixerInput, signal: Abor
       return { kind: 'arguments', value: argumentsOf(await step.sanitize(structuredClone(input.value), input.error)) };
     case 'substitute':
       return { kind: 'result', result: resultOf(await step.substitute(input.error)) };
-    case 'fix-agent':
-      return step.agent.repair(input.task, { signal });
+    case 'fix-agent': {
+      const told = await step.agent.repair(input.task, { signal });
+      return told.kind === 'escalate' ? { ...told, by: step.agent.name } : told;
+    }
     default:
       return { kind: 'arguments', value: null };
   }

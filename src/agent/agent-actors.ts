@@ -105,13 +105,13 @@ export function providedMachine(actors: ReturnType<typeof agentActors>) {
 }
 
 async function composeByCode(
-  { instructions = '', systemPrompt }: AgentOptions,
+  { instructions = '', systemPrompt, plans }: AgentOptions,
   input: ComposePromptInput & { readonly toolset: Toolset; readonly context: unknown },
 ): Promise<PromptTexts> {
   const { task, state, context, toolset } = input;
   const text = typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state });
   const compose = async (mode: 'native' | 'json'): Promise<string> => {
-    const parts = promptParts(text, toolset, mode);
+    const parts = promptParts(text, toolset, { mode, plans });
     return systemPrompt === undefined ? joinParts(parts) : systemPrompt(parts);
   };
   return { native: await compose('native'), json: await compose('json') };

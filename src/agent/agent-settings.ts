@@ -28,6 +28,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     fixMs: DEFAULT_SETTINGS.fixMs,
     jitterSeed: 0,
     toolCalling: options.toolCalling ?? 'auto',
+    ...(options.plans === false ? { plans: false } : {}),
     ...(options.textCalls === undefined ? {} : { textCalls: options.textCalls }),
   };
 }
@@ -62,6 +63,7 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
     maxPlanIterations: settings.maxPlanIterations,
     maxConsecutiveRepeats: settings.maxConsecutiveRepeats,
     maxToolResultChars: settings.maxToolResultChars,
+    plans: settings.plans ?? true,
     parallelToolCalls: settings.parallelToolCalls,
     streaming: settings.streaming,
     timeouts: { connectMs, responseMs: 120_000, toolMs, ...options.timeouts },

@@ -212,7 +212,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       const { instructions = '' } = core.options();
       const mode = toolCallingOf(core.options(), core.model());
       return joinParts(
-        promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(new Set()), mode),
+        promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(new Set()), {
+          mode,
+          plans: core.options().plans,
+        }),
       );
     },
     get state(): AgentState {

@@ -88,6 +88,8 @@ export interface AgentOptions<TContext = unknown> {
    * called natively before, else `whole-reply` for `auto` and `narrated` for `json`.
    */
   readonly textCalls?: TextCalls;
+  /** Default true: the model may plan several calls ahead. False: it is not offered to, and a plan that it makes is not run. */
+  readonly plans?: boolean;
   /** Default true: calls of one turn run side by side. */
   readonly parallelToolCalls?: boolean;
   /** Default false: replies arrive whole. True gives `model.token` events. */
@@ -217,6 +219,7 @@ const schema = z
     retry: z.strictObject({ maxAttempts: count(1), backoff, retryable: fn }).partial(),
     toolCalling: z.enum(['auto', 'json', 'native']),
     textCalls: z.enum(['never', 'whole-reply', 'narrated', 'lenient']),
+    plans: z.boolean(),
     parallelToolCalls: z.boolean(),
     streaming: z.boolean(),
     temperature: z.number().min(0).max(2),

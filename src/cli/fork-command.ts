@@ -1,11 +1,12 @@
 import { AGENT_OPTIONS, readAgentChoices } from './agent-options.ts';
 import { type Arguments, type Command, UsageError } from './command.ts';
+import { IN_OPTION } from './read-arguments.ts';
 
-/** `signalbox fork <file>`: goes another way from a point of a recorded run. */
+/** `signalbox fork <file|run id>`: goes another way from a point of a recorded run. */
 export const forkCommand: Command = {
   name: 'fork',
   summary: 'Go another way from a point of a recorded run.',
-  synopsis: '<file> --at <line> [options]',
+  synopsis: '<file|run id> --at <line> [options]',
   about: [
     'Plays a recording up to a line and goes on from there as a run of its own, with the model and',
     'the tools of the options. What was on its way at that line comes out as recorded. The lines',
@@ -14,6 +15,7 @@ export const forkCommand: Command = {
     'Exit codes are those of signalbox run.',
   ].join('\n'),
   options: [
+    IN_OPTION,
     { name: 'at', value: '<line>', help: 'The last line that both runs share. Default: 1, with --input.' },
     {
       name: 'outcome',
@@ -30,13 +32,17 @@ export const forkCommand: Command = {
   ],
   async run(args) {
     const [file, extra] = args.positionals;
-    if (file === undefined) throw new UsageError('there is no file. Name a recording.');
+    if (file === undefined) throw new UsageError('there is no recording. Name a file, or the id of a run.');
     if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
     const choices = readAgentChoices(args, process.env);
-    const fork = { file, at: readLine(args), input: args.values.get('input'), ...readOutcome(args) };
-    const { forkFile } = await import('./fork-file.ts');
+    const fork = { at: readLine(args), input: args.values.get('input'), ...readOutcome(args) };
+    const [{ forkFile }, { readRecordingOf }] = await Promise.all([
+      import('./fork-file.ts'),
+      import('./recording-file.ts'),
+    ]);
+    const { text: recording } = await readRecordingOf(file, args.values.get('in'));
     const how = { json: args.flags.has('json'), recorded: args.flags.has('recorded') };
-    return forkFile({ ...fork, ...how }, choices);
+    return forkFile({ recording, ...fork, ...how }, choices);
   },
 };
 

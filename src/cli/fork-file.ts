@@ -5,12 +5,11 @@ import { isJsonObject } from '../parsing/json.ts';
 import type { AgentChoices } from './agent-options.ts';
 import { UsageError } from './command.ts';
 import { makeAgent } from './make-agent.ts';
-import { readRecordingFile } from './recording-file.ts';
 import { answerOnConsole, reportEnd } from './report-result.ts';
 import { runOnce } from './run-once.ts';
 
 interface ForkedFile {
-  readonly file: string;
+  readonly recording: string;
   readonly at: number;
   readonly input: string | undefined;
   /** An outcome, or the value of one. */
@@ -19,10 +18,9 @@ interface ForkedFile {
   readonly json: boolean;
 }
 
-/** Forks the recording of a file, and shows the new run as `signalbox run` does. */
+/** Forks a recording, and shows the new run as `signalbox run` does. */
 export async function forkFile(forked: ForkedFile, choices: AgentChoices): Promise<number> {
-  const { file, at, input, recorded, json } = forked;
-  const recording = readRecordingFile(file);
+  const { recording, at, input, recorded, json } = forked;
   const cli = await makeAgent(choices, { answerOnConsole: !json && answerOnConsole() });
   try {
     const { result } = await runOnce(cli, (signal) => {

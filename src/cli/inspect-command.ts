@@ -1,18 +1,19 @@
-import { readFile, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeThrown } from '../actors/to-json.ts';
 import type { Inspector } from '../inspector/create-inspector.ts';
 import { type Command, UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { takeInterrupts } from './interrupts.ts';
+import { IN_OPTION } from './read-arguments.ts';
 
 const RUNS = join('.signalbox', 'runs');
 
-/** `signalbox inspect [recording|folder]`: shows recordings on the inspector's page. */
+/** `signalbox inspect [file|run id|folder]`: shows recordings on the inspector's page. */
 export const inspectCommand: Command = {
   name: 'inspect',
   summary: 'Show recorded runs on a local page.',
-  synopsis: '[recording|folder …] [options]',
+  synopsis: '[file|run id|folder …] [options]',
   about: [
     'Serves a page on 127.0.0.1 that shows recordings: the machines, step by step, the conversation,',
     'the time. A folder is followed: runs that are still going on grow before your eyes.',
@@ -20,15 +21,26 @@ export const inspectCommand: Command = {
     "What is printed beside it is where apps that use Stately's inspector client can send to, to be seen there too.",
   ].join('\n'),
   options: [
+    IN_OPTION,
     { name: 'port', value: '<n>', help: 'The port to listen on. Default: any that is free.' },
     { name: 'open', help: 'Open the page in the browser.' },
   ],
   async run({ values, flags, positionals }) {
     const port = readPort(values.get('port'));
-    const places = positionals.length === 0 ? [RUNS] : positionals;
-    const kinds = await Promise.all(places.map(async (place) => ({ place, folder: await isFolder(place) })));
+    const runs = values.get('in');
+    if (runs !== undefined && positionals.length === 0 && !isFolder(runs))
+      throw new UsageError(`'${runs}' is no folder. Name the runs of it that are to be shown.`);
+    const places = positionals.length === 0 ? [runs ?? RUNS] : positionals;
     // Loaded only now: help and wrong usage need none of it.
-    const { createInspector } = await import('../inspector/create-inspector.ts');
+    const [{ createInspector }, { readRecordingOf }] = await Promise.all([
+      import('../inspector/create-inspector.ts'),
+      import('./recording-file.ts'),
+    ]);
+    const shown: { readonly place: string; readonly text: string | null }[] = [];
+    for (const place of places) {
+      // oxlint-disable-next-line no-await-in-loop -- what is not there is told in the order in which it was named
+      shown.push({ place, text: isFolder(place) ? null : (await readRecordingOf(place, runs)).text });
+    }
     const inspector = await createInspector({ port, keepAlive: true, open: flags.has('open') }).catch(
       (error: unknown) => {
         throw new UsageError(`it cannot listen on port ${port}: ${describeThrown(error).message}`);
@@ -36,9 +48,10 @@ export const inspectCommand: Command = {
     );
     const interrupts = takeInterrupts();
     try {
-      for (const { place, folder } of kinds) {
+      for (const { place, text } of shown) {
+        if (text !== null) openText(inspector, place, text);
         // oxlint-disable-next-line no-await-in-loop -- shown in the order in which they were named
-        await (folder ? inspector.openFolder(place) : openFile(inspector, place));
+        else await inspector.openFolder(place);
       }
       console.log(inspector.url);
       console.error(`Other apps send to: ${inspector.statelyUrl}`);
@@ -51,21 +64,16 @@ export const inspectCommand: Command = {
   },
 };
 
-async function openFile(inspector: Inspector, file: string): Promise<void> {
-  const text = await readFile(file, 'utf8');
+function openText(inspector: Inspector, place: string, text: string): void {
   try {
     inspector.open(text);
   } catch (error) {
-    throw new Error(`${file}: ${describeThrown(error).message}`, { cause: error });
+    throw new Error(`${place}: ${describeThrown(error).message}`, { cause: error });
   }
 }
 
-async function isFolder(place: string): Promise<boolean> {
-  try {
-    return (await stat(place)).isDirectory();
-  } catch {
-    throw new UsageError(`there is no '${place}'. Name a recording (*.jsonl) or a folder of recordings.`);
-  }
+function isFolder(place: string): boolean {
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function readPort(text: string | undefined): number {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, UsageError } from './command.ts';
 import { didYouMean } from './nearest-name.ts';
@@ -41,6 +42,7 @@ export const permissionsCommand: Command = {
       import('./permissions-revoke.ts'),
     ]);
     const named = values.get('path');
+    if (named !== undefined && !existsSync(named)) throw new UsageError(`--path: there is no file '${named}'.`);
     const place = { path: named === undefined ? defaultPermissionPath() : resolve(named), agent: values.get('agent') };
     if (action === 'list') return listPermissions(place, { json });
     return action === 'clear' ? clearPermissions(place) : removePermission(place, rest[0] ?? '');

@@ -5,6 +5,13 @@ import { didYouMean } from './nearest-name.ts';
 /** Every command takes these. */
 export const COMMON_OPTIONS: readonly OptionSpec[] = [{ name: 'help', short: 'h', help: 'Show this help.' }];
 
+/** Where runs are that are named by their ids. */
+export const IN_OPTION: OptionSpec = {
+  name: 'in',
+  value: '<place>',
+  help: 'Where runs are kept that are named by id: a folder of recordings or a SQLite file. Default: .signalbox/runs.',
+};
+
 /**
  * Sorts a command's arguments. Throws a {@link UsageError} for an unknown option, for a value that is missing and for one
  * that nobody asked for. Of an option that is given twice the last one counts.

@@ -4,15 +4,19 @@ import { runTally } from '../journal/tally.ts';
 import { inert } from '../output/console/inert.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { textTable } from './mcp-table.ts';
-import { readRecordingFile } from './recording-file.ts';
+import { readRecordingOf } from './recording-file.ts';
 import { stepsOf } from './recording-steps.ts';
 
 /** Prints where two recordings differ first, and both runs side by side. Exit code 0 when they are the same, else 1. */
-export function diffRecordings([a = '', b = '']: readonly string[], { json }: { readonly json: boolean }): number {
-  const sides: readonly Side[] = [a, b].map((file) => ({
-    name: inert(file),
-    recording: readRecording(readRecordingFile(file)),
-  }));
+export async function diffRecordings(
+  [a = '', b = '']: readonly string[],
+  { in: place, json }: { readonly in: string | undefined; readonly json: boolean },
+): Promise<number> {
+  const side = async (named: string): Promise<Side> => ({
+    name: inert(named),
+    recording: readRecording((await readRecordingOf(named, place)).text),
+  });
+  const sides = [await side(a), await side(b)];
   const [left, right] = sides;
   if (left === undefined || right === undefined) return EXIT_CODE.failed;
   const differences = compareRecordings(left.recording, right.recording);

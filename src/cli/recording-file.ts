@@ -1,14 +1,47 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lineWriter } from '../journal/blobs.ts';
+import { inert } from '../output/console/inert.ts';
 import { systemCode } from '../tools/system-code.ts';
+import { UsageError } from './command.ts';
+import { findRun } from './run-id-of.ts';
+import { openRuns } from './runs-place.ts';
 
-/** The text of a recording's file, or of standard input for `-`. Throws an `Error` that says what to do. */
-export function readRecordingFile(path: string): string {
+/** A recording that was named on the command line. */
+export interface NamedRecording {
+  readonly text: string;
+  /** The file that it stands in; null for standard input and for a run of a database. */
+  readonly file: string | null;
+}
+
+/**
+ * The recording of a file, of a run by its id or the beginning of it, or of standard input for `-`. `place` is where runs
+ * are kept, as `--in` names it. Throws a {@link UsageError} for one that is not there.
+ */
+export async function readRecordingOf(named: string, place: string | undefined): Promise<NamedRecording> {
+  if (named === '-') return { text: readFileSync(0, 'utf8'), file: null };
+  const text = readFile(named);
+  if (text !== null) return { text, file: named };
+  if (/[/\\]|\.jsonl$/.test(named)) throw new UsageError(`there is no file '${inert(named)}'.`);
+  const runs = openRuns(place);
+  const found = await findRun(runs, named);
+  if (found.runId === null) throw new UsageError(`there is no file '${inert(named)}'. ${found.why}`);
+  const file = join(runs.path, `${found.runId}.jsonl`);
+  if (existsSync(file)) return { text: readFileSync(file, 'utf8'), file };
+  const recording = await runs.store.read(found.runId);
+  const write = lineWriter();
+  const lines = recording === null ? [] : [recording.head, ...recording.lines].map((record) => write(record));
+  return { text: lines.join(''), file: null };
+}
+
+function readFile(path: string): string | null {
   try {
-    return readFileSync(path === '-' ? 0 : path, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') throw new Error(`There is no file ${path}.`, { cause: error });
-    if (systemCode(error) === 'EISDIR')
-      throw new Error(`${path} is a folder. Name a file in it, or see 'signalbox runs list'.`, { cause: error });
+    const code = systemCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    if (code === 'EISDIR')
+      throw new UsageError(`'${inert(path)}' is a folder. Name a file in it, or see 'signalbox runs list'.`);
     throw error;
   }
 }

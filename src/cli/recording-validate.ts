@@ -3,7 +3,7 @@ import { RecordingError, lineNumber, readRecording } from '../journal/recording.
 import { transitions } from '../journal/transitions.ts';
 import { inert } from '../output/console/inert.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { readRecordingFile } from './recording-file.ts';
+import { readRecordingOf } from './recording-file.ts';
 import { type LineProblem, checkLines } from './recording-schema.ts';
 
 /** What was found out about a file. */
@@ -20,15 +20,19 @@ interface Verdict {
  * Checks recordings: each line against the schema, then the whole by playing it on this version's machines, without the
  * agent's code. Prints a line a file and what is wrong, and gives the exit code.
  */
-export function validateRecordings(files: readonly string[], { json }: { readonly json: boolean }): number {
-  const verdicts = files.map(verdictOf);
+export async function validateRecordings(
+  files: readonly string[],
+  { in: place, json }: { readonly in: string | undefined; readonly json: boolean },
+): Promise<number> {
+  const verdicts: Verdict[] = [];
+  // oxlint-disable-next-line no-await-in-loop -- a run of ours may be large: one at a time in memory
+  for (const file of files) verdicts.push(verdictOf(file, (await readRecordingOf(file, place)).text));
   if (json) console.log(JSON.stringify(verdicts.length === 1 ? verdicts[0] : verdicts));
   else console.log(verdicts.map(verdictText).join('\n'));
   return verdicts.every(({ valid }) => valid) ? EXIT_CODE.answered : EXIT_CODE.failed;
 }
 
-function verdictOf(file: string): Verdict {
-  const text = readRecordingFile(file);
+function verdictOf(file: string, text: string): Verdict {
   const invalid = (problems: readonly LineProblem[]): Verdict => ({
     file,
     valid: false,

@@ -7,11 +7,11 @@ import { type Paint, painter } from '../output/console/paint.ts';
 import { openTerminal } from '../output/console/terminal.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { readRecordingFile } from './recording-file.ts';
+import type { NamedRecording } from './recording-file.ts';
 
 /** Plays a recording and prints the moves of its machines as they are made; where they go astray, how. */
-export function replayFile(file: string, { json }: { readonly json: boolean }): number {
-  const recording = readRecording(readRecordingFile(file));
+export function replayFile({ text }: NamedRecording, { json }: { readonly json: boolean }): number {
+  const recording = readRecording(text);
   const paint = painter(openTerminal(process.stdout, undefined, process.env).color);
   if (!json) console.log(headText(recording, paint));
   let moves = 0;

@@ -7,7 +7,7 @@ import { UsageError } from './command.ts';
 const AGENT_HERE = AGENT_OPTIONS.filter(({ name }) => !['max-steps', 'record'].includes(name));
 const AGENT = AGENT_HERE.map(({ name }) => name);
 
-const QUERY = ['agent', 'state', 'status', 'reason', 'tool', 'error-code', 'limit'] as const;
+const QUERY = ['agent', 'state', 'status', 'reason', 'tool', 'error-code', 'metadata', 'limit', 'after'] as const;
 
 const list: Action = {
   name: 'list',
@@ -19,8 +19,9 @@ const list: Action = {
       import('./runs-place.ts'),
       import('./runs-list.ts'),
     ]);
-    const query = readQuery(values);
-    return listRuns(openRuns(values.get('in')), { query, json: flags.has('json'), terminal: terminal() });
+    const place = openRuns(values.get('in'));
+    const query = await readQuery(values, place);
+    return listRuns(place, { query, json: flags.has('json'), terminal: terminal() });
   },
 };
 
@@ -92,7 +93,13 @@ export const runsCommand = actionCommand({
     { name: 'reason', value: '<reason>', help: "With 'list': why they ended, such as max-steps." },
     { name: 'tool', value: '<name>', help: "With 'list': only runs that used this tool." },
     { name: 'error-code', value: '<code>', help: "With 'list': only runs that ended with this code." },
+    {
+      name: 'metadata',
+      value: '<name=value>',
+      help: "With 'list': only runs whose metadata has this, such as ticket=17; or a JSON object of what it has.",
+    },
     { name: 'limit', value: '<n>', help: "With 'list': so many at most, the newest." },
+    { name: 'after', value: '<run id>', help: "With 'list': only runs that come later in it than this one." },
     { name: 'max-runs', value: '<n>', help: "With 'prune': how many runs that have ended are kept." },
     {
       name: 'max-age-days',

@@ -16,7 +16,8 @@ interface ListOptions {
 export async function listRuns({ path, store }: RunsPlace, { query, json, terminal }: ListOptions): Promise<number> {
   const runs = await store.list(query);
   if (json) console.log(JSON.stringify(runs));
-  else if (runs.length === 0) console.log(`No runs in ${inert(path)}${Object.keys(query).length > 0 ? ' fit' : ''}.`);
+  else if (runs.length === 0)
+    console.log(`No runs in ${inert(path)}${Object.values(query).some((value) => value !== undefined) ? ' fit' : ''}.`);
   else console.log(table(runs, terminal).join('\n'));
   return EXIT_CODE.answered;
 }

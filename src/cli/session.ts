@@ -23,7 +23,7 @@ export async function openSession({ agent, journal }: CliAgent, name: string): P
   const { list, read } = journal.journal;
   if (journal.kind === 'memory' || list === undefined || read === undefined)
     throw new UsageError('--session needs a folder in which runs can be kept, and does not go with --record.');
-  const [last] = (await list()).filter(({ metadata }) => metadata['session'] === name);
+  const [last] = await list({ metadata: { session: name }, limit: 1 });
   if (last === undefined) return { interrupted: null, messages: 0 };
   if (last.state === 'running')
     throw new Error(`The conversation '${inert(name)}' is going on in another process, with run ${last.runId}.`);

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EXPLORE } from '../journal/explore.ts';
 import { explorePaths } from '../testing/explore/explore-paths.ts';
+import type { ExploreOptions } from '../testing/explore/options.ts';
 import type { LoadedAgent } from './verify-load.ts';
 
 /** What `signalbox verify` tells of one agent. */
@@ -34,7 +35,7 @@ export interface BrokenLaw {
 /** Explores an agent, writes counterexamples into the folder, and ends the servers that the agent has started. */
 export async function verifyAgent(
   { name, agent, close }: LoadedAgent,
-  limits: { readonly maxSteps?: number; readonly maxPaths?: number },
+  limits: Pick<ExploreOptions, 'maxSteps' | 'maxPaths' | 'maxSeconds' | 'onProgress'>,
   folder: string,
 ): Promise<Verdict> {
   const began = performance.now();

@@ -1,5 +1,7 @@
 import { type Paint, painter } from '../output/console/paint.ts';
-import type { Terminal } from '../output/console/terminal.ts';
+import { openScreen } from '../output/console/screen.ts';
+import { openTerminal, type Terminal } from '../output/console/terminal.ts';
+import type { ExploreProgress } from '../testing/explore/options.ts';
 import { inert } from '../output/console/inert.ts';
 import { wrapText } from '../tools/terminal/wrap-text.ts';
 import type { BrokenLaw, Verdict } from './verify-agent.ts';
@@ -79,4 +81,27 @@ function violationLines({ law, message, state, path, file }: BrokenLaw, { column
 
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** Where no line can be redrawn, one is printed as often as this. */
+const LINE_MS = 5_000;
+
+/** Says on standard error how far the exploration of an agent is: a line that changes in a terminal, else one now and then. */
+export function showProgress(agent: string): { tell(soFar: ExploreProgress): void; end(): void } {
+  const terminal = openTerminal(process.stderr, undefined, process.env);
+  const screen = openScreen(terminal, painter(terminal.color));
+  const began = performance.now();
+  let said = `Exploring ${inert(agent)}`;
+  let printed = began;
+  screen.spin(() => said);
+  return {
+    tell: ({ configurations, paths }) => {
+      said = `Exploring ${inert(agent)}: ${configurations} states, ${paths} paths`;
+      const now = performance.now();
+      if (terminal.live || now - printed < LINE_MS) return;
+      printed = now;
+      screen.line(`${said}, ${Math.round((now - began) / 1000)} s`);
+    },
+    end: () => screen.stopSpinning(),
+  };
 }

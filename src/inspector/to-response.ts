@@ -1,5 +1,6 @@
-import { abortable } from './abortable.ts';
 import type { RunEvent } from '../machines/run-events.ts';
+import { systemCode } from '../tools/system-code.ts';
+import { abortable } from './abortable.ts';
 import { eventStream, lastNumber } from './event-stream.ts';
 import { eventText } from './event-text.ts';
 
@@ -9,7 +10,17 @@ export interface ToResponseOptions {
   readonly lastEventId?: string | null;
   /** Headers beside those of the stream, such as CORS ones. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The types of event that are sent. Default: all. */
+  readonly events?: readonly RunEvent['type'][];
+  /** What is sent beside what happened; whoever reads the stream sees it. Default: none of it. */
+  readonly fields?: readonly SentField[];
 }
+
+/**
+ * What {@link toResponse} leaves out unless it is asked for: arguments of calls, what came of them (errors and the answers
+ * of child agents included), what the model thinks, and messages: questions, and replies as the model wrote them.
+ */
+export type SentField = 'arguments' | 'results' | 'thoughts' | 'messages';
 
 /** Events that are sent at once, when they are there already. */
 const BATCH = 100;
@@ -17,7 +28,9 @@ const BATCH = 100;
 /**
  * A run's events as server-sent events, in a Web `Response` for any HTTP framework. The id of each is its `seq`, so a
  * browser's `EventSource` that loses the connection goes on where it was; tokens have none, and those of the reply under
- * way are sent again. A client that goes away does not end the run. The last event is named `end`.
+ * way are sent again. A token says what is new: `answerDelta`, to be put behind what there is, or `answer` in its place. A run
+ * that breaks off, such as one that cannot be resumed, is told by an event `error` with its code. A client that goes away
+ * does not end the run. The last event is named `end`.
  *
  * @example
  * app.get('/runs/:id', (c) => toResponse(runs.get(c.req.param('id')), { lastEventId: c.req.header('last-event-id') }));
@@ -25,38 +38,49 @@ const BATCH = 100;
 export function toResponse(run: AsyncIterable<RunEvent>, options: ToResponseOptions = {}): Response {
   const after = lastNumber(options.lastEventId);
   return eventStream(
-    (signal) => batches(run, after, signal),
+    (signal) => batches(run, { after, tell: teller(options) }, signal),
     options.headers === undefined ? {} : { headers: options.headers },
   );
 }
 
 async function* batches(
   run: AsyncIterable<RunEvent>,
-  after: number,
+  { after, tell }: { readonly after: number; readonly tell: ReturnType<typeof teller> },
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
   const events = run[Symbol.asyncIterator]();
+  // A torn stream would be asked for again and again, so what breaks a run off is sent like what ends it.
+  const ask = () => events.next().catch((error: unknown) => ({ done: true as const, broken: errorText(error) }));
   const unlessLeft = abortable(signal);
-  let next = events.next();
+  let next = ask();
   for (;;) {
     const texts: string[] = [];
     let patience: Promise<undefined> | null = null;
     for (let waits = false; !waits && texts.length < BATCH;) {
       const event = await unlessLeft(patience === null ? next : Promise.race([next, patience]));
       if (event === null || (event !== undefined && event.done === true)) {
+        if (event !== null && 'broken' in event) texts.push(event.broken);
         if (texts.length > 0) yield encoder.encode(texts.join(''));
         return;
       }
       waits = event === undefined;
       if (event === undefined) continue;
-      next = events.next();
+      next = ask();
       const { value } = event;
       patience ??= soon();
-      if (value.seq > after || (value.seq === after && value.type === 'model.token'))
-        texts.push(eventText(value.type === 'model.token' ? null : value.seq, JSON.stringify(value)));
+      const isToken = value.type === 'model.token';
+      const sent = value.seq > after || (value.seq === after && isToken) ? tell(value) : null;
+      if (sent !== null) texts.push(eventText(isToken ? null : value.seq, JSON.stringify(sent)));
     }
     if (texts.length > 0) yield encoder.encode(texts.join(''));
   }
+}
+
+/** Only the code: what an error says names places on this machine. */
+function errorText(error: unknown): string {
+  const code = systemCode(error) || 'error';
+  const json = JSON.stringify({ type: 'error', code, message: `The run cannot be followed: ${code}.` });
+  return `event: error\n${eventText(null, json)}`;
 }
 
 const encoder = new TextEncoder();
@@ -64,4 +88,83 @@ const encoder = new TextEncoder();
 /** Resolves once everything that is there already could be read. */
 function soon(): Promise<undefined> {
   return new Promise((resolve) => void setTimeout(resolve, 0));
+}
+
+type Sent = Readonly<Record<string, unknown>>;
+type Of<T extends RunEvent['type']> = Extract<RunEvent, { readonly type: T }>;
+type LeftOut = { readonly [T in RunEvent['type']]: SentField | { readonly [Name in keyof Of<T>]?: SentField } };
+
+/** What stands where: a member of an event, or the whole event. */
+const PRIVATE: LeftOut = {
+  'run.started': { task: 'messages' },
+  'step.started': {},
+  'state.changed': {},
+  'model.token': {},
+  'model.replied': { text: 'messages', toolCalls: 'arguments', repairs: 'arguments' },
+  'model.retrying': {},
+  thought: 'thoughts',
+  goal: 'thoughts',
+  'plan.made': {},
+  'tool.started': { args: 'arguments' },
+  'tool.finished': { args: 'arguments', result: 'results' },
+  'tool.progress': { message: 'results' },
+  'question.asked': { message: 'messages' },
+  'question.answered': { content: 'messages' },
+  'tool.denied': { args: 'arguments' },
+  'approval.requested': { args: 'arguments' },
+  'recovery.step': { error: 'results' },
+  'escalation.raised': { reason: 'results' },
+  'loop.suspected': {},
+  'mcp.changed': {},
+  answer: {},
+  warning: {},
+  'run.finished': {},
+};
+
+/** Makes what is sent of each event, in order; null: nothing. */
+function teller({ events, fields = [] }: ToResponseOptions): (event: RunEvent) => Sent | null {
+  const wanted: ReadonlySet<string> = new Set(fields);
+  const types = events === undefined ? null : new Set(events);
+  const tokenOf = tokenTeller(wanted);
+  const only = (whole: object, names: Readonly<Record<string, string | undefined>>): Sent =>
+    Object.fromEntries(Object.entries(whole).filter(([name]) => isWanted(names[name])));
+  const isWanted = (field: string | undefined): boolean => field === undefined || wanted.has(field);
+  return (event) => {
+    if (types !== null && !types.has(event.type)) return null;
+    if (event.type === 'model.token') return tokenOf(event);
+    const names = PRIVATE[event.type];
+    if (typeof names === 'string') return isWanted(names) ? event : null;
+    const sent = only(event, names);
+    if (event.type === 'run.finished')
+      return { ...sent, result: only(event.result, { messages: 'messages', errorHistory: 'results' }) };
+    if (event.type !== 'plan.made') return sent;
+    return { ...sent, steps: event.steps.map((step) => only(step, { args: 'arguments' })) };
+  };
+}
+
+/** What each kind of piece belongs to. A reply as it is written may hold everything. */
+const TEXT_OF = { text: 'messages', reasoning: 'thoughts', arguments: 'arguments' } as const;
+
+/** Makes token events that say what is new since the one before; each agent's reply is followed on its own. */
+function tokenTeller(wanted: ReadonlySet<string>): (event: Of<'model.token'>) => Sent | null {
+  const last = new Map<string, Of<'model.token'>>();
+  return (event) => {
+    const { text, thought, answer, ...rest } = event;
+    const shown = last.get(event.child ?? '');
+    last.set(event.child ?? '', event);
+    const goesOn = shown !== undefined && shown.attempt === event.attempt && shown.index < event.index;
+    const pieces = {
+      ...(wanted.has(TEXT_OF[event.kind]) ? { text } : {}),
+      ...(wanted.has('thoughts') ? change('thought', shown?.thought, thought, goesOn) : {}),
+      // What a child agent answers is what came of a call.
+      ...(event.child === undefined || wanted.has('results') ? change('answer', shown?.answer, answer, goesOn) : {}),
+    };
+    return Object.keys(pieces).length === 0 ? null : { ...rest, ...pieces };
+  };
+}
+
+/** What a reader must do to the text that it shows: nothing, put something behind it, or put another in its place. */
+function change(name: string, shown = '', now: string, goesOn: boolean): Sent {
+  if (now === shown && (goesOn || now === '')) return {};
+  return goesOn && now.startsWith(shown) ? { [`${name}Delta`]: now.slice(shown.length) } : { [name]: now };
 }

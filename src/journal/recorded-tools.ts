@@ -87,6 +87,7 @@ const OPTIONS: JsonObject = {
       type: 'object',
       properties: {
         toolCalling: { enum: ['auto', 'native', 'json'] },
+        plans: SWITCH,
         textCalls: { enum: ['never', 'whole-reply', 'narrated', 'lenient'] },
       },
     },

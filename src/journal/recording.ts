@@ -136,7 +136,7 @@ export function readRecording(recording: string | readonly (string | object)[]):
     const record = readLine(item, index, items.length);
     if (head === null) {
       if (record === null && isBlank(item)) continue;
-      if (record === null && index === items.length - 1) throw unbegun();
+      if (record === null && index === items.length - 1) throw isPath(item) ? path(item) : unbegun();
       head = readHead(record);
       blobs.head(head);
       continue;
@@ -175,6 +175,15 @@ function notBegun(): RecordingError {
 
 function unbegun(): RecordingError {
   return new RecordingError(1, 'is empty or torn: the run ended before anything of it was written.');
+}
+
+/** What was meant to be read and given. */
+function isPath(item: string | object): item is string {
+  return typeof item === 'string' && /^[^\s{[].{0,999}$/.test(item) && /[/\\]|\.(?:jsonl?|rec)$/.test(item);
+}
+
+function path(item: string): RecordingError {
+  return new RecordingError(1, `is a path (${item}) and no record. Read that file, and give its text.`);
 }
 
 function noRecord(line: number): RecordingError {

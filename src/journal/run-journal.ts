@@ -119,5 +119,9 @@ export interface RunQuery {
   readonly reason?: string;
   readonly tool?: string;
   readonly errorCode?: string;
+  /** What its metadata holds: these members with these values, others beside them. */
+  readonly metadata?: JsonObject;
   readonly limit?: number;
+  /** Only runs that come later in the list than this one: the last of the page before. Without it, from the newest on. */
+  readonly after?: Pick<RunSummary, 'at' | 'runId'> | undefined;
 }

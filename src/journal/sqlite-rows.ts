@@ -51,7 +51,7 @@ export function isWritten(row: Row): boolean {
 
 /** The condition of a query, and its parameters. Who writes a run must be looked at row by row. */
 export function conditionOf(query: RunQuery): { readonly where: string; readonly values: readonly string[] } {
-  const { agent, state, status, reason, tool, errorCode } = query;
+  const { agent, state, status, reason, tool, errorCode, after } = query;
   const parts: string[] = ['records > 0'];
   const values: string[] = [];
   const must = (value: string | undefined, part: string): void => {
@@ -64,6 +64,10 @@ export function conditionOf(query: RunQuery): { readonly where: string; readonly
   must(reason, 'reason = ?');
   must(errorCode, 'error_code = ?');
   must(tool, 'exists (select 1 from json_each(tools) where value = ?)');
+  if (after !== undefined) {
+    parts.push('(at < ? or (at = ? and run_id < ?))');
+    values.push(after.at, after.at, after.runId);
+  }
   if (state !== undefined) parts.push(state === 'ended' ? 'ended = 1' : 'ended = 0');
   return { where: parts.join(' and '), values };
 }

@@ -9,7 +9,7 @@ import { JournalError } from './journal-error.ts';
 import { type Row, conditionOf, isWritten, progressOf, summaryOfRow, textOf } from './sqlite-rows.ts';
 import type { RunQuery, RunSummary } from './run-journal.ts';
 import { inTransaction, patiently } from './sqlite-database.ts';
-import type { Tallied } from './tally.ts';
+import { type Tallied, hasMetadata } from './tally.ts';
 
 /** Who wants to write a run, as it stands in the row. */
 export interface RunWriter {
@@ -112,7 +112,8 @@ function listed(database: DatabaseSync, query: RunQuery): readonly RunSummary[] 
   for (const row of rows.iterate(...values)) {
     if (query.limit !== undefined && found.length >= query.limit) break;
     const summary = summaryOfRow(row);
-    if (query.state === undefined || summary.state === query.state) found.push(summary);
+    if ((query.state === undefined || summary.state === query.state) && hasMetadata(summary, query))
+      found.push(summary);
   }
   return found;
 }

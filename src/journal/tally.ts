@@ -1,4 +1,4 @@
-import { isJsonObject } from '../parsing/json.ts';
+import { isJsonObject, type Json } from '../parsing/json.ts';
 import type { RecordLine, RunRecord } from './record.ts';
 import type { RunQuery, RunSummary } from './run-journal.ts';
 
@@ -110,13 +110,33 @@ export function selectRuns(runs: readonly RunSummary[], query: RunQuery = {}): r
   return query.limit === undefined ? found : found.slice(0, query.limit);
 }
 
-function newestFirst(a: RunSummary, b: RunSummary): number {
+function newestFirst(a: Place, b: Place): number {
   if (a.at !== b.at) return a.at < b.at ? 1 : -1;
+  if (a.runId === b.runId) return 0;
   return a.runId < b.runId ? 1 : -1;
 }
 
-function matches(run: RunSummary, { agent, state, status, reason, tool, errorCode }: RunQuery): boolean {
+type Place = Pick<RunSummary, 'at' | 'runId'>;
+
+/** Whether a run has what a query asks of its metadata. */
+export function hasMetadata(run: RunSummary, { metadata }: RunQuery): boolean {
+  return metadata === undefined || holds(run.metadata, metadata);
+}
+
+function holds(found: Json | undefined, wanted: Json): boolean {
+  if (isJsonObject(wanted))
+    return isJsonObject(found) && Object.entries(wanted).every(([name, value]) => holds(found[name], value));
+  if (!Array.isArray(wanted)) return found === wanted;
   return (
+    Array.isArray(found) && found.length === wanted.length && wanted.every((value, index) => holds(found[index], value))
+  );
+}
+
+function matches(run: RunSummary, query: RunQuery): boolean {
+  const { agent, state, status, reason, tool, errorCode, after } = query;
+  return (
+    hasMetadata(run, query) &&
+    (after === undefined || newestFirst(after, run) < 0) &&
     (agent === undefined || run.agent === agent) &&
     (state === undefined || run.state === state) &&
     (status === undefined || run.status === status) &&

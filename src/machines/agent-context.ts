@@ -200,7 +200,7 @@ export function fromSetup(setup: AgentSetup | null) {
     settings: setup?.settings ?? DEFAULT_SETTINGS,
     briefing: setup === null ? null : briefingOf(setup),
     toolset,
-    shown: fromToolset(setup?.instructions ?? '', toolset),
+    shown: fromToolset(setup?.instructions ?? '', toolset, setup?.settings),
     toolCalling: setup?.toolCalling ?? ('native' as const),
   };
 }
@@ -211,11 +211,15 @@ function briefingOf(setup: AgentSetup): Briefing {
 }
 
 /** What the model is told, which changes when the toolset does. */
-export function fromToolset(instructions: string, toolset: Toolset): Shown {
+export function fromToolset(
+  instructions: string,
+  toolset: Toolset,
+  { plans = true }: Partial<AgentSettings> = {},
+): Shown {
   const before = composed.get(toolset);
-  if (before !== undefined && before.instructions === instructions) return before.parts;
-  const parts = { prompts: composePrompts(instructions, toolset), modelTools: modelTools(toolset) };
-  composed.set(toolset, { instructions, parts });
+  if (before !== undefined && before.instructions === instructions && before.plans === plans) return before.parts;
+  const parts = { prompts: composePrompts(instructions, toolset, plans), modelTools: modelTools(toolset, plans) };
+  composed.set(toolset, { instructions, plans, parts });
   return parts;
 }
 
@@ -224,6 +228,7 @@ const composed = new WeakMap<
   Toolset,
   {
     readonly instructions: string;
+    readonly plans: boolean;
     readonly parts: Shown;
   }
 >();

@@ -32,6 +32,8 @@ export interface AgentSettings {
   readonly jitterSeed: number;
   /** How the option `toolCalling` stands; absent: `auto`. */
   readonly toolCalling?: 'auto' | ToolCalling;
+  /** False: the model is not offered to plan, and a plan of its is not run; absent: true. */
+  readonly plans?: boolean;
   /** Which text may become a call; absent: what the way of calling tools asks for. */
   readonly textCalls?: TextCalls;
 }

@@ -1,6 +1,6 @@
 import type { CallOutcome } from './call-request.ts';
 import type { PlanProgress, Trouble } from './agent-context.ts';
-import type { ReadReply } from './read-reply.ts';
+import { NO_PLANS, type ReadReply } from './read-reply.ts';
 import { cutMiddle } from '../tools/cut.ts';
 import type { ToolResult } from '../tools/result.ts';
 
@@ -16,6 +16,8 @@ export function resultForModel(result: ToolResult, maxChars: number): string {
 export function correctionFor(reply: ReadReply): string {
   if (reply.ambiguous)
     return 'Your reply holds several different JSON objects, and it is not clear which one counts; none was used. Send exactly one.';
+  if (reply.planError === NO_PLANS)
+    return 'Plans are switched off, and yours was not run. Call a tool for the first step, or answer.';
   if (reply.planError !== null)
     return `Your plan cannot be run: ${reply.planError}. Send it again as a list of steps, each with "tool" and "tool_args", or answer.`;
   if (reply.ended === 'length')

@@ -4,24 +4,31 @@ import type { JsonObject } from '../parsing/json.ts';
 import type { LlmCallInput } from './llm-call-input.ts';
 
 /** The envelope that a model writes in json mode, as a schema for servers that can hold it to one. */
-const ENVELOPE_SCHEMA: JsonObject = deepFreeze({
-  type: 'object',
-  properties: {
-    thought: { type: 'string' },
-    goal: { type: 'string' },
-    tool: { type: 'string' },
-    tool_args: { type: 'object' },
-    plan: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: { tool: { type: 'string' }, tool_args: { type: 'object' } },
-        required: ['tool'],
-      },
+const ENVELOPE_SCHEMA = envelopeSchema({
+  plan: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: { tool: { type: 'string' }, tool_args: { type: 'object' } },
+      required: ['tool'],
     },
-    answer: { type: 'string' },
   },
 });
+const WITHOUT_PLAN = envelopeSchema({});
+
+function envelopeSchema(plan: JsonObject): JsonObject {
+  return deepFreeze({
+    type: 'object',
+    properties: {
+      thought: { type: 'string' },
+      goal: { type: 'string' },
+      tool: { type: 'string' },
+      tool_args: { type: 'object' },
+      ...plan,
+      answer: { type: 'string' },
+    },
+  });
+}
 
 /** The request of one attempt: the system prompt first, then the conversation as it stands. */
 export function composeRequest(input: LlmCallInput): ModelRequest {
@@ -31,7 +38,7 @@ export function composeRequest(input: LlmCallInput): ModelRequest {
     messages: [input.system[toolCalling], ...input.messages],
     toolCalling,
     ...(native ? { tools, parallelToolCalls: settings.parallelToolCalls } : {}),
-    ...(toolCalling === 'json' ? { responseSchema: ENVELOPE_SCHEMA } : {}),
+    ...(toolCalling === 'json' ? { responseSchema: settings.plans === false ? WITHOUT_PLAN : ENVELOPE_SCHEMA } : {}),
     stream: settings.streaming,
     ...(settings.temperature === null ? {} : { temperature: settings.temperature }),
     ...(settings.maxTokens === null ? {} : { maxTokens: settings.maxTokens }),

@@ -36,6 +36,12 @@ export function escalationInput({ trouble, place, settings }: AgentContext): Ask
   return { agent: place.agent, error: trouble?.escalation ?? NO_ERROR, timeoutMs: settings.fixMs };
 }
 
+/** The tool whose call was handed up, also where a repair agent did so. */
+export function toolHandedUp({ source, originalError }: EscalationError): string {
+  if (originalError?.kind === 'unknown-tool') return originalError.name;
+  return originalError !== undefined && 'tool' in originalError ? (originalError.tool ?? source) : source;
+}
+
 const NO_ERROR: EscalationError = { kind: 'escalation', source: '', reason: '', severity: 'high', attempts: 0 };
 
 /** Takes a verdict. The same one for the same error applies once; severity only rises. */
@@ -100,7 +106,7 @@ export function limitedToSkill(context: AgentContext): Update {
   return {
     ...troubleTold(context),
     toolset,
-    shown: fromToolset(context.briefing?.instructions ?? '', toolset),
+    shown: fromToolset(context.briefing?.instructions ?? '', toolset, context.settings),
     detour: { ...context.detour, skill },
   };
 }
@@ -112,7 +118,7 @@ export function toolsTaken(context: AgentContext, told: ToolsChanged): Update {
   const toolset = limited(toolsetAfter(context.toolset, told.toolset, isRestart), detour.skill);
   return {
     toolset,
-    shown: fromToolset(briefing?.instructions ?? '', toolset),
+    shown: fromToolset(briefing?.instructions ?? '', toolset, context.settings),
     ...(briefing === null || told.children === undefined
       ? {}
       : { briefing: { ...briefing, children: childrenAfter(briefing.children, told.children, isRestart) } }),
@@ -137,7 +143,7 @@ export function questionInput(context: AgentContext): AskApprovalInput {
   const question = verdictOf(context, 'askHuman')?.question ?? '';
   return {
     callId: `${place.callPrefix}q${books.verdicts.length}`,
-    tool: trouble?.escalation?.source ?? '',
+    tool: toolHandedUp(trouble?.escalation ?? NO_ERROR),
     args: { question },
     reason: question,
     agent: place.agent,
@@ -220,9 +226,9 @@ export function partialEnding(context: AgentContext): Ending {
 /** The ending of a run that its `onEscalation` stopped hard. */
 export function stoppedByVerdict(context: AgentContext): Ending {
   const reason = verdictOf(context, 'throwException')?.reason ?? '';
-  const source = context.trouble?.escalation?.source ?? '';
-  const error = { code: 'thrown', message: reason, step: context.stepsTaken, tool: source };
-  return { reason: 'thrown', result: `Stopped by '${source}': ${reason}`, error };
+  const escalation = context.trouble?.escalation ?? NO_ERROR;
+  const error = { code: 'thrown', message: reason, step: context.stepsTaken, tool: toolHandedUp(escalation) };
+  return { reason: 'thrown', result: `Stopped by '${escalation.source}': ${reason}`, error };
 }
 
 /** The ending of a run whose escalation nobody took here: critical at the root, any below it. */
@@ -237,6 +243,6 @@ export function escalatedEnding(context: AgentContext): Ending {
 }
 
 function escalationEntry({ trouble, stepsTaken }: AgentContext): NonNullable<Ending['error']> {
-  const { reason, source } = trouble?.escalation ?? NO_ERROR;
-  return { code: 'escalation', message: reason, step: stepsTaken, tool: source };
+  const escalation = trouble?.escalation ?? NO_ERROR;
+  return { code: 'escalation', message: escalation.reason, step: stepsTaken, tool: toolHandedUp(escalation) };
 }

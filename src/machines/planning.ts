@@ -30,6 +30,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     firstCall: context.books.callsMade + 1,
     callPrefix: context.place.callPrefix,
     isKnownId: (id) => holdsCall(messages, id),
+    plans: context.settings.plans ?? true,
     maxArgumentChars: context.settings.maxArgumentBytes,
   });
   const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;

@@ -55,6 +55,8 @@ interface ReadInput {
   readonly callPrefix: string;
   /** Ids that the conversation knows already; models repeat theirs. */
   readonly isKnownId: (id: string) => boolean;
+  /** False: a plan is not run, and the model is told. */
+  readonly plans: boolean;
   /** Larger arguments are not run; characters of JSON. */
   readonly maxArgumentChars: number;
 }
@@ -64,8 +66,18 @@ type Reading = Omit<ReadReply, 'ended'>;
 /** Reads a reply: native calls where there are any, else what its text holds. */
 export function readReply(input: ReadInput): ReadReply {
   const read = (input.reply.toolCalls ?? []).length > 0 ? readNative(input) : readText(input);
-  return { ...read, ended: endOf(input.reply), calls: read.calls.map((call) => limited(call, input.maxArgumentChars)) };
+  const planned = read.plan !== null || read.planError !== null;
+  const refused = planned && !input.plans ? { plan: null, planError: NO_PLANS } : {};
+  return {
+    ...read,
+    ...refused,
+    ended: endOf(input.reply),
+    calls: read.calls.map((call) => limited(call, input.maxArgumentChars)),
+  };
 }
+
+/** Why a plan is not run where there are to be none. */
+export const NO_PLANS = 'plans are switched off';
 
 /** Words of servers; `content-filter` is how some of those write it that pass on the replies of others. */
 const ENDS: ReadonlyMap<string, ReadReply['ended']> = new Map([

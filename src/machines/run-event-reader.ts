@@ -3,6 +3,7 @@ import type { ModelReply } from '../actors/model.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { AgentContext, PlannedCall } from './agent-context.ts';
 import type { CallOutcome } from './call-request.ts';
+import { toolHandedUp } from './escalating.ts';
 import type { LlmCallOutput } from './llm-call.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { RunEventBody } from './run-events.ts';
@@ -89,7 +90,7 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
   /** What is decided about an escalation is a step of recovery, of the whole turn. */
   const readEscalation = ({ transition }: Move, { trouble, place: { callPrefix }, books }: AgentContext): void => {
     const verdict = trouble?.verdict ?? null;
-    const tool = trouble?.escalation?.source ?? '';
+    const tool = trouble?.escalation == null ? '' : toolHandedUp(trouble.escalation);
     const callId = `${callPrefix}q${books.verdicts.length}`;
     if (transition?.to === 'ERROR_RECOVERY.ASKING_HUMAN' && verdict !== null && verdict !== 'unhandled') {
       const question = verdict.kind === 'askHuman' ? verdict.question : '';
@@ -146,7 +147,12 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
   const readOutcome = (outcome: CallOutcome, durationMs: number): void => {
     const { callId, tool, args, result } = outcome;
     if (outcome.kind === 'tool.escalated' && outcome.error.kind === 'escalation')
-      emit({ type: 'escalation.raised', source: tool, reason: outcome.error.reason, severity: outcome.error.severity });
+      emit({
+        type: 'escalation.raised',
+        source: outcome.error.source,
+        reason: outcome.error.reason,
+        severity: outcome.error.severity,
+      });
     if (outcome.kind === 'tool.denied') emit({ type: 'tool.denied', callId, tool, args, reason: result.error ?? '' });
     else
       emit({

@@ -23,11 +23,14 @@ export type Prompts = { readonly [mode in ToolCalling]: Message };
 const PLACEHOLDER_HELP =
   'An argument of a step may name a result of an earlier one: the whole string "$PREV.field" (the step before) or "$STEP_0.field" (steps count from 0).';
 
-const JSON_FORMAT = `Reply with exactly one JSON object and nothing else, in one of these forms.
+const JSON_PLAN = `To call several tools one after the other, when you know the steps in advance: {"thought": "why", "plan": [{"tool": "name", "tool_args": {}}, {"tool": "name", "tool_args": {}}]}\n`;
+
+const jsonFormat = (
+  plans: boolean,
+): string => `Reply with exactly one JSON object and nothing else, in one of these forms.
 To call a tool: {"thought": "why", "goal": "what for", "tool": "name", "tool_args": {"argument": "value"}}
-To call several tools one after the other, when you know the steps in advance: {"thought": "why", "plan": [{"tool": "name", "tool_args": {}}, {"tool": "name", "tool_args": {}}]}
-To answer the user: {"thought": "why", "answer": "the answer"}
-${PLACEHOLDER_HELP} Answer as soon as you know enough; never invent the result of a tool.`;
+${plans ? JSON_PLAN : ''}To answer the user: {"thought": "why", "answer": "the answer"}
+${plans ? `${PLACEHOLDER_HELP} ` : ''}Answer as soon as you know enough; never invent the result of a tool.`;
 
 const JSON_FORMAT_WITHOUT_TOOLS = `Reply with exactly one JSON object and nothing else: {"thought": "why", "answer": "the answer"}`;
 
@@ -59,20 +62,24 @@ export function visibleTools(toolset: Toolset): readonly ToolSpec[] {
   return toolset.tools.filter((tool) => tool.enabled && tool.policy !== 'deny');
 }
 
-/** The tools as native mode offers them, `make_plan` among them. */
-export function modelTools(toolset: Toolset): readonly ModelTool[] {
+/** The tools as native mode offers them, `make_plan` among them unless plans are switched off. */
+export function modelTools(toolset: Toolset, plans: boolean): readonly ModelTool[] {
   const tools = visibleTools(toolset).map(({ name, description, inputSchema, atomic }) => ({
     name,
     description: described(description, atomic),
     inputSchema,
   }));
-  return tools.length === 0 ? [] : deepFreeze([...tools, PLAN_TOOL]);
+  return tools.length === 0 ? [] : deepFreeze([...tools, ...(plans ? [PLAN_TOOL] : [])]);
 }
 
 /** The pieces that the prompt is composed of, for `systemPrompt` functions and for the composition itself. */
-export function promptParts(instructions: string, toolset: Toolset, mode: ToolCalling): PromptParts {
+export function promptParts(
+  instructions: string,
+  toolset: Toolset,
+  { mode, plans = true }: { readonly mode: ToolCalling; readonly plans?: boolean | undefined },
+): PromptParts {
   const tools = visibleTools(toolset);
-  const format = tools.length === 0 ? JSON_FORMAT_WITHOUT_TOOLS : JSON_FORMAT;
+  const format = tools.length === 0 ? JSON_FORMAT_WITHOUT_TOOLS : jsonFormat(plans);
   return {
     instructions,
     tools: mode === 'json' && tools.length > 0 ? `Tools:\n${tools.map(toolText).join('\n')}` : '',
@@ -89,10 +96,10 @@ export function joinParts(parts: PromptParts): string {
 }
 
 /** The system prompts of an agent whose prompt needs no code. */
-export function composePrompts(instructions: string, toolset: Toolset): Prompts {
+export function composePrompts(instructions: string, toolset: Toolset, plans: boolean): Prompts {
   return promptsOf({
-    native: joinParts(promptParts(instructions, toolset, 'native')),
-    json: joinParts(promptParts(instructions, toolset, 'json')),
+    native: joinParts(promptParts(instructions, toolset, { mode: 'native', plans })),
+    json: joinParts(promptParts(instructions, toolset, { mode: 'json', plans })),
   });
 }
 

@@ -57,6 +57,8 @@ export interface GaveUp {
   readonly reason: string;
   readonly severity: Severity;
   readonly handedUp?: EscalationError;
+  /** The repair agent that could not mend it. */
+  readonly by?: string;
 }
 
 /** How often a call has reached its tool, and whether it has with the arguments as they stand: only then it may again. */

@@ -143,11 +143,11 @@ function isWait(value: unknown): value is number {
 function gaveUpOutcome(
   { error, progress }: ToolCallContext,
   end: Pick<CallOutcome, 'callId' | 'tool' | 'args' | 'ran' | 'spent'>,
-  { kind, reason, severity, handedUp }: GaveUp,
+  { kind, reason, severity, handedUp, by }: GaveUp,
 ): CallOutcome {
   const escalation: ToolError = handedUp ?? {
     kind: 'escalation',
-    source: end.tool,
+    source: by ?? end.tool,
     reason,
     severity,
     ...(error === null ? {} : { originalError: error }),

@@ -67,7 +67,10 @@ export function givenUp({ progress: { step }, error }: ToolCallContext): ToolCal
 
 /** Gives up as a repair agent said. */
 export function givenUpAsTold({ gaveUp }: ToolCallContext, output: RunFixerOutput): ToolCallContext['gaveUp'] {
-  if (output.kind === 'escalate') return { kind: 'escalated', reason: output.reason, severity: output.severity };
+  if (output.kind === 'escalate') {
+    const { reason, severity, by } = output;
+    return { kind: 'escalated', reason, severity, ...(by === undefined ? {} : { by }) };
+  }
   return output.kind === 'throw' ? { kind: 'thrown', reason: output.reason, severity: 'critical' } : gaveUp;
 }
 

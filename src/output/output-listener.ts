@@ -24,6 +24,8 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
   let view = EMPTY_VIEW;
   let progress = false;
   return (told) => {
+    // Whoever takes a run up may show that it waits; the first event that is new ends that.
+    if (told.replayed) progress = true;
     const event = shown(told);
     if (event === null) return;
     const before = view;

@@ -23,7 +23,7 @@ export type { Matching } from './recorded-answers.ts';
 export type { UseRecordingErrorCode } from './recording-errors.ts';
 export type { UseRecordingOptions, UsedRecording } from './use-recording.ts';
 export type { Exploration, ExploredPath, Violation } from './explore/exploration.ts';
-export type { Claims, ExploreOptions } from './explore/options.ts';
+export type { Claims, ExploreOptions, ExploreProgress } from './explore/options.ts';
 export type { KnownTool, LeafScene, OutcomesOf, Representative } from './explore/outcome.ts';
 export type { PlayedBack } from './explore/play-back.ts';
 export type { OpenEffect, ToolRun, View } from './explore/view.ts';

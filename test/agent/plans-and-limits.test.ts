@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { explorePaths } from '../../src/testing/explore/explore-paths.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';
 
@@ -22,6 +23,61 @@ async function play(replies: readonly ScriptedReply[], options: AgentOptions = {
   const lastTold = String(model.requests.at(-1)?.messages.at(-1)?.content);
   return { result, tools, model, run, lastTold };
 }
+
+describe('plans: false', () => {
+  const planned = [{ tool: 'look', tool_args: {} }];
+  const told = 'Plans are switched off, and yours was not run.';
+
+  test('the model is not offered to plan, natively or in JSON mode', async () => {
+    const native = await play(['Done.'], { plans: false });
+    expect(native.model.requests[0]?.tools?.map(({ name }) => name)).not.toContain('make_plan');
+    const json = await play(['{"answer": "Done."}'], { plans: false, toolCalling: 'json' });
+    expect(JSON.stringify(json.model.requests[0])).not.toMatch(/plan|PREV|STEP_0/);
+    const without = await play(['{"answer": "Done."}'], { toolCalling: 'json' });
+    expect(JSON.stringify(without.model.requests[0])).toMatch(/\\"plan\\".*PREV.*STEP_0/);
+    const byCode = { plans: false, toolCalling: 'json', instructions: () => 'Be brief.' } as const;
+    expect(JSON.stringify((await play(['{"answer": "Done."}'], byCode)).model.requests[0])).not.toMatch(/plan|PREV/);
+  });
+
+  test.each<[string, ScriptedReply, AgentOptions]>([
+    ['by the tool that was not offered', plan(['look']), {}],
+    ['in the envelope', JSON.stringify({ plan: planned }), { toolCalling: 'json' }],
+    ['in a text of native mode', JSON.stringify({ plan: planned }), {}],
+    ['that cannot be read', calls(['make_plan', '{"plan": 7}']), {}],
+  ])('a plan that it makes all the same, %s, is not run, and the model is told', async (_how, reply, options) => {
+    const answer = options.toolCalling === 'json' ? '{"answer": "Done."}' : 'Done.';
+    const { result, tools, lastTold } = await play([reply, answer], { plans: false, ...options });
+    expect(tools.look.calls).toEqual([]);
+    expect(lastTold).toContain(told);
+    expect(result).toMatchObject({ status: 'answered', planIterations: 0 });
+    expect(result.states).not.toContain('EXECUTING_PLAN');
+  });
+
+  test('holds after tools have changed, and beside calls', async () => {
+    const both = calls(['make_plan', { plan: planned }], ['take']);
+    const { tools, result, model } = await play([both, 'Done.'], { plans: false });
+    expect([tools.look.calls, tools.take.calls]).toEqual([[], [{}]]);
+    expect(result.status).toBe('answered');
+    expect(JSON.stringify(model.requests[1]?.messages)).toContain('plans are switched off');
+    const agent = createAgent({
+      model: scriptedModel([calls(['grow']), 'Done.']),
+      silent: true,
+      plans: false,
+      tools: [fakeTool('grow', [() => agent.tools.register(fakeTool('new', [1]))])],
+    });
+    const late = scriptedModel([calls(['grow']), 'Done.']);
+    agent.configure({ model: late });
+    await agent.run('Grow');
+    expect(late.requests[1]?.tools?.map(({ name }) => name)).toEqual(['grow', 'new']);
+  });
+
+  test('no path of the agent leads to a plan', async () => {
+    const agent = createAgent({ model: scriptedModel([]), silent: true, plans: false, tools: [fakeTool('look', [1])] });
+    const found = await explorePaths(agent, { maxSteps: 2 });
+    expect(found).toMatchObject({ ok: true, exhaustive: true });
+    expect(found.states.filter((state) => state.includes('PLAN.') || state.includes('EXECUTING_PLAN'))).toEqual([]);
+  });
+});
 
 describe('placeholders in a plan', () => {
   test.each<[string, string, unknown]>([

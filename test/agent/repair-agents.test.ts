@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ModelError, type Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
+import type { EscalationError } from '../../src/parsing/errors.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -80,6 +81,30 @@ test.each<[string, ScriptedReply]>([
   const { result, calls: made } = await mendedBy(scriptedModel([reply]));
   expect(result.errorHistory).toMatchObject([{ code: 'escalation', message: expect.stringContaining('(high)') }]);
   expect(made).toEqual([]);
+});
+
+test('a repair agent that hands the error up is named as its source, beside the tool', async () => {
+  const errors: EscalationError[] = [];
+  const fixer = createAgent({
+    name: 'fixer',
+    model: scriptedModel([calls(['escalate', { reason: 'not mine' }])]),
+    silent: true,
+  });
+  const write = fakeTool('write', [], { inputSchema: SCHEMA, onError: { invalidArgs: recover.fix(fixer) } });
+  const run = createAgent({
+    model: scriptedModel([calls(['write', 'nonsense']), 'Done.']),
+    tools: [write],
+    silent: true,
+    onEscalation: (error, to) => {
+      errors.push(error);
+      return to.throwException();
+    },
+  }).run('Write');
+  const sources: string[] = [];
+  for await (const event of run) if (event.type === 'escalation.raised') sources.push(event.source);
+  expect(errors).toMatchObject([{ source: 'fixer', reason: 'not mine', originalError: { tool: 'write' } }]);
+  expect(sources).toEqual(['fixer']);
+  expect((await run).error).toMatchObject({ code: 'thrown', tool: 'write' });
 });
 
 test('a repair agent that says nothing leaves the next step to try', async () => {

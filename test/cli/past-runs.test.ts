@@ -1,9 +1,15 @@
+import { existsSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runCli, temporaryFolder } from './spawn-cli.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { openScreen } from '../support/screen.ts';
+import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
+
+const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
 
 const ANSWER = /The largest file is large\.log/;
+const ANSWER_TEXT = 'Two files are here.';
 const PRACTICE = ['--model', 'practice', '--silent'];
 
 /** Keeps so many lines of a file: as if the process that wrote it had been killed there. */
@@ -71,6 +77,28 @@ test('runs resume finishes what was interrupted, and tells what a run came to th
   expect(again).toMatchObject({ code: 0, stdout: resumed.stdout, stderr: `Run ${id} has ended already.\n` });
   expect((await runCli(['runs', 'resume', 'nothing', ...PRACTICE], here)).code).toBe(1);
 });
+
+test.skipIf(!hasTerminal)(
+  'the answer of a run that is taken up stays on the screen, and no spinner with it',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startModelServer([ANSWER_TEXT, { content: ANSWER_TEXT, paceMs: 100 }]);
+    const args = ['--base-url', server.baseURL, '--model', 'scripted'];
+    const here = { cwd: folder.path, env: { NO_COLOR: '1' } };
+    await startInTerminal(['run', 'How many files?', ...args], here).ended;
+    const run = await newestRun(folder.path);
+    await cutFile(join(folder.path, '.signalbox/runs', run), 2);
+    const command = ['runs', 'resume', run.replace('.jsonl', ''), ...args];
+    const { code, stdout } = await startInTerminal(command, here).ended;
+    expect(code).toBe(0);
+    expect(stdout).toContain('Starting');
+    const screen = openScreen({ columns: 90, rows: 24 });
+    screen.write(stdout);
+    const lines = screen.written().filter((line) => line !== '');
+    expect(lines.filter((line) => line === ANSWER_TEXT)).toHaveLength(1);
+    expect(lines.join('\n')).not.toMatch(/Starting|Thinking/);
+  },
+);
 
 test('chat --session goes on in another process, and finishes what was interrupted first', async () => {
   await using folder = await temporaryFolder();

@@ -56,19 +56,18 @@ test('list --agent shows one agent, and --json is for machines', async () => {
   expect((await user.permissions('list', '--agent', 'other')).stdout).toContain("to agent 'other'");
 });
 
-test('a file that does not exist allows nothing, and is not made', async () => {
+test('where nothing was ever allowed nothing is, and no file is made; a named file must be there', async () => {
   await using folder = await temporaryFolder();
-  const list = await runCli(['permissions', 'list', '--path', 'none.json'], { cwd: folder.path });
-  expect(list).toEqual({
-    code: 0,
-    stdout: `Nothing is always allowed (${join(folder.path, 'none.json')}).\n`,
-    stderr: '',
-  });
-  const clear = await runCli(['permissions', 'clear', '--path', 'none.json'], { cwd: folder.path });
+  const file = join(folder.path, '.signalbox/security/allowed-tools.json');
+  const list = await runCli(['permissions', 'list'], { cwd: folder.path });
+  expect(list).toEqual({ code: 0, stdout: `Nothing is always allowed (${file}).\n`, stderr: '' });
+  const clear = await runCli(['permissions', 'clear'], { cwd: folder.path });
   expect(clear).toMatchObject({ code: 0, stderr: '' });
-  const remove = await runCli(['permissions', 'remove', 'a', '--path', 'none.json'], { cwd: folder.path });
+  const remove = await runCli(['permissions', 'remove', 'a'], { cwd: folder.path });
   expect(remove).toMatchObject({ code: 1, stdout: '' });
-  expect(existsSync(join(folder.path, 'none.json'))).toBe(false);
+  expect(existsSync(file)).toBe(false);
+  const named = await runCli(['permissions', 'list', '--path', 'none.json'], { cwd: folder.path });
+  expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining("there is no file 'none.json'") });
 });
 
 test('remove takes one tool back from the only agent there is; a second time there is nothing, exit code 1', async () => {

@@ -136,13 +136,13 @@ test('a recording that ends earlier differs where it ends', async () => {
 });
 
 test.each([
-  [['show'], 2, /'show' needs <file>/],
-  [['diff', 'a'], 2, /'diff' needs <file> <file>/],
+  [['show'], 2, /'show' needs <file\|run id>/],
+  [['diff', 'a'], 2, /'diff' needs <file\|run id> <file\|run id>/],
   [['show', 'a', 'b'], 2, /'b' is one argument too many/],
   [['show', 'a', '--write'], 2, /--write does not go with 'show'/],
   [['shw', 'a'], 2, /there is no 'shw'.*Did you mean 'show'\?/],
-  [['show', 'none.jsonl'], 1, /There is no file none\.jsonl/],
-  [['show', '.'], 1, /\. is a folder\. Name a file in it, or see 'signalbox runs list'/],
+  [['show', 'none.jsonl'], 2, /there is no file 'none\.jsonl'/],
+  [['show', '.'], 2, /'\.' is a folder\. Name a file in it, or see 'signalbox runs list'/],
   [['show', 'small.txt'], 1, /Line 1 of the recording/],
 ])('what cannot be done is told: %j, exit code %i', async (args, code, message) => {
   await using folder = await temporaryFolder();

@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { runCli, temporaryFolder } from './spawn-cli.ts';
+import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
+
+const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
 
 const source = (path: string): string => JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)));
 
@@ -48,6 +51,40 @@ test(
     ]);
   },
 );
+
+test('a function that gives an agent will do, by default or by its name', { timeout: 60_000 }, async () => {
+  await using folder = await agentFolder(
+    `export default async () => make('made');\nexport const other = () => [make('one'), make('two')];\nexport const broken = () => { throw new Error('no key'); };`,
+  );
+  const names = async (...args: readonly string[]) => {
+    const { stdout } = await runCli(['verify', 'agents/agent.ts', '--max-steps', '1', '--json', ...args], {
+      cwd: folder.path,
+    });
+    const { agents }: { agents: readonly { readonly agent: string }[] } = JSON.parse(stdout);
+    return agents.map(({ agent }) => agent);
+  };
+  expect(await names()).toEqual(['made']);
+  expect(await names('--export', 'other')).toEqual(['one (other)', 'two (other)']);
+  const broken = await runCli(['verify', 'agents/agent.ts', '--export', 'broken'], { cwd: folder.path });
+  expect(broken).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("'broken' of 'agents/agent.ts' made no agent: no key"),
+  });
+  const nothing = await runCli(['verify', 'agents/agent.ts', '--export', 'nothing'], { cwd: folder.path });
+  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining("no export 'nothing', but") });
+});
+
+test('time is a bound too, and whoever waits sees how far it is', { timeout: 60_000 }, async () => {
+  await using folder = await agentFolder(`export default make('shop');`);
+  const args = ['verify', 'agents/agent.ts', '--max-steps', '9', '--max-seconds'];
+  const bounded = await runCli([...args, '6'], { cwd: folder.path });
+  expect(bounded.code).toBe(3);
+  expect(bounded.stdout).toContain('maxSeconds (6) was reached: everything within');
+  expect(bounded.stderr).toMatch(/^Exploring shop: \d+ states, \d+ paths, 5 s$/m);
+  if (!hasTerminal) return;
+  const { stdout } = await startInTerminal([...args, '1'], { cwd: folder.path }).ended;
+  expect(stdout).toMatch(/Exploring shop: \d+ states, \d+ paths…/);
+});
 
 test('a module without an agent is wrong usage, and says what it exports', async () => {
   await using folder = await agentFolder(`export const look2 = look;`);

@@ -123,6 +123,11 @@ describe('lines', () => {
     expect(() => readRecording('')).toThrow(/is empty or torn/);
     expect(() => readRecording('{"t":"run","format":1,"ru')).toThrow(/is empty or torn/);
     expect(() => readRecording('{"t":"end"}\n')).toThrow(/a recording begins with one/);
+    for (const path of ['run.jsonl', './runs/01k80', 'C:\\runs\\a run.jsonl', '/tmp/my run.rec'])
+      expect(() => readRecording(path)).toThrow(
+        `is a path (${path}) and no record. Read that file, and give its text.`,
+      );
+    for (const text of ['Hello.', 'run', '{"a/b', 'a\n/b']) expect(() => readRecording(text)).not.toThrow(/is a path/);
   });
 
   test('a newer major version is refused', async () => {

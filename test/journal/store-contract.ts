@@ -3,6 +3,7 @@ import type { RecordLine } from '../../src/journal/record.ts';
 import { readRecording } from '../../src/journal/recording.ts';
 import type { JournalStore } from '../../src/journal/run-journal.ts';
 import { transitions } from '../../src/journal/transitions.ts';
+import type { JsonObject } from '../../src/parsing/json.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { type WholeStore, answered, interrupted, recordsOf, taken, waiting, whole } from './stored-runs.ts';
@@ -63,6 +64,38 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
       const { list } = whole(tested.store);
       expect((await list()).map(({ runId }) => runId)).toEqual(['c', 'b', 'a']);
       expect((await list({ limit: 2 })).map(({ runId }) => runId)).toEqual(['c', 'b']);
+    });
+
+    test('a long list comes in pages, each of which begins behind the last run of the one before', async () => {
+      await using tested = await make();
+      // Two at once may have the same time: then the id decides.
+      await Promise.all(['a', 'b', 'c', 'd', 'e'].map((runId) => answered(tested.store, runId)));
+      const { list } = whole(tested.store);
+      const all = (await list()).map(({ runId }) => runId);
+      const pages: string[][] = [];
+      let after: Awaited<ReturnType<WholeStore['list']>>[number] | undefined;
+      do {
+        // oxlint-disable-next-line no-await-in-loop -- each page needs the one before
+        const page = await list({ limit: 2, after });
+        pages.push(page.map(({ runId }) => runId));
+        after = page.at(-1);
+      } while (after !== undefined && pages.length < 9);
+      expect(pages).toEqual([all.slice(0, 2), all.slice(2, 4), all.slice(4), []]);
+    });
+
+    test('runs are found by what their metadata holds', async () => {
+      await using tested = await make();
+      await answered(tested.store, 'one', { name: 'shop' });
+      await interrupted(tested.store, 'none');
+      const found = async (metadata: JsonObject) =>
+        (await whole(tested.store).list({ metadata })).map(({ runId }) => runId).toSorted();
+      expect(await found({ ticket: 17 })).toEqual(['one']);
+      expect(await found({ ticket: '17' })).toEqual([]);
+      expect(await found({ ticket: 17, user: 'ada' })).toEqual([]);
+      expect(await found({})).toEqual(['none', 'one']);
+      const { list } = whole(tested.store);
+      expect(await list({ metadata: { ticket: 17 }, agent: 'clock' })).toEqual([]);
+      expect(await list({ metadata: { ticket: 17 }, limit: 1 })).toHaveLength(1);
     });
 
     test('runs are found by agent, state, status, reason, tool and error code', async () => {

@@ -88,6 +88,20 @@ test('while a prompt stands in the terminal, lines wait for its answer and no sp
   shown.stopProgress();
 });
 
+test('what is being written is not erased by a spinner that somebody left on', () => {
+  vi.useFakeTimers();
+  const stream = fakeStream(80);
+  const shown = consoleOutput({ stream, color: false });
+  shown.startProgress('Starting');
+  shown.streamToken('Two files ');
+  vi.advanceTimersByTime(1_000);
+  shown.streamToken('are here.');
+  vi.advanceTimersByTime(1_000);
+  shown.streamEnd();
+  vi.useRealTimers();
+  expect(screenText(stream.text())).toBe('Two files are here.\n\n');
+});
+
 test('long text is broken between words and stands below its own beginning', () => {
   const text = 'The list of files is long, so I ask for the sizes and look for the largest.';
   expect(screenText(showOn(40, eventsOf([{ type: 'thought', text }])))).toBe(

@@ -47,11 +47,11 @@ test('nothing of a replay is shown', () => {
   expect(calls).toEqual([]);
 });
 
-test('a run that goes on after a replayed beginning is shown from there', () => {
+test('a run that goes on after a replayed beginning is shown from there, and waiting for it is over', () => {
   const { handler, calls } = recordingHandler();
   const listen = outputListener(handler);
   for (const event of weatherRun()) listen({ ...event, replayed: event.seq < 12 });
-  expect(calls.map(([name]) => name)).toEqual(['stateInfo', 'finalAnswer', 'completion']);
+  expect(calls.map(([name]) => name)).toEqual(['stopProgress', 'stateInfo', 'finalAnswer', 'completion']);
 });
 
 test('the answer is streamed without its envelope and without a spinner, and the stream ends with the reply', () => {

@@ -7,9 +7,10 @@ export interface Screen {
   line(text: string): void;
   /** An empty line, unless the last one was empty. */
   gap(): void;
-  /** Text without a line break; the next line begins below it. */
+  /** Text without a line break; the next line begins below it. No spinner stays: it would erase what stands there. */
   raw(text: string): void;
-  spin(text: string): void;
+  /** A function is asked anew for each picture. */
+  spin(text: string | (() => string)): void;
   stopSpinning(): void;
 }
 
@@ -46,7 +47,8 @@ export function openScreen(terminal: Terminal, paint: Paint): Screen {
     },
     raw(text) {
       if (text === '') return;
-      write(text);
+      spinner.stop();
+      terminal.write(text);
       empty = text.endsWith('\n\n');
       column = text.endsWith('\n') ? 0 : 1;
     },
@@ -73,7 +75,7 @@ function openSpinner(terminal: Terminal, paint: Paint) {
   return {
     erase,
     stop,
-    start(text: string): void {
+    start(text: string | (() => string)): void {
       stop();
       if (!terminal.live) return;
       const began = performance.now();
@@ -82,7 +84,7 @@ function openSpinner(terminal: Terminal, paint: Paint) {
         if (terminal.isHeld()) return;
         const waited = performance.now() - began;
         const time = waited < LONG_MS ? '' : ` ${Math.floor(waited / 1000)} s`;
-        const shown = cutToWidth(text, terminal.columns() - 12);
+        const shown = cutToWidth(typeof text === 'string' ? text : text(), terminal.columns() - 12);
         terminal.write(
           `${ERASE_LINE}${paint('cyan', FRAMES[frame % FRAMES.length] ?? '')} ${paint('dim', `${shown}…${time}`)}`,
         );

@@ -50,7 +50,9 @@ export async function explore(
   options: ExploreOptions,
   enough: (found: Findings) => boolean,
 ): Promise<Findings> {
-  const { task = 'Explore.', maxPaths = 20_000, maxDepth = 200, seed = 1 } = options;
+  const { task = 'Explore.', maxPaths = 20_000, maxSeconds = Infinity, maxDepth = 200, seed = 1 } = options;
+  const began = performance.now();
+  const isSpent = (part: number): boolean => performance.now() - began >= maxSeconds * 1000 * part;
   const subject = await subjectOf(target, {
     task,
     input: options.input,
@@ -67,8 +69,8 @@ export async function explore(
   const known = new Map<string, Node>();
   const graph = new Map<number, { readonly choice: Choice; readonly to: Node }[]>();
   const queue: Node[] = [];
-  const breathe = breather();
   let walks = 0;
+  const breathe = breather(() => options.onProgress?.({ configurations: known.size, paths: walks }));
 
   const more = (run: ExploredRun): Json => {
     if (options.distinguish !== undefined) return options.distinguish(run.view());
@@ -106,7 +108,7 @@ export async function explore(
   const budget = Math.ceil(maxPaths * (1 - PART_FOR_WALKS));
   let cut = 0;
   for (let node = queue.shift(); node !== undefined; node = queue.shift()) {
-    if (walks >= budget || enough(found)) {
+    if (walks >= budget || isSpent(1 - PART_FOR_WALKS) || enough(found)) {
       queue.unshift(node);
       break;
     }
@@ -130,11 +132,12 @@ export async function explore(
     if (cut > 0) found.gap(`${cut} states lie deeper than maxDepth (${maxDepth}) and were not left`);
     if (queue.length > 0) {
       const depth = queue[0]?.depth ?? 0;
+      const bound = walks >= budget ? `maxPaths (${maxPaths})` : `maxSeconds (${maxSeconds})`;
       found.gap(
-        `maxPaths (${maxPaths}) was reached: everything within ${depth} events of the start was explored, beyond it random walks only`,
+        `${bound} was reached: everything within ${depth} events of the start was explored, beyond it random walks only`,
       );
       const random = randomFrom(seed);
-      for (let left = maxPaths - walks; left > 0 && !enough(found); left--) {
+      for (let left = maxPaths - walks; left > 0 && !isSpent(1) && !enough(found); left--) {
         wander(walkTo(queue[Math.floor(random() * queue.length)] ?? queue[0] ?? NOWHERE), random);
         await breathe();
       }
@@ -184,11 +187,12 @@ function randomFrom(seed: number): () => number {
   return () => fraction(seed * 7919 + count++);
 }
 
-/** Lets others have the thread now and then. */
-function breather(): () => Promise<void> | undefined {
+/** Lets others have the thread now and then, and tells them how far it is. */
+function breather(tell: () => void): () => Promise<void> | undefined {
   let last = performance.now();
   return () => {
     if (performance.now() - last < YIELD_MS) return undefined;
+    tell();
     return new Promise((resolve) => {
       setImmediate(() => {
         last = performance.now();

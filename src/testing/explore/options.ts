@@ -8,6 +8,12 @@ import type { View } from './view.ts';
 /** A claim about states: one predicate, or several by name. */
 export type Claims = ((view: View) => boolean) | { readonly [name: string]: (view: View) => boolean };
 
+/** How far an exploration is: the states that were found, and the walks that were made. */
+export interface ExploreProgress {
+  readonly configurations: number;
+  readonly paths: number;
+}
+
 /** What to explore and how far. */
 export interface ExploreOptions {
   /** What the user asks. Default `Explore.`; the machines do not read it. */
@@ -20,6 +26,10 @@ export interface ExploreOptions {
   readonly maxSteps?: number;
   /** How many walks to make at most. Default 20 000. */
   readonly maxPaths?: number;
+  /** For how long, walks at random included. Default: as long as it takes. What is found then depends on the machine. */
+  readonly maxSeconds?: number;
+  /** Told many times a second how far it is. */
+  readonly onProgress?: (soFar: ExploreProgress) => void;
   /** Stops once so many laws are broken. Default: goes on. */
   readonly maxViolations?: number;
   /** How many things to tell on one path at most. Default 200. */

@@ -18,6 +18,8 @@ export interface ScriptedReply {
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /** Wait before the first byte. */
   readonly delayMs?: number;
+  /** Wait so long after each event of the stream. */
+  readonly paceMs?: number;
   /** Answer with plain JSON even when a stream was asked for. */
   readonly noStream?: true;
   /** Close the socket after this many events of the stream, or halfway through a plain reply. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { RequestBody, ScriptedCall, ScriptedReply } from './script.ts';
 
 /** Sends a scripted reply as plain JSON or as a stream, as the request asks for. */
@@ -35,12 +36,22 @@ function writeStream(response: ServerResponse, request: RequestBody, reply: Scri
   if (breakOffAfter !== undefined) response.write(text.join(''), () => response.destroy());
   else if (stallAfter !== undefined) response.write(text.join(''));
   else if (reply.neverEnds === true) response.write([...text, 'data: [DONE]\n\n'].join(''));
+  else if (reply.paceMs !== undefined) void writeSlowly(response, [...text, 'data: [DONE]\n\n'], reply.paceMs);
   else writePieces(response, [...text, 'data: [DONE]\n\n']);
 }
 
 /** Pieces leave one after the other, each in a write of its own. */
 export function writePieces(response: ServerResponse, pieces: readonly string[]): void {
   for (const piece of pieces) response.write(piece);
+  response.end();
+}
+
+async function writeSlowly(response: ServerResponse, pieces: readonly string[], paceMs: number): Promise<void> {
+  for (const piece of pieces) {
+    response.write(piece);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other is what it is for
+    await wait(paceMs);
+  }
   response.end();
 }
 
