@@ -219,7 +219,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
     close: async ({ graceMs = GRACE_MS } = {}) => {
       closed = true;
       const ending = [...runs.keys()].map(async ({ run: current }) => {
-        await current.cancel('the agent was closed');
+        // A journal that cannot write it ends the run all the same.
+        await current.cancel('the agent was closed').catch(() => false);
         await current;
       });
       await Promise.race([Promise.all(ending), new Promise((resolve) => setTimeout(resolve, graceMs).unref?.())]);

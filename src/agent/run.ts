@@ -57,7 +57,10 @@ export interface Run extends PromiseLike<RunResult>, AsyncIterable<RunEvent> {
   finally(onFinally?: (() => void) | null): Promise<RunResult>;
   /** The answer's text. Throws a `RunError` for any other ending, a `ToolExecutionError` after `throwException`. */
   orThrow(): Promise<string>;
-  /** Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. */
+  /**
+   * Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. Rejects, as `approve` and
+   * `reject` do, with the cause where the journal cannot write it: the run then ends here as failed, with that code.
+   */
   cancel(reason?: string): Promise<boolean>;
   /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
   approve(callId: string, options?: ApprovalOptions): Promise<boolean>;
@@ -84,10 +87,15 @@ export interface RunControls {
   readonly transitions: () => readonly Transition[];
 }
 
+/** Whoever does not wait for a promise is not told by the process that it was rejected. */
+function unawaited<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
 /** The handle of a run. Nobody awaiting it is no unhandled rejection, whatever happens. */
 export function runHandle(controls: RunControls): Run {
-  const { done } = controls;
-  done.catch(() => undefined);
+  const done = unawaited(controls.done);
   return {
     runId: controls.runId,
     get state() {
@@ -105,9 +113,9 @@ export function runHandle(controls: RunControls): Run {
       if (result.success) return result.result;
       throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
     },
-    cancel: (reason = '') => controls.cancel(reason),
-    approve: (callId, options = {}) => controls.approve(callId, options),
-    reject: (callId, reason = '') => controls.reject(callId, reason),
+    cancel: (reason = '') => unawaited(controls.cancel(reason)),
+    approve: (callId, options = {}) => unawaited(controls.approve(callId, options)),
+    reject: (callId, reason = '') => unawaited(controls.reject(callId, reason)),
     recording: controls.recording,
     transitions: controls.transitions,
     [Symbol.asyncIterator]: controls.read,
