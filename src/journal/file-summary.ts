@@ -1,3 +1,4 @@
+import { sumOf } from './checksums.ts';
 import { readFileContent } from './file-lines.ts';
 import { type Recording, readRecording } from './recording.ts';
 import { type Tallied, runTally } from './tally.ts';
@@ -13,12 +14,21 @@ const BLOB = Buffer.from('{"t":"blob"');
 export function summarizeFile(content: Buffer): Tallied | null {
   const last = content.lastIndexOf(NEWLINE, content.length - 2) + 1;
   if (last > 0 && endsIn(content)) {
-    const first = content.subarray(0, content.indexOf(NEWLINE)).toString('utf8');
-    const ends = readRecording([first, content.subarray(last).toString('utf8')]);
-    return { ...tallied(ends), records: countRecords(content) };
+    const head = content.subarray(0, content.indexOf(NEWLINE)).toString('utf8');
+    const end = content.subarray(last).toString('utf8');
+    const sum = sumOf(end);
+    // Without the number that stands with a checksum the lines must be counted.
+    if (sum === null)
+      return { ...tallied(readRecording([head, end], { torn: !end.endsWith('\n') })), records: countRecords(content) };
+    if (sum.holds) return { ...tallied(readRecording([withoutSum(head), sum.text])), records: sum.n };
   }
   const read = readFileContent(content);
   return read === null ? null : tallied(read.recording);
+}
+
+function withoutSum(head: string): string {
+  const sum = sumOf(head);
+  return sum?.holds === true ? sum.text : head;
 }
 
 function tallied({ head, lines }: Recording): Tallied {

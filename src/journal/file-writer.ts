@@ -1,5 +1,6 @@
 import {
   closeSync,
+  copyFileSync,
   fdatasync,
   fstatSync,
   fsyncSync,
@@ -8,6 +9,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  truncateSync,
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -20,6 +22,7 @@ import { fileSink } from './file-sink.ts';
 import { JournalError } from './journal-error.ts';
 import type { Sink } from './live.ts';
 import type { RecordLine } from './record.ts';
+import { type RepairedRun, wholePart } from './repair.ts';
 import type { RunFiles } from './run-files.ts';
 import type { TakenRun } from './run-journal.ts';
 
@@ -45,7 +48,13 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
     if (there !== null && !isUnbegun(there)) throw new JournalError('run-exists', runId, files.dir);
     const file = openSync(path, 'a', 0o600);
     ftruncateSync(file, 0);
-    return runSink(writing, { file, length: 0, write: lineWriter(), folders: foldersToSync(files.dir, made), finish });
+    return runSink(writing, {
+      file,
+      length: 0,
+      write: lineWriter(undefined, 0),
+      folders: foldersToSync(files.dir, made),
+      finish,
+    });
   });
 }
 
@@ -64,9 +73,35 @@ export function continueRunFile(writing: FileWriting, runId: string): TakenRun |
     const length = bytes + (closed ? 0 : 1);
     return {
       recording,
-      sink: runSink(writing, { file, length, write: lineWriter(recording.payloads), folders: [], finish }),
+      sink: runSink(writing, {
+        file,
+        length,
+        write: lineWriter(recording.payloads, recording.sums ?? null),
+        folders: [],
+        finish,
+      }),
     };
   });
+}
+
+/** Cuts the file of a damaged run off before its first damage; what it was is kept beside it, `<runId>.jsonl.damaged`. */
+export function repairRunFile(files: RunFiles, runId: string): RepairedRun | null {
+  const path = files.pathOf(runId);
+  if (contentOf(path) === null) return null;
+  const lock = files.lock(runId);
+  try {
+    const content = readFileSync(path);
+    const lines = content.toString('utf8').split('\n');
+    const { repaired } = wholePart(lines.at(-1)?.trim() === '' ? lines.slice(0, -1) : lines);
+    if (repaired.lost === 0) return repaired;
+    copyFileSync(path, `${path}.damaged`);
+    let end = 0;
+    for (let line = 0; line < repaired.kept; line++) end = content.indexOf('\n', end) + 1;
+    truncateSync(path, end);
+    return repaired;
+  } finally {
+    lock.release();
+  }
 }
 
 /** What has grown since it was read belongs to somebody who writes all the same: it is no torn end. */

@@ -5,7 +5,7 @@ import { lineWriter } from './blobs.ts';
 import { readFileContent } from './file-lines.ts';
 import { fileSink } from './file-sink.ts';
 import { summarizeFile } from './file-summary.ts';
-import { type FileWriting, continueRunFile, createRunFile } from './file-writer.ts';
+import { type FileWriting, continueRunFile, createRunFile, repairRunFile } from './file-writer.ts';
 import { liveJournal } from './live.ts';
 import { type PruneLimits, pruneRuns } from './prune-runs.ts';
 import { RecordingError } from './recording.ts';
@@ -57,6 +57,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       return selectRuns(runs, query);
     },
     remove: async (runId) => files.remove(runId),
+    repair: async (runId) => repairRunFile(files, runId),
     secrets: files.secrets,
   };
 }
@@ -66,7 +67,7 @@ export function singleFileJournal(path: string): JournalStore {
   return {
     open: (run) => {
       closeSync(openSync(path, 'w', 0o600));
-      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter() }));
+      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter(undefined, 0) }));
     },
   };
 }

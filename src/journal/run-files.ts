@@ -63,7 +63,7 @@ export function runFiles(dir: string): RunFiles {
       if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;
       const held = lock(runId);
       try {
-        rmSync(path, { force: true });
+        for (const name of [path, `${path}.damaged`]) rmSync(name, { force: true });
         secrets.remove(runId);
         ended.delete(runId);
       } finally {

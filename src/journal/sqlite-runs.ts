@@ -6,6 +6,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { JournalError } from './journal-error.ts';
+import { RecordingError } from './recording.ts';
 import { type Row, conditionOf, isWritten, progressOf, summaryOfRow, textOf } from './sqlite-rows.ts';
 import type { RunQuery, RunSummary } from './run-journal.ts';
 import { inTransaction, patiently } from './sqlite-database.ts';
@@ -23,13 +24,21 @@ export interface OwnedRun extends RunWriter {
   readonly id: number;
 }
 
+/** The lines of a run, and how many records its row says that they are. */
+export interface StoredLines {
+  readonly lines: readonly string[];
+  readonly records: number;
+}
+
 /** What can be done with the runs of a database. */
 export interface SqliteRuns {
   /** Puts a new run there. Throws a `JournalError`: `run-exists`, `run-locked`. */
   begin(by: RunWriter, tallied: Tallied): OwnedRun;
   /** Makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
-  claim(by: RunWriter): { readonly run: OwnedRun; readonly lines: readonly string[] } | null;
-  lines(runId: string): readonly string[];
+  claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null;
+  lines(runId: string): StoredLines | null;
+  /** Within a transaction: forgets the lines from a number on. */
+  cut(run: OwnedRun, from: number, tallied: Tallied): void;
   list(query: RunQuery): readonly RunSummary[];
   /** Throws a `JournalError` (`run-locked`) while somebody writes it. */
   remove(runId: string): boolean;
@@ -53,12 +62,15 @@ export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
     `update progress set ended = :ended, waiting = :waiting, status = :status, reason = :reason, error_code = :error_code,
        tools = :tools, steps = :steps, records = :records, beat = :beat where run = :run and writer = :writer`,
   );
+  const inTable = database.prepare('select 1 from runs not indexed where run_id = ?');
+  const inIndex = database.prepare('select 1 from runs indexed by sqlite_autoindex_runs_1 where run_id = ?');
+  const drain = database.prepare('delete from lines where run = ? and n >= ?');
   const own = database.prepare('update progress set writer = ?, beat = ? where run = ?');
   const disown = database.prepare('update progress set writer = null where run = ? and writer = ?');
   const sign = database.prepare('update progress set beat = ? where run = ? and writer = ?');
   const drop = database.prepare('delete from runs where run_id = ?');
   const add = database.prepare('insert into lines (run, n, line) values (?, ?, ?)');
-  const read = database.prepare('select line from lines join runs on runs.id = run where run_id = ? order by n');
+  const read = database.prepare('select n, line from lines where run = ? order by n');
 
   /** The row of a run that nobody writes. */
   const freeRow = (runId: string): Row | undefined => {
@@ -67,7 +79,20 @@ export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
     return row;
   };
   const within = <T>(work: () => T): T => patiently(() => inTransaction(database, work));
-  const lines = (runId: string): readonly string[] => read.all(runId).map((row) => textOf(row['line']));
+  /** The row of a run of which something is recorded. That one is not there is believed when all places agree on it. */
+  const begunRow = (runId: string, row: Row | undefined): Row | null => {
+    if (row !== undefined && row['records'] !== 0) return row;
+    const isKnown = row === undefined ? (inTable.get(runId) ?? inIndex.get(runId)) : read.get(Number(row['id']));
+    if (isKnown === undefined) return null;
+    throw new RecordingError(1, `of ${runId} is lost in ${path}, which knows that run. The database is damaged.`);
+  };
+  const linesOf = (row: Row): StoredLines => {
+    const found = read.all(Number(row['id']));
+    const gap = found.findIndex(({ n }, index) => n !== index + 1);
+    // What is behind a gap is worth nothing, and its absence is noticed by the number of records.
+    const lines = found.slice(0, gap === -1 ? found.length : gap).map((line) => textOf(line['line']));
+    return { lines, records: Number(row['records']) };
+  };
 
   return {
     begin: (by, tallied) =>
@@ -84,13 +109,20 @@ export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
       }),
     claim: (by) =>
       within(() => {
-        const row = freeRow(by.runId);
-        if (row === undefined || row['records'] === 0) return null;
+        const row = begunRow(by.runId, freeRow(by.runId));
+        if (row === null) return null;
         const id = Number(row['id']);
         own.run(by.writer, Date.now(), id);
-        return { run: { ...by, id }, lines: lines(by.runId) };
+        return { run: { ...by, id }, stored: linesOf(row) };
       }),
-    lines,
+    lines: (runId) => {
+      const row = begunRow(runId, find.get(runId));
+      return row === null ? null : linesOf(row);
+    },
+    cut: ({ id, writer }, from, tallied) => {
+      drain.run(id, from);
+      update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
+    },
     list: (query) => listed(database, query),
     remove: (runId) => within(() => freeRow(runId) !== undefined && drop.run(runId).changes === 1),
     append: ({ runId, id, writer }, more, from, tallied) => {

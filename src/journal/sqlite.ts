@@ -1,11 +1,12 @@
 import { type LineWriter, lineWriter } from './blobs.ts';
 import { type Sink, liveJournal } from './live.ts';
-import { type Recording, readRecording } from './recording.ts';
+import { type Recording, RecordingError, readRecording } from './recording.ts';
+import { wholePart } from './repair.ts';
 import type { JournalStore } from './run-journal.ts';
 import { secretFiles } from './secret-files.ts';
 import { openDatabase } from './sqlite-database.ts';
 import { sqliteQueue } from './sqlite-queue.ts';
-import { type OwnedRun, type RunWriter, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
+import { type OwnedRun, type RunWriter, type SqliteRuns, type StoredLines, sqliteRuns } from './sqlite-runs.ts';
 import { type Tally, runTally } from './tally.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
@@ -19,6 +20,28 @@ interface Connection {
   readonly runs: SqliteRuns;
   /** Writes in the next transaction, together with what other runs want to write. */
   readonly write: (work: () => void) => Promise<void>;
+}
+
+/** Lines in a database are never torn, and their number is known. */
+export function readStored(stored: StoredLines, runId: string): Recording {
+  const recording = readRecording(stored.lines, { torn: false });
+  if (recording.sums !== undefined && recording.sums < stored.records) throw tooShort(stored);
+  if (recording.head.runId !== runId)
+    throw new RecordingError(1, `is that of ${recording.head.runId}, not of ${runId}.`);
+  return recording;
+}
+
+function tooShort({ lines, records }: StoredLines): RecordingError {
+  return new RecordingError(
+    lines.length + 1,
+    `is missing: it should have ${records} records. The database is damaged.`,
+  );
+}
+
+function tallyOf({ head, lines }: Recording): Tally {
+  const tally = runTally(head);
+  for (const record of lines) tally.add(record);
+  return tally;
 }
 
 /**
@@ -80,9 +103,9 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
       close,
     };
   };
-  const readOrRelease = async (run: OwnedRun, lines: readonly string[]): Promise<Recording> => {
+  const orRelease = async <T>(run: OwnedRun, read: () => T): Promise<T> => {
     try {
-      return readRecording(lines);
+      return read();
     } catch (error) {
       const { runs, write } = connect();
       await write(() => runs.release(run));
@@ -95,20 +118,36 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
     open: (head) => {
       const tally = runTally(head.head);
       const run = connect().runs.begin(writerOf(head.head.runId), tally.read());
-      return liveJournal(head, sinkOf(run, tally, lineWriter(), 0));
+      return liveJournal(head, sinkOf(run, tally, lineWriter(undefined, 0), 0));
     },
     take: async (runId) => {
       const claimed = connect().runs.claim(writerOf(runId));
       if (claimed === null) return null;
-      const { run, lines } = claimed;
-      const recording = await readOrRelease(run, lines);
-      const tally = runTally(recording.head);
-      for (const record of recording.lines) tally.add(record);
-      return { recording, sink: sinkOf(run, tally, lineWriter(recording.payloads), lines.length) };
+      const { run, stored } = claimed;
+      const { lines } = stored;
+      const recording = await orRelease(run, () => readStored(stored, runId));
+      const tally = tallyOf(recording);
+      return {
+        recording,
+        sink: sinkOf(run, tally, lineWriter(recording.payloads, recording.sums ?? null), lines.length),
+      };
     },
     read: async (runId) => {
-      const lines = connect().runs.lines(runId);
-      return lines.length === 0 ? null : readRecording(lines);
+      const stored = connect().runs.lines(runId);
+      return stored === null ? null : readStored(stored, runId);
+    },
+    repair: async (runId) => {
+      const { runs, write } = connect();
+      const claimed = runs.claim(writerOf(runId));
+      if (claimed === null) return null;
+      const { run, stored } = claimed;
+      const { recording, repaired } = await orRelease(run, () => wholePart(stored.lines));
+      const isWhole = recording.sums === undefined || recording.sums >= stored.records;
+      await write(() => {
+        if (!isWhole || repaired.lost > 0) runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
+        runs.release(run);
+      });
+      return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
     },
     list: async (query = {}) => connect().runs.list(query),
     remove: async (runId) => {
