@@ -1,3 +1,4 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import { sumOf } from './checksums.ts';
 import { readFileContent } from './file-lines.ts';
 import { type Recording, readRecording } from './recording.ts';
@@ -24,6 +25,30 @@ export function summarizeFile(content: Buffer): Tallied | null {
   }
   const read = readFileContent(content);
   return read === null ? null : tallied(read.recording);
+}
+
+/**
+ * What a list shows of the run in the file at `path`; of one that has ended no more is read than its first line and its last.
+ * Throws as {@link summarizeFile}.
+ */
+export async function summarizeRunFile(path: string): Promise<Tallied | null> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  const end = await lineOf(file, size, 'last');
+  const isWhole = endsIn(end) && sumOf(end.toString('utf8'))?.holds === true;
+  return summarizeFile(isWhole ? Buffer.concat([await lineOf(file, size, 'first'), end]) : await file.readFile());
+}
+
+/** How much is read at first. */
+const CHUNK = 16_384;
+
+async function lineOf(file: FileHandle, size: number, which: 'first' | 'last'): Promise<Buffer> {
+  for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
+    const { buffer } = await file.read(Buffer.alloc(length), 0, length, which === 'first' ? 0 : size - length);
+    const at = which === 'first' ? buffer.indexOf(NEWLINE) : buffer.lastIndexOf(NEWLINE, length - 2);
+    if (at !== -1) return which === 'first' ? buffer.subarray(0, at + 1) : buffer.subarray(at + 1);
+    if (length === size) return buffer;
+  }
 }
 
 function withoutSum(head: string): string {

@@ -39,6 +39,8 @@ export interface SqliteRuns {
   lines(runId: string): StoredLines | null;
   /** Within a transaction: forgets the lines from a number on. */
   cut(run: OwnedRun, from: number, tallied: Tallied): void;
+  /** Whether a run has ended, or is not there, and nobody writes it. */
+  isOver(runId: string): boolean;
   list(query: RunQuery): readonly RunSummary[];
   /** Throws a `JournalError` (`run-locked`) while somebody writes it. */
   remove(runId: string): boolean;
@@ -122,6 +124,10 @@ export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
     cut: ({ id, writer }, from, tallied) => {
       drain.run(id, from);
       update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
+    },
+    isOver: (runId) => {
+      const row = find.get(runId);
+      return row === undefined || (row['ended'] === 1 && !isWritten(row));
     },
     list: (query) => listed(database, query),
     remove: (runId) => within(() => freeRow(runId) !== undefined && drop.run(runId).changes === 1),

@@ -63,7 +63,9 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
   const connect = (): Connection => {
     if (opened !== null) return opened;
     const database = openDatabase(path, durability);
-    opened = { runs: sqliteRuns(database, path), write: sqliteQueue(database) };
+    const runs = sqliteRuns(database, path);
+    opened = { runs, write: sqliteQueue(database) };
+    vaults.sweep((name) => runs.isOver(decodeURIComponent(name)));
     return opened;
   };
   const beat = ({ runs, write }: Connection): void => {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -50,6 +50,21 @@ test('a database is readable by its owner only, and holds no secret', async () =
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(`${path}-secrets/a%2Fb.vault`).mode & 0o777).toBe(0o600);
   expect(statSync(`${path}-secrets`).mode & 0o777).toBe(0o700);
+});
+
+test('secrets of runs that are over are gone when the database is opened again', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await answered(store, 'ended');
+  await interrupted(store, 'a/b');
+  const old = Date.now() / 1000 - 61;
+  for (const runId of ['ended', 'none', 'a/b']) {
+    store.secrets?.keep(runId, { '«secret:1»': 'a-key' });
+    utimesSync(`${path}-secrets/${encodeURIComponent(runId)}.vault`, old, old);
+  }
+  await sqliteJournal(path).list?.();
+  expect(readdirSync(`${path}-secrets`)).toEqual(['a%2Fb.vault']);
 });
 
 test("durability must be 'process' or 'power'", () => {
