@@ -9,7 +9,6 @@ import { JournalError } from './journal-error.ts';
 import { RecordingError } from './recording.ts';
 import { type Row, conditionOf, isWritten, progressOf, summaryOfRow, textOf } from './sqlite-rows.ts';
 import type { RunQuery, RunSummary } from './run-journal.ts';
-import { inTransaction, patiently } from './sqlite-database.ts';
 import type { Tallied } from './tally.ts';
 
 /** Who wants to write a run, as it stands in the row. */
@@ -32,9 +31,9 @@ export interface StoredLines {
 
 /** What can be done with the runs of a database. */
 export interface SqliteRuns {
-  /** Puts a new run there. Throws a `JournalError`: `run-exists`, `run-locked`. */
+  /** Within a transaction: puts a new run there. Throws a `JournalError`: `run-exists`, `run-locked`. */
   begin(by: RunWriter, tallied: Tallied): OwnedRun;
-  /** Makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
+  /** Within a transaction: makes the writer that of a run which nobody writes, and gives its lines; null when there is none. */
   claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null;
   lines(runId: string): StoredLines | null;
   /** Within a transaction: forgets the lines from a number on. */
@@ -42,7 +41,7 @@ export interface SqliteRuns {
   /** Whether a run has ended, or is not there, and nobody writes it. */
   isOver(runId: string): boolean;
   list(query: RunQuery): readonly RunSummary[];
-  /** Throws a `JournalError` (`run-locked`) while somebody writes it. */
+  /** Within a transaction. Throws a `JournalError` (`run-locked`) while somebody writes it. */
   remove(runId: string): boolean;
   /** Within a transaction: adds lines, the first of which has the number `from`. Throws a `JournalError` (`run-lost`). */
   append(run: OwnedRun, lines: readonly string[], from: number, tallied: Tallied): void;
@@ -80,7 +79,6 @@ export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
     if (row !== undefined && isWritten(row)) throw new JournalError('run-locked', runId, path);
     return row;
   };
-  const within = <T>(work: () => T): T => patiently(() => inTransaction(database, work));
   /** The row of a run of which something is recorded. That one is not there is believed when all places agree on it. */
   const begunRow = (runId: string, row: Row | undefined): Row | null => {
     if (row !== undefined && row['records'] !== 0) return row;
@@ -97,26 +95,24 @@ export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
   };
 
   return {
-    begin: (by, tallied) =>
-      within(() => {
-        const { runId, writer } = by;
-        const row = freeRow(runId);
-        // A row without a record is what a crash leaves of a run that had not begun.
-        if (row !== undefined && row['records'] !== 0) throw new JournalError('run-exists', runId, path);
-        drop.run(runId);
-        const { agent, at, input, metadata } = tallied;
-        const id = Number(insert.run(runId, agent, at, input, JSON.stringify(metadata)).lastInsertRowid);
-        start.run({ ...progressOf(tallied), run: id, writer, beat: Date.now(), records: 0 });
-        return { ...by, id };
-      }),
-    claim: (by) =>
-      within(() => {
-        const row = begunRow(by.runId, freeRow(by.runId));
-        if (row === null) return null;
-        const id = Number(row['id']);
-        own.run(by.writer, Date.now(), id);
-        return { run: { ...by, id }, stored: linesOf(row) };
-      }),
+    begin: (by, tallied) => {
+      const { runId, writer } = by;
+      const row = freeRow(runId);
+      // A row without a record is what a crash leaves of a run that had not begun.
+      if (row !== undefined && row['records'] !== 0) throw new JournalError('run-exists', runId, path);
+      drop.run(runId);
+      const { agent, at, input, metadata } = tallied;
+      const id = Number(insert.run(runId, agent, at, input, JSON.stringify(metadata)).lastInsertRowid);
+      start.run({ ...progressOf(tallied), run: id, writer, beat: Date.now(), records: 0 });
+      return { ...by, id };
+    },
+    claim: (by) => {
+      const row = begunRow(by.runId, freeRow(by.runId));
+      if (row === null) return null;
+      const id = Number(row['id']);
+      own.run(by.writer, Date.now(), id);
+      return { run: { ...by, id }, stored: linesOf(row) };
+    },
     lines: (runId) => {
       const row = begunRow(runId, find.get(runId));
       return row === null ? null : linesOf(row);
@@ -130,7 +126,7 @@ export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
       return row === undefined || (row['ended'] === 1 && !isWritten(row));
     },
     list: (query) => listed(database, query),
-    remove: (runId) => within(() => freeRow(runId) !== undefined && drop.run(runId).changes === 1),
+    remove: (runId) => freeRow(runId) !== undefined && drop.run(runId).changes === 1,
     append: ({ runId, id, writer }, more, from, tallied) => {
       const { changes } = update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
       if (changes !== 1) throw new JournalError('run-lost', runId, path);

@@ -7,7 +7,7 @@ import { secretFiles } from './secret-files.ts';
 import { openDatabase } from './sqlite-database.ts';
 import { sqliteQueue } from './sqlite-queue.ts';
 import { type OwnedRun, type RunWriter, type SqliteRuns, type StoredLines, sqliteRuns } from './sqlite-runs.ts';
-import { type Tally, runTally } from './tally.ts';
+import { type Tallied, type Tally, runTally } from './tally.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
 /** How durably {@link sqliteJournal} writes. */
@@ -20,6 +20,13 @@ interface Connection {
   readonly runs: SqliteRuns;
   /** Writes in the next transaction, together with what other runs want to write. */
   readonly write: (work: () => void) => Promise<void>;
+}
+
+/** How far a run is that is written. */
+interface Begun {
+  readonly tally: Tally;
+  readonly write: LineWriter;
+  readonly written: number;
 }
 
 /** Lines in a database are never torn, and their number is known. */
@@ -56,7 +63,7 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
     throw new TypeError("sqliteJournal: the option durability must be 'process' or 'power'.");
   const vaults = secretFiles(`${path}-secrets`);
   const nameOf = encodeURIComponent;
-  const live = new Set<OwnedRun>();
+  const live = new Set<() => OwnedRun>();
   let opened: Connection | null = null;
   let beats: NodeJS.Timeout | undefined;
 
@@ -70,23 +77,53 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
   };
   const beat = ({ runs, write }: Connection): void => {
     // A sign of life that could not be given is given the next time.
-    void write(() => live.forEach((run) => runs.beat(run))).catch(() => undefined);
+    void write(() => live.forEach((owned) => runs.beat(owned()))).catch(() => undefined);
   };
-  const sinkOf = (run: OwnedRun, tally: Tally, write: LineWriter, written: number): Sink => {
+  /** Does something in the next transaction, and gives what came of it. */
+  const done = async <T>(work: (runs: SqliteRuns) => T): Promise<T> => {
+    const { runs, write } = connect();
+    const results: T[] = [];
+    await write(() => void results.splice(0, 1, work(runs)));
+    const [result] = results;
+    if (result === undefined) throw new Error('The database gave no result.');
+    return result;
+  };
+  /** Begins a run in the transaction that writes its first lines, or the one before: opening one waits for nobody. */
+  const beginning = (by: RunWriter, tallied: Tallied): (() => OwnedRun) => {
+    const { runs, write } = connect();
+    let begun = (): OwnedRun => {
+      throw new Error(`Run ${by.runId} has not begun.`);
+    };
+    const begin = (): void => {
+      try {
+        const run = runs.begin(by, tallied);
+        begun = () => run;
+      } catch (error) {
+        begun = () => {
+          throw error;
+        };
+        throw error;
+      }
+    };
+    // Whoever writes the first line is told why it could not.
+    void write(begin).catch(() => undefined);
+    return () => begun();
+  };
+  const sinkOf = (owned: () => OwnedRun, runId: string, { tally, write, written }: Begun): Sink => {
     const connection = connect();
     let next = written + 1;
-    live.add(run);
+    live.add(owned);
     beats ??= setInterval(() => beat(connection), BEAT_MS).unref();
     let ended = false;
 
     const close = async (): Promise<void> => {
-      if (!live.delete(run)) return;
+      if (!live.delete(owned)) return;
       if (live.size === 0) {
         clearInterval(beats);
         beats = undefined;
       }
-      if (ended) vaults.remove(nameOf(run.runId));
-      await connection.write(() => connection.runs.release(run));
+      if (ended) vaults.remove(nameOf(runId));
+      await connection.write(() => connection.runs.release(owned()));
     };
     return {
       append: async (records) => {
@@ -95,7 +132,7 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
         const [tallied, from] = [tally.read(), next];
         next += lines.length;
         try {
-          await connection.write(() => connection.runs.append(run, lines, from, tallied));
+          await connection.write(() => connection.runs.append(owned(), lines, from, tallied));
         } catch (error) {
           await close().catch(() => undefined);
           throw error;
@@ -119,20 +156,19 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
   return {
     open: (head) => {
       const tally = runTally(head.head);
-      const run = connect().runs.begin(writerOf(head.head.runId), tally.read());
-      return liveJournal(head, sinkOf(run, tally, lineWriter(undefined, 0), 0));
+      const { runId } = head.head;
+      const owned = beginning(writerOf(runId), tally.read());
+      return liveJournal(head, sinkOf(owned, runId, { tally, write: lineWriter(undefined, 0), written: 0 }));
     },
     take: async (runId) => {
-      const claimed = connect().runs.claim(writerOf(runId));
+      const claimed = await done((runs) => runs.claim(writerOf(runId)));
       if (claimed === null) return null;
       const { run, stored } = claimed;
       const { lines } = stored;
       const recording = await orRelease(run, () => readStored(stored, runId));
       const tally = tallyOf(recording);
-      return {
-        recording,
-        sink: sinkOf(run, tally, lineWriter(recording.payloads, recording.sums ?? null), lines.length),
-      };
+      const write = lineWriter(recording.payloads, recording.sums ?? null);
+      return { recording, sink: sinkOf(() => run, runId, { tally, write, written: lines.length }) };
     },
     read: async (runId) => {
       const stored = connect().runs.lines(runId);
@@ -140,7 +176,7 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
     },
     repair: async (runId) => {
       const { runs, write } = connect();
-      const claimed = runs.claim(writerOf(runId));
+      const claimed = await done(() => runs.claim(writerOf(runId)));
       if (claimed === null) return null;
       const { run, stored } = claimed;
       const { recording, repaired } = await orRelease(run, () => wholePart(stored.lines));
@@ -153,7 +189,7 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
     },
     list: async (query = {}) => connect().runs.list(query),
     remove: async (runId) => {
-      const removed = connect().runs.remove(runId);
+      const removed = await done((runs) => runs.remove(runId));
       if (removed) vaults.remove(nameOf(runId));
       return removed;
     },

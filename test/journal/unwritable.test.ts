@@ -50,7 +50,7 @@ test.each(['cancel', 'approve', 'reject'] as const)(
     const store = fileJournal(folder.path);
     const { run } = await waiting(store, 'run');
     // Somebody else writes to the file: this writer must not go on.
-    appendFileSync(join(folder.path, 'run.jsonl'), '{"t":"note","at":9,"note":{}}\n');
+    appendFileSync(join(folder.path, 'run.jsonl'), '\n');
     const callId = run.pending[0]?.callId ?? '';
     await expect(act === 'cancel' ? run.cancel() : run[act](callId)).rejects.toMatchObject({ code: 'run-lost' });
     expect(await run).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
@@ -62,7 +62,7 @@ test.each(['cancel', 'approve', 'reject'] as const)(
 test('an answer that nobody waits for, and that cannot be written, ends no process', async () => {
   await using folder = await temporaryFolder();
   const { run } = await waiting(fileJournal(folder.path), 'run');
-  appendFileSync(join(folder.path, 'run.jsonl'), '{"t":"note","at":9,"note":{}}\n');
+  appendFileSync(join(folder.path, 'run.jsonl'), '\n');
   void run.approve(run.pending[0]?.callId ?? '');
   void run.cancel();
   expect(await run).toMatchObject({ status: 'failed' });
@@ -124,7 +124,7 @@ test('an agent whose journal cannot write is closed all the same', async () => {
   });
   const run = agent.run('Mail Ada', { runId: 'run' });
   for await (const event of run) if (event.type === 'approval.requested') break;
-  appendFileSync(join(folder.path, 'run.jsonl'), '{"t":"note","at":9,"note":{}}\n');
+  appendFileSync(join(folder.path, 'run.jsonl'), '\n');
   await agent.close();
   expect(await run).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
 });

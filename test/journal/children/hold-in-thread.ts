@@ -15,6 +15,7 @@ if (isMainThread) {
   setInterval(() => undefined, 1000);
 } else {
   await waiting(openStore(kind, place), runId);
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and no window
   parentPort?.postMessage('holding');
   setInterval(() => undefined, 1000);
 }
