@@ -260,7 +260,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
       closed = true;
       const ending = [...runs.keys()].map(async ({ run: current }) => {
         if (fate === 'release' && (await current.release())) return;
-        await current.cancel('the agent was closed');
+        // A journal that cannot write it ends the run all the same.
+        await current.cancel('the agent was closed').catch(() => false);
         await current.catch(() => undefined);
       });
       await Promise.race([Promise.all(ending), new Promise((resolve) => setTimeout(resolve, graceMs).unref?.())]);

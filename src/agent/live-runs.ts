@@ -41,7 +41,8 @@ export function liveRuns(
       runs.set(run, null);
       unfollow.set(run, followChildren());
     },
-    follow: (run, known) => void tellDifference(run, known),
+    // Where it cannot be written the run has ended, and says why.
+    follow: (run, known) => void tellDifference(run, known).catch(() => undefined),
     forget: (run) => {
       runs.delete(run);
       unfollow.get(run)?.();

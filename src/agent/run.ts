@@ -59,7 +59,10 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult> extends PromiseLike<
   finally(onFinally?: (() => void) | null): Promise<RunResult>;
   /** The answer's text. Throws a `RunError` for any other ending, a `ToolExecutionError` after `throwException`. */
   orThrow(): Promise<string>;
-  /** Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. */
+  /**
+   * Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. Rejects, as `approve` and
+   * `reject` do, with the cause where the journal cannot write it: the run then ends here as failed, with that code.
+   */
   cancel(reason?: string): Promise<boolean>;
   /**
    * Lets the run go, to be resumed later here or in another process: what runs is aborted, no end is written, the lock is
@@ -93,10 +96,15 @@ export interface RunControls {
   readonly transitions: () => readonly Transition[];
 }
 
+/** Whoever does not wait for a promise is not told by the process that it was rejected. */
+function unawaited<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
 /** The handle of a run. Nobody awaiting it is no unhandled rejection, whatever happens. */
 export function runHandle(controls: RunControls): Run {
-  const { done } = controls;
-  done.catch(() => undefined);
+  const done = unawaited(controls.done);
   return {
     runId: controls.runId,
     get state() {
@@ -114,10 +122,10 @@ export function runHandle(controls: RunControls): Run {
       if (result.success) return result.result;
       throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
     },
-    cancel: (reason = '') => controls.cancel(reason),
+    cancel: (reason = '') => unawaited(controls.cancel(reason)),
     release: controls.release,
-    approve: (callId, options = {}) => controls.approve(callId, options),
-    reject: (callId, reason = '') => controls.reject(callId, reason),
+    approve: (callId, options = {}) => unawaited(controls.approve(callId, options)),
+    reject: (callId, reason = '') => unawaited(controls.reject(callId, reason)),
     recording: controls.recording,
     transitions: controls.transitions,
     [Symbol.asyncIterator]: controls.read,

@@ -29,7 +29,8 @@ export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
     await Promise.all(
       behind.map(([started]) => {
         runs.set(started, toolset);
-        return started.send(changed);
+        // Where it cannot be written the run has ended, and says why.
+        return started.send(changed).catch(() => false);
       }),
     );
   };

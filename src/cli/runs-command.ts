@@ -70,7 +70,18 @@ const prune: Action = {
   },
 };
 
-/** `signalbox runs list|show|resume|prune`: the runs that are kept in a folder or a database. */
+const repair: Action = {
+  name: 'repair',
+  takes: ['<run id>'],
+  help: 'cuts a damaged run off before the damage',
+  options: ['in', 'json'],
+  async run({ values, flags, positionals: [runId = ''] }) {
+    const [{ openRuns }, { repairRun }] = await Promise.all([import('./runs-place.ts'), import('./runs-repair.ts')]);
+    return repairRun(openRuns(values.get('in')), runId, flags.has('json'));
+  },
+};
+
+/** `signalbox runs list|show|resume|prune|repair`: the runs that are kept in a folder or a database. */
 export const runsCommand = actionCommand({
   name: 'runs',
   summary: 'List, read, take up and remove the runs that are kept.',
@@ -111,7 +122,7 @@ export const runsCommand = actionCommand({
     ...AGENT_HERE.map((option) => ({ ...option, help: `With 'resume': ${option.help}` })),
     { name: 'json', help: "Print JSON for programs; with 'show' the recording itself." },
   ],
-  actions: [list, show, resume, prune],
+  actions: [list, show, resume, prune, repair],
 });
 
 function terminal() {

@@ -21,9 +21,9 @@ export function openRuns(named: string | undefined): RunsPlace {
   return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
 }
 
-function whole({ open, take, read, list, remove, secrets }: JournalStore): Required<JournalStore> {
-  if (!take || !read || !list || !remove || !secrets) throw new Error('This store cannot be listed.');
-  return { open, take, read, list, remove, secrets };
+function whole({ open, take, read, list, remove, repair, secrets }: JournalStore): Required<JournalStore> {
+  if (!take || !read || !list || !remove || !repair || !secrets) throw new Error('This store cannot be listed.');
+  return { open, take, read, list, remove, repair, secrets };
 }
 
 const STATES = ['running', 'interrupted', 'waiting', 'ended'] as const;

@@ -6,7 +6,8 @@ import type { BlobRecord, RunRecord } from './record.ts';
 /** Puts the large payloads of one recording back where they belong. Feed it the records in order. */
 export interface BlobReader {
   head(head: RunRecord): void;
-  blob(record: BlobRecord): void;
+  /** False when the payload is not that of its hash. */
+  blob(record: BlobRecord): boolean;
   /** The record as it was before it was written; null when a payload is missing. */
   restore(record: object): object | null;
   /** The payloads so far, by hash. */
@@ -23,7 +24,10 @@ export function blobReader(): BlobReader {
     },
     blob: ({ hash, value }) => {
       const whole = restored(value, known);
-      if (whole !== MISSING) known.set(hash, whole);
+      // What it refers to is missed where it is needed.
+      if (whole === MISSING) return true;
+      known.set(hash, whole);
+      return digest(whole) === hash;
     },
     restore: (record) => {
       const entries = Object.entries(record).map(([key, value]: readonly [string, Json]) => {

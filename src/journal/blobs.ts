@@ -8,6 +8,7 @@
  */
 import { digest } from '../actors/digest.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { withSum } from './checksums.ts';
 import type { BlobRecord, RecordLine } from './record.ts';
 
 /** From which size on a payload is stored by itself, in characters of its JSON. */
@@ -21,19 +22,25 @@ export const HOLDS_KEY = /"\$(?:blob|json|is)"/;
 /** Writes records as lines, each ended by a newline: the blobs that are new, then the record. */
 export type LineWriter = (record: RecordLine) => string;
 
-/** A writer for one recording; `known` are the payloads that stand in it already. */
-export function lineWriter(known: ReadonlyMap<string, Json> = new Map()): LineWriter {
+/**
+ * A writer for one recording; `known` are the payloads that stand in it already. With `sums`, the number of the records
+ * before, each line gets a checksum, as it has where it is stored.
+ */
+export function lineWriter(known: ReadonlyMap<string, Json> = new Map(), sums: number | null = null): LineWriter {
   const stored = new Map(known);
+  let count = sums ?? 0;
+  const ended = (text: string): string => `${sums === null ? text : withSum(text, count)}\n`;
   return (record) => {
+    count += 1;
     const text = JSON.stringify(record);
     if (record.t === 'run') {
       if (text.length > LARGE) for (const value of largeParts(record)) stored.set(digest(value), value);
-      return `${text}\n`;
+      return ended(text);
     }
-    if (text.length <= LARGE && !HOLDS_KEY.test(text)) return `${text}\n`;
+    if (text.length <= LARGE && !HOLDS_KEY.test(text)) return ended(text);
     const blobs: BlobRecord[] = [];
     const short = shortened(record, stored, blobs);
-    return [...blobs, short].map((line) => `${JSON.stringify(line)}\n`).join('');
+    return [...blobs, short].map((line) => ended(JSON.stringify(line))).join('');
   };
 }
 

@@ -66,7 +66,8 @@ export function continuedJournal(continuation: Continuation): RunJournal {
     const request = effect.ms === undefined ? write(effect) : null;
     if (copies) copied.push(startRecord(effect, at, request));
   });
-  const held: (() => void)[] = [];
+  /** What was sent meanwhile. */
+  const held: ((to: RunJournal) => void)[] = [];
   const first: RecordLine[] = [];
   let age: number | null = null;
   let live: RunJournal | null = null;
@@ -98,9 +99,13 @@ export function continuedJournal(continuation: Continuation): RunJournal {
     live = journal;
     if (released) journal.release?.();
     if (kind !== 'copied' && isAtWork(played) && quickRestarts(past, at) >= MAX_RESTARTS) void journal.send(CRASH_LOOP);
-    for (const send of held.splice(0)) send();
+    letGo(journal);
     onLive();
     return journal;
+  };
+
+  const letGo = (to: RunJournal): void => {
+    for (const send of held.splice(0)) send(to);
   };
 
   const nextRecorded = (): Entry | null => {
@@ -120,9 +125,10 @@ export function continuedJournal(continuation: Continuation): RunJournal {
     },
     send: (event: OutsideEvent, to?: string) => {
       if (live !== null) return live.send(event, to);
-      return new Promise((resolve, reject) => {
-        held.push(() => void live?.send(event, to).then(resolve, reject));
-      });
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      held.push((journal) => resolve(journal.send(event, to)));
+      promise.catch(() => undefined);
+      return promise;
     },
     at: () => live?.at?.() ?? age ?? played.at(),
     release: () => {
@@ -130,12 +136,16 @@ export function continuedJournal(continuation: Continuation): RunJournal {
       live?.release?.();
     },
     abandon: async () => {
-      await live?.abandon?.();
+      const before = live;
+      // What cannot be gone on with is over for those who talk to it.
+      live ??= ENDED;
+      letGo(live);
+      await before?.abandon?.();
     },
     end: async (output) => {
       if (live === null && played.end(output)) {
         live = ENDED;
-        for (const send of held.splice(0)) send();
+        letGo(ENDED);
         return;
       }
       await (live ?? (await goLive())).end(output);

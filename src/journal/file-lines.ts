@@ -1,3 +1,4 @@
+import { beginsWithLine } from './checksums.ts';
 import { readRecording, type Recording } from './recording.ts';
 
 /** What stands in the file of a run. */
@@ -11,15 +12,20 @@ export interface FileContent {
 
 const NEWLINE = 0x0a;
 
+/** What the disk never got, of a file whose end was not flushed before the machine went down. One such byte is damage. */
+const HOLE = Buffer.alloc(2);
+
 /**
- * Reads the file of a run, which may be written at the same time or have a torn end. Null when not even its first line is
+ * Reads the file of a run, which may be written at the same time, and have a torn end or a hole in it. Null when not even its first line is
  * whole: then nothing was recorded. Throws a `RecordingError` for one that is damaged elsewhere.
  */
-export function readFileContent(content: Buffer): FileContent | null {
+export function readFileContent(all: Buffer): FileContent | null {
+  const hole = all.indexOf(HOLE);
+  const content = hole === -1 ? all : all.subarray(0, all.lastIndexOf(NEWLINE, hole) + 1);
   const end = content.lastIndexOf(NEWLINE) + 1;
   const tail = content.subarray(end).toString('utf8');
   // A crash between the last brace and its newline has torn nothing that matters.
-  const closed = !isWhole(tail);
+  const closed = !isWhole(tail) && !beginsWithLine(tail);
   const bytes = closed ? end : content.length;
   const text = content.subarray(0, bytes).toString('utf8');
   if (text.trim() === '') return null;

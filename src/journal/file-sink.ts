@@ -9,16 +9,23 @@ interface FileSinkOptions {
   readonly write: LineWriter;
   /** Makes what was written survive the machine; without it a write is durable when it was written. */
   readonly flush?: () => Promise<void>;
-  /** Called before each write; throws when it must not be. */
-  readonly check?: () => void;
+  /** How long the file is, as far as its writer knows. Default: as it is. */
+  readonly length?: number;
+  /** Called before each write; throws when it must not be. `doubtful`: somebody else has written. */
+  readonly check?: (doubtful: boolean) => void;
   /** Called once, after the file was closed, whether by `close` or because a write has failed. */
   readonly onClose?: () => void;
 }
 
-/** Writes records to a file. After a write that failed the file is as it was before, and closed. */
-export function fileSink({ file, write, flush, check, onClose }: FileSinkOptions): Sink {
+/**
+ * Writes records to a file. After a write that failed the file is as it was before, and closed. What another writer has
+ * added is neither written to nor cut off.
+ */
+export function fileSink(options: FileSinkOptions): Sink {
+  const { file, write, flush, check, onClose } = options;
   const commit = flush === undefined ? null : groupCommit(flush);
-  let length = fstatSync(file).size;
+  const size = (): number => fstatSync(file).size;
+  let length = options.length ?? size();
   let open = true;
   let flushing = 0;
 
@@ -48,13 +55,24 @@ export function fileSink({ file, write, flush, check, onClose }: FileSinkOptions
       if (!open && flushing === 0) release();
     }
   };
-  const put = (text: string): void => {
+  const mayWrite = (): void => {
     try {
-      if (!open) throw new Error('This run was given back; nothing more can be written to it.');
-      check?.();
-      length += writeAll(file, Buffer.from(text));
+      check?.(size() !== length);
     } catch (error) {
-      if (open) cut(file, length);
+      void close();
+      throw error;
+    }
+  };
+  const put = (text: string): void => {
+    if (!open) throw new Error('This run was given back; nothing more can be written to it.');
+    mayWrite();
+    const bytes = Buffer.from(text);
+    let done = 0;
+    try {
+      while (done < bytes.length) done += writeSync(file, bytes, done);
+      length += done;
+    } catch (error) {
+      if (done > 0 && size() === length + done) cut(file, length);
       void close();
       throw error;
     }
@@ -66,11 +84,6 @@ export function fileSink({ file, write, flush, check, onClose }: FileSinkOptions
     },
     close,
   };
-}
-
-function writeAll(file: number, bytes: Buffer): number {
-  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
-  return bytes.length;
 }
 
 /** A line that is half written would make the whole file unreadable once another follows. */

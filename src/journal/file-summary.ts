@@ -1,3 +1,5 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { sumOf } from './checksums.ts';
 import { readFileContent } from './file-lines.ts';
 import { type Recording, readRecording } from './recording.ts';
 import { type Tallied, runTally } from './tally.ts';
@@ -13,12 +15,45 @@ const BLOB = Buffer.from('{"t":"blob"');
 export function summarizeFile(content: Buffer): Tallied | null {
   const last = content.lastIndexOf(NEWLINE, content.length - 2) + 1;
   if (last > 0 && endsIn(content)) {
-    const first = content.subarray(0, content.indexOf(NEWLINE)).toString('utf8');
-    const ends = readRecording([first, content.subarray(last).toString('utf8')]);
-    return { ...tallied(ends), records: countRecords(content) };
+    const head = content.subarray(0, content.indexOf(NEWLINE)).toString('utf8');
+    const end = content.subarray(last).toString('utf8');
+    const sum = sumOf(end);
+    // Without the number that stands with a checksum the lines must be counted.
+    if (sum === null)
+      return { ...tallied(readRecording([head, end], { torn: !end.endsWith('\n') })), records: countRecords(content) };
+    if (sum.holds) return { ...tallied(readRecording([withoutSum(head), sum.text])), records: sum.n };
   }
   const read = readFileContent(content);
   return read === null ? null : tallied(read.recording);
+}
+
+/**
+ * What a list shows of the run in the file at `path`; of one that has ended no more is read than its first line and its last.
+ * Throws as {@link summarizeFile}.
+ */
+export async function summarizeRunFile(path: string): Promise<Tallied | null> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  const end = await lineOf(file, size, 'last');
+  const isWhole = endsIn(end) && sumOf(end.toString('utf8'))?.holds === true;
+  return summarizeFile(isWhole ? Buffer.concat([await lineOf(file, size, 'first'), end]) : await file.readFile());
+}
+
+/** How much is read at first. */
+const CHUNK = 16_384;
+
+async function lineOf(file: FileHandle, size: number, which: 'first' | 'last'): Promise<Buffer> {
+  for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
+    const { buffer } = await file.read(Buffer.alloc(length), 0, length, which === 'first' ? 0 : size - length);
+    const at = which === 'first' ? buffer.indexOf(NEWLINE) : buffer.lastIndexOf(NEWLINE, length - 2);
+    if (at !== -1) return which === 'first' ? buffer.subarray(0, at + 1) : buffer.subarray(at + 1);
+    if (length === size) return buffer;
+  }
+}
+
+function withoutSum(head: string): string {
+  const sum = sumOf(head);
+  return sum?.holds === true ? sum.text : head;
 }
 
 function tallied({ head, lines }: Recording): Tallied {

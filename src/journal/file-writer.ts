@@ -1,12 +1,15 @@
 import {
   closeSync,
+  copyFileSync,
   fdatasync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
   rmSync,
+  truncateSync,
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -19,6 +22,7 @@ import { fileSink } from './file-sink.ts';
 import { JournalError } from './journal-error.ts';
 import type { Sink } from './live.ts';
 import type { RecordLine } from './record.ts';
+import { type RepairedRun, wholePart } from './repair.ts';
 import type { RunFiles } from './run-files.ts';
 import type { TakenRun } from './run-journal.ts';
 
@@ -44,7 +48,13 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
     if (there !== null && !isUnbegun(there)) throw new JournalError('run-exists', runId, files.dir);
     const file = openSync(path, 'a', 0o600);
     ftruncateSync(file, 0);
-    return runSink(writing, { file, write: lineWriter(), folders: foldersToSync(files.dir, made), finish });
+    return runSink(writing, {
+      file,
+      length: 0,
+      write: lineWriter(undefined, 0),
+      folders: foldersToSync(files.dir, made),
+      finish,
+    });
   });
 }
 
@@ -55,27 +65,62 @@ export function continueRunFile(writing: FileWriting, runId: string): TakenRun |
   return locked(writing, runId, (finish) => {
     const content = contentOf(path);
     const read = content === null ? null : readFileContent(content);
-    if (read === null) return null;
+    if (content === null || read === null) return null;
     const { recording, bytes, closed } = read;
     const file = openSync(path, 'a', 0o600);
-    ftruncateSync(file, bytes);
+    if (bytes < content.length) cutTorn(writing, runId, { file, bytes, length: content.length });
     if (!closed) writeSync(file, '\n');
+    const length = bytes + (closed ? 0 : 1);
     return {
       recording,
-      sink: runSink(writing, { file, write: lineWriter(recording.payloads), folders: [], finish }),
+      sink: runSink(writing, {
+        file,
+        length,
+        write: lineWriter(recording.payloads, recording.sums ?? null),
+        folders: [],
+        finish,
+      }),
     };
   });
+}
+
+/** Cuts the file of a damaged run off before its first damage; what it was is kept beside it, `<runId>.jsonl.damaged`. */
+export function repairRunFile(files: RunFiles, runId: string): RepairedRun | null {
+  const path = files.pathOf(runId);
+  if (contentOf(path) === null) return null;
+  const lock = files.lock(runId);
+  try {
+    const content = readFileSync(path);
+    const lines = content.toString('utf8').split('\n');
+    const { repaired } = wholePart(lines.at(-1)?.trim() === '' ? lines.slice(0, -1) : lines);
+    if (repaired.lost === 0) return repaired;
+    copyFileSync(path, `${path}.damaged`);
+    let end = 0;
+    for (let line = 0; line < repaired.kept; line++) end = content.indexOf('\n', end) + 1;
+    truncateSync(path, end);
+    return repaired;
+  } finally {
+    lock.release();
+  }
+}
+
+/** What has grown since it was read belongs to somebody who writes all the same: it is no torn end. */
+function cutTorn({ files }: FileWriting, runId: string, read: { file: number; bytes: number; length: number }): void {
+  if (fstatSync(read.file).size === read.length) return ftruncateSync(read.file, read.bytes);
+  closeSync(read.file);
+  throw new JournalError('run-locked', runId, files.dir);
 }
 
 /** Holds the run's lock while it is written; gives it back at once when nothing comes of it. */
 function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: (finish: Finish) => T): T {
   const lock = files.lock(runId);
   const finish: Finish = {
-    check: () => {
-      if (!lock.isHeld()) throw new JournalError('run-lost', runId, files.dir);
+    check: (doubtful) => {
+      // Who holds the lock and finds lines of another has read a run that is no more: it may not go on either.
+      if (doubtful || !lock.isHeld()) throw new JournalError('run-lost', runId, files.dir);
     },
     close: (ending) => {
-      if (lock.isHeld() && ending !== null) {
+      if (ending !== null && lock.isHeld(true)) {
         files.secrets.remove(runId);
         if (keep === 'not-answered' && ending.answered) rmSync(files.pathOf(runId), { force: true });
       }
@@ -93,7 +138,7 @@ function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: 
 }
 
 interface Finish {
-  readonly check: () => void;
+  readonly check: (doubtful: boolean) => void;
   readonly close: (ending: Ending | null) => void;
 }
 
@@ -103,13 +148,14 @@ interface Ending {
 
 interface OpenFile {
   readonly file: number;
+  readonly length: number;
   readonly write: LineWriter;
   /** Folders that got a new entry. */
   readonly folders: readonly string[];
   readonly finish: Finish;
 }
 
-function runSink({ durability }: FileWriting, { file, write, folders, finish }: OpenFile): Sink {
+function runSink({ durability }: FileWriting, { file, length, write, folders, finish }: OpenFile): Sink {
   let unsynced = folders;
   let ending: Ending | null = null;
   const flush = async (): Promise<void> => {
@@ -119,6 +165,7 @@ function runSink({ durability }: FileWriting, { file, write, folders, finish }: 
   };
   const sink = fileSink({
     file,
+    length,
     write,
     check: finish.check,
     onClose: () => finish.close(ending),

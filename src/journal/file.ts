@@ -4,8 +4,8 @@ import { systemCode } from '../tools/system-code.ts';
 import { lineWriter } from './blobs.ts';
 import { readFileContent } from './file-lines.ts';
 import { fileSink } from './file-sink.ts';
-import { summarizeFile } from './file-summary.ts';
-import { type FileWriting, continueRunFile, createRunFile } from './file-writer.ts';
+import { summarizeRunFile } from './file-summary.ts';
+import { type FileWriting, continueRunFile, createRunFile, repairRunFile } from './file-writer.ts';
 import { liveJournal } from './live.ts';
 import { type PruneLimits, pruneRuns } from './prune-runs.ts';
 import { RecordingError } from './recording.ts';
@@ -38,7 +38,13 @@ export interface FileJournalOptions extends PruneLimits {
 export function fileJournal(dir: string, options: FileJournalOptions = {}): JournalStore {
   checkOptions(options);
   const files = runFiles(dir);
-  const prune = (): void => void pruneRuns(files, options);
+  let swept = false;
+  const prune = (): void => {
+    if (!swept)
+      files.secrets.sweep((runId) => !files.isLocked(runId) && (!files.isThere(runId) || files.hasEnded(runId)));
+    swept = true;
+    pruneRuns(files, options);
+  };
   const { durability = 'process', keep = 'all' } = options;
   const writing: FileWriting = { files, durability, keep, onClose: prune };
   return {
@@ -57,6 +63,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       return selectRuns(runs, query);
     },
     remove: async (runId) => files.remove(runId),
+    repair: async (runId) => repairRunFile(files, runId),
     secrets: files.secrets,
   };
 }
@@ -66,7 +73,7 @@ export function singleFileJournal(path: string): JournalStore {
   return {
     open: (run) => {
       closeSync(openSync(path, 'w', 0o600));
-      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter() }));
+      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter(undefined, 0) }));
     },
   };
 }
@@ -83,11 +90,13 @@ async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
 /** A run that is damaged is in no list, but must not hide the others. */
 async function summaryOfFile(files: RunFiles, runId: string): Promise<readonly RunSummary[]> {
   try {
-    const tallied = summarizeFile(await contentOf(files, runId));
+    const tallied = await summarizeRunFile(files.pathOf(runId));
     if (tallied === null) return [];
     // A copy goes by the name that it has, whatever its first line says.
     return [{ ...summaryOf(tallied, !tallied.ended && files.isLocked(runId)), runId }];
   } catch (error) {
+    // It was removed while the others were read.
+    if (systemCode(error) === 'ENOENT') return [];
     if (!(error instanceof RecordingError)) throw error;
     process.emitWarning(`${files.pathOf(runId)} is left out of the list of runs. ${error.message}`);
     return [];

@@ -24,6 +24,7 @@ export type {
   TimerRecord,
 } from './record.ts';
 export type { Recording } from './recording.ts';
+export type { RepairedRun } from './repair.ts';
 export type { ReplayOptions, ReplayPoint, Replayable } from './replay.ts';
 export type { AllowedDifference } from './tolerance.ts';
 export type { JournalErrorCode } from './journal-error.ts';

@@ -21,7 +21,7 @@ function textOf(code: JournalErrorCode, runId: string, place: string): string {
     case 'run-exists':
       return `There is a run ${runId} in ${place} already. Give another runId, or remove that run.`;
     case 'run-lost':
-      return `Run ${runId} in ${place} was taken over by another process, because this one seemed dead. It goes on there.`;
+      return `Run ${runId} in ${place} was taken over by another process: this one seemed dead, or its lock was deleted. It goes on there.`;
     case 'store-newer':
       return `${place} was written by a newer version of Signalbox. Update signalbox.`;
   }

@@ -6,6 +6,8 @@
  * I2 An entry is written before it is returned; one whose target is gone is neither.
  * I3 An effect that was opened and closed before `next` never runs.
  * I4 While an event from outside waits, nothing new is launched: a cancelled run starts no more work.
+ * I5 What was sent is always settled: true once it is written, false when nobody takes it any more, and with the cause where
+ *    the journal cannot write.
  */
 import type { Effect, Entry, OutsideEvent, Perform } from '../actors/journal.ts';
 import type { Json } from '../parsing/json.ts';
@@ -21,7 +23,8 @@ export interface Sink {
 
 interface Waiting {
   readonly entry: Entry;
-  readonly settled?: (taken: boolean) => void;
+  /** Of what was sent from outside: false, nobody took it. */
+  readonly asked?: PromiseWithResolvers<boolean>;
 }
 
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
@@ -78,17 +81,27 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
     return carried?.records ?? [head];
   };
 
+  /** Where something cannot be written, whoever waits for that is told why; so is the one who drives the run. */
+  const refuse = (error: unknown, unwritten: readonly Waiting[]): never => {
+    for (const { asked } of unwritten) asked?.reject(error);
+    throw error;
+  };
+
   const takeOne = async (): Promise<Entry | null> => {
     for (let waiting = queue.shift(); waiting !== undefined; waiting = queue.shift()) {
-      const { entry, settled } = waiting;
+      const { entry, asked } = waiting;
       if (!isOpen(entry)) {
-        settled?.(false);
+        asked?.resolve(false);
         continue;
       }
       if (entry.t !== 'event') running.delete(entry.id);
-      const written = sink?.append([entryRecord(entry, at())]);
-      if (written !== undefined) await written;
-      settled?.(true);
+      try {
+        const written = sink?.append([entryRecord(entry, at())]);
+        if (written !== undefined) await written;
+      } catch (error) {
+        refuse(error, [waiting, ...queue.splice(0)]);
+      }
+      asked?.resolve(true);
       return entry;
     }
     return null;
@@ -97,7 +110,7 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
   const stop = (): void => {
     for (const controller of running.values()) controller.abort(new Error('The run is over.'));
     running.clear();
-    for (const { settled } of queue.splice(0)) settled?.(false);
+    for (const { asked } of queue.splice(0)) asked?.resolve(false);
   };
 
   return {
@@ -112,9 +125,13 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
       running.delete(id);
     },
     next: async () => {
-      // What would be written here as started never is: it starts when the run is taken up again.
-      const written = ended ? undefined : writeStarts();
-      if (written !== undefined) await written;
+      try {
+        // What would be written here as started never is: it starts when the run is taken up again.
+        const written = ended ? undefined : writeStarts();
+        if (written !== undefined) await written;
+      } catch (error) {
+        refuse(error, queue.splice(0));
+      }
       for (;;) {
         if (ended) return null;
         const entry = await takeOne();
@@ -129,18 +146,25 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
     },
     send: (event: OutsideEvent, to?: string) => {
       if (ended) return Promise.resolve(false);
-      return new Promise((settled) =>
-        put({ entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to }, settled }),
-      );
+      const asked = Promise.withResolvers<boolean>();
+      // Why it could not be written is told to whoever drives the run: nobody needs to wait for it here.
+      asked.promise.catch(() => undefined);
+      put({ entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to }, asked });
+      return asked.promise;
     },
     end: async (output: Json) => {
       ended = true;
-      const written = writeStarts();
-      if (written !== undefined) await written;
-      stop();
-      if (sink === null) return;
-      await sink.append([{ t: 'end', at: at(), output }]);
-      await sink.close();
+      try {
+        const written = writeStarts();
+        if (written !== undefined) await written;
+        stop();
+        await sink?.append([{ t: 'end', at: at(), output }]);
+        await sink?.close();
+      } catch (error) {
+        refuse(error, queue.splice(0));
+      } finally {
+        stop();
+      }
     },
     at,
     release: () => {

@@ -2,6 +2,7 @@ import type { Effect, Entry } from '../actors/journal.ts';
 import type { Json } from '../parsing/json.ts';
 import { type BlobReader, blobReader } from './blob-reader.ts';
 import { HOLDS_KEY, lineWriter } from './blobs.ts';
+import { type SumReader, beginsWithLine, sumOf, sumReader } from './checksums.ts';
 import { deltaWriter } from './deltas.ts';
 import { type BlobRecord, FORMAT, type RecordLine, type RunRecord, entryRecord, startRecord } from './record.ts';
 
@@ -99,6 +100,8 @@ export interface Recording {
   readonly numbers?: readonly number[];
   /** The large payloads that stand in the file already, by hash: who writes on needs not write them again. */
   readonly payloads?: ReadonlyMap<string, Json>;
+  /** How many records there are, where each line has a checksum; absent where lines have none. */
+  readonly sums?: number;
 }
 
 /** The line of its file on which one of a recording's `lines` stands, or the next would; the head is line 1. */
@@ -124,37 +127,50 @@ export class RecordingError extends Error {
 
 /**
  * Reads a recording: JSON lines as one text, as a list of lines, or as records that were parsed already. A torn last line
- * is dropped, records of unknown kinds are skipped. Throws a {@link RecordingError} for anything else that is wrong.
+ * is dropped, but for `torn: false`; records of unknown kinds are skipped. Throws a {@link RecordingError} for anything else
+ * that is wrong, a line that does not fit its checksum first of all.
  */
-export function readRecording(recording: string | readonly (string | object)[]): Recording {
+export function readRecording(
+  recording: string | readonly (string | object)[],
+  { torn = true }: { readonly torn?: boolean } = {},
+): Recording {
   const items = typeof recording === 'string' ? recording.split('\n') : recording;
+  const last = torn ? items.length - 1 : items.length;
   const blobs = blobReader();
+  const sums = sumReader();
   const lines: RecordLine[] = [];
   const numbers: number[] = [];
   let head: RunRecord | null = null;
   for (const [index, item] of items.entries()) {
-    const record = readLine(item, index, items.length);
+    const record = readLine(item, index, last, sums);
     if (head === null) {
       if (record === null && isBlank(item)) continue;
-      if (record === null && index === items.length - 1) throw isPath(item) ? path(item) : unbegun();
+      if (record === null && index === last) throw isPath(item) ? path(item) : unbegun();
       head = readHead(record);
       blobs.head(head);
       continue;
     }
     if (record === null) {
-      if (isBlank(item) || index === items.length - 1) continue;
+      if (isBlank(item) || index === last) continue;
       throw noRecord(index + 1);
     }
     if (typeof Reflect.get(record, 't') !== 'string') throw noRecord(index + 1);
-    if (isBlob(record)) blobs.blob(record);
-    else if (isRecord(record)) {
+    if (isBlob(record)) {
+      if (!blobs.blob(record)) throw new RecordingError(index + 1, 'holds a payload that is not that of its hash.');
+    } else if (isRecord(record)) {
       lines.push(holdsKey(item) ? whole(record, index + 1, blobs) : record);
       numbers.push(index + 1);
     }
   }
   if (head === null) throw unbegun();
   const follows = numbers.every((number, index) => number === index + 2);
-  return { head, lines, ...(follows ? {} : { numbers }), payloads: blobs.known };
+  return {
+    head,
+    lines,
+    ...(follows ? {} : { numbers }),
+    payloads: blobs.known,
+    ...(sums.count === null ? {} : { sums: sums.count }),
+  };
 }
 
 const KINDS: ReadonlySet<unknown> = new Set(['run', 'start', 'outcome', 'timer', 'event', 'end', 'note', 'restart']);
@@ -191,15 +207,25 @@ function noRecord(line: number): RecordingError {
 }
 
 /** The JSON object of a line; null for one that is blank, torn or something else. */
-function readLine(item: string | object, index: number, count: number): object | null {
+function readLine(item: string | object, index: number, last: number, sums: SumReader): object | null {
   if (typeof item !== 'string') return item;
   if (isBlank(item)) return null;
-  try {
-    const parsed: unknown = JSON.parse(item);
-    return typeof parsed === 'object' ? parsed : null;
-  } catch {
-    if (index === count - 1) return null;
+  const sum = sumOf(item);
+  const parsed = parsedJson(sum?.text ?? item);
+  if (parsed === undefined && index === last && !beginsWithLine(item)) return null;
+  if (parsed === undefined)
     throw new RecordingError(index + 1, 'is no JSON. The file is damaged there; only its last line may be torn.');
+  const record = typeof parsed === 'object' ? parsed : null;
+  const wrong = sums.wrong(sum, record !== null && isBlob(record));
+  if (wrong !== null) throw new RecordingError(index + 1, wrong);
+  return record;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../tools/system-code.ts';
 import { endsIn } from './file-summary.ts';
@@ -16,6 +16,7 @@ export interface RunFiles {
   /** Throws a `JournalError` (`run-locked`) while somebody else has it. */
   lock(runId: string): RunLock;
   isLocked(runId: string): boolean;
+  isThere(runId: string): boolean;
   /** Whether the run has ended, as far as the last line of its file tells. */
   hasEnded(runId: string): boolean;
   /** Removes all that is left of a run. Throws as `lock` does; false when there is none. */
@@ -48,6 +49,7 @@ export function runFiles(dir: string): RunFiles {
     secrets,
     pathOf,
     lock,
+    isThere: (runId) => existsSync(pathOf(runId)),
     isLocked: (runId) => isLocked(named(runId, '.lock')),
     hasEnded: (runId) => {
       if (!ended.has(runId) && endsIn(tailOf(pathOf(runId)))) ended.add(runId);
@@ -63,7 +65,7 @@ export function runFiles(dir: string): RunFiles {
       if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;
       const held = lock(runId);
       try {
-        rmSync(path, { force: true });
+        for (const name of [path, `${path}.damaged`]) rmSync(name, { force: true });
         secrets.remove(runId);
         ended.delete(runId);
       } finally {

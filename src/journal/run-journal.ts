@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../parsing/json.ts';
 import type { Sink } from './live.ts';
 import type { RecordLine, RunRecord } from './record.ts';
 import type { Recording } from './recording.ts';
+import type { RepairedRun } from './repair.ts';
 
 /** A journal that also takes events from outside. */
 export interface RunJournal extends Journal {
@@ -69,6 +70,11 @@ export interface JournalStore {
    * Forgets a run; false when there was none. Rejects with a `JournalError` (code `run-locked`) while somebody writes it.
    */
   remove?(runId: string): Promise<boolean>;
+  /**
+   * Cuts a damaged run off before its first damage, so that it can be read and taken again; null when there is none. Rejects
+   * as `remove` does, and with a `RecordingError` when nothing of it is whole.
+   */
+  repair?(runId: string): Promise<RepairedRun | null>;
   /** Where the secrets of a run are kept while it lasts, apart from its recording. Without it they are in memory alone. */
   readonly secrets?: RunSecrets;
 }

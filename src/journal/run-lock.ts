@@ -12,8 +12,11 @@ import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts
 
 /** A lock that is held until it is released. */
 export interface RunLock {
-  /** False once somebody took it away because this process seemed dead; looked up every ten seconds. */
-  isHeld(): boolean;
+  /**
+   * False once somebody took it away: the file was deleted, or this process seemed dead. Looked up when the last look is ten
+   * seconds old, and with `now` at once.
+   */
+  isHeld(now?: boolean): boolean;
   release(): void;
 }
 
@@ -64,8 +67,13 @@ function look(path: string): { readonly token: string; readonly gone: boolean } 
 
 function heldLock(path: string, mine: Writer): RunLock {
   let held = true;
-  const beat = (): void => {
+  let lookedAt = Date.now();
+  const check = (): void => {
     held &&= look(path)?.token === mine.token;
+    lookedAt = Date.now();
+  };
+  const beat = (): void => {
+    check();
     if (held) utimesSync(path, new Date(), new Date());
   };
   const beats = setInterval(() => {
@@ -77,10 +85,15 @@ function heldLock(path: string, mine: Writer): RunLock {
   }, BEAT_MS);
   beats.unref();
   return {
-    isHeld: () => held,
+    isHeld: (now = false) => {
+      // A process that was stopped, or did something long, has given no sign of life meanwhile: its timers are no clock.
+      if (held && (now || Math.abs(Date.now() - lookedAt) >= BEAT_MS)) check();
+      return held;
+    },
     release: () => {
       clearInterval(beats);
-      if (held && look(path)?.token === mine.token) rmSync(path, { force: true });
+      check();
+      if (held) rmSync(path, { force: true });
       held = false;
     },
   };

@@ -1,12 +1,13 @@
 import { type LineWriter, lineWriter } from './blobs.ts';
 import { type Sink, liveJournal } from './live.ts';
-import { type Recording, readRecording } from './recording.ts';
+import { type Recording, RecordingError, readRecording } from './recording.ts';
+import { wholePart } from './repair.ts';
 import type { JournalStore } from './run-journal.ts';
 import { secretFiles } from './secret-files.ts';
 import { openDatabase } from './sqlite-database.ts';
 import { sqliteQueue } from './sqlite-queue.ts';
-import { type OwnedRun, type RunWriter, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
-import { type Tally, runTally } from './tally.ts';
+import { type OwnedRun, type RunWriter, type SqliteRuns, type StoredLines, sqliteRuns } from './sqlite-runs.ts';
+import { type Tallied, type Tally, runTally } from './tally.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
 /** How durably {@link sqliteJournal} writes. */
@@ -21,6 +22,35 @@ interface Connection {
   readonly write: (work: () => void) => Promise<void>;
 }
 
+/** How far a run is that is written. */
+interface Begun {
+  readonly tally: Tally;
+  readonly write: LineWriter;
+  readonly written: number;
+}
+
+/** Lines in a database are never torn, and their number is known. */
+export function readStored(stored: StoredLines, runId: string): Recording {
+  const recording = readRecording(stored.lines, { torn: false });
+  if (recording.sums !== undefined && recording.sums < stored.records) throw tooShort(stored);
+  if (recording.head.runId !== runId)
+    throw new RecordingError(1, `is that of ${recording.head.runId}, not of ${runId}.`);
+  return recording;
+}
+
+function tooShort({ lines, records }: StoredLines): RecordingError {
+  return new RecordingError(
+    lines.length + 1,
+    `is missing: it should have ${records} records. The database is damaged.`,
+  );
+}
+
+function tallyOf({ head, lines }: Recording): Tally {
+  const tally = runTally(head);
+  for (const record of lines) tally.add(record);
+  return tally;
+}
+
 /**
  * Keeps many runs in one SQLite database: made to be listed and searched, and written by several processes at once. What
  * the runs of a process write at the same time is committed together. The file is made, and `node:sqlite` loaded, when it
@@ -33,35 +63,67 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
     throw new TypeError("sqliteJournal: the option durability must be 'process' or 'power'.");
   const vaults = secretFiles(`${path}-secrets`);
   const nameOf = encodeURIComponent;
-  const live = new Set<OwnedRun>();
+  const live = new Set<() => OwnedRun>();
   let opened: Connection | null = null;
   let beats: NodeJS.Timeout | undefined;
 
   const connect = (): Connection => {
     if (opened !== null) return opened;
     const database = openDatabase(path, durability);
-    opened = { runs: sqliteRuns(database, path), write: sqliteQueue(database) };
+    const runs = sqliteRuns(database, path);
+    opened = { runs, write: sqliteQueue(database) };
+    vaults.sweep((name) => runs.isOver(decodeURIComponent(name)));
     return opened;
   };
   const beat = ({ runs, write }: Connection): void => {
     // A sign of life that could not be given is given the next time.
-    void write(() => live.forEach((run) => runs.beat(run))).catch(() => undefined);
+    void write(() => live.forEach((owned) => runs.beat(owned()))).catch(() => undefined);
   };
-  const sinkOf = (run: OwnedRun, tally: Tally, write: LineWriter, written: number): Sink => {
+  /** Does something in the next transaction, and gives what came of it. */
+  const done = async <T>(work: (runs: SqliteRuns) => T): Promise<T> => {
+    const { runs, write } = connect();
+    const results: T[] = [];
+    await write(() => void results.splice(0, 1, work(runs)));
+    const [result] = results;
+    if (result === undefined) throw new Error('The database gave no result.');
+    return result;
+  };
+  /** Begins a run in the transaction that writes its first lines, or the one before: opening one waits for nobody. */
+  const beginning = (by: RunWriter, tallied: Tallied): (() => OwnedRun) => {
+    const { runs, write } = connect();
+    let begun = (): OwnedRun => {
+      throw new Error(`Run ${by.runId} has not begun.`);
+    };
+    const begin = (): void => {
+      try {
+        const run = runs.begin(by, tallied);
+        begun = () => run;
+      } catch (error) {
+        begun = () => {
+          throw error;
+        };
+        throw error;
+      }
+    };
+    // Whoever writes the first line is told why it could not.
+    void write(begin).catch(() => undefined);
+    return () => begun();
+  };
+  const sinkOf = (owned: () => OwnedRun, runId: string, { tally, write, written }: Begun): Sink => {
     const connection = connect();
     let next = written + 1;
-    live.add(run);
+    live.add(owned);
     beats ??= setInterval(() => beat(connection), BEAT_MS).unref();
     let ended = false;
 
     const close = async (): Promise<void> => {
-      if (!live.delete(run)) return;
+      if (!live.delete(owned)) return;
       if (live.size === 0) {
         clearInterval(beats);
         beats = undefined;
       }
-      if (ended) vaults.remove(nameOf(run.runId));
-      await connection.write(() => connection.runs.release(run));
+      if (ended) vaults.remove(nameOf(runId));
+      await connection.write(() => connection.runs.release(owned()));
     };
     return {
       append: async (records) => {
@@ -70,7 +132,7 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
         const [tallied, from] = [tally.read(), next];
         next += lines.length;
         try {
-          await connection.write(() => connection.runs.append(run, lines, from, tallied));
+          await connection.write(() => connection.runs.append(owned(), lines, from, tallied));
         } catch (error) {
           await close().catch(() => undefined);
           throw error;
@@ -80,9 +142,9 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
       close,
     };
   };
-  const readOrRelease = async (run: OwnedRun, lines: readonly string[]): Promise<Recording> => {
+  const orRelease = async <T>(run: OwnedRun, read: () => T): Promise<T> => {
     try {
-      return readRecording(lines);
+      return read();
     } catch (error) {
       const { runs, write } = connect();
       await write(() => runs.release(run));
@@ -94,25 +156,40 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
   return {
     open: (head) => {
       const tally = runTally(head.head);
-      const run = connect().runs.begin(writerOf(head.head.runId), tally.read());
-      return liveJournal(head, sinkOf(run, tally, lineWriter(), 0));
+      const { runId } = head.head;
+      const owned = beginning(writerOf(runId), tally.read());
+      return liveJournal(head, sinkOf(owned, runId, { tally, write: lineWriter(undefined, 0), written: 0 }));
     },
     take: async (runId) => {
-      const claimed = connect().runs.claim(writerOf(runId));
+      const claimed = await done((runs) => runs.claim(writerOf(runId)));
       if (claimed === null) return null;
-      const { run, lines } = claimed;
-      const recording = await readOrRelease(run, lines);
-      const tally = runTally(recording.head);
-      for (const record of recording.lines) tally.add(record);
-      return { recording, sink: sinkOf(run, tally, lineWriter(recording.payloads), lines.length) };
+      const { run, stored } = claimed;
+      const { lines } = stored;
+      const recording = await orRelease(run, () => readStored(stored, runId));
+      const tally = tallyOf(recording);
+      const write = lineWriter(recording.payloads, recording.sums ?? null);
+      return { recording, sink: sinkOf(() => run, runId, { tally, write, written: lines.length }) };
     },
     read: async (runId) => {
-      const lines = connect().runs.lines(runId);
-      return lines.length === 0 ? null : readRecording(lines);
+      const stored = connect().runs.lines(runId);
+      return stored === null ? null : readStored(stored, runId);
+    },
+    repair: async (runId) => {
+      const { runs, write } = connect();
+      const claimed = await done(() => runs.claim(writerOf(runId)));
+      if (claimed === null) return null;
+      const { run, stored } = claimed;
+      const { recording, repaired } = await orRelease(run, () => wholePart(stored.lines));
+      const isWhole = recording.sums === undefined || recording.sums >= stored.records;
+      await write(() => {
+        if (!isWhole || repaired.lost > 0) runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
+        runs.release(run);
+      });
+      return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
     },
     list: async (query = {}) => connect().runs.list(query),
     remove: async (runId) => {
-      const removed = connect().runs.remove(runId);
+      const removed = await done((runs) => runs.remove(runId));
       if (removed) vaults.remove(nameOf(runId));
       return removed;
     },

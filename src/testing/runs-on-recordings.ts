@@ -1,3 +1,4 @@
+import { toJson } from '../actors/to-json.ts';
 import type { Agent } from '../agent/agent-types.ts';
 import type { RunOptions } from '../agent/run-options.ts';
 import type { Run } from '../agent/run.ts';
@@ -6,6 +7,7 @@ import { type Divergence, ReplayDivergenceError } from '../journal/divergence.ts
 import type { Recording } from '../journal/recording.ts';
 import { replay } from '../journal/replay.ts';
 import { permitLiveModels } from '../models/live-guard.ts';
+import type { Json } from '../parsing/json.ts';
 import { keepRecording } from './keep-recording.ts';
 import { mixedJournal } from './mixed-journal.ts';
 import type { Matching } from './recorded-answers.ts';
@@ -51,6 +53,7 @@ export function runReplayed(
   { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
 ): Run {
   checkInput(place, recording, input);
+  checkHistory(place, recording, agent);
   return runThen(replay(text, agent), {
     onDone: (result) => agent.setHistory([...recording.head.history, ...result.messages]),
     onError: (error) =>
@@ -87,16 +90,38 @@ export function runPartly(place: Place, agent: Agent, { input, given, recording,
   });
 }
 
-function checkInput({ path, calledFrom }: Place, { head }: Recording, input: string): void {
-  if (head.input === input) return;
+function checkInput(place: Place, { head }: Recording, input: string): void {
+  if (head.input !== input) throw miss(place, 'input', [{ input: head.input }, { input }]);
+}
+
+/** A replay goes on with the recorded conversation: it must be the one that the agent is in. One that begins goes anywhere. */
+function checkHistory(place: Place, { head }: Recording, agent: Agent): void {
+  if (head.history.length === 0) return;
+  const { maxHistoryMessages: kept = 0 } = agent.options;
+  const all = agent.history;
+  // A run on a recording adds all of its messages; one that is live forgets those beyond the limit when it ends.
+  const now = toJson(all.length > kept ? all.slice(Math.max(0, all.length - head.history.length)) : all);
+  const recorded = toJson(head.history);
+  if (!now.ok || !recorded.ok) return;
+  const [before, after] = [{ history: recorded.value }, { history: now.value }];
+  // Marks stand in a recording for secrets, which nobody knows when it is played.
+  if (firstDifference(before, after) === '' || JSON.stringify(before).includes('«secret:')) return;
+  throw miss(place, 'conversation', [before, after]);
+}
+
+function miss(
+  { path, calledFrom }: Place,
+  what: 'input' | 'conversation',
+  [before, now]: readonly [Json, Json],
+): Error {
   const divergence: Divergence = {
     entry: 1,
     state: 'PLANNING',
-    expected: 'the run of another input',
-    actual: 'a run of this input',
-    difference: firstDifference({ input: head.input }, { input }),
-    diff: readableDiff({ input: head.input }, { input }),
-    cause: 'input-changed',
+    expected: `the run of another ${what}`,
+    actual: `a run of this ${what}`,
+    difference: firstDifference(before, now),
+    diff: readableDiff(before, now),
+    cause: `${what}-changed`,
   };
-  throw new RecordingMissError(path, divergence, calledFrom);
+  return new RecordingMissError(path, divergence, calledFrom);
 }

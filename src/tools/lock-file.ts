@@ -1,13 +1,27 @@
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { systemCode } from './system-code.ts';
 
 /** Makes a file that must not be there yet; false when it is. Only its owner can read it. */
 export function createFirst(path: string, content: string): boolean {
+  const file = openFirst(path);
+  if (file === null) return false;
   try {
-    writeFileSync(path, content, { flag: 'wx', mode: 0o600 });
+    writeFileSync(file, content);
     return true;
   } catch (error) {
-    if (isTaken(systemCode(error))) return false;
+    // An empty lock of a full disk would be nobody's.
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openFirst(path: string): number | null {
+  try {
+    return openSync(path, 'wx', 0o600);
+  } catch (error) {
+    if (isTaken(systemCode(error))) return null;
     throw error;
   }
 }

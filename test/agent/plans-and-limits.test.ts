@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Agent } from '../../src/agent/agent-types.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -59,7 +60,7 @@ describe('plans: false', () => {
     expect([tools.look.calls, tools.take.calls]).toEqual([[], [{}]]);
     expect(result.status).toBe('answered');
     expect(JSON.stringify(model.requests[1]?.messages)).toContain('plans are switched off');
-    const agent = createAgent({
+    const agent: Agent = createAgent({
       model: scriptedModel([calls(['grow']), 'Done.']),
       silent: true,
       plans: false,

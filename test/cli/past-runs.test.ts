@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { openScreen } from '../support/screen.ts';
+import { withoutSums } from '../support/without-sums.ts';
 import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 
 const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
@@ -42,7 +43,7 @@ test('replay shows the moves of a recording, and where other machines would leav
   await cutFile(join(folder.path, 'r.jsonl'), 6);
   expect((await runCli(['replay', 'r.jsonl'], here)).stdout).toMatch(/stops at line 6: its run has not ended/);
   const text = await readFile(join(folder.path, 'r.jsonl'), 'utf8');
-  await writeFile(join(folder.path, 'other.jsonl'), text.replace('"name":"callTool"', '"name":"another"'));
+  await writeFile(join(folder.path, 'other.jsonl'), withoutSums(text).replace('"name":"callTool"', '"name":"another"'));
   const other = await runCli(['replay', 'other.jsonl'], here);
   expect(other.code).toBe(1);
   expect(other.stderr).toMatch(/left the recording at entry 5, in state DIRECT_EXECUTION/);

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readRecording } from '../../src/journal/recording.ts';
@@ -123,4 +123,22 @@ test.each([
   const { code, stderr } = await runCli(['runs', ...args], { cwd: folder.path });
   expect(code).toBe(2);
   expect(stderr).toMatch(message);
+});
+
+test('repair cuts a damaged run off before the damage, and says what is forgotten by that', async () => {
+  await using user = await keptRuns();
+  const path = join(user.path, user.file('a-good'));
+  await writeFile(path, (await readFile(path, 'utf8')).replace('"celsius":21', '"celsius":31'));
+  expect((await user.signalbox('runs', 'show', 'a-good')).stderr).toMatch(/Line 5 .*does not fit its checksum/);
+  const { code, stdout } = await user.signalbox('runs', 'repair', 'a-good');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/Line 5 .*checksum[^]*Kept 4 lines of a-good, and cut 4 off\./);
+  expect((await user.signalbox('runs', 'show', 'a-good')).stdout).toContain('It has not ended');
+  expect((await user.signalbox('runs', 'repair', 'a-good')).stdout).toBe('a-good is not damaged: 4 lines.\n');
+  const json = await user.signalbox('runs', 'repair', '--json', 'b-bad');
+  expect(JSON.parse(json.stdout)).toMatchObject({ runId: 'b-bad', lost: 0, damage: null });
+  expect(await user.signalbox('runs', 'repair', 'none')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("There is no run 'none'"),
+  });
 });

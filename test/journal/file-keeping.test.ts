@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { appendFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import { type FileJournalOptions, fileJournal, singleFileJournal } from '../../src/journal/file.ts';
 import { newWriter } from '../../src/journal/writer.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
 import { answered, interrupted, recordsOf, taken, waiting, whole } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -53,6 +55,29 @@ test('the secrets of a run are in a file that only its owner may read, while the
   expect(statSync(join(folder.path, 'one.vault')).mode & 0o777).toBe(0o600);
   await run.cancel();
   await run;
+  expect(folder.left()).toEqual(['one.jsonl']);
+});
+
+test('secrets of a run whose process died as it ended, or before it began, are gone when the next run begins', async () => {
+  await using folder = await folderOf(['ended']);
+  const before = whole(fileJournal(folder.path));
+  await interrupted(before, 'cut');
+  const kept = ['ended', 'never-begun', 'cut', 'beginning'];
+  for (const runId of kept) before.secrets.keep(runId, { '«secret:1»': 'a-key' });
+  const old = Date.now() / 1000 - 61;
+  // oxlint-disable-next-line no-await-in-loop -- three files
+  for (const runId of kept.slice(0, 3)) await utimes(join(folder.path, `${runId}.vault`), old, old);
+  await answered(fileJournal(folder.path), 'next');
+  expect(folder.left().filter((name) => name.endsWith('.vault'))).toEqual(['beginning.vault', 'cut.vault']);
+});
+
+test('a lock that a full disk could not take does not stay', async () => {
+  await using folder = await folderOf(['one']);
+  const script = join(import.meta.dirname, 'children/write-runs.ts');
+  // No file may grow: what a full disk does, told by another code.
+  const shell = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, script, 'file', folder.path, 'other', '1'];
+  const { stderr, status } = spawnSync('bash', shell, { encoding: 'utf8' });
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   expect(folder.left()).toEqual(['one.jsonl']);
 });
 
@@ -171,6 +196,23 @@ test('a disk that is full ends the run as failed, and says so', async () => {
   const result = await agent.run('Hello');
   expect(result).toMatchObject({ status: 'failed', reason: 'thrown' });
   expect(result.error?.message).toContain('ENOSPC');
+});
+
+test('a list reads the heads and ends of runs that have ended, however long these are, and no more', async () => {
+  await using folder = await folderOf(['long']);
+  const large = 'x'.repeat(40_000);
+  const model = scriptedModel([calls(['clock']), large]);
+  await answered(fileJournal(folder.path), 'large', { model, instructions: large });
+  const path = join(folder.path, 'long.jsonl');
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  // Damage between is found by whoever reads the run.
+  await writeFile(path, lines.with(3, 'x'.repeat(lines[3]?.length ?? 0)).join('\n'));
+  const store = whole(fileJournal(folder.path));
+  expect(await store.list()).toMatchObject([
+    { runId: 'large', state: 'ended', records: 8 },
+    { runId: 'long', state: 'ended', records: 8, toolsUsed: ['clock'] },
+  ]);
+  await expect(store.read('long')).rejects.toMatchObject({ line: 4 });
 });
 
 test('other files in the folder are left alone', async () => {

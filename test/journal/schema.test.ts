@@ -145,6 +145,10 @@ describe('the schema of a line', () => {
     expect(lines.every(isValid)).toBe(true);
   });
 
+  test('fits stored lines, which have a checksum', async () => {
+    expect(isValid({ t: 'restart', at: 9, sum: '17.0123456789abc' })).toBe(true);
+  });
+
   test('takes kinds and members that it does not know: they are for newer readers', async () => {
     const [head = {}] = await linesOf(['Hi.'], {});
     expect(isValid({ t: 'weather', sky: 'blue' })).toBe(true);
@@ -171,6 +175,7 @@ describe('the schema of a line', () => {
     { t: 'event', at: 1, event: {} },
     { t: 'end', at: 1 },
     { t: 'blob', hash: 'x' },
+    { t: 'restart', at: 9, sum: 'x' },
   ])('refuses %j', (line) => {
     expect(isValid(line)).toBe(false);
   });

@@ -1,5 +1,6 @@
-import { statSync } from 'node:fs';
+import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { sqliteJournal } from '../../src/journal/sqlite.ts';
@@ -50,6 +51,46 @@ test('a database is readable by its owner only, and holds no secret', async () =
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(`${path}-secrets/a%2Fb.vault`).mode & 0o777).toBe(0o600);
   expect(statSync(`${path}-secrets`).mode & 0o777).toBe(0o700);
+});
+
+test('secrets of runs that are over are gone when the database is opened again', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await answered(store, 'ended');
+  await interrupted(store, 'a/b');
+  const old = Date.now() / 1000 - 61;
+  for (const runId of ['ended', 'none', 'a/b']) {
+    store.secrets?.keep(runId, { '«secret:1»': 'a-key' });
+    utimesSync(`${path}-secrets/${encodeURIComponent(runId)}.vault`, old, old);
+  }
+  await sqliteJournal(path).list?.();
+  expect(readdirSync(`${path}-secrets`)).toEqual(['a%2Fb.vault']);
+});
+
+test('while another process has the database, beginning, taking and removing a run hold nobody up', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await interrupted(store, 'cut');
+  await answered(store, 'old');
+  const other = new DatabaseSync(path);
+  other.exec('begin immediate');
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const waiting = Promise.all([answered(store, 'new'), taken(store, 'cut'), store.remove?.('old')]);
+  for (const until = Date.now() + 400; Date.now() < until;)
+    // oxlint-disable-next-line no-await-in-loop -- the other process is busy for a while
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  delay.disable();
+  other.exec('commit');
+  const [begun, cut, removed] = await waiting;
+  expect(begun.result.status).toBe('answered');
+  expect(removed).toBe(true);
+  await cut.sink.close();
+  // Each try waits 25 ms within SQLite.
+  expect(delay.percentile(50) / 1e6).toBeLessThan(50);
+  expect(delay.max / 1e6).toBeLessThan(200);
 });
 
 test("durability must be 'process' or 'power'", () => {

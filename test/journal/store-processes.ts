@@ -60,6 +60,20 @@ export function processContract(kind: 'file' | 'sqlite', placeIn: (folder: strin
       expect(store.secrets.read('run')).toEqual({});
     });
 
+    test('the run of a worker thread that was terminated can be taken at once, while its process lives', async () => {
+      await using folder = await temporaryFolder();
+      const place = placeIn(folder.path);
+      const holder = start('hold-in-thread', kind, place, 'run');
+      expect(await holder.line()).toBe('holding');
+      const store = openStore(kind, place);
+      await expect(store.take('run')).rejects.toMatchObject({ code: 'run-locked' });
+      holder.child.stdin.write('now');
+      expect(await holder.line()).toBe('terminated');
+      expect(await store.list()).toMatchObject([{ runId: 'run', state: 'waiting' }]);
+      await (await taken(store, 'run')).sink.close();
+      await holder.kill();
+    });
+
     test('of many processes that want a run left behind, one gets it', async () => {
       await using folder = await temporaryFolder();
       const place = placeIn(folder.path);

@@ -95,6 +95,35 @@ describe('useRecording', () => {
     expect(text).toContain('«secret:1»');
   });
 
+  test('refuses the recording of a second run that belongs to another conversation', async () => {
+    const ask = async (first: string) => {
+      const { agent } = weatherAgent({ model: scriptedModel(['First.', 'Second.']) });
+      const recorded = useRecording(path);
+      await recorded.run(agent, first);
+      return (await recorded.run(agent, 'And now?')).result;
+    };
+    expect(await ask('One')).toBe('Second.');
+    expect(await ask('One')).toBe('Second.');
+    await rm(path);
+    await expect(ask('Another')).rejects.toMatchObject({
+      name: 'ReplayDivergenceError',
+      cause: 'conversation-changed',
+      difference: expect.stringMatching(/history\/0\/content.*One.*Another/),
+      path: join(folder, 'weather.2.jsonl'),
+    });
+  });
+
+  test('replays a conversation that is longer than the history which is kept', async () => {
+    const ask = async () => {
+      const { agent } = weatherAgent({ model: scriptedModel(['1', '2', '3', '4']), maxHistoryMessages: 2 });
+      const recorded = useRecording(path);
+      // oxlint-disable-next-line no-await-in-loop -- a conversation
+      for (const input of ['a', 'b', 'c', 'd']) expect((await recorded.run(agent, input)).status).toBe('answered');
+    };
+    await ask();
+    await ask();
+  });
+
   test('keeps a second run in a second file, and replays the conversation', async () => {
     const hold = (agent: ReturnType<typeof createAgent>) =>
       [question, 'And in Oslo?'].map((text) => () => agent.run(text));

@@ -1,0 +1,136 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import type { AgentOptions } from '../../src/agent/options.ts';
+import { fileJournal } from '../../src/journal/file.ts';
+import { memoryJournal } from '../../src/journal/memory.ts';
+import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import type { JournalStore } from '../../src/journal/run-journal.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { interrupted, recordsOf, waiting } from './stored-runs.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const FULL = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
+
+function mailer(journal: JournalStore, more: AgentOptions = {}) {
+  const tools = [fakeTool('send_mail', ['sent'], { policy: 'confirm' })];
+  return createAgent({
+    name: 'mailer',
+    tools,
+    model: scriptedModel([]),
+    confirm: 'wait',
+    silent: true,
+    journal,
+    ...more,
+  });
+}
+
+/** A store whose disk is full for whoever takes up a run. */
+function fullFor(store: JournalStore): JournalStore {
+  return {
+    ...store,
+    take: async (runId) => {
+      const taken = (await store.take?.(runId)) ?? null;
+      if (taken === null) return null;
+      const append = (): never => {
+        throw FULL;
+      };
+      return { ...taken, sink: { append, close: () => taken.sink.close() } };
+    },
+  };
+}
+
+test.each(['cancel', 'approve', 'reject'] as const)(
+  '%s rejects with the cause when the file cannot be written, and the run ends as failed but stays to be taken up',
+  async (act) => {
+    await using folder = await temporaryFolder();
+    const store = fileJournal(folder.path);
+    const { run } = await waiting(store, 'run');
+    // Somebody else writes to the file: this writer must not go on.
+    appendFileSync(join(folder.path, 'run.jsonl'), '\n');
+    const callId = run.pending[0]?.callId ?? '';
+    await expect(act === 'cancel' ? run.cancel() : run[act](callId)).rejects.toMatchObject({ code: 'run-lost' });
+    expect(await run).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
+    expect(await run.cancel()).toBe(false);
+    expect(await store.list?.()).toMatchObject([{ runId: 'run', state: 'waiting' }]);
+  },
+);
+
+test('an answer that nobody waits for, and that cannot be written, ends no process', async () => {
+  await using folder = await temporaryFolder();
+  const { run } = await waiting(fileJournal(folder.path), 'run');
+  appendFileSync(join(folder.path, 'run.jsonl'), '\n');
+  void run.approve(run.pending[0]?.callId ?? '');
+  void run.cancel();
+  expect(await run).toMatchObject({ status: 'failed' });
+});
+
+test('cancel rejects with the cause when the database cannot be written', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const { run } = await waiting(sqliteJournal(path), 'run');
+  new DatabaseSync(path).exec('drop table lines');
+  await expect(run.cancel()).rejects.toThrow(/no such table/);
+  expect(await run).toMatchObject({ status: 'failed' });
+});
+
+test('what is said to a run that is taken up, and cannot be written, is refused with the cause', async () => {
+  const store = memoryJournal();
+  await interrupted(store, 'run');
+  const before = await recordsOf(store, 'run');
+  const agent = mailer(fullFor(store));
+  const run = agent.resume('run');
+  await expect(run.cancel('enough')).resolves.toBe(true);
+  expect(await run).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
+  const again = agent.resume('run');
+  for await (const event of again) if (event.type === 'approval.requested') break;
+  await expect(again.approve('c1')).rejects.toBe(FULL);
+  expect(await again).toMatchObject({ error: { code: 'ENOSPC' } });
+  await expect(agent.approve('run', 'c1')).rejects.toBe(FULL);
+  expect(await recordsOf(store, 'run')).toEqual(before);
+  expect(await mailer(store).approve('run', 'c1')).toBe(true);
+});
+
+test('an answer to a run that leaves its recording while it is taken up is told that it did not count', async () => {
+  const store = memoryJournal();
+  await interrupted(store, 'run');
+  const migrate: NonNullable<Parameters<ReturnType<typeof mailer>['resume']>[1]>['migrate'] = (past) => past;
+  const changed: JournalStore = {
+    ...store,
+    take: async (runId) => {
+      const taken = (await store.take?.(runId)) ?? null;
+      if (taken === null) return null;
+      const { head, lines } = taken.recording;
+      return {
+        ...taken,
+        recording: { head, lines: lines.map((line) => (line.t === 'start' ? { ...line, digest: 'x' } : line)) },
+      };
+    },
+  };
+  const run = mailer(changed).resume('run', { migrate });
+  const approved = run.approve('c1');
+  const cancelled: Promise<boolean>[] = [];
+  const read = (async () => {
+    for await (const { replayed } of run) if (replayed) cancelled.push(run.cancel());
+  })();
+  await expect(read).rejects.toMatchObject({ name: 'ReplayDivergenceError' });
+  await expect(run).rejects.toMatchObject({ name: 'ReplayDivergenceError' });
+  expect(await approved).toBe(false);
+  expect((await Promise.all(cancelled)).every((taken) => !taken)).toBe(true);
+  expect(await run.cancel()).toBe(false);
+});
+
+test('an agent whose journal cannot write is closed all the same', async () => {
+  await using folder = await temporaryFolder();
+  const agent = mailer(fileJournal(folder.path), {
+    model: scriptedModel([{ content: '', toolCalls: [{ name: 'send_mail', arguments: {} }] }]),
+  });
+  const run = agent.run('Mail Ada', { runId: 'run' });
+  for await (const event of run) if (event.type === 'approval.requested') break;
+  appendFileSync(join(folder.path, 'run.jsonl'), '\n');
+  await agent.close();
+  expect(await run).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
+});
