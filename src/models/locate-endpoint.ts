@@ -12,22 +12,34 @@ export interface EndpointSource {
   locate(signal: AbortSignal): Promise<{ readonly endpoint: Endpoint; readonly warning?: string }>;
 }
 
+/** Where the servers of presets were found, by the places where they may be. */
+const foundAt = new Map<string, string>();
+
 /**
  * An endpoint that options or environment have settled. Where its server may listen at one of several places, it is the
  * first where it does, else the usual one.
  */
 export function settledSource(endpoint: Endpoint, options: DiscoverOptions): EndpointSource {
   const { preset, alternatives } = endpoint;
+  const place = [endpoint.baseURL, ...alternatives].join(' ');
+  const isShared = options.fetch === undefined;
   let known = endpoint;
   let isFound = preset === undefined || alternatives.length === 0;
+  const takeUp = (baseURL: string) => {
+    known = { ...endpoint, baseURL };
+    isFound = true;
+    if (isShared) foundAt.set(place, baseURL);
+  };
   return {
     known: () => known,
     async locate(signal) {
       if (isFound || preset === undefined) return { endpoint: known };
+      const before = isShared ? foundAt.get(place) : undefined;
+      if (before !== undefined) takeUp(before);
+      if (isFound) return { endpoint: known };
       const presets = [{ ...preset, baseURL: endpoint.baseURL, alsoAt: alternatives }];
       const discovery = await discoverEndpoint({ ...options, presets, signal });
-      isFound = discovery.kind === 'found';
-      if (discovery.kind === 'found') known = { ...endpoint, baseURL: discovery.endpoint.baseURL };
+      if (discovery.kind === 'found') takeUp(discovery.endpoint.baseURL);
       return { endpoint: known };
     },
   };

@@ -88,6 +88,18 @@ export function findPreset(name: string): Preset | undefined {
   return Object.values(PRESETS).find((preset) => preset.name === name);
 }
 
+/** The preset of a server on this machine that listens where one usually does, or undefined. */
+export function localPresetAt(baseURL: string): Preset | undefined {
+  const place = onLocalhost(baseURL);
+  return Object.values(PRESETS).find(
+    (preset) => preset.local && [preset.baseURL, ...preset.alsoAt].some((usual) => usual === place),
+  );
+}
+
+function onLocalhost(baseURL: string): string {
+  return baseURL.replace(/^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=[:/])/, 'http://localhost');
+}
+
 /** The presets as a sentence lists them. */
 export function presetNames(): string {
   return Object.keys(PRESETS).join(', ');
