@@ -80,10 +80,12 @@ export const callLlm = (ports: CallLlmPorts) =>
     async (input, { signal, note }) => {
       try {
         const model = ports.model(input.model, input.agent);
+        // A reply that nobody wants in pieces has none, whatever the model tells.
+        const tell = input.request.stream ? note : () => undefined;
         const replying =
           model.keepsTime === true
-            ? complete(model, input, signal, note)
-            : withSilenceLimit(model, input, signal, note);
+            ? complete(model, input, signal, tell)
+            : withSilenceLimit(model, input, signal, tell);
         const facts = input.model === '' ? ports.facts?.(input.agent) : undefined;
         facts?.look();
         const reply = checkReply(await replying);
@@ -173,6 +175,8 @@ function rejected(signal: AbortSignal): Promise<never> {
 const HOPELESS: ReadonlySet<string> = new Set([
   'auth',
   'model-not-found',
+  'endpoint-not-found',
+  'quota-exhausted',
   'bad-request',
   'content-filter',
   'no-model',

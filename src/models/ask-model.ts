@@ -53,6 +53,8 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   }
 }
 
+/** Refusals that would have come with tools as well. */
+const PLAIN_REFUSALS: readonly string[] = ['bad-request', 'model-not-found', 'endpoint-not-found'];
 const noModels: readonly string[] = [];
 
 function noTools({ connection, model, memory }: Destination, refusal: Refusal, isSure: boolean): ModelError {
@@ -69,9 +71,10 @@ async function lastFailure(
   const { connection, model, memory } = to;
   const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
   // Routers answer 404 when none of their servers takes tools, though they know the model.
-  if (sent.withTools && memory.tools !== 'works' && offered.includes(model)) return noTools(to, refusal, false);
+  if (sent.withTools && memory.tools !== 'works' && offered?.includes(model) === true)
+    return noTools(to, refusal, false);
   const error = failureOf(refusal, { endpoint: connection.endpoint, model, offered });
-  if (!sent.withTools && (error.code === 'bad-request' || error.code === 'model-not-found')) forgetDoubt(memory);
+  if (!sent.withTools && PLAIN_REFUSALS.includes(error.code)) forgetDoubt(memory);
   return error;
 }
 

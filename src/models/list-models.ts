@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../parsing/json.ts';
 import type { Endpoint, Fetch } from './endpoint.ts';
+import { PRESETS } from './presets.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** A model as a server lists it. */
@@ -68,7 +69,7 @@ async function fetchJson(
 function keyHeaders({ apiKey, preset }: Endpoint): Record<string, string> {
   if (apiKey === undefined) return {};
   const own = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
-  return preset?.name === 'claude' ? own : { authorization: `Bearer ${apiKey}` };
+  return preset?.baseURL === PRESETS.claude.baseURL ? own : { authorization: `Bearer ${apiKey}` };
 }
 
 function parsed(text: string): unknown {

@@ -3,6 +3,7 @@ import { discoverEndpoint, type Discovery, type DiscoverOptions } from './discov
 import type { Endpoint } from './endpoint.ts';
 import { readVariable, type Environment } from './environment.ts';
 import { placeOf } from './failure.ts';
+import { PRESETS } from './presets.ts';
 
 /** Where requests go: settled from the start, or to be found when first needed. */
 export interface EndpointSource {
@@ -69,10 +70,9 @@ function whatWasFound(endpoint: Endpoint): string {
 
 function nothingFound({ tried }: Discovery, env: Environment): ModelError {
   const places = tried.map(({ preset, baseURL, outcome }) => `${preset} at ${baseURL} (${WHY[outcome]})`).join(', ');
-  const withKey = [
-    ...(readVariable(env, 'OPENAI_API_KEY') === undefined ? [] : ["'openai'"]),
-    ...(readVariable(env, 'ANTHROPIC_API_KEY') === undefined ? [] : ["'claude'"]),
-  ];
+  const withKey = Object.values(PRESETS)
+    .filter(({ name, keyVariable }) => name !== 'anthropic' && readVariable(env, keyVariable) !== undefined)
+    .map(({ name }) => `'${name}'`);
   const hint = withKey.length === 0 ? '' : ` The environment holds a key for ${withKey.join(' and ')}.`;
   const text =
     'No model is configured and none was found on this machine. Start a local server, set LEMONADE_BASE_URL or ' +

@@ -1,5 +1,16 @@
 /** The name of a server that Signalbox knows. */
-export type PresetName = 'lemonade' | 'ollama' | 'llamacpp' | 'lmstudio' | 'vllm' | 'openai' | 'claude';
+export type PresetName = 'lemonade' | 'ollama' | 'llamacpp' | 'lmstudio' | 'vllm' | HostedName;
+
+type HostedName =
+  | 'openai'
+  | 'claude'
+  | 'anthropic'
+  | 'openrouter'
+  | 'groq'
+  | 'gemini'
+  | 'mistral'
+  | 'deepseek'
+  | 'together';
 
 /** A server that Signalbox knows by name: where it listens, and what is special about it. */
 export interface Preset {
@@ -63,25 +74,23 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     howToStart: 'start it with `vllm serve <model>`',
   },
   openai: {
-    name: 'openai',
-    title: 'OpenAI',
-    baseURL: 'https://api.openai.com/v1',
-    alsoAt: [],
-    local: false,
-    keyVariable: 'OPENAI_API_KEY',
+    ...hosted('openai', 'OpenAI', 'https://api.openai.com/v1', 'OPENAI_API_KEY'),
     urlVariable: 'OPENAI_BASE_URL',
-    howToStart: 'check the network connection and the proxy settings',
   },
-  claude: {
-    name: 'claude',
-    title: 'Claude',
-    baseURL: 'https://api.anthropic.com/v1',
-    alsoAt: [],
-    local: false,
-    keyVariable: 'ANTHROPIC_API_KEY',
-    howToStart: 'check the network connection and the proxy settings',
-  },
+  claude: hosted('claude', 'Claude', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY'),
+  anthropic: hosted('anthropic', 'Claude', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY'),
+  openrouter: hosted('openrouter', 'OpenRouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
+  groq: hosted('groq', 'Groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY'),
+  gemini: hosted('gemini', 'Gemini', 'https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY'),
+  mistral: hosted('mistral', 'Mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY'),
+  deepseek: hosted('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
+  together: hosted('together', 'Together AI', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
 };
+
+function hosted(name: HostedName, title: string, baseURL: string, keyVariable: string): Preset {
+  const howToStart = 'check the network connection and the proxy settings';
+  return { name, title, baseURL, alsoAt: [], local: false, keyVariable, howToStart };
+}
 
 /** The preset of that name, or undefined. */
 export function findPreset(name: string): Preset | undefined {

@@ -7,6 +7,8 @@ import { type Story, ownerOf } from '../story.ts';
 /** The attempts of one model turn. */
 interface Turn {
   readonly modes: readonly string[];
+  /** What was asked, as one text a request. */
+  readonly asked: readonly string[];
   readonly errors: readonly LeafError[];
   /** How long was waited, in milliseconds. */
   readonly pauses: readonly number[];
@@ -34,7 +36,7 @@ export const modelTurns: Law = {
   },
 };
 
-function askedWrongly({ modes, errors, pauses }: Turn, maxAttempts: number): string | null {
+function askedWrongly({ modes, asked, errors, pauses }: Turn, maxAttempts: number): string | null {
   if (modes.length === 1) return null;
   const before = errors.at(-1);
   if (before === undefined) return 'the model was asked again after it had replied';
@@ -46,6 +48,8 @@ function askedWrongly({ modes, errors, pauses }: Turn, maxAttempts: number): str
   if (typeof retryAfterMs === 'number' && (pauses.at(-1) ?? 0) < retryAfterMs)
     return `the model was asked again sooner than after the ${retryAfterMs} ms that it had asked for`;
   const overflows = errors.filter(({ code }) => code === 'context-overflow').length;
+  if (before.code === 'context-overflow' && asked.at(-1) === asked.at(-2))
+    return 'a conversation that was too long was sent again as it was';
   return overflows > 1 ? 'a conversation that was too long was sent a third time' : null;
 }
 
@@ -59,8 +63,8 @@ function endedWrongly({ errors, modes }: Turn, to: string, maxAttempts: number):
       : `a turn that failed with ${last.code} counted as a reply`;
   if (to === 'FAILED' && last.code === 'malformed-tool-call') return 'a malformed call counted as an outage';
   if (to !== 'FAILED' || isHopeless(last) || counted(errors, modes) >= maxAttempts) return null;
-  const repeated = errors.filter(({ code }) => code === last.code).length > 1;
-  if (last.code === 'context-overflow' && repeated) return null;
+  // An overflow is the end where nothing can be shortened, and the second time.
+  if (last.code === 'context-overflow') return null;
   return `the model was given up after ${last.code}, with attempts left`;
 }
 
@@ -86,6 +90,7 @@ function turnOf(story: Story, path: string): Turn {
     modes: own.flatMap((one) =>
       one.kind === 'started' && isOfTurn(one.effect, path) ? [modeOf(one.effect.request)] : [],
     ),
+    asked: own.flatMap((one) => (one.kind === 'started' && isOfTurn(one.effect, path) ? [one.effect.digest] : [])),
     pauses: own.flatMap((one) => (one.kind === 'fired' ? [one.effect.ms ?? 0] : [])),
     errors: own.flatMap((one) =>
       one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
