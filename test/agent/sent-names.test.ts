@@ -73,6 +73,13 @@ describe('two tools that would be sent under one name', () => {
     expect(() => make('make.plan')).toThrow(/'make\.plan' and 'make_plan' would both be sent/);
   });
 
+  test('an agent below beside a tool is refused too', () => {
+    const children = [createAgent({ name: 'my.helper', model: scriptedModel([]), silent: true })];
+    const options = { model: scriptedModel([]), silent: true, children };
+    expect(() => createAgent({ ...options, tools: [fakeTool('my_helper')] })).toThrow(/would both be sent/);
+    expect(createAgent(options).tools.size).toBe(1);
+  });
+
   test('once the first is gone, the second is taken', () => {
     const agent = make('my.tool');
     agent.tools.remove('my.tool');
