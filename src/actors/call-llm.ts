@@ -19,7 +19,51 @@ export interface CallLlmPorts {
   readonly model: (name: string, agent: string) => Model;
   /** True or false decides; undefined leaves it to the error's kind. */
   readonly retryable?: (error: unknown, agent: string) => boolean | undefined;
+  /** What there is to find out about an agent's own model. */
+  readonly facts?: (agent: string) => ModelFacts;
 }
+
+/** What is found out about a model beside its requests, which never wait for it. */
+export interface ModelFacts {
+  /** Begins to look, once. */
+  look(): void;
+  /** What is known before a run's first request. */
+  atStart(): readonly string[];
+  /** What has become known since and nobody has told yet. */
+  sinceThen(): readonly string[];
+}
+
+/** Looks into a model with its own `check`; one that takes too long or fails says nothing. */
+export function factsOf(model: Model, minContextSize: number): ModelFacts {
+  let known: readonly string[] | undefined;
+  let isAsked = model.check === undefined || minContextSize === 0;
+  let isTold = false;
+  const ask = async (): Promise<void> => {
+    try {
+      known = await model.check?.({ minContextSize, signal: AbortSignal.timeout(LONGEST_LOOK_MS) });
+    } catch {
+      known = [];
+    }
+  };
+  return {
+    look() {
+      if (isAsked) return;
+      isAsked = true;
+      void ask();
+    },
+    atStart() {
+      isTold = known !== undefined;
+      return known ?? [];
+    },
+    sinceThen() {
+      if (isTold || known === undefined) return [];
+      isTold = true;
+      return known;
+    },
+  };
+}
+
+const LONGEST_LOOK_MS = 1000;
 
 const DEFAULT_RESPONSE_MS = 120_000;
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
@@ -36,13 +80,18 @@ export const callLlm = (ports: CallLlmPorts) =>
     async (input, { signal, note }) => {
       try {
         const model = ports.model(input.model, input.agent);
-        const reply = checkReply(
+        // A reply that nobody wants in pieces has none, whatever the model tells.
+        const tell = input.request.stream ? note : () => undefined;
+        const replying =
           model.keepsTime === true
-            ? await complete(model, input, signal, note)
-            : await withSilenceLimit(model, input, signal, note),
-        );
+            ? complete(model, input, signal, tell)
+            : withSilenceLimit(model, input, signal, tell);
+        const facts = input.model === '' ? ports.facts?.(input.agent) : undefined;
+        facts?.look();
+        const reply = checkReply(await replying);
         if ((reply.toolCalls ?? []).length > 0) nativeCallers.add(model);
-        return reply;
+        const found = facts?.sinceThen() ?? [];
+        return found.length === 0 ? reply : { ...reply, warnings: [...found, ...(reply.warnings ?? [])] };
       } catch (error) {
         throw forMachine(error, (failed) => ports.retryable?.(failed, input.agent));
       }
@@ -126,6 +175,8 @@ function rejected(signal: AbortSignal): Promise<never> {
 const HOPELESS: ReadonlySet<string> = new Set([
   'auth',
   'model-not-found',
+  'endpoint-not-found',
+  'quota-exhausted',
   'bad-request',
   'content-filter',
   'no-model',

@@ -109,7 +109,10 @@ export interface Model {
   readonly callsNatively?: boolean;
   /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
   readonly keepsTime?: boolean;
-  /** Facts found out about the server, such as a context size that is too small. Asked once a run, never throws. */
+  /**
+   * Facts found out about the server, such as a context size that is too small. Asked beside the agent's first request,
+   * which does not wait for it; never throws.
+   */
   check?(needs: { readonly minContextSize: number; readonly signal: AbortSignal }): Promise<readonly string[]>;
 }
 
@@ -120,7 +123,9 @@ export type ModelErrorCode =
   | 'aborted'
   | 'auth'
   | 'model-not-found'
+  | 'endpoint-not-found'
   | 'rate-limited'
+  | 'quota-exhausted'
   | 'bad-request'
   | 'server-error'
   | 'bad-response'

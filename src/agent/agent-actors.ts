@@ -1,6 +1,6 @@
 import { askApproval, type Confirm } from '../actors/ask-approval.ts';
 import { askEscalation } from '../actors/ask-escalation.ts';
-import { callLlm } from '../actors/call-llm.ts';
+import { type ModelFacts, callLlm } from '../actors/call-llm.ts';
 import { callTool } from '../actors/call-tool.ts';
 import { checkArgs } from '../actors/check-args.ts';
 import { type ComposePromptInput, type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
@@ -23,6 +23,7 @@ import type { OwnRegistry } from './registry.ts';
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
   readonly model: () => Model;
+  readonly facts: () => ModelFacts;
   /** A model of the option `models`, or of a preset. Throws for any other name. */
   readonly modelNamed: (name: string) => Model;
   readonly registry: OwnRegistry;
@@ -43,6 +44,7 @@ export function agentLeaves(root: AgentPorts) {
   return {
     callLlm: callLlm({
       model: (name, agent) => (name === '' ? of(agent).model() : of(agent).modelNamed(name)),
+      facts: (agent) => of(agent).facts(),
       retryable: (error, agent) => of(agent).options().retry?.retryable?.(error),
     }),
     callTool: callTool({

@@ -1,5 +1,5 @@
 import type { Confirm } from '../actors/ask-approval.ts';
-import { callsNatively } from '../actors/call-llm.ts';
+import { type ModelFacts, callsNatively, factsOf } from '../actors/call-llm.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
 import { type OwnVault, createVault } from '../actors/vault.ts';
@@ -39,7 +39,7 @@ export interface AgentCore {
   model(): Model;
   journal(): JournalStore;
   /**
-   * Waits for what a run needs (its servers, facts about its model) until `signal` aborts; what it gives then takes the
+   * Waits for what a run needs (its servers) until `signal` aborts; what it gives then takes the
    * tools as they stand when it is called.
    */
   prepare(overrides: { readonly maxSteps?: number; readonly signal: AbortSignal }): Promise<() => AgentSetup>;
@@ -80,7 +80,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   let machine: ReturnType<typeof providedMachine> | undefined;
   let store: Promise<Permissions | undefined> | undefined;
   let composed: { readonly key: string; readonly toolset: Toolset } | undefined;
-  let checked: Promise<readonly string[]> | undefined;
+  const lookInto = (): ModelFacts => factsOf(model, options.minContextSize ?? 32_768);
+  let facts = lookInto();
   let remembered = (): Promise<void> => Promise.resolve();
 
   const permissions = (): Promise<Permissions | undefined> => {
@@ -119,6 +120,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
 
   const ports: AgentPorts = {
     model: () => model,
+    facts: () => facts,
     modelNamed: (asked) => {
       const known = models.get(asked) ?? resolveModel(asked, env);
       models.set(asked, known);
@@ -150,9 +152,9 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   ];
   const vault = createVault(ownSecrets);
 
-  const setupOf = (told: {
+  const setupOf = (now: {
     readonly allowed: ReadonlySet<string>;
-    readonly facts: readonly string[];
+    readonly told: readonly string[];
     readonly below: readonly ChildSetup[];
     readonly maxSteps?: number | undefined;
   }): AgentSetup => {
@@ -162,13 +164,13 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       agent: name,
       instructions: typeof instructions === 'string' ? instructions : '',
       promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
-      toolset: core.toolset(told.allowed),
+      toolset: core.toolset(now.allowed),
       toolCalling: toolCallingOf(options, model),
       callsNatively: callsNatively(model),
-      settings: { ...settings, maxSteps: told.maxSteps ?? settings.maxSteps, jitterSeed: seed },
+      settings: { ...settings, maxSteps: now.maxSteps ?? settings.maxSteps, jitterSeed: seed },
       seed,
-      warnings: [...mcp.warnings(), ...told.facts],
-      children: told.below,
+      warnings: [...mcp.warnings(), ...now.told],
+      children: now.below,
       escalates: options.onEscalation !== undefined,
     };
   };
@@ -219,11 +221,9 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
         : mcp.ready({ timeoutMs: options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs, signal });
       const [makeBelow] = await Promise.all([preparedChildren(children, signal), connecting]);
       const allowed = await core.allowed();
-      if (!signal.aborted) checked ??= checkModel(model, options.minContextSize ?? 32_768);
-      const facts = signal.aborted ? [] : await untilAborted(checked ?? [], signal);
-      return () => setupOf({ allowed, facts, below: makeBelow(), maxSteps });
+      return () => setupOf({ allowed, told: facts.atStart(), below: makeBelow(), maxSteps });
     },
-    setupNow: async () => setupOf({ allowed: await core.allowed(), facts: [], below: await childrenNow(children) }),
+    setupNow: async () => setupOf({ allowed: await core.allowed(), told: [], below: await childrenNow(children) }),
     children,
     ports,
     secrets: ownSecrets,
@@ -241,7 +241,10 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     },
     configure: (changes) => {
       options = { ...options, ...checkOptions(changes) };
-      if (changes.model !== undefined) model = resolveModel(changes.model, env);
+      if (changes.model !== undefined) {
+        model = resolveModel(changes.model, env);
+        facts = lookInto();
+      }
       if (changes.defaultPolicy !== undefined) registry.setDefaultPolicy(changes.defaultPolicy);
       if (changes.permissions !== undefined) store = undefined;
     },
@@ -254,26 +257,6 @@ const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };
 
 function needsConfirmation(registry: OwnRegistry): boolean {
   return registry.specs(() => false).some((spec) => spec.policy === 'confirm');
-}
-
-/** A check of the model that takes too long or fails says nothing. */
-async function checkModel(model: Model, minContextSize: number): Promise<readonly string[]> {
-  if (model.check === undefined || minContextSize === 0) return [];
-  try {
-    return await model.check({ minContextSize, signal: AbortSignal.timeout(1000) });
-  } catch {
-    return [];
-  }
-}
-
-/** What is known of the model, or nothing when nobody waits for it any more. */
-function untilAborted(
-  facts: readonly string[] | Promise<readonly string[]>,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const { promise, resolve } = Promise.withResolvers<readonly string[]>();
-  signal.addEventListener('abort', () => resolve([]), { once: true });
-  return Promise.race([facts, promise]);
 }
 
 /** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */

@@ -1,6 +1,7 @@
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
 import { closeOpenCalls } from '../machines/conversation.ts';
+import { BUSY_BACKOFF } from '../recovery/backoff.ts';
 import type { AgentOptions } from './options.ts';
 
 /** The limits and switches of an agent, of its options. */
@@ -18,6 +19,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     totalMs: timeouts.totalMs ?? null,
     maxAttempts: retry.maxAttempts ?? DEFAULT_SETTINGS.maxAttempts,
     backoff: retry.backoff ?? DEFAULT_SETTINGS.backoff,
+    ...(retry.backoff === undefined ? { busyBackoff: BUSY_BACKOFF } : {}),
     parallelToolCalls: options.parallelToolCalls ?? true,
     streaming: options.streaming ?? false,
     temperature: options.temperature ?? null,
@@ -27,6 +29,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     budget: { maxToolCalls: budget.maxToolCalls ?? null, maxTokens: budget.maxTokens ?? null },
     fixMs: DEFAULT_SETTINGS.fixMs,
     jitterSeed: 0,
+    texts: 2,
     toolCalling: options.toolCalling ?? 'auto',
     ...(options.plans === false ? { plans: false } : {}),
     ...(options.textCalls === undefined ? {} : { textCalls: options.textCalls }),

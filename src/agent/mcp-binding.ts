@@ -6,6 +6,7 @@ import type { McpHub, McpHubNews, McpToolEntry } from '../mcp/hub.ts';
 import type { McpAnswers } from '../mcp/answers.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
+import { sentName } from '../tools/lookup.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { RunPort } from '../inspector/run-port.ts';
 import type { OwnRegistry } from './registry.ts';
@@ -77,7 +78,7 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
     const names = entries.map((entry) => `${entry.name}:${JSON.stringify(entry.tool)}`);
     if (names.length === registered.length && names.every((name, index) => name === registered[index])) return;
     registered = names;
-    const owned = new Set(registry.list().map((tool) => tool.name));
+    const owned = new Set(registry.list().flatMap(({ name }) => [name, sentName(name)]));
     registry.replaceServerTools(
       entries
         .filter((entry) => !owned.has(entry.name) || registry.isFromServer(entry.name))

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Confirm } from '../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../actors/mcp-calls.ts';
 import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../machines/agent-setup.ts';
+import { MAKE_PLAN } from '../machines/system-prompt.ts';
 import {
   type RecoveryData,
   type ResolvedOnError,
@@ -10,6 +11,7 @@ import {
   resolveOnError,
 } from '../recovery/plan-data.ts';
 import type { OnError, SlotName } from '../recovery/steps.ts';
+import { sentName } from '../tools/lookup.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
@@ -139,6 +141,15 @@ function checkRegistryOptions(options: ToolRegistryOptions): void {
 }
 
 /** True for what tool() made, and for what was made of that. */
+/** Two tools that a server would get under one name could not be told apart. */
+function refuseSameSent(name: string, others: readonly string[]): void {
+  const same = [MAKE_PLAN, ...others].find((other) => sentName(other) === sentName(name));
+  if (same !== undefined)
+    throw new TypeError(
+      `The tools '${name}' and '${same}' would both be sent to the model as '${sentName(name)}'. Choose another name.`,
+    );
+}
+
 function isMade(given: unknown): given is Tool {
   return typeof given === 'object' && given !== null && 'check' in given;
 }
@@ -191,6 +202,8 @@ export function ownRegistry(
       throw new TypeError(
         `A tool named '${taken.name}' is registered already. Remove it first, or choose another name.`,
       );
+    for (const [at, { name }] of ready.entries())
+      refuseSameSent(name, [...entries.keys(), ...ready.slice(0, at).map((one) => one.name)]);
     check([...ready.map(ownedByTool), ...(skill === null ? [] : [ownedBySkill(skill)])]);
     for (const one of ready) add(one, { kind: 'local' }, skill);
   };
@@ -235,6 +248,7 @@ export function ownRegistry(
     addChild: (made) => {
       if (entries.has(made.name))
         throw new TypeError(`A tool named '${made.name}' is registered already: name the child agent differently.`);
+      refuseSameSent(made.name, [...entries.keys()]);
       add(made, { kind: 'agent' }, null);
       changed();
     },

@@ -46,9 +46,18 @@ export interface PlanProgress {
   readonly toolCallId: string | null;
 }
 
+/** One of the calls that failed. */
+interface FailedCall {
+  readonly tool: string;
+  readonly args: unknown;
+  readonly error: string;
+  /** Nobody knows whether it took effect. */
+  readonly outcomeUnknown?: boolean;
+}
+
 /** Calls that failed and were not mended, for the model to see what to do instead. */
 export interface Trouble {
-  readonly failed: readonly { readonly tool: string; readonly args: unknown; readonly error: string }[];
+  readonly failed: readonly FailedCall[];
   readonly succeeded: readonly string[];
   readonly left: readonly string[];
   /** The worst of those that were escalated. */

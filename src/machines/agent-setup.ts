@@ -1,7 +1,7 @@
 import type { Message, ToolCalling } from '../actors/model.ts';
 import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import type { Backoff } from '../recovery/backoff.ts';
-import { DEFAULT_BACKOFF } from '../recovery/backoff.ts';
+import { BUSY_BACKOFF, DEFAULT_BACKOFF } from '../recovery/backoff.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
 import { type Policy, type ToolSpec, stricterPolicy } from '../tools/spec.ts';
 
@@ -19,6 +19,10 @@ export interface AgentSettings {
   readonly totalMs: number | null;
   readonly maxAttempts: number;
   readonly backoff: Backoff;
+  /** Instead of `backoff` after a 429 or 5xx without `Retry-After`. Absent where the user gave one, and in older recordings. */
+  readonly busyBackoff?: Backoff;
+  /** The edition of what models are told. Absent in recordings of 0.1, whose replays tell what was told then. */
+  readonly texts?: 2;
   readonly parallelToolCalls: boolean;
   readonly streaming: boolean;
   readonly temperature: number | null;
@@ -146,6 +150,8 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   totalMs: null,
   maxAttempts: 2,
   backoff: DEFAULT_BACKOFF,
+  busyBackoff: BUSY_BACKOFF,
+  texts: 2,
   parallelToolCalls: true,
   streaming: false,
   temperature: null,

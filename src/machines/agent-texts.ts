@@ -2,6 +2,7 @@ import type { CallOutcome } from './call-request.ts';
 import type { PlanProgress, Trouble } from './agent-context.ts';
 import { NO_PLANS, type ReadReply } from './read-reply.ts';
 import { cutMiddle } from '../tools/cut.ts';
+import { mayHaveHappened } from '../tools/error-text.ts';
 import type { ToolResult } from '../tools/result.ts';
 
 /** How many replies in a row may be unusable before the run ends. */
@@ -64,10 +65,20 @@ export function recoveryText(task: string, trouble: Trouble): string {
     ({ tool, args, error }) =>
       `- Tool: ${tool}\n  Arguments: ${cutMiddle(JSON.stringify(args), 1000)}\n  Error: ${error}`,
   );
-  const lines = ['Tool execution failed. Please try an alternative approach.', ...failed, `Original task: ${task}`];
+  const lines = [...headOf(trouble), ...failed, `Original task: ${task}`];
   if (trouble.succeeded.length > 0) lines.push(`Already succeeded: ${trouble.succeeded.join(', ')}`);
   if (trouble.left.length > 0) lines.push(`Planned but not run: ${trouble.left.join(', ')}`);
   return lines.join('\n');
+}
+
+/** Another way must not be asked for where the first may have taken effect. */
+function headOf({ failed }: Trouble): readonly string[] {
+  const unknown = [...new Set(failed.flatMap(({ tool, outcomeUnknown }) => (outcomeUnknown === true ? [tool] : [])))];
+  const others = unknown.length === 0 || failed.some(({ outcomeUnknown }) => outcomeUnknown !== true);
+  return [
+    ...(others ? ['Tool execution failed. Please try an alternative approach.'] : []),
+    ...unknown.map(mayHaveHappened),
+  ];
 }
 
 /** One outcome in a few words, for the list of what succeeded. */

@@ -33,10 +33,13 @@ export function envelopeOf(call: MessageToolCall): string {
   return `{"tool": ${JSON.stringify(call.name)}, "tool_args": ${call.arguments}}`;
 }
 
-/** Cuts all tool results but the latest turn's, for a model whose context is full. */
+/** Cuts all tool results but the latest turn's, for a model whose context is full. The same list where nothing is to cut. */
 export function shortenOlderResults(messages: readonly Message[]): readonly Message[] {
   const lastTurn = messages.findLastIndex((message) => message.role === 'assistant');
-  return messages.map((message, index) => (index < lastTurn && isResult(message) ? shortened(message) : message));
+  const after = messages.map((message, index) =>
+    index < lastTurn && isResult(message) ? shortened(message) : message,
+  );
+  return after.some((message, index) => message !== messages[index]) ? after : messages;
 }
 
 function isStart(message: Message): boolean {

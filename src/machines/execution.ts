@@ -1,7 +1,7 @@
 import type { Message } from '../actors/model.ts';
 import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
 import { PLAN_DENIED, PLAN_DONE, planReport, recoveryText, resultForModel, shortOutcome } from './agent-texts.ts';
-import type { EscalationError } from '../parsing/errors.ts';
+import type { EscalationError, ToolError } from '../parsing/errors.ts';
 import { higher } from '../recovery/severity.ts';
 import { describeToolError } from '../tools/error-text.ts';
 import { lookUp } from '../tools/lookup.ts';
@@ -54,7 +54,7 @@ export function batchClosed(context: AgentContext): Update {
       batch.calls.map(({ request }) => request),
       outcomes,
     ),
-    trouble: troubleOf(outcomes, []),
+    trouble: troubleOf(context, outcomes, []),
   };
 }
 
@@ -134,7 +134,7 @@ export function planDropped(context: AgentContext): Update {
     plan: null,
     step: null,
     messages: withMessages(context.messages, ...planMessages(context, plan, note)),
-    trouble: troubleOf(plan.outcomes, left),
+    trouble: troubleOf(context, plan.outcomes, left),
   };
 }
 
@@ -168,17 +168,25 @@ export function troubleTold(context: AgentContext): Update {
   };
 }
 
-function troubleOf(outcomes: readonly CallOutcome[], left: readonly string[]): Trouble {
+function troubleOf({ settings }: AgentContext, outcomes: readonly CallOutcome[], left: readonly string[]): Trouble {
   return {
-    failed: outcomes.flatMap((outcome) =>
-      'error' in outcome ? [{ tool: outcome.tool, args: outcome.args, error: describeToolError(outcome.error) }] : [],
-    ),
+    failed: outcomes.flatMap((outcome) => {
+      if (!('error' in outcome)) return [];
+      const { tool, args, error } = outcome;
+      const unknown = settings.texts === 2 && isOutcomeUnknown(error);
+      return [{ tool, args, error: describeToolError(error), ...(unknown ? { outcomeUnknown: true } : {}) }];
+    }),
     succeeded: outcomes.filter((outcome) => outcome.kind === 'tool.succeeded').map(shortOutcome),
     left,
     escalation: worstEscalation(outcomes),
     verdict: null,
     ran: outcomes.some((outcome) => outcome.ran),
   };
+}
+
+function isOutcomeUnknown(error: ToolError): boolean {
+  if (error.kind === 'escalation') return error.originalError !== undefined && isOutcomeUnknown(error.originalError);
+  return error.kind === 'execution' && error.outcomeUnknown === true;
 }
 
 function worstEscalation(outcomes: readonly CallOutcome[]): EscalationError | null {

@@ -2,7 +2,7 @@
  * One turn of the model, retries included.
  *
  * I1 At most `maxAttempts` requests count as attempts; a server that refuses tools is asked again in json mode, once,
- *    and a context that is too long is shortened, once: neither counts.
+ *    and a context that is too long is shortened, once, where it can be: neither counts.
  * I2 It never ends in an error: SUCCEEDED and FAILED both have an output.
  */
 import { assign, setup } from 'xstate';
@@ -64,7 +64,10 @@ export const llmCallMachine = setup({
     toolsRefused: ({ context, event }) =>
       leafErrorOf(event).code === 'no-native-tools' && context.toolCalling === 'native',
     replyMalformed: ({ event }) => leafErrorOf(event).code === 'malformed-tool-call',
-    contextTooLong: ({ context, event }) => leafErrorOf(event).code === 'context-overflow' && !context.shortened,
+    contextTooLong: ({ context, event }) =>
+      leafErrorOf(event).code === 'context-overflow' &&
+      !context.shortened &&
+      shortenOlderResults(context.messages) !== context.messages,
     timedOutWithAttemptsLeft: ({ context, event }) =>
       leafErrorOf(event).code === 'timeout' && mayTryAgain(context, leafErrorOf(event)),
     attemptsLeft: ({ context, event }) => mayTryAgain(context, leafErrorOf(event)),
@@ -86,8 +89,7 @@ export const llmCallMachine = setup({
     }),
   },
   delays: {
-    pause: ({ context }) =>
-      Math.max(pauseAsked(context.error) ?? 0, backoffMs(context.settings.backoff, context.attempts, context.seed)),
+    pause: ({ context }) => pauseBefore(context),
   },
 }).createMachine({
   id: 'llmCall',
@@ -135,6 +137,22 @@ function mayTryAgain(context: LlmCallContext, error: LeafError): boolean {
   const hopeless =
     retryable === false || (pauseAsked(error) ?? 0) > LONGEST_PAUSE_MS || error.code === 'context-overflow';
   return context.attempts < context.settings.maxAttempts && !hopeless;
+}
+
+/** What the server asks for, and at least the backoff; without a word of it, a busy server gets more time. */
+function pauseBefore({ error, attempts, seed, settings }: LlmCallContext): number {
+  const { backoff, busyBackoff = backoff, totalMs } = settings;
+  const asked = pauseAsked(error);
+  if (asked !== undefined) return Math.max(asked, backoffMs(backoff, attempts, seed));
+  if (!isBusy(error)) return backoffMs(backoff, attempts, seed);
+  // A run that has little time in all keeps most of it for the attempt.
+  return Math.min(backoffMs(busyBackoff, attempts, seed), (totalMs ?? Infinity) / 4);
+}
+
+function isBusy(error: LeafError | null): boolean {
+  const { status } = detailsOf(error);
+  if (error?.code === 'rate-limited' || error?.code === 'server-error') return true;
+  return typeof status === 'number' && (status === 429 || status >= 500);
 }
 
 function pauseAsked(error: LeafError | null): number | undefined {

@@ -167,7 +167,10 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
   };
 
   const readModel = (move: Move): void => {
-    const { error, attempts } = move.snapshot.context;
+    const { error, attempts, shortened } = move.snapshot.context;
+    const isAskedAgain = move.snapshot.status === 'active';
+    if (shortened && isAskedAgain && leafErrorOf(move.event).code === 'context-overflow')
+      emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
     if (move.transition?.to === 'BACKING_OFF')
       emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
   };
@@ -216,8 +219,6 @@ function readReplied(
     repairs: read.repairs,
   });
   for (const message of reply?.warnings ?? []) emit({ type: 'warning', message });
-  if (output?.shortened === true)
-    emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
   const { notRun } = read;
   if (notRun !== null && (notRun.marked || notRun.form === 'envelope' || notRun.form === 'bare-json')) {
     const mode = `toolCalling '${settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'`;

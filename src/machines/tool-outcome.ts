@@ -124,7 +124,7 @@ function endOf(context: ToolCallContext): CallOutcome {
       ...end,
       kind: 'tool.failed',
       error: context.error,
-      result: nudged(toErrorResult(context.error, own), context.verdict),
+      result: nudged(toErrorResult(context.error, own, context.settings.texts), context.verdict),
     };
   }
   return { ...end, kind: 'tool.succeeded', result: nudged(context.result ?? { status: 'success' }, context.verdict) };

@@ -1,5 +1,6 @@
 import { ModelError, type ModelIo, type ModelReply, type ModelRequest } from '../actors/model.ts';
 import type { JsonObject } from '../parsing/json.ts';
+import { sentName } from '../tools/lookup.ts';
 import { DEFAULT_CONNECT_MS, type Connection } from './connection.ts';
 import { forgetDoubt, rememberSuccess, type EndpointMemory } from './endpoint-memory.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -36,7 +37,7 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
     const result = await exchange({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
       rememberSuccess(memory, sent.withTools, suspected);
-      return withWarnings(result.reply, [...leftOut, ...suspected], placeOf(endpoint));
+      return withWarnings(withOwnNames(result.reply, request), [...leftOut, ...suspected], placeOf(endpoint));
     }
     const lesson = learnFromRefusal(result, sent, memory);
     if (lesson.kind === 'leave-out' && lesson.isSure) {
@@ -53,6 +54,8 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
   }
 }
 
+/** Refusals that would have come with tools as well. */
+const PLAIN_REFUSALS: readonly string[] = ['bad-request', 'model-not-found', 'endpoint-not-found'];
 const noModels: readonly string[] = [];
 
 function noTools({ connection, model, memory }: Destination, refusal: Refusal, isSure: boolean): ModelError {
@@ -69,10 +72,20 @@ async function lastFailure(
   const { connection, model, memory } = to;
   const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
   // Routers answer 404 when none of their servers takes tools, though they know the model.
-  if (sent.withTools && memory.tools !== 'works' && offered.includes(model)) return noTools(to, refusal, false);
+  if (sent.withTools && memory.tools !== 'works' && offered?.includes(model) === true)
+    return noTools(to, refusal, false);
   const error = failureOf(refusal, { endpoint: connection.endpoint, model, offered });
-  if (!sent.withTools && (error.code === 'bad-request' || error.code === 'model-not-found')) forgetDoubt(memory);
+  if (!sent.withTools && PLAIN_REFUSALS.includes(error.code)) forgetDoubt(memory);
   return error;
+}
+
+/** The calls of a reply by the names that the tools have, not by those under which they were sent. */
+function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
+  const renamed = tools.filter(({ name }) => sentName(name) !== name);
+  if (reply.toolCalls === undefined || renamed.length === 0) return reply;
+  const own = ({ name: sent }: { readonly name: string }) =>
+    renamed.find(({ name }) => sentName(name) === sent)?.name ?? sent;
+  return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: own(call) })) };
 }
 
 function withWarnings(reply: ModelReply, leftOut: readonly string[], place: string): ModelReply {

@@ -33,7 +33,7 @@ export function configuredModel(options: ChatModelOptions, env: Environment): Mo
 
 const DEFAULT_RESPONSE_MS = 120_000;
 
-/** A check that takes longer is given up: it must not hold up the run. */
+/** A check that takes longer is given up. */
 const CHECK_MS = 1000;
 
 /** The server of a local preset may have to load the model before it says anything. */
@@ -45,8 +45,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
   let model = source.known()?.model;
   let hasReplied = false;
   const unsaid = new Set<string>();
-  // By the size asked for: the server is asked once, however many agents share the model.
-  const checks = new Map<number, Promise<readonly string[]>>();
+  let settling: ReturnType<typeof settle> | undefined;
   const memoryOf = ({ baseURL }: Endpoint, name: string) => recallEndpoint(baseURL, name, options.fetch);
   const settle = async (signal: AbortSignal) => {
     const { endpoint, warning: found } = await source.locate(signal);
@@ -57,19 +56,6 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     if (chosen !== undefined) unsaid.add(chosen);
     model = name;
     return { connection, name };
-  };
-
-  const lookIntoContext = async (minContextSize: number): Promise<readonly string[]> => {
-    try {
-      refuseIfBanned(idOf(source.known(), model), processEnvironment());
-      const signal = AbortSignal.timeout(CHECK_MS);
-      const { connection, name } = await settle(signal);
-      return await checkContext({ connection, model: name, minContextSize, signal });
-    } catch {
-      // The run's first request will tell what is wrong, and the next agent looks again.
-      checks.delete(minContextSize);
-      return [];
-    }
   };
 
   const chat: Model = {
@@ -89,7 +75,8 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     async complete(request, io) {
       if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
       refuseIfBanned(idOf(source.known(), model), processEnvironment());
-      const { connection, name } = await settle(io.signal);
+      settling = settle(io.signal);
+      const { connection, name } = await settling;
       const { endpoint } = connection;
       const silence = endpoint.preset?.local === true && !hasReplied ? FIRST_LOCAL_RESPONSE_MS : DEFAULT_RESPONSE_MS;
       const destination = {
@@ -107,10 +94,18 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       unsaid.clear();
       return warnings.length === 0 ? reply : { ...reply, warnings };
     },
-    check({ minContextSize, signal }) {
-      const known = checks.get(minContextSize) ?? lookIntoContext(minContextSize);
-      checks.set(minContextSize, known);
-      return untilAborted(signal, known).catch(() => []);
+    async check({ minContextSize, signal }) {
+      try {
+        refuseIfBanned(idOf(source.known(), model), processEnvironment());
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
+        // A request that is under way finds out where the server is and which model: that is not asked twice.
+        const { connection, name } = await untilAborted(limit, settling ?? settle(limit));
+        const memory = memoryOf(connection.endpoint, name);
+        return await untilAborted(limit, checkContext({ connection, model: name, minContextSize, memory }));
+      } catch {
+        // The run's own request tells what is wrong, and the next agent looks again.
+        return [];
+      }
     },
   };
   noteSecrets(chat, () => source.known(), options);

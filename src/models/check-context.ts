@@ -1,15 +1,17 @@
 import { isJsonObject, type JsonObject } from '../parsing/json.ts';
 import type { Connection } from './connection.ts';
+import type { EndpointMemory, KnownContext } from './endpoint-memory.ts';
 import type { Endpoint } from './endpoint.ts';
 import { placeOf } from './failure.ts';
-import { askJson, type AskOptions } from './list-models.ts';
+import { askJson } from './list-models.ts';
+import { localPresetAt } from './presets.ts';
 
 /** What to look into. */
 export interface ContextCheck {
   readonly connection: Connection;
   readonly model: string;
   readonly minContextSize: number;
-  readonly signal: AbortSignal;
+  readonly memory: EndpointMemory;
 }
 
 /** A server's way of telling how much context a model has. */
@@ -26,35 +28,37 @@ const WITHIN_MS = 1000;
 
 /**
  * Warnings for a context that is smaller than wanted, with how to raise it. Empty where it is large enough, and where
- * the server does not tell or does not answer within a second.
+ * the server does not tell or does not answer within a second. A server is asked once in a process, never with a key;
+ * one that is not known to be a local server is asked for nothing but its model list.
  */
-export async function checkContext({
-  connection,
-  model,
-  minContextSize,
-  signal,
-}: ContextCheck): Promise<readonly string[]> {
-  const { endpoint } = connection;
-  const asking = await connection.asking(signal, WITHIN_MS);
-  const sizes = await Promise.all(sourcesFor(endpoint).map((source) => askSource(source, { endpoint, model, asking })));
-  const known = sizes.find((found) => found !== undefined);
+export async function checkContext(check: ContextCheck): Promise<readonly string[]> {
+  const { connection, model, minContextSize, memory } = check;
+  memory.context ??= lookUp(check);
+  const known = await memory.context;
   if (known === undefined || known.size >= minContextSize) return [];
   const sizeText = `${String(known.size)} tokens of context, fewer than the ${String(minContextSize)} wanted`;
-  const advice = known.source.advice(minContextSize, model);
-  return [`'${model}' has ${sizeText}, at ${placeOf(endpoint)}. ${advice}, or lower minContextSize.`];
+  const advice = known.advice(minContextSize);
+  return [`'${model}' has ${sizeText}, at ${placeOf(connection.endpoint)}. ${advice}, or lower minContextSize.`];
 }
 
-interface Asker {
-  readonly endpoint: Endpoint;
-  readonly model: string;
-  readonly asking: AskOptions;
-}
-
-async function askSource(source: ContextSource, { endpoint, model, asking }: Asker) {
-  const asked = await askJson(source.url(endpoint), endpoint, asking);
-  const answer = asked.kind === 'answered' && asked.status < 300 ? asked.value : undefined;
-  const size = isJsonObject(answer) ? source.read(answer, model) : undefined;
-  return size === undefined ? undefined : { source, size };
+async function lookUp({ connection, model, memory }: ContextCheck): Promise<KnownContext | undefined> {
+  const { endpoint } = connection;
+  const asking = await connection.asking(AbortSignal.timeout(WITHIN_MS), WITHIN_MS);
+  const ask = async (source: ContextSource): Promise<JsonObject | undefined> => {
+    const asked = await askJson(source.url(endpoint), asking);
+    // A server that is not up yet may tell the next one who asks.
+    if (asked.kind === 'unreachable' || asked.status >= 500) memory.context = undefined;
+    return asked.kind === 'answered' && asked.status < 300 && isJsonObject(asked.value) ? asked.value : undefined;
+  };
+  const source = sourceOf(endpoint);
+  if (source === null) return undefined;
+  const answer = await ask(source);
+  const owner = source === vllm && answer !== undefined ? ownerOf(answer, model) : vllm;
+  const told = owner === vllm ? { source, answer } : { source: owner, answer: await ask(owner) };
+  const size = told.answer && told.source.read(told.answer, model);
+  // A local server tells once the model is loaded.
+  if (size === undefined && told.answer !== undefined && told.source !== vllm) memory.context = undefined;
+  return size === undefined ? undefined : { size, advice: (wanted) => told.source.advice(wanted, model) };
 }
 
 const atOrigin = (path: string) => (endpoint: Endpoint) => new URL(endpoint.baseURL).origin + path;
@@ -104,19 +108,26 @@ const vllm: ContextSource = {
   advice: (size, model) => `Start the server with \`vllm serve ${model} --max-model-len ${String(size)}\``,
 };
 
-const BY_PRESET: Readonly<Record<string, readonly ContextSource[]>> = {
-  lemonade: [lemonade],
-  llamacpp: [llamacpp],
-  ollama: [ollama],
-  lmstudio: [lmstudio],
-  vllm: [vllm],
-  openai: [],
-  claude: [],
+const BY_PRESET: { readonly [preset: string]: ContextSource } = { lemonade, llamacpp, ollama, lmstudio, vllm };
+
+/** What the local servers write into their model lists as the owner. */
+const BY_OWNER: { readonly [owner: string]: ContextSource } = {
+  lemonade,
+  llamacpp,
+  library: ollama,
+  organization_owner: lmstudio,
 };
 
-/** A server that has no preset's name may still be one of those that tell. */
-function sourcesFor({ preset }: Endpoint): readonly ContextSource[] {
-  return preset === undefined ? [llamacpp, lemonade, ollama, lmstudio, vllm] : (BY_PRESET[preset.name] ?? []);
+/** Where to ask first; null for a hosted server. Who is not known by name or address is asked for its model list. */
+function sourceOf({ preset, baseURL }: Endpoint): ContextSource | null {
+  if (preset?.local === false) return null;
+  return BY_PRESET[(preset ?? localPresetAt(baseURL))?.name ?? 'vllm'] ?? null;
+}
+
+/** The server behind a model list, as far as that names it; else as vLLM, whose list tells the size itself. */
+function ownerOf(list: JsonObject, model: string): ContextSource {
+  const owner = entryOf(list['data'], 'id', model)?.['owned_by'];
+  return (typeof owner === 'string' && Object.hasOwn(BY_OWNER, owner) ? BY_OWNER[owner] : undefined) ?? vllm;
 }
 
 function entryOf(list: unknown, key: string, name: string): JsonObject | undefined {

@@ -19,15 +19,15 @@ async function askLoaded(endpoint: Endpoint, options: AskOptions): Promise<strin
   const { origin } = new URL(endpoint.baseURL);
   switch (endpoint.preset?.name) {
     case 'lemonade': {
-      const health = await ask(`${endpoint.baseURL}/health`, endpoint, options);
+      const health = await ask(`${endpoint.baseURL}/health`, options);
       return textOf(health['model_loaded']);
     }
     case 'ollama': {
-      const running = await ask(`${origin}/api/ps`, endpoint, options);
+      const running = await ask(`${origin}/api/ps`, options);
       return firstOf(running['models'], (entry) => textOf(entry['name']));
     }
     case 'lmstudio': {
-      const models = await ask(`${origin}/api/v0/models`, endpoint, options);
+      const models = await ask(`${origin}/api/v0/models`, options);
       return firstOf(models['data'], (entry) =>
         entry['state'] === 'loaded' && entry['type'] !== 'embeddings' ? textOf(entry['id']) : undefined,
       );
@@ -37,8 +37,8 @@ async function askLoaded(endpoint: Endpoint, options: AskOptions): Promise<strin
   }
 }
 
-async function ask(url: string, endpoint: Endpoint, options: AskOptions): Promise<{ readonly [key: string]: unknown }> {
-  const asked = await askJson(url, endpoint, options);
+async function ask(url: string, options: AskOptions): Promise<{ readonly [key: string]: unknown }> {
+  const asked = await askJson(url, options);
   return asked.kind === 'answered' && isJsonObject(asked.value) ? asked.value : {};
 }
 

@@ -13,8 +13,8 @@ export interface Connection {
   client(connectMs: number): Promise<ChatClient>;
   /** The model's name, asked of the server where none was configured. `warning` says what was chosen, once. */
   model(signal: AbortSignal): Promise<{ readonly name: string; readonly warning?: string }>;
-  /** What the server lists; empty when it does not say. Never throws. */
-  offered(signal: AbortSignal): Promise<readonly string[]>;
+  /** What the server lists; undefined when it has no list, or does not say. Never throws. */
+  offered(signal: AbortSignal): Promise<readonly string[] | undefined>;
   /** How to ask the server for something beside chat, for no longer than `withinMs`. */
   asking(signal: AbortSignal, withinMs: number): Promise<AskOptions>;
 }
@@ -61,7 +61,7 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
     },
     async offered(signal) {
       const models = readModels(await askModels(endpoint, await asking(signal, LIST_TIMEOUT_MS)));
-      return models?.map((model) => model.id) ?? [];
+      return models?.map((model) => model.id);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Message, MessageToolCall, Part } from '../actors/model.ts';
 import { isJsonObject, type Json } from '../parsing/json.ts';
+import { sentName } from '../tools/lookup.ts';
 
 interface Written extends Pick<Message, 'content' | 'toolCalls'> {
   readonly text: string;
@@ -37,7 +38,11 @@ function wirePart(part: Part): Json {
 }
 
 function wireCall(call: MessageToolCall): Json {
-  return { id: call.id, type: 'function', function: { name: call.name, arguments: objectText(call.arguments) } };
+  return {
+    id: call.id,
+    type: 'function',
+    function: { name: sentName(call.name), arguments: objectText(call.arguments) },
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ModelRequest, ModelTool } from '../actors/model.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
+import { sentName } from '../tools/lookup.ts';
 import { encodeMessages } from './encode-messages.ts';
 
 /** A request ready to be sent. */
@@ -61,7 +62,8 @@ function limitName({ isOpenAI, without }: EncodeOptions): string {
 function encodeTool(tool: ModelTool): string {
   const known = written.get(tool);
   if (known !== undefined) return known;
-  const { name, description, inputSchema } = tool;
+  const { description, inputSchema } = tool;
+  const name = sentName(tool.name);
   const text = JSON.stringify({ type: 'function', function: { name, description, parameters: inputSchema } });
   written.set(tool, text);
   return text;

@@ -13,6 +13,16 @@ export interface EndpointMemory {
   callsNatively: boolean;
   /** Top-level fields of the request that the server refused. */
   readonly refused: Set<string>;
+  /** What the server tells of the model's context. */
+  context?: Promise<KnownContext | undefined> | undefined;
+}
+
+/** A model's context as its server tells it. */
+export interface KnownContext {
+  /** In tokens. */
+  readonly size: number;
+  /** How to raise it to a size. */
+  readonly advice: (size: number) => string;
 }
 
 const shared = new Map<string, EndpointMemory>();

@@ -8,8 +8,8 @@ import { readServerError, type ServerError } from './server-error.ts';
 export interface RequestContext {
   readonly endpoint: Endpoint;
   readonly model: string;
-  /** The models that the server offers, where it was asked. */
-  readonly offered: readonly string[];
+  /** The models that the server offers, where it was asked; undefined: it has no list, so the address may be wrong. */
+  readonly offered: readonly string[] | undefined;
 }
 
 /** An answer that is an error. */
@@ -19,8 +19,11 @@ const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 
 /** A filter that stands before the model did not let the request through. */
 const FILTER_CODES = ['content_filter', 'ResponsibleAIPolicyViolation'];
 const AUTH_CODES = ['invalid_api_key', 'authentication_error', 'permission_error'];
-const NOT_FOUND_CODES = ['model_not_found', 'not_found_error'];
-const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error', 'insufficient_quota'];
+const NO_MODEL_CODES = ['model_not_found', 'model_not_available'];
+const NOT_FOUND_CODES = [...NO_MODEL_CODES, 'not_found_error'];
+const RATE_CODES = ['rate_limit_exceeded', 'rate_limit_error'];
+/** Nothing is left to spend: waiting does not help. */
+const QUOTA_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'billing_not_active', 'billing_error'];
 
 /** Node's names for a connection that was there and went away. */
 const HUNG_UP = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
@@ -32,7 +35,8 @@ const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_/;
 export function failureOf(refusal: Refusal, context: RequestContext): ModelError {
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
-  const code = codeOf(status, error);
+  const known = codeOf(status, error);
+  const code = known === 'model-not-found' && isAboutPath(status, error, context) ? 'endpoint-not-found' : known;
   const text = describe(code, error, context);
   const location = status >= 300 && status < 400 ? (refusal.headers?.get('location') ?? '') : '';
   const elsewhere = location === '' ? '' : ` It points to ${location}: if that is right, make it the base URL.`;
@@ -62,10 +66,21 @@ export function codeOf(status: number, error: ServerError): ModelErrorCode {
     return 'content-filter';
   if (says(OVERFLOW_CODES)) return 'context-overflow';
   if (status === 401 || status === 403 || says(AUTH_CODES)) return 'auth';
+  if (status === 402 || says(QUOTA_CODES)) return 'quota-exhausted';
   if (status === 429 || says(RATE_CODES)) return 'rate-limited';
   if (status === 404 || says(NOT_FOUND_CODES)) return 'model-not-found';
   if (status >= 500 || status < 300) return 'server-error';
   return status >= 400 ? 'bad-request' : 'bad-response';
+}
+
+/**
+ * A 404 is about the address where nothing in it speaks of a model and the server has no model list at this address, or
+ * lists the very model.
+ */
+function isAboutPath(status: number, error: ServerError, { offered, model }: RequestContext): boolean {
+  if (status !== 404 || error.param === 'model') return false;
+  if ([error.code, error.type].some((name) => name !== undefined && NO_MODEL_CODES.includes(name))) return false;
+  return offered === undefined || offered.includes(model);
 }
 
 /**
@@ -88,7 +103,11 @@ function describe(code: ModelErrorCode, error: ServerError, context: RequestCont
     case 'auth':
       return `The API key was not accepted; ${howToSetKey(endpoint)}`;
     case 'model-not-found':
-      return `The server has no model '${model}'${offers(context.offered)}`;
+      return `The server has no model '${model}'${offers(context.offered ?? [])}`;
+    case 'endpoint-not-found':
+      return 'The server has no chat completions at this address; check that the base URL ends where /chat/completions begins (often /v1)';
+    case 'quota-exhausted':
+      return 'The account has nothing left to spend; look at its plan and billing';
     case 'rate-limited':
       return 'The server refused the request because too much was asked of it; wait, or raise its limits';
     case 'context-overflow':
@@ -109,8 +128,7 @@ function describe(code: ModelErrorCode, error: ServerError, context: RequestCont
 }
 
 function offers(models: readonly string[]): string {
-  if (models.length === 0)
-    return '; check the name, and that the base URL ends where /chat/completions begins (often /v1)';
+  if (models.length === 0) return '; check the name';
   const shown = models.slice(0, 20).join(', ');
   return `; it offers ${shown}${models.length > 20 ? ` and ${String(models.length - 20)} more` : ''}`;
 }

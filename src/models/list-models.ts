@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../parsing/json.ts';
 import type { Endpoint, Fetch } from './endpoint.ts';
+import { PRESETS } from './presets.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** A model as a server lists it. */
@@ -16,20 +17,21 @@ export type Asked =
   | { readonly kind: 'answered'; readonly status: number; readonly value: unknown }
   | { readonly kind: 'unreachable'; readonly cause: unknown };
 
-/** How to ask an endpoint for something beside chat. */
+/** How to ask a server for something beside chat. */
 export interface AskOptions {
   readonly fetch: Fetch;
-  readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** The caller's own. They go to the model list alone. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const NO_CHAT =
   /embed|rerank|bge-|minilm|whisper|moderation|tts|dall-e|image|transcribe|realtime|audio|sora|babbage|davinci|kokoro|diffusion|flux/i;
 const NO_CHAT_LABELS = ['embedding', 'embeddings', 'reranking', 'image', 'audio', 'transcription', 'tts'];
 
-/** Asks an endpoint for its models. Never throws. */
+/** Asks an endpoint for its models, with its key. Never throws. */
 export function askModels(endpoint: Endpoint, options: AskOptions): Promise<Asked> {
-  return askJson(`${endpoint.baseURL}/models`, endpoint, options);
+  return askJson(`${endpoint.baseURL}/models`, options, { ...keyHeaders(endpoint), ...options.headers });
 }
 
 /** The models in an answer of `/models`, or undefined when it is no model list. */
@@ -41,9 +43,12 @@ export function readModels(asked: Asked): readonly ListedModel[] | undefined {
   return models.length === 0 && list.length > 0 ? undefined : models;
 }
 
-/** Asks a URL of an endpoint's server for a JSON document. Never throws; a body that is no JSON is undefined. */
-export async function askJson(url: string, endpoint: Endpoint, options: AskOptions): Promise<Asked> {
-  const headers = { ...keyHeaders(endpoint), ...options.headers };
+/** Asks a URL for a JSON document, without any key. Never throws; a body that is no JSON is undefined. */
+export async function askJson(
+  url: string,
+  options: Pick<AskOptions, 'fetch' | 'signal'>,
+  headers: Record<string, string> = {},
+): Promise<Asked> {
   try {
     return await untilAborted(options.signal, fetchJson(url, headers, options));
   } catch (cause) {
@@ -51,7 +56,11 @@ export async function askJson(url: string, endpoint: Endpoint, options: AskOptio
   }
 }
 
-async function fetchJson(url: string, headers: Record<string, string>, { fetch, signal }: AskOptions): Promise<Asked> {
+async function fetchJson(
+  url: string,
+  headers: Record<string, string>,
+  { fetch, signal }: Pick<AskOptions, 'fetch' | 'signal'>,
+): Promise<Asked> {
   const response = await fetch(url, { headers, signal });
   return { kind: 'answered', status: response.status, value: parsed(await response.text()) };
 }
@@ -60,7 +69,7 @@ async function fetchJson(url: string, headers: Record<string, string>, { fetch, 
 function keyHeaders({ apiKey, preset }: Endpoint): Record<string, string> {
   if (apiKey === undefined) return {};
   const own = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
-  return preset?.name === 'claude' ? own : { authorization: `Bearer ${apiKey}` };
+  return preset?.baseURL === PRESETS.claude.baseURL ? own : { authorization: `Bearer ${apiKey}` };
 }
 
 function parsed(text: string): unknown {

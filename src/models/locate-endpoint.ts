@@ -3,6 +3,7 @@ import { discoverEndpoint, type Discovery, type DiscoverOptions } from './discov
 import type { Endpoint } from './endpoint.ts';
 import { readVariable, type Environment } from './environment.ts';
 import { placeOf } from './failure.ts';
+import { PRESETS } from './presets.ts';
 
 /** Where requests go: settled from the start, or to be found when first needed. */
 export interface EndpointSource {
@@ -12,22 +13,34 @@ export interface EndpointSource {
   locate(signal: AbortSignal): Promise<{ readonly endpoint: Endpoint; readonly warning?: string }>;
 }
 
+/** Where the servers of presets were found, by the places where they may be. */
+const foundAt = new Map<string, string>();
+
 /**
  * An endpoint that options or environment have settled. Where its server may listen at one of several places, it is the
  * first where it does, else the usual one.
  */
 export function settledSource(endpoint: Endpoint, options: DiscoverOptions): EndpointSource {
   const { preset, alternatives } = endpoint;
+  const place = [endpoint.baseURL, ...alternatives].join(' ');
+  const isShared = options.fetch === undefined;
   let known = endpoint;
   let isFound = preset === undefined || alternatives.length === 0;
+  const takeUp = (baseURL: string) => {
+    known = { ...endpoint, baseURL };
+    isFound = true;
+    if (isShared) foundAt.set(place, baseURL);
+  };
   return {
     known: () => known,
     async locate(signal) {
       if (isFound || preset === undefined) return { endpoint: known };
+      const before = isShared ? foundAt.get(place) : undefined;
+      if (before !== undefined) takeUp(before);
+      if (isFound) return { endpoint: known };
       const presets = [{ ...preset, baseURL: endpoint.baseURL, alsoAt: alternatives }];
       const discovery = await discoverEndpoint({ ...options, presets, signal });
-      isFound = discovery.kind === 'found';
-      if (discovery.kind === 'found') known = { ...endpoint, baseURL: discovery.endpoint.baseURL };
+      if (discovery.kind === 'found') takeUp(discovery.endpoint.baseURL);
       return { endpoint: known };
     },
   };
@@ -57,10 +70,9 @@ function whatWasFound(endpoint: Endpoint): string {
 
 function nothingFound({ tried }: Discovery, env: Environment): ModelError {
   const places = tried.map(({ preset, baseURL, outcome }) => `${preset} at ${baseURL} (${WHY[outcome]})`).join(', ');
-  const withKey = [
-    ...(readVariable(env, 'OPENAI_API_KEY') === undefined ? [] : ["'openai'"]),
-    ...(readVariable(env, 'ANTHROPIC_API_KEY') === undefined ? [] : ["'claude'"]),
-  ];
+  const withKey = Object.values(PRESETS)
+    .filter(({ name, keyVariable }) => name !== 'anthropic' && readVariable(env, keyVariable) !== undefined)
+    .map(({ name }) => `'${name}'`);
   const hint = withKey.length === 0 ? '' : ` The environment holds a key for ${withKey.join(' and ')}.`;
   const text =
     'No model is configured and none was found on this machine. Start a local server, set LEMONADE_BASE_URL or ' +

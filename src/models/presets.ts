@@ -1,5 +1,16 @@
 /** The name of a server that Signalbox knows. */
-export type PresetName = 'lemonade' | 'ollama' | 'llamacpp' | 'lmstudio' | 'vllm' | 'openai' | 'claude';
+export type PresetName = 'lemonade' | 'ollama' | 'llamacpp' | 'lmstudio' | 'vllm' | HostedName;
+
+type HostedName =
+  | 'openai'
+  | 'claude'
+  | 'anthropic'
+  | 'openrouter'
+  | 'groq'
+  | 'gemini'
+  | 'mistral'
+  | 'deepseek'
+  | 'together';
 
 /** What names a model: a preset, alone or with a model of it (`ollama:qwen2.5:7b`), or an address. Any text is one. */
 export type ModelName = PresetName | `${PresetName}:` | (string & Record<never, never>);
@@ -66,29 +77,39 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     howToStart: 'start it with `vllm serve <model>`',
   },
   openai: {
-    name: 'openai',
-    title: 'OpenAI',
-    baseURL: 'https://api.openai.com/v1',
-    alsoAt: [],
-    local: false,
-    keyVariable: 'OPENAI_API_KEY',
+    ...hosted('openai', 'OpenAI', 'https://api.openai.com/v1', 'OPENAI_API_KEY'),
     urlVariable: 'OPENAI_BASE_URL',
-    howToStart: 'check the network connection and the proxy settings',
   },
-  claude: {
-    name: 'claude',
-    title: 'Claude',
-    baseURL: 'https://api.anthropic.com/v1',
-    alsoAt: [],
-    local: false,
-    keyVariable: 'ANTHROPIC_API_KEY',
-    howToStart: 'check the network connection and the proxy settings',
-  },
+  claude: hosted('claude', 'Claude', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY'),
+  anthropic: hosted('anthropic', 'Claude', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY'),
+  openrouter: hosted('openrouter', 'OpenRouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
+  groq: hosted('groq', 'Groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY'),
+  gemini: hosted('gemini', 'Gemini', 'https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY'),
+  mistral: hosted('mistral', 'Mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY'),
+  deepseek: hosted('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
+  together: hosted('together', 'Together AI', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
 };
+
+function hosted(name: HostedName, title: string, baseURL: string, keyVariable: string): Preset {
+  const howToStart = 'check the network connection and the proxy settings';
+  return { name, title, baseURL, alsoAt: [], local: false, keyVariable, howToStart };
+}
 
 /** The preset of that name, or undefined. */
 export function findPreset(name: string): Preset | undefined {
   return Object.values(PRESETS).find((preset) => preset.name === name);
+}
+
+/** The preset of a server on this machine that listens where one usually does, or undefined. */
+export function localPresetAt(baseURL: string): Preset | undefined {
+  const place = onLocalhost(baseURL);
+  return Object.values(PRESETS).find(
+    (preset) => preset.local && [preset.baseURL, ...preset.alsoAt].some((usual) => usual === place),
+  );
+}
+
+function onLocalhost(baseURL: string): string {
+  return baseURL.replace(/^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=[:/])/, 'http://localhost');
 }
 
 /** The presets as a sentence lists them. */

@@ -8,17 +8,34 @@ export type Lookup =
   | { readonly ok: true; readonly spec: ToolSpec; readonly repaired: boolean }
   | { readonly ok: false; readonly suggestions: readonly string[] };
 
+const TAKEN_AS_IT_IS = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * The name under which a tool is sent to a server: OpenAI's and others take letters, digits, `_` and `-` of ASCII alone.
+ * Accents are left out, other letters are written by their numbers (`u5929`), and whatever else is a `_`.
+ */
+export function sentName(name: string): string {
+  if (TAKEN_AS_IT_IS.test(name)) return name;
+  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '');
+  const spelt = plain.replace(/[^A-Za-z0-9_-]/gu, (sign) =>
+    /[\p{L}\p{N}]/u.test(sign) ? `u${(sign.codePointAt(0) ?? 0).toString(16)}` : '_',
+  );
+  return spelt.slice(0, 64);
+}
+
 const MAX_SUGGESTIONS = 3;
 const FARTHEST = 3;
 
 /**
- * Finds the tool that a name means: the exact one, else the only one that equals it ignoring case, else the only one that
+ * Finds the tool that a name means: the exact one, else the one that is sent under it, else the only one that equals it ignoring case, else the only one that
  * ends in `_` and the name (MCP tools are registered as `server_tool`), else the only one of which it is a misspelling, if
  * that may run unasked. Two candidates are none.
  */
 export function lookUp(tools: readonly ToolSpec[], wanted: string): Lookup {
   const exact = tools.find((tool) => tool.name === wanted);
   if (exact !== undefined) return { ok: true, spec: exact, repaired: false };
+  const sent = tools.find((tool) => sentName(tool.name) === wanted);
+  if (sent !== undefined) return { ok: true, spec: sent, repaired: false };
   const lower = wanted.trim().toLowerCase();
   for (const fits of [sameName(lower), sameEnding(lower)]) {
     const candidates = tools.filter(fits);

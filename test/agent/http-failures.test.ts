@@ -4,6 +4,12 @@ import { recover } from '../../src/recovery/recover.ts';
 import type { Scripted } from '../support/model-server.ts';
 import { agentOn, eventsOf } from './agent-on-server.ts';
 
+/** The waits of a run, in milliseconds. */
+const pausesOf = (recording: string): readonly number[] =>
+  recording
+    .split('\n')
+    .flatMap((line) => [...line.matchAll(/"name":"timer".*"ms":(\d+)/g)].map(([, ms]) => Number(ms)));
+
 const look = () => fakeTool('look', [{ found: 'tea' }]);
 
 describe('over real HTTP, failures', () => {
@@ -17,6 +23,43 @@ describe('over real HTTP, failures', () => {
     expect(run.recording()).toMatch(/"name":"timer".*"ms":120/);
     expect(types.filter((type) => type === 'model.retrying')).toHaveLength(1);
     expect(await run).toMatchObject({ status: 'answered', stepsTaken: 1 });
+  });
+
+  test.each([503, 429])('after %i without Retry-After about a second goes by, then two', async (status) => {
+    const busy = { status, body: { error: { message: 'busy' } } };
+    const model = { retry: { maxAttempts: 3 } };
+    const { agent, server } = await agentOn([busy, busy, 'Hi.'], model);
+    const run = agent.run('Hello');
+    expect(await run).toMatchObject({ status: 'answered', result: 'Hi.' });
+    expect(server.requests).toHaveLength(3);
+    const [first = 0, second = 0] = pausesOf(run.recording());
+    expect(first).toBeGreaterThanOrEqual(750);
+    expect(first).toBeLessThanOrEqual(1000);
+    expect(second).toBeGreaterThanOrEqual(1500);
+    expect(second).toBeLessThanOrEqual(2000);
+  });
+
+  test('other failures, a Retry-After, and a backoff of the user’s own are waited for as before', async () => {
+    const asks = { status: 503, headers: { 'retry-after-ms': '3' }, body: {} };
+    const cutOff = { status: 200, body: 'no reply' };
+    const first = await agentOn([asks, 'Hi.'], { retry: {} });
+    const second = await agentOn([cutOff, 'Hi.'], { retry: {} });
+    const third = await agentOn([broken, 'Hi.']);
+    const pauses = [];
+    for (const { agent } of [first, second, third]) {
+      const run = agent.run('Hello');
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await run).toMatchObject({ status: 'answered' });
+      pauses.push(...pausesOf(run.recording()));
+    }
+    expect(pauses).toEqual([expect.any(Number), expect.any(Number), 1]);
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(250);
+  });
+
+  test('a wait never takes what totalMs leaves: the second attempt is made in time', async () => {
+    const { agent, server } = await agentOn([broken, 'Hi.'], { retry: {}, timeouts: { totalMs: 600 } });
+    expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'Hi.' });
+    expect(server.requests).toHaveLength(2);
   });
 
   test('two attempts, then the run fails with the message of the last one', async () => {
@@ -41,6 +84,11 @@ describe('over real HTTP, failures', () => {
 
   test.each([
     ['a wrong key', { status: 401, body: { error: { message: 'bad key' } } }, 'auth'],
+    [
+      'an exhausted quota',
+      { status: 429, body: { error: { message: 'You exceeded your current quota', code: 'insufficient_quota' } } },
+      'quota-exhausted',
+    ],
     [
       'an unknown model',
       { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } },

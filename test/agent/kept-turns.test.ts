@@ -2,9 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { type Message, ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
+import type { RunEvent } from '../../src/machines/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, envelope, plan } from '../support/replies.ts';
+import { eventsOf } from './agent-on-server.ts';
 
 /** Runs an agent with the tool `look`, whose results are long; gives the messages of each request. */
 async function requestsOf(replies: readonly ScriptedReply[], options: AgentOptions = {}) {
@@ -14,6 +16,14 @@ async function requestsOf(replies: readonly ScriptedReply[], options: AgentOptio
   model.assertComplete();
   return { requests: model.requests.map(({ messages }) => messages), result };
 }
+
+function withLook(replies: readonly ScriptedReply[]) {
+  const model = scriptedModel(replies);
+  return { model, agent: createAgent({ model, tools: [fakeTool('look', ['x'.repeat(3000)])], silent: true }) };
+}
+
+const warningsOf = async (run: AsyncIterable<RunEvent>) =>
+  (await eventsOf(run)).flatMap((event) => (event.type === 'warning' ? [event.message] : []));
 
 const look = (n: number) => calls(['look', { n }]);
 /** For each result of a call in there, whether it was shortened. */
@@ -25,6 +35,28 @@ describe('what one request made of the conversation holds for the next:', () => 
     const overflow = new ModelError('context-overflow', 'too long');
     const { requests } = await requestsOf([look(1), look(2), overflow, look(3), 'ok']);
     expect(requests.map(shortened)).toEqual([[], [false], [false, false], [true, false], [true, false, false]]);
+  });
+
+  test('a conversation in which nothing can be shortened is not sent again as it was, and no warning says otherwise', async () => {
+    for (const before of [[], [look(1)]]) {
+      const { agent, model } = withLook([...before, new ModelError('context-overflow', 'too long'), 'never']);
+      const run = agent.run('Go');
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await warningsOf(run)).toEqual([]);
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await run).toMatchObject({ reason: 'llm-error', error: { code: 'context-overflow' } });
+      expect(model.requests).toHaveLength(before.length + 1);
+    }
+  });
+
+  test('that something was shortened is a warning, told once, also where it did not help', async () => {
+    const overflow = new ModelError('context-overflow', 'too long');
+    const helped = withLook([look(1), look(2), overflow, 'ok']);
+    const inVain = withLook([look(1), look(2), overflow, overflow, 'never']);
+    const text = expect.stringContaining('older tool results were shortened');
+    expect(await warningsOf(helped.agent.run('Go'))).toEqual([text]);
+    expect(await warningsOf(inVain.agent.run('Go'))).toEqual([text]);
+    expect(inVain.model.requests).toHaveLength(4);
   });
 
   test('native calls stay text once the server has refused tools', async () => {

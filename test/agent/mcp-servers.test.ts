@@ -237,12 +237,17 @@ describe('servers come and go', () => {
     expect(changes.at(-1)).toMatchObject({ server: 'h', state: 'STOPPED' });
   });
 
-  test('a tool of the user with the same name stays', async () => {
-    const own = fakeTool('files_list_directory', ['mine']);
-    const { agent } = make([calls(['files_list_directory']), 'Mine.'], { tools: [own] });
-    expect(await agent.run('List')).toMatchObject(answered);
-    expect(own.calls).toHaveLength(1);
-  });
+  test.each(['files_list_directory', 'files.list_directory'])(
+    'a tool of the user that is sent under the same name stays: %s',
+    async (name) => {
+      const own = fakeTool(name, ['mine']);
+      const { agent, model } = make([calls(['files_list_directory']), 'Mine.'], { tools: [own] });
+      expect(await agent.run('List')).toMatchObject(answered);
+      expect(own.calls).toHaveLength(1);
+      const offered = (model.requests[0]?.tools ?? []).map((tool) => tool.name);
+      expect(offered.filter((offer) => /^files.list_directory$/.test(offer))).toEqual([name]);
+    },
+  );
 });
 
 describe('no process outlives its agent', () => {

@@ -119,15 +119,17 @@ describe('over real HTTP, native tool calls', () => {
     expect(String(server.requests[1]?.body.messages.at(-1)?.content)).toMatch(/^\[Result from look\]: /);
   });
 
-  test('arguments that are empty or absent mean an empty object', async () => {
+  test('arguments that are empty, absent or null mean an empty object', async () => {
     const tools = [look()];
     const toolCalls = [
       { id: 'a', name: 'look', arguments: '' },
       { id: 'b', name: 'look' },
+      { id: 'c', name: 'look', arguments: ' null' },
+      { id: 'd', name: 'look', arguments: '"null"' },
     ];
-    const { agent } = await agentOn([{ toolCalls }, 'Done.'], { tools });
+    const { agent } = await agentOn([{ toolCalls }, 'Done.'], { tools, maxConsecutiveRepeats: 9 });
     expect(await agent.run('Go')).toMatchObject({ status: 'answered', errorHistory: [] });
-    expect(tools[0]?.calls).toEqual([{}, {}]);
+    expect(tools[0]?.calls).toEqual([{}, {}, {}, {}]);
   });
 });
 

@@ -1,9 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { RunEvent } from '../../src/machines/run-events.ts';
 import { replay } from '../../src/journal/replay.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { agentOn } from './agent-on-server.ts';
 
 type Token = Extract<RunEvent, { readonly type: 'model.token' }>;
 
@@ -53,6 +56,42 @@ test.each([
   expect(tokens.at(-1)?.answer).toBe('{"sum": 3}');
   const replayed = await tokensOf(replay(run.recording(), make()));
   expect(replayed.map(({ answer }) => answer)).toEqual(['', '{"sum": 3}']);
+});
+
+test.each([undefined, false])(
+  'with streaming %s there is no token event, live or replayed, whatever the model tells',
+  async (given) => {
+    const streaming = given === undefined ? {} : { streaming: given };
+    const { agent } = await agentOn(['The kettle is on.', 'Still on.'], streaming);
+    const overHttp = agent.run('Where?');
+    expect(await tokensOf(overHttp)).toEqual([]);
+    expect(await overHttp).toMatchObject({ result: 'The kettle is on.' });
+    const talkative: Model = {
+      complete: (_request, io) => {
+        io.onToken?.({ kind: 'text', text: 'Hi.' });
+        return Promise.resolve({ content: 'Hi.' });
+      },
+    };
+    const make = () => createAgent({ model: talkative, silent: true, ...streaming });
+    const run = make().run('Hello');
+    expect(await tokensOf(run)).toEqual([]);
+    expect(await tokensOf(replay(run.recording(), make()))).toEqual([]);
+  },
+);
+
+test('without streaming a model that tells tokens is not silent', async () => {
+  const slow: Model = {
+    complete: async (_request, io) => {
+      for (let said = 0; said < 6; said++) {
+        // oxlint-disable-next-line no-await-in-loop -- one token after the other
+        await pause(25);
+        io.onToken?.({ kind: 'text', text: '.' });
+      }
+      return { content: 'Done.' };
+    },
+  };
+  const agent = createAgent({ model: slow, silent: true, timeouts: { responseMs: 100 }, retry: { maxAttempts: 1 } });
+  expect(await agent.run('Hello')).toMatchObject({ result: 'Done.' });
 });
 
 test('what was held back until the end is there in a replay', async () => {

@@ -4,6 +4,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { JsonObject } from '../../src/parsing/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { type Tool, tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';
@@ -76,6 +77,33 @@ describe('the model gets of an unmended error', () => {
       error: expect.stringContaining('ask the operator'),
       suggestion: expect.stringContaining('not make this call again'),
     });
+  });
+
+  test('for an outcome that nobody knows: the tool by its name, and no other way to do the same', async () => {
+    const never = () => new Promise(() => undefined);
+    const pay = fakeTool('pay', [never], { timeoutMs: 5 });
+    const model = scriptedModel([calls(['pay']), 'Unsure.']);
+    await createAgent({ model, tools: [pay], silent: true }).run('Pay');
+    const [result, recovery] = (model.requests[1]?.messages ?? []).slice(-2).map(({ content }) => String(content));
+    for (const text of [result, recovery]) {
+      expect(text).toContain("whether the call of 'pay' took effect: it may have");
+      expect(text).toContain('not do the same in another way or with another tool');
+    }
+    expect(recovery).not.toContain('alternative');
+    expect(pay.calls).toHaveLength(1);
+  });
+
+  test('for an unknown outcome beside a plain failure, and one that was escalated: each its own', async () => {
+    const lost = Object.assign(new Error('the line broke'), { code: 'unknown-outcome' });
+    const pay = fakeTool('pay', [lost], { onError: { executionError: recover.escalate('no line', 'low') } });
+    const look = fakeTool('look', [lost], { effects: 'none' });
+    const model = scriptedModel([calls(['pay'], ['look']), 'Unsure.']);
+    await createAgent({ model, tools: [pay, look], silent: true }).run('Pay');
+    const recovery = String(model.requests[1]?.messages.at(-1)?.content);
+    expect(recovery).toMatch(
+      /^Tool execution failed\. Please try an alternative approach\.\n.*call of 'pay' took effect/,
+    );
+    expect(recovery).not.toContain("call of 'look'");
   });
 
   test('a bounded text, however long the error', async () => {

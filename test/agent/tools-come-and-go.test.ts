@@ -1,7 +1,6 @@
 import { createActor, waitFor } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { Model } from '../../src/actors/model.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -11,17 +10,18 @@ const namesIn = (request: { readonly tools?: readonly { readonly name: string }[
   (request?.tools ?? []).map(({ name }) => name).filter((name) => name !== 'make_plan');
 
 describe('a change of tools is seen from the next model turn on', () => {
-  test('one that comes while the run finds out about its model', async () => {
+  test('one that comes while the run prepares itself', async () => {
     const script = scriptedModel(['Hi.']);
-    const model: Model = {
-      ...script,
-      check: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        agent.tools.register(fakeTool('late'));
-        return [];
+    const permissions = {
+      isAlwaysAllowed: async () => {
+        await new Promise(setImmediate);
+        if (agent.tools.find('late') === undefined) agent.tools.register(fakeTool('late'));
+        return false;
       },
+      add: () => Promise.resolve(),
     };
-    const agent = createAgent({ model, tools: [fakeTool('early')], silent: true });
+    const early = tool({ name: 'early', description: 'Early.', policy: 'confirm', execute: () => 1 });
+    const agent = createAgent({ model: script, tools: [early], permissions, confirm: () => 'deny', silent: true });
     await agent.run('Go');
     expect(namesIn(script.requests[0])).toEqual(['early', 'late']);
   });
@@ -97,13 +97,5 @@ describe('cancelling', () => {
     expect(await Promise.all([run.cancel('first'), run.cancel('second')])).toEqual([true, false]);
     expect(await run).toMatchObject({ status: 'cancelled', error: { message: 'first' } });
     expect(model.requests).toHaveLength(1);
-  });
-
-  test('ends the wait for facts about the model at once', async () => {
-    const model: Model = { ...scriptedModel([]), check: () => new Promise(() => undefined) };
-    const run = createAgent({ model, silent: true }).run('Go');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(await run.cancel()).toBe(true);
-    expect(await run).toMatchObject({ status: 'cancelled', stepsTaken: 0 });
   });
 });

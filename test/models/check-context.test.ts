@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { chatModel } from '../../src/models/index.ts';
 import type { PresetName } from '../../src/models/presets.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { ask } from './ask.ts';
 
 async function check(page: string, answer: unknown, preset?: PresetName) {
   const server = await startModelServer([], { pages: { [page]: answer } });
@@ -42,8 +43,71 @@ test.each([
   },
 );
 
-test('a server without a preset’s name is asked in every way', async () => {
-  expect(await check('/props', { default_generation_settings: { n_ctx: 2048 } })).toHaveLength(1);
+const WANTED = { minContextSize: 32_768, signal: new AbortController().signal };
+
+test('a server without a name is asked for its model list alone, once in a process, and never with a key', async () => {
+  const server = await startModelServer([], { models: ['m'] });
+  onTestFinished(() => server.close());
+  const options = { baseURL: server.baseURL, model: 'm', apiKey: 'sk-mine', headers: { 'x-api-key': 'sk-mine' } };
+  for (const model of [chatModel(options), chatModel(options), chatModel(options)]) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect(await model.check?.(WANTED)).toEqual([]);
+  }
+  expect(server.otherPaths).toEqual(['/v1/models']);
+  expect(JSON.stringify(server.otherHeaders)).not.toContain('sk-mine');
+});
+
+test.each([
+  ['llamacpp', '/props', { default_generation_settings: { n_ctx: 2048 } }],
+  ['library', '/api/ps', { models: [{ name: 'm', context_length: 2048 }] }],
+  ['organization_owner', '/api/v0/models', { data: [{ id: 'm', loaded_context_length: 2048 }] }],
+  ['lemonade', '/v1/health', { model_loaded: 'm', context_size: 2048 }],
+])('a local server that its list names (%s) is asked at its own route, without a key', async (owner, page, answer) => {
+  const list = { data: [{ id: 'm', owned_by: owner }] };
+  const server = await startModelServer([], { pages: { '/v1/models': list, [page]: answer } });
+  onTestFinished(() => server.close());
+  const model = chatModel({ baseURL: server.baseURL, model: 'm', apiKey: 'sk-mine' });
+  expect(await model.check?.(WANTED)).toEqual([expect.stringContaining('2048 tokens')]);
+  expect(server.otherPaths).toEqual(['/v1/models', page]);
+  expect(JSON.stringify(server.otherHeaders)).not.toContain('sk-mine');
+});
+
+test('the loaded model of a preset is asked for at its own route without the key, the model list with it', async () => {
+  const pages = { '/v1/models': { data: [{ id: 'm' }] }, '/api/ps': { models: [{ name: 'm', context_length: 512 }] } };
+  const server = await startModelServer(['Hi.'], { pages });
+  onTestFinished(() => server.close());
+  await ask(chatModel({ preset: 'ollama', baseURL: server.baseURL, apiKey: 'sk-mine' }));
+  expect(server.otherPaths).toEqual(['/v1/models', '/api/ps']);
+  expect(server.otherHeaders.map(({ authorization }) => authorization)).toEqual(['Bearer sk-mine', undefined]);
+});
+
+test.each([
+  ['http://127.0.0.1:11434/v1', 'http://127.0.0.1:11434/api/ps'],
+  ['http://[::1]:8080/v1', 'http://[::1]:8080/props'],
+  ['http://localhost:8000/api/v1', 'http://localhost:8000/api/v1/health'],
+  ['http://box:11434/v1', 'http://box:11434/v1/models'],
+  ['https://localhost:11434/v1', 'https://localhost:11434/v1/models'],
+])('at %s the context is asked for at %s', async (baseURL, url) => {
+  const asked: string[] = [];
+  const fetch = (input: string | URL | Request) => {
+    asked.push(input instanceof Request ? input.url : String(input));
+    return Promise.resolve(Response.json({}));
+  };
+  await chatModel({ baseURL, model: 'm', fetch }).check?.(WANTED);
+  expect(asked).toEqual([url]);
+});
+
+test('a server that fails is asked again by the next agent, one that does not tell is not', async () => {
+  const failing = await startModelServer([], { pages: { '/v1/models': 503 } });
+  const dumb = await startModelServer([], { pages: { '/v1/models': 404 } });
+  for (const server of [failing, dumb]) {
+    onTestFinished(() => server.close());
+    const where = { baseURL: server.baseURL, model: 'm' };
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    for (const model of [chatModel(where), chatModel(where)]) await model.check?.(WANTED);
+  }
+  expect(failing.otherPaths).toHaveLength(2);
+  expect(dumb.otherPaths).toHaveLength(1);
 });
 
 test('a server that does not tell, or talks nonsense, is no warning', async () => {

@@ -84,7 +84,7 @@ test('silent servers cost no more than one probe, however many there are', async
   expect(performance.now() - begun).toBeLessThan(3000);
 });
 
-test('a preset whose newer versions listen elsewhere is found there, unless its address was given', async () => {
+test('a preset whose newer versions listen elsewhere is found there, once in a process, unless its address was given', async () => {
   const server = await serve(['qwen3'], 'from the newer port', 'again');
   const endpoint = { preset: PRESETS.lemonade, apiKey: undefined, keyVariable: undefined, model: undefined };
   const source = settledSource({ ...endpoint, baseURL: nobody, alternatives: [server.baseURL] }, { env: {} });
@@ -92,6 +92,9 @@ test('a preset whose newer versions listen elsewhere is found there, unless its 
   expect((await ask(model)).content).toBe('from the newer port');
   const looked = server.otherPaths.length;
   expect((await ask(model)).content).toBe('again');
+  expect(server.otherPaths).toHaveLength(looked);
+  const next = settledSource({ ...endpoint, baseURL: nobody, alternatives: [server.baseURL] }, { env: {} });
+  expect((await next.locate(new AbortController().signal)).endpoint.baseURL).toBe(server.baseURL);
   expect(server.otherPaths).toHaveLength(looked);
   const fixed = createChatModel(settledSource({ ...endpoint, baseURL: nobody, alternatives: [] }, { env: {} }), {}, {});
   expect((await askInVain(fixed)).code).toBe('connect-failed');

@@ -22,6 +22,13 @@ test.each([
   ['vllm', 'http://localhost:8000/v1'],
   ['openai', 'https://api.openai.com/v1'],
   ['claude', 'https://api.anthropic.com/v1'],
+  ['anthropic', 'https://api.anthropic.com/v1'],
+  ['openrouter', 'https://openrouter.ai/api/v1'],
+  ['groq', 'https://api.groq.com/openai/v1'],
+  ['gemini', 'https://generativelanguage.googleapis.com/v1beta/openai'],
+  ['mistral', 'https://api.mistral.ai/v1'],
+  ['deepseek', 'https://api.deepseek.com/v1'],
+  ['together', 'https://api.together.xyz/v1'],
 ] as const)('%s listens at %s', (preset, baseURL) => {
   expect(at({ preset })).toMatchObject({ preset, baseURL });
 });
@@ -69,6 +76,17 @@ test('a key goes only to the server it was made for', () => {
   expect(at({ baseURL: 'http://elsewhere/v1', apiKey: 'mine' }, env)?.apiKey).toBe('mine');
 });
 
+test.each(['openrouter', 'groq', 'gemini', 'mistral', 'deepseek', 'together'] as const)(
+  'the key of %s goes there, by name or address, and nowhere else',
+  (preset) => {
+    const env = { [`${preset.toUpperCase()}_API_KEY`]: 'mine' };
+    expect(at({ preset }, env)?.apiKey).toBe('mine');
+    expect(at({ baseURL: at({ preset })?.baseURL ?? '' }, env)).toMatchObject({ preset, apiKey: 'mine' });
+    expect(at({ preset: 'openai' }, env)?.apiKey).toBeUndefined();
+    expect(at({ baseURL: 'http://elsewhere/v1' }, env)?.apiKey).toBeUndefined();
+  },
+);
+
 test('an address that is none is refused by name', () => {
   expect(() => at({ baseURL: 'localhost:8000' })).toThrow(/^baseURL: 'localhost:8000'/);
   expect(() => at({}, { OPENAI_BASE_URL: 'nonsense' })).toThrow(/^OPENAI_BASE_URL: 'nonsense'/);
@@ -77,6 +95,8 @@ test('an address that is none is refused by name', () => {
 test('a short name is preset and model', () => {
   expect(resolveModel('ollama:qwen2.5:7b', {}).id).toBe('ollama:qwen2.5:7b');
   expect(resolveModel('lemonade', {}).id).toBe('lemonade');
+  expect(resolveModel('openrouter:qwen/qwen3-4b:free', {}).id).toBe('openrouter:qwen/qwen3-4b:free');
+  expect(resolveModel('anthropic:claude-opus-4-5', {}).id).toBe('anthropic:claude-opus-4-5');
   expect(resolveModel('claude', { SIGNALBOX_MODEL: 'claude:haiku' }).id).toBe('claude:haiku');
 });
 

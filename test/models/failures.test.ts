@@ -26,6 +26,8 @@ test.each([
   [404, { message: 'no' }, 'model-not-found'],
   [400, { message: 'no', code: 'model_not_found' }, 'model-not-found'],
   [429, { message: 'no' }, 'rate-limited'],
+  [429, { message: 'no', type: 'insufficient_quota', code: 'insufficient_quota' }, 'quota-exhausted'],
+  [402, { message: 'no' }, 'quota-exhausted'],
   [400, { message: 'no', code: 'context_length_exceeded' }, 'context-overflow'],
   [400, { message: 'no', code: 400, type: 'exceed_context_size_error', n_ctx: 4096 }, 'context-overflow'],
   [400, { message: 'no', code: 'content_filter', param: 'prompt' }, 'content-filter'],
@@ -68,6 +70,33 @@ test('a date to wait for becomes a time to wait', async () => {
 test('an unknown model is answered with the models that the server has', async () => {
   const { model } = await serve([refusing(404, { message: 'no such model' })], { models: ['qwen3', 'llama3'] });
   expect((await askInVain(model)).message).toMatch(/no model 'm'; it offers qwen3, llama3/);
+});
+
+test.each([
+  ['without a model list', { message: 'Not Found' }, { pages: { '/v1/models': 404 } }],
+  ['in FastAPI’s words, without a model list', 'Not Found', { pages: { '/v1/models': 404 } }],
+  [
+    'by llama.cpp’s type',
+    { code: 404, message: 'File Not Found', type: 'not_found_error' },
+    { pages: { '/v1/models': 404 } },
+  ],
+  ['though the list has the model', { message: 'no' }, { models: ['m'] }],
+])('a 404 %s is about the address', async (_what, error, options) => {
+  const body = typeof error === 'string' ? { detail: error } : { error };
+  const { server, model } = await serve([{ status: 404, body }], options);
+  const failure = await askInVain(model);
+  expect(failure).toMatchObject({ code: 'endpoint-not-found', status: 404 });
+  expect(failure.message).toContain('ends where /chat/completions begins');
+  expect(server.requests).toHaveLength(1);
+});
+
+test.each([
+  { message: 'no', code: 'model_not_found' },
+  { message: 'no', code: 'model_not_available' },
+  { message: 'no', type: 'NotFoundError', param: 'model' },
+])('a 404 that speaks of the model is about the model, with a list or without: %o', async (error) => {
+  const { model } = await serve([refusing(404, error)], { pages: { '/v1/models': 404 } });
+  expect((await askInVain(model)).code).toBe('model-not-found');
 });
 
 test('a key that is refused when the models are listed is told as such', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -39,12 +39,16 @@ export interface ModelServer {
   readonly requests: readonly RecordedRequest[];
   /** Paths of every other request. */
   readonly otherPaths: readonly string[];
+  /** Their headers, in the same order. */
+  readonly otherHeaders: readonly IncomingHttpHeaders[];
   /** Chat requests that came after the script had ended: a test that expects none of them checks this list. */
   readonly unexpected: readonly RecordedRequest[];
   /** Connections that were ever opened. */
   sockets(): number;
   /** Resolves once this many chat requests have come in. */
   received(count: number): Promise<void>;
+  /** Resolves once this many other requests have come in. */
+  askedElsewhere(count: number): Promise<void>;
   /** Resolves once a client has gone before its answer was complete. */
   abandoned(): Promise<void>;
   /** Ends every connection that is idle now, as a server does that restarts. */
@@ -64,6 +68,7 @@ export async function startModelServer(
   const requests: RecordedRequest[] = [];
   const unexpected: RecordedRequest[] = [];
   const otherPaths: string[] = [];
+  const otherHeaders: IncomingHttpHeaders[] = [];
   const news = new EventTarget();
   const queue = typeof script === 'function' ? undefined : [...script];
   let sockets = 0;
@@ -96,6 +101,8 @@ export async function startModelServer(
       return;
     }
     otherPaths.push(path);
+    otherHeaders.push(incoming.headers);
+    news.dispatchEvent(new Event('other'));
     writePage(response, path, options);
   });
   server.keepAliveTimeout = options.keepAliveMs ?? 60_000;
@@ -123,9 +130,11 @@ export async function startModelServer(
     port,
     requests,
     otherPaths,
+    otherHeaders,
     unexpected,
     sockets: () => sockets,
     received: (count) => until('request', () => requests.length >= count),
+    askedElsewhere: (count) => until('other', () => otherPaths.length >= count),
     abandoned: () => until('abandoned', () => abandoned > 0),
     dropIdle: () => server.closeIdleConnections(),
     close,

@@ -110,6 +110,12 @@ describe('execute never throws, and gives a tool result', () => {
     expect(result).toMatchObject({ status: 'error', error: expect.stringMatching(text) });
   });
 
+  test('arguments that are null are none', async () => {
+    const look = fakeTool('look', [1]);
+    expect(await registryWith([look]).execute('look', null)).toMatchObject({ status: 'success' });
+    expect(look.calls).toEqual([{}]);
+  });
+
   test.each([[undefined], [null], [5], [{}], ['']])('a name that is %j', async (name) => {
     const registry = registryWith([add()]);
     expect(await Reflect.apply(registry.execute, registry, [name, {}])).toMatchObject({

@@ -1,3 +1,5 @@
+import { leafErrorOf } from '../../../src/actors/leaf.ts';
+import type { Message } from '../../../src/actors/model.ts';
 import { agentMachine } from '../../../src/machines/agent.ts';
 import { llmCallMachine } from '../../../src/machines/llm-call.ts';
 import { type Mutant, no, yes } from './mutant.ts';
@@ -7,6 +9,14 @@ type TurnGuards = Parameters<typeof llmCallMachine.provide>[0]['guards'];
 
 const turnGuard = (guards: NonNullable<TurnGuards>) =>
   agentMachine.provide({ actors: { llmCall: llmCallMachine.provide({ guards }) } });
+
+/** A conversation with a result in it that can be shortened. */
+const LONG_PAST: readonly Message[] = [
+  { role: 'user', content: 'Look.' },
+  { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'look', arguments: '{}' }] },
+  { role: 'tool', toolCallId: 'a', name: 'look', content: 'x'.repeat(1000) },
+  { role: 'assistant', content: 'Seen.' },
+];
 
 /** What must not happen to a turn of the model. */
 export const TURN_MUTANTS: readonly Mutant[] = [
@@ -37,12 +47,20 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   {
     wrong: 'a conversation that is too long is not shortened',
     machine: turnGuard({ contextTooLong: no }),
-    agent: {},
+    agent: { history: LONG_PAST },
     law: 'retries',
   },
   {
     wrong: 'a conversation is shortened again and again',
     machine: turnGuard({ contextTooLong: yes }),
+    agent: { history: LONG_PAST },
+    law: 'retries',
+  },
+  {
+    wrong: 'a conversation in which nothing can be shortened is sent again',
+    machine: turnGuard({
+      contextTooLong: ({ context, event }) => leafErrorOf(event).code === 'context-overflow' && !context.shortened,
+    }),
     agent: {},
     law: 'retries',
   },

@@ -1,4 +1,6 @@
 import type { LeafError } from '../../../actors/journal.ts';
+import type { Message } from '../../../actors/model.ts';
+import { shortenOlderResults } from '../../../machines/conversation.ts';
 import { isJsonObject } from '../../../parsing/json.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law } from '../law.ts';
@@ -7,6 +9,8 @@ import { type Story, ownerOf } from '../story.ts';
 /** The attempts of one model turn. */
 interface Turn {
   readonly modes: readonly string[];
+  /** Whether the conversation that was sent has something to shorten, a request. */
+  readonly shortenable: readonly boolean[];
   readonly errors: readonly LeafError[];
   /** How long was waited, in milliseconds. */
   readonly pauses: readonly number[];
@@ -34,7 +38,7 @@ export const modelTurns: Law = {
   },
 };
 
-function askedWrongly({ modes, errors, pauses }: Turn, maxAttempts: number): string | null {
+function askedWrongly({ modes, shortenable, errors, pauses }: Turn, maxAttempts: number): string | null {
   if (modes.length === 1) return null;
   const before = errors.at(-1);
   if (before === undefined) return 'the model was asked again after it had replied';
@@ -46,10 +50,12 @@ function askedWrongly({ modes, errors, pauses }: Turn, maxAttempts: number): str
   if (typeof retryAfterMs === 'number' && (pauses.at(-1) ?? 0) < retryAfterMs)
     return `the model was asked again sooner than after the ${retryAfterMs} ms that it had asked for`;
   const overflows = errors.filter(({ code }) => code === 'context-overflow').length;
+  if (before.code === 'context-overflow' && shortenable.at(-2) === false)
+    return 'a conversation that was too long was sent again as it was';
   return overflows > 1 ? 'a conversation that was too long was sent a third time' : null;
 }
 
-function endedWrongly({ errors, modes }: Turn, to: string, maxAttempts: number): string | null {
+function endedWrongly({ errors, modes, shortenable }: Turn, to: string, maxAttempts: number): string | null {
   const last = errors.at(-1);
   if (last === undefined) return null;
   const replied = errors.length < modes.length;
@@ -60,7 +66,7 @@ function endedWrongly({ errors, modes }: Turn, to: string, maxAttempts: number):
   if (to === 'FAILED' && last.code === 'malformed-tool-call') return 'a malformed call counted as an outage';
   if (to !== 'FAILED' || isHopeless(last) || counted(errors, modes) >= maxAttempts) return null;
   const repeated = errors.filter(({ code }) => code === last.code).length > 1;
-  if (last.code === 'context-overflow' && repeated) return null;
+  if (last.code === 'context-overflow' && (repeated || shortenable.at(-1) === false)) return null;
   return `the model was given up after ${last.code}, with attempts left`;
 }
 
@@ -86,6 +92,9 @@ function turnOf(story: Story, path: string): Turn {
     modes: own.flatMap((one) =>
       one.kind === 'started' && isOfTurn(one.effect, path) ? [modeOf(one.effect.request)] : [],
     ),
+    shortenable: own.flatMap((one) =>
+      one.kind === 'started' && isOfTurn(one.effect, path) ? [isShortenable(one.effect.request)] : [],
+    ),
     pauses: own.flatMap((one) => (one.kind === 'fired' ? [one.effect.ms ?? 0] : [])),
     errors: own.flatMap((one) =>
       one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
@@ -99,6 +108,11 @@ function isEnd(one: Story[number], path: string): boolean {
 
 function isOfTurn(effect: Parameters<typeof ownerOf>[0], path: string): boolean {
   return effect.name === 'callLlm' && ownerOf(effect) === path;
+}
+
+function isShortenable(request: unknown): boolean {
+  const messages: readonly Message[] = Reflect.get(Object(request), 'messages');
+  return shortenOlderResults(messages) !== messages;
 }
 
 function modeOf(request: unknown): string {
