@@ -1,4 +1,4 @@
-import './check-node.ts';
+import './platform.ts';
 export { createAgent } from './agent/create-agent.ts';
 export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionError } from './agent/errors.ts';
 export { createToolRegistry } from './agent/registry.ts';

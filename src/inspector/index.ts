@@ -1,4 +1,4 @@
-import '../check-node.ts';
+import '../platform.ts';
 export { createInspector } from './create-inspector.ts';
 export { MissingPackageError } from './missing-package-error.ts';
 export { statelyOutput } from './stately-output.ts';

@@ -1,4 +1,4 @@
-import '../check-node.ts';
+import '../platform.ts';
 export { ReplayDivergenceError } from './divergence.ts';
 export { fileJournal } from './file.ts';
 export { fork } from './fork.ts';

@@ -1,4 +1,4 @@
-import '../check-node.ts';
+import '../platform.ts';
 export { chatModel } from './chat-model.ts';
 export type { ChatModelOptions, Fetch } from './endpoint.ts';
 export type { PresetName } from './presets.ts';

@@ -1,4 +1,4 @@
-import '../check-node.ts';
+import '../platform.ts';
 import type { Run } from '../agent/run.ts';
 import type { RunReason, RunStatus } from '../machines/run-result.ts';
 import type { CallOptions } from './checks.ts';

@@ -1,4 +1,4 @@
-import '../check-node.ts';
+import '../platform.ts';
 import { expect } from 'vitest';
 import type { Run } from '../agent/run.ts';
 import type { RunReason, RunStatus } from '../machines/run-result.ts';

@@ -1,4 +1,4 @@
-import '../check-node.ts';
+import '../platform.ts';
 export { isSafeShellArg } from './is-safe-shell-arg.ts';
 export type { PermissionProblem, PermissionStore, PermissionWarning } from './permissions.ts';
 export { PermissionStoreError } from './permissions-error.ts';

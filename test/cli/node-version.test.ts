@@ -65,5 +65,5 @@ test.skipIf(findOldNode() === undefined)('a script that imports the library on a
 
 test.each([...exportedSources()])('%s looks at the version of Node before it does anything else', (_, source) => {
   const [first] = /^import .*$/m.exec(readFileSync(source, 'utf8')) ?? [];
-  expect(first).toMatch(/^import '(\.\.?\/)+check-node\.ts';$/);
+  expect(first).toMatch(/^import '(\.\.?\/)+platform\.ts';$/);
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { packageVersion } from '../../src/inspector/version.ts';
 import { documents, root } from '../docs/documents.ts';
 
 /** What npm would publish, dist aside, which a clone need not have built. */
@@ -27,6 +28,13 @@ test.each(documents().map(({ path }) => path))('links of %s lead somewhere in th
     .filter((link) => !/^https?:/.test(link))
     .map((link) => join(dirname(path), link).replaceAll('\\', '/'));
   expect(targets.filter((target) => !packed.includes(target))).toEqual([]);
+});
+
+test('the version that the package tells is that of package.json', () => {
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+  expect(packageVersion()).toBe(version);
 });
 
 test('package.json names no address that does not exist', () => {
