@@ -109,7 +109,7 @@ const CASES: Readonly<Record<string, () => void | Promise<void>>> = {
   },
   'npm: an older xstate is refused': () => {
     try {
-      project('npm-old', ['xstate@5.20.0']);
+      project('npm-old', ['xstate@5.20.0'], 'npm install --no-audit --no-fund');
     } catch (error) {
       return expectText(String(Reflect.get(Object(error), 'stderr')), 'ERESOLVE');
     }
