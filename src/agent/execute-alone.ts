@@ -34,7 +34,7 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
   const allowed = await alwaysAllowed(registry, await call.asking.permissions());
   const actor = createActor(machineFor(call), {
     input: {
-      request: { callId: 'c1', tool: name, args: json.value, unreadable: null, toolCallId: null },
+      request: { callId: 'c1', tool: name, args: json.value ?? {}, unreadable: null, toolCallId: null },
       tools: registry.specs((tool) => allowed.has(tool)).map(runByItself),
       verdict: 'clear',
       settings,

@@ -24,6 +24,8 @@ interface Following {
   readonly agent: string;
   readonly soFar: ReplySoFar;
   attempt: number;
+  /** Whether the agent wants them: a model may tell tokens that nobody has asked for. */
+  streams: boolean;
   /** How the agent reads its replies now: its tools may change between them. */
   reading: ParseReplyOptions;
 }
@@ -31,7 +33,7 @@ interface Following {
 /** Token events of one run. */
 export function tokenEvents(): TokenEvents {
   const agents = new Map<string, Following>();
-  const fresh = (agent: string): Following => ({ agent, soFar: replySoFar(), attempt: 1, reading: {} });
+  const fresh = (agent: string): Following => ({ agent, soFar: replySoFar(), attempt: 1, streams: true, reading: {} });
   return {
     follow: ({ machine, path, snapshot, transition }) => {
       if (machine === 'llmCall') {
@@ -42,6 +44,7 @@ export function tokenEvents(): TokenEvents {
       const following = agents.get(path) ?? fresh(snapshot.context.place.agent);
       agents.set(path, following);
       const context: AgentContext = snapshot.context;
+      following.streams = context.settings.streaming;
       following.reading = { tools: context.toolset.tools, textCalls: textCallsOf(context, context.toolCalling) };
       if (transition?.to === 'PLANNING.ASKING') following.attempt = 1;
       if (snapshot.status !== 'active') agents.delete(path);
@@ -49,7 +52,8 @@ export function tokenEvents(): TokenEvents {
     event: (effectId, note) => {
       if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return null;
       const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-      const { agent, soFar, attempt, reading } = agents.get(agentPath(effectId)) ?? fresh('');
+      const { agent, soFar, attempt, streams, reading } = agents.get(agentPath(effectId)) ?? fresh('');
+      if (!streams) return null;
       const piece = { kind, text: note.text, index: note.index } as const;
       return { agent, body: { type: 'model.token', ...piece, attempt, ...soFar.take(piece, reading) } };
     },

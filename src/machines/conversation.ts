@@ -1,6 +1,7 @@
 import type { Message, MessageToolCall } from '../actors/model.ts';
 
 const KEPT_OF_OLD_RESULT = 400;
+const CUT = ' … [shortened: the conversation had become too long]';
 const RESULT_PREFIX = '[Result from ';
 
 /** The text of a message, whatever form its content has. */
@@ -33,10 +34,13 @@ export function envelopeOf(call: MessageToolCall): string {
   return `{"tool": ${JSON.stringify(call.name)}, "tool_args": ${call.arguments}}`;
 }
 
-/** Cuts all tool results but the latest turn's, for a model whose context is full. */
+/** Cuts all tool results but the latest turn's, for a model whose context is full. The same list where there is nothing to cut. */
 export function shortenOlderResults(messages: readonly Message[]): readonly Message[] {
   const lastTurn = messages.findLastIndex((message) => message.role === 'assistant');
-  return messages.map((message, index) => (index < lastTurn && isResult(message) ? shortened(message) : message));
+  const short = messages.map((message, index) =>
+    index < lastTurn && isResult(message) ? shortened(message) : message,
+  );
+  return short.some((message, index) => message !== messages[index]) ? short : messages;
 }
 
 function isStart(message: Message): boolean {
@@ -49,11 +53,9 @@ function isResult(message: Message): boolean {
 
 function shortened(message: Message): Message {
   const text = textOf(message);
-  if (text.length <= KEPT_OF_OLD_RESULT) return message;
-  return {
-    ...message,
-    content: `${text.slice(0, KEPT_OF_OLD_RESULT)} … [shortened: the conversation had become too long]`,
-  };
+  // What was cut before is as long as this, and stays.
+  if (text.length <= KEPT_OF_OLD_RESULT + CUT.length) return message;
+  return { ...message, content: text.slice(0, KEPT_OF_OLD_RESULT) + CUT };
 }
 
 /**

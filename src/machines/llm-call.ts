@@ -2,7 +2,7 @@
  * One turn of the model, retries included.
  *
  * I1 At most `maxAttempts` requests count as attempts; a server that refuses tools is asked again in json mode, once,
- *    and a context that is too long is shortened, once: neither counts.
+ *    and a context that is too long is shortened, once, where that changes anything: neither counts.
  * I2 It never ends in an error: SUCCEEDED and FAILED both have an output.
  */
 import { assign, setup } from 'xstate';
@@ -64,7 +64,10 @@ export const llmCallMachine = setup({
     toolsRefused: ({ context, event }) =>
       leafErrorOf(event).code === 'no-native-tools' && context.toolCalling === 'native',
     replyMalformed: ({ event }) => leafErrorOf(event).code === 'malformed-tool-call',
-    contextTooLong: ({ context, event }) => leafErrorOf(event).code === 'context-overflow' && !context.shortened,
+    contextTooLong: ({ context, event }) =>
+      leafErrorOf(event).code === 'context-overflow' &&
+      !context.shortened &&
+      shortenOlderResults(context.messages) !== context.messages,
     timedOutWithAttemptsLeft: ({ context, event }) =>
       leafErrorOf(event).code === 'timeout' && mayTryAgain(context, leafErrorOf(event)),
     attemptsLeft: ({ context, event }) => mayTryAgain(context, leafErrorOf(event)),

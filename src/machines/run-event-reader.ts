@@ -160,8 +160,13 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
       });
   };
 
+  /** The model calls of which it has been told that they were shortened. */
+  const cut = new Set<string>();
   const readModel = (move: Move): void => {
-    const { error, attempts } = move.snapshot.context;
+    const { error, attempts, shortened } = move.snapshot.context;
+    if (shortened === true && !cut.has(move.path))
+      emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
+    cut[shortened === true ? 'add' : 'delete'](move.path);
     if (move.transition?.to === 'BACKING_OFF')
       emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
   };
@@ -210,8 +215,6 @@ function readReplied(
     repairs: read.repairs,
   });
   for (const message of reply?.warnings ?? []) emit({ type: 'warning', message });
-  if (output?.shortened === true)
-    emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
   const { notRun } = read;
   if (notRun !== null && (notRun.marked || notRun.form === 'envelope')) {
     const mode = `toolCalling '${settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'`;

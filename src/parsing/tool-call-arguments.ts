@@ -14,7 +14,7 @@ export type ToolCallArguments =
 
 /**
  * Reads the `arguments` of a native tool call: the text that the model wrote, or an object that the server decoded.
- * Nothing, null and blank text are `{}`; broken JSON is mended; cut JSON comes back with `complete: false`.
+ * Nothing, null, blank text and the text `null` are `{}`; broken JSON is mended; cut JSON comes back with `complete: false`.
  */
 export function parseToolCallArguments(raw: unknown, maxDepth: number = DEFAULT_LIMITS.maxDepth): ToolCallArguments {
   if (raw === undefined || raw === null) return whole({});
@@ -24,7 +24,7 @@ export function parseToolCallArguments(raw: unknown, maxDepth: number = DEFAULT_
   if (text.length > DEFAULT_LIMITS.maxChars)
     return unreadable(`the arguments are longer than ${DEFAULT_LIMITS.maxChars} characters`);
   const strict = parseStrict(text, maxDepth);
-  if (strict !== undefined) return whole(decodeTwice(strict.value, maxDepth));
+  if (strict !== undefined) return whole(decodeTwice(strict.value, maxDepth) ?? {});
   const prefix = parsePrefix(text, 0, { to: text.length, maxDepth });
   if (prefix.kind === 'cut' && typeof prefix.value === 'object') {
     return { ok: true, value: prefix.value, complete: false, repairs: [] };

@@ -27,6 +27,28 @@ describe('what one request made of the conversation holds for the next:', () => 
     expect(requests.map(shortened)).toEqual([[], [false], [false, false], [true, false], [true, false, false]]);
   });
 
+  test('a conversation in which nothing can be shortened is not sent a second time', async () => {
+    const overflow = new ModelError('context-overflow', 'too long');
+    for (const before of [[], [look(1)]]) {
+      // oxlint-disable-next-line no-await-in-loop -- one run after the other
+      const { requests, result } = await requestsOf([...before, overflow]);
+      expect(requests).toHaveLength(before.length + 1);
+      expect(result).toMatchObject({ reason: 'llm-error', error: { code: 'context-overflow' } });
+    }
+  });
+
+  test('what was shortened already is not shortened and sent again, and a warning says what was', async () => {
+    const overflow = () => new ModelError('context-overflow', 'too long');
+    const model = scriptedModel([look(1), look(2), overflow(), overflow()]);
+    const look3000 = fakeTool('look', ['x'.repeat(3000)]);
+    const run = createAgent({ model, tools: [look3000], silent: true }).run('Go');
+    const warnings: string[] = [];
+    for await (const event of run) if (event.type === 'warning') warnings.push(event.message);
+    expect(model.requests).toHaveLength(4);
+    expect(warnings).toEqual([expect.stringContaining('older tool results were shortened')]);
+    expect((await run).error?.code).toBe('context-overflow');
+  });
+
   test('native calls stay text once the server has refused tools', async () => {
     const refusal = new ModelError('no-native-tools', 'no tools here');
     const again = envelope({ tool: 'look', tool_args: { n: 2 } });

@@ -1,3 +1,4 @@
+import { leafErrorOf } from '../../../src/actors/leaf.ts';
 import { agentMachine } from '../../../src/machines/agent.ts';
 import { llmCallMachine } from '../../../src/machines/llm-call.ts';
 import { type Mutant, no, yes } from './mutant.ts';
@@ -37,6 +38,17 @@ export const TURN_MUTANTS: readonly Mutant[] = [
   {
     wrong: 'a conversation that is too long is not shortened',
     machine: turnGuard({ contextTooLong: no }),
+    agent: { tools: [look], maxSteps: 3 },
+    outcomes: {
+      callTool: () => [{ label: 'has much to say', value: { status: 'success', data: 'x'.repeat(2_000) } }],
+    },
+    law: 'retries',
+  },
+  {
+    wrong: 'a conversation that cannot be shortened is sent again',
+    machine: turnGuard({
+      contextTooLong: ({ context, event }) => leafErrorOf(event).code === 'context-overflow' && !context.shortened,
+    }),
     agent: {},
     law: 'retries',
   },

@@ -6,6 +6,7 @@ import { type Story, ownerOf } from '../story.ts';
 
 /** The attempts of one model turn. */
 interface Turn {
+  readonly requests: readonly unknown[];
   readonly modes: readonly string[];
   readonly errors: readonly LeafError[];
   /** How long was waited, in milliseconds. */
@@ -34,7 +35,7 @@ export const modelTurns: Law = {
   },
 };
 
-function askedWrongly({ modes, errors, pauses }: Turn, maxAttempts: number): string | null {
+function askedWrongly({ requests, modes, errors, pauses }: Turn, maxAttempts: number): string | null {
   if (modes.length === 1) return null;
   const before = errors.at(-1);
   if (before === undefined) return 'the model was asked again after it had replied';
@@ -45,11 +46,14 @@ function askedWrongly({ modes, errors, pauses }: Turn, maxAttempts: number): str
   const { retryAfterMs } = isJsonObject(before.data) ? before.data : {};
   if (typeof retryAfterMs === 'number' && (pauses.at(-1) ?? 0) < retryAfterMs)
     return `the model was asked again sooner than after the ${retryAfterMs} ms that it had asked for`;
+  const [earlier, latest] = requests.slice(-2).map((request) => JSON.stringify(messagesOf(request)));
+  if (before.code === 'context-overflow' && earlier === latest)
+    return 'a conversation that was too long was sent again as it was';
   const overflows = errors.filter(({ code }) => code === 'context-overflow').length;
   return overflows > 1 ? 'a conversation that was too long was sent a third time' : null;
 }
 
-function endedWrongly({ errors, modes }: Turn, to: string, maxAttempts: number): string | null {
+function endedWrongly({ errors, modes, requests }: Turn, to: string, maxAttempts: number): string | null {
   const last = errors.at(-1);
   if (last === undefined) return null;
   const replied = errors.length < modes.length;
@@ -60,7 +64,7 @@ function endedWrongly({ errors, modes }: Turn, to: string, maxAttempts: number):
   if (to === 'FAILED' && last.code === 'malformed-tool-call') return 'a malformed call counted as an outage';
   if (to !== 'FAILED' || isHopeless(last) || counted(errors, modes) >= maxAttempts) return null;
   const repeated = errors.filter(({ code }) => code === last.code).length > 1;
-  if (last.code === 'context-overflow' && repeated) return null;
+  if (last.code === 'context-overflow' && (repeated || !hasLongResult(messagesOf(requests.at(-1))))) return null;
   return `the model was given up after ${last.code}, with attempts left`;
 }
 
@@ -82,10 +86,12 @@ function isHopeless({ data }: LeafError): boolean {
 function turnOf(story: Story, path: string): Turn {
   const over = story.findLastIndex((one, index) => index < story.length - 1 && isEnd(one, path));
   const own = story.slice(over + 1);
+  const requests = own.flatMap((one) =>
+    one.kind === 'started' && isOfTurn(one.effect, path) ? [one.effect.request] : [],
+  );
   return {
-    modes: own.flatMap((one) =>
-      one.kind === 'started' && isOfTurn(one.effect, path) ? [modeOf(one.effect.request)] : [],
-    ),
+    requests,
+    modes: requests.map(modeOf),
     pauses: own.flatMap((one) => (one.kind === 'fired' ? [one.effect.ms ?? 0] : [])),
     errors: own.flatMap((one) =>
       one.kind === 'settled' && isOfTurn(one.effect, path) && !one.out.ok ? [one.out.error] : [],
@@ -103,4 +109,18 @@ function isOfTurn(effect: Parameters<typeof ownerOf>[0], path: string): boolean 
 
 function modeOf(request: unknown): string {
   return typeof request === 'object' && request !== null ? String(Reflect.get(request, 'toolCalling')) : '';
+}
+
+function messagesOf(request: unknown): readonly unknown[] {
+  const messages: unknown = typeof request === 'object' && request !== null ? Reflect.get(request, 'messages') : [];
+  return Array.isArray(messages) ? messages : [];
+}
+
+/** Whether there is what can be shortened: the result of an earlier turn that is longer than what is kept of one. */
+function hasLongResult(messages: readonly unknown[]): boolean {
+  const of = (message: unknown, name: string): unknown => Reflect.get(Object(message), name);
+  const last = messages.findLastIndex((message) => of(message, 'role') === 'assistant');
+  return messages
+    .slice(0, Math.max(last, 0))
+    .some((message) => of(message, 'role') === 'tool' && String(of(message, 'content')).length > 500);
 }
