@@ -7,9 +7,9 @@ const clock = tool({ name: 'clock', description: 'Tells the time of day.', execu
 const agent = createAgent({
   instructions: 'You tell people the time.',
   tools: [clock],
+  silent: true,
   model: scriptedModel([{ content: '', toolCalls: [{ name: 'clock' }] }, 'It is half past twelve.']),
 });
 
 const { result, states } = await agent.run('What time is it?');
-console.log(result);
-console.log(states.join(' → '));
+console.log(`${result}\n${states.join(' → ')}`);

@@ -1,3 +1,4 @@
+import './platform.ts';
 export { createAgent } from './agent/create-agent.ts';
 export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionError } from './agent/errors.ts';
 export { createToolRegistry } from './agent/registry.ts';

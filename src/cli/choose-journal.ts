@@ -1,8 +1,9 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, join, parse } from 'node:path';
 import { fileJournal, singleFileJournal } from '../journal/file.ts';
 import { memoryJournal } from '../journal/memory.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
+import { makeFolder } from '../tools/folders.ts';
 import { UsageError } from './command.ts';
 
 /** Where runs are recorded: in memory alone, or in files, of which `fileOf` names that of a run. */
@@ -23,7 +24,7 @@ export function chooseJournal(file: string | undefined): ChosenJournal {
     return namedFiles(file);
   }
   try {
-    mkdirSync(RUNS, { recursive: true });
+    makeFolder(RUNS);
     accessSync(RUNS, constants.W_OK);
   } catch {
     return { kind: 'memory', journal: memoryJournal() };

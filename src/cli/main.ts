@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { nodeVersionProblem } from './node-version.ts';
+import { nodeVersionProblem } from '../node-version.ts';
 
 // Everything else is loaded only once this Node is known to be new enough to read it.
 const problem = nodeVersionProblem(process.version);

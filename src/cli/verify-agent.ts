@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EXPLORE } from '../journal/explore.ts';
 import { explorePaths } from '../testing/explore/explore-paths.ts';
 import type { ExploreOptions } from '../testing/explore/options.ts';
+import { makeFolder } from '../tools/folders.ts';
 import type { LoadedAgent } from './verify-load.ts';
 
 /** What `signalbox verify` tells of one agent. */
@@ -45,7 +46,7 @@ export async function verifyAgent(
     const violations: BrokenLaw[] = [];
     for (const { counterexample, ...violation } of found.violations) {
       const file = join(folder, `${fileName(name)}.${violation.law}.jsonl`);
-      await mkdir(folder, { recursive: true });
+      makeFolder(folder);
       await writeFile(file, counterexample, { mode: 0o600 });
       violations.push({ ...violation, file });
     }

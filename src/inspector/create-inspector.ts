@@ -6,7 +6,7 @@ import { fileSession } from './file-session.ts';
 import { type FolderWatch, watchFolder } from './folder.ts';
 import { liveSystems } from './live-systems.ts';
 import { openBrowser } from './open-browser.ts';
-import { ownPage, pageFiles } from './page-files.ts';
+import { ownPage, ownPlace, pageFiles } from './page-files.ts';
 import { receivedSystems } from './received-systems.ts';
 import { room } from './room.ts';
 import type { RunPort, WatchedActor } from './run-port.ts';
@@ -68,7 +68,7 @@ const EXPECTED_RUNS = 3;
 
 /**
  * Starts an inspector: an HTTP server on 127.0.0.1 that nobody reaches without its token. It costs the agents nothing
- * while nobody looks. Rejects when the port is taken.
+ * while nobody looks. Rejects when the port is taken, or when a bundler has left the page's files behind (`page-missing`).
  *
  * @example
  * const inspector = await createInspector();
@@ -82,6 +82,7 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
   const live = new Set<Session>();
   const folders: FolderWatch[] = [];
   const { page } = options;
+  const place = page === undefined ? ownPlace() : null;
   const open = (recording: Parameters<Inspector['open']>[0]): string => {
     const read = readRecording(recording);
     const id = freeId(read.head.runId);
@@ -108,7 +109,7 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     sendToken,
     keepAlive,
     sessions,
-    page: page === undefined ? ownPage : () => Promise.resolve(pageFiles(page)),
+    page: place === null ? () => Promise.resolve(pageFiles(page ?? '')) : () => ownPage(place),
     open,
     receive,
     connect,

@@ -1,3 +1,4 @@
+import '../platform.ts';
 export { createInspector } from './create-inspector.ts';
 export { MissingPackageError } from './missing-package-error.ts';
 export { statelyOutput } from './stately-output.ts';

@@ -44,9 +44,11 @@ export interface StatelyOutput extends RunPort {
  * const agent = createAgent({ inspect: output });
  */
 export async function statelyOutput({ url, to }: StatelyOutputOptions = {}): Promise<StatelyOutput> {
-  const stately = await import('@statelyai/inspect').catch((error: unknown) => {
-    throw isNotFound(error) ? new MissingPackageError('@statelyai/inspect', 'statelyOutput()', error) : error;
-  });
+  const stately = await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ '@statelyai/inspect').catch(
+    (error: unknown) => {
+      throw isNotFound(error) ? new MissingPackageError('@statelyai/inspect', 'statelyOutput()', error) : error;
+    },
+  );
   const own = to === undefined ? stately.createWebSocketInspector({ url: url ?? 'ws://localhost:8080' }) : null;
   const target: StatelyTarget = to ?? own ?? { adapter: { send: () => undefined } };
   const seals = new Set<WatchedActor['seal']>([createVault(() => []).seal]);

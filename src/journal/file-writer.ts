@@ -5,7 +5,6 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -15,6 +14,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isJsonObject } from '../parsing/json.ts';
+import { makeFolder } from '../tools/folders.ts';
 import { systemCode } from '../tools/system-code.ts';
 import { type LineWriter, lineWriter } from './blobs.ts';
 import { isUnbegun, readFileContent } from './file-lines.ts';
@@ -42,7 +42,7 @@ const sync = promisify(fdatasync);
 export function createRunFile(writing: FileWriting, runId: string): Sink {
   const { files } = writing;
   const path = files.pathOf(runId);
-  const made = mkdirSync(files.dir, { recursive: true });
+  const made = makeFolder(files.dir);
   return locked(writing, runId, (finish) => {
     const there = contentOf(path);
     if (there !== null && !isUnbegun(there)) throw new JournalError('run-exists', runId, files.dir);

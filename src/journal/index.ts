@@ -1,3 +1,4 @@
+import '../platform.ts';
 export { ReplayDivergenceError } from './divergence.ts';
 export { fileJournal } from './file.ts';
 export { fork } from './fork.ts';

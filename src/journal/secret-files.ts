@@ -1,6 +1,7 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../parsing/json.ts';
+import { makeFolder } from '../tools/folders.ts';
 import { systemCode } from '../tools/system-code.ts';
 import type { RunSecrets } from './run-journal.ts';
 
@@ -23,7 +24,7 @@ export function secretFiles(dir: string): SecretFiles {
   const fileOf = (runId: string): string => join(dir, runId + EXTENSION);
   return {
     keep: (runId, secrets) => {
-      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      makeFolder(dir, 0o700);
       appendFileSync(fileOf(runId), `${JSON.stringify(secrets)}\n`, { mode: 0o600 });
     },
     read: (runId) => readSecrets(fileOf(runId)),

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
+import { makeFolder } from '../tools/folders.ts';
 import { JournalError } from './journal-error.ts';
 
 /** The version of the tables. A newer one is refused. */
@@ -47,7 +48,7 @@ const PATIENCE_MS = 10_000;
 
 /** Opens the database at `path`, which is made when it is not there, readable by its owner only. */
 export function openDatabase(path: string, durability: 'process' | 'power'): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   closeSync(openSync(path, 'a', 0o600));
   // Loaded here and not imported: whoever uses no database should not pay for one.
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');

@@ -1,3 +1,4 @@
+import '../platform.ts';
 export { agentMachine } from './agent.ts';
 export { llmCallMachine } from './llm-call.ts';
 export { loopDetectionMachine } from './loop-detection.ts';

@@ -2,6 +2,15 @@ import { and } from 'xstate';
 import { toolCallParts } from './tool-call-parts.ts';
 import { fixerInput } from './tool-recovery.ts';
 
+// The first place that an XState of before 5.21 cannot pass. npm refuses to install one; other package managers only warn.
+if (typeof toolCallParts.createStateConfig !== 'function')
+  throw Object.assign(
+    new Error(
+      'signalbox needs xstate 5.33.3 or newer, and an older 5.x is installed. Install it: npm install xstate@5',
+    ),
+    { code: 'xstate-too-old' },
+  );
+
 /** Asks the author's function for other arguments; without any, the next step is chosen. */
 const mending = (ask: 'fix' | 'sanitize') =>
   toolCallParts.createStateConfig({

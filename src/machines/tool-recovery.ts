@@ -55,7 +55,8 @@ function withArguments(request: CallRequest, value: string | object): CallReques
   const read = parseToolCallArguments(value);
   if (!read.ok) return { ...request, args: null, unreadable: { raw: value, reason: read.reason, truncated: false } };
   const unreadable = read.complete ? null : { raw: value, reason: 'they were cut off', truncated: true };
-  return { ...request, args: read.value, unreadable };
+  // A fixer that says null has found nothing; only of a model's own call it means no arguments.
+  return { ...request, args: value.trim() === 'null' ? null : read.value, unreadable };
 }
 
 /** Gives up as the current step says: it escalates, or ends the run. */

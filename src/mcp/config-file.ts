@@ -52,14 +52,18 @@ function parse(text: string, path: string): unknown {
 }
 
 function serversIn(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null) {
-    const servers: unknown = 'mcpServers' in value ? value.mcpServers : 'servers' in value ? value.servers : undefined;
-    if (isRecord(servers)) return servers;
-    if (servers !== undefined) {
+  const { mcpServers, servers } = isRecord(value) ? value : {};
+  const given = [mcpServers, servers].filter((one) => one !== undefined);
+  for (const one of given)
+    if (!isRecord(one))
       throw new McpConfigError(`${path}: 'mcpServers' must be an object of servers by name.`, { key: 'mcpServers' });
-    }
-  }
-  throw new McpConfigError(`${path}: there is no 'mcpServers' object in it.`, { key: 'mcpServers' });
+  const found = given.filter(isRecord).find((one) => Object.keys(one).length > 0);
+  if (found !== undefined) return found;
+  const message =
+    given.length === 0
+      ? "there is no 'mcpServers' object in it, and no 'servers' as VS Code writes it."
+      : 'it names no server. Add one, or leave the file out.';
+  throw new McpConfigError(`${path}: ${message}`, { key: 'mcpServers' });
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

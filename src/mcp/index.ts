@@ -1,4 +1,5 @@
 /** Connections to MCP servers, usable without an agent. */
+import '../platform.ts';
 export { createMcpConnection, type McpConnectionOptions } from './connection.ts';
 export { terminalElicit, type TerminalElicitOptions } from './terminal-elicit.ts';
 export { policyFromAnnotations } from './policy-from-annotations.ts';

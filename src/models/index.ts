@@ -1,3 +1,4 @@
+import '../platform.ts';
 export { chatModel } from './chat-model.ts';
 export type { ChatModelOptions, Fetch } from './endpoint.ts';
 export type { PresetName } from './presets.ts';

@@ -1,4 +1,5 @@
 /** Reading what models write: replies, JSON and tool-call arguments, however broken. No Node imports. */
+import '../platform.ts';
 export { parseReply } from './reply/parse-reply.ts';
 export type { ParseReplyOptions, TextCalls } from './reply/reply-source.ts';
 export { recoverJson, type RecoverJsonOptions } from './recover-json.ts';

@@ -1,3 +1,4 @@
+import '../platform.ts';
 export { replay } from '../journal/replay.ts';
 export { assertCalledTool, assertEndsWith, assertTransitions, assertVisited } from './assertions.ts';
 export { canReach } from './explore/can-reach.ts';

@@ -1,3 +1,4 @@
+import '../platform.ts';
 import type { Run } from '../agent/run.ts';
 import type { RunReason, RunStatus } from '../machines/run-result.ts';
 import type { CallOptions } from './checks.ts';

@@ -1,3 +1,4 @@
+import '../platform.ts';
 import { expect } from 'vitest';
 import type { Run } from '../agent/run.ts';
 import type { RunReason, RunStatus } from '../machines/run-result.ts';

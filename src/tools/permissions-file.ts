@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from './folders.ts';
 import type { PermissionWarning } from './permissions.ts';
 import { PermissionStoreError } from './permissions-error.ts';
 import { type Permissions, parsePermissions, printPermissions } from './permissions-format.ts';
@@ -80,7 +81,7 @@ function update(job: Update): Permissions {
 /** `null` when the lock was lost on the way: nothing has been written then. */
 function updateOnce({ path, onWarning, change }: Update): Permissions | null {
   const lock = writing(path, () => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path), 0o700);
     return takeLock(`${path}.lock`);
   });
   if (lock === null) throw locked(path);

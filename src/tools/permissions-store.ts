@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { homeFolder } from './home-folder.ts';
+import { homeFolder } from './folders.ts';
 import type { PermissionStore, PermissionWarning } from './permissions.ts';
 import { PermissionStoreError } from './permissions-error.ts';
 import { changePermissions, readPermissions } from './permissions-file.ts';

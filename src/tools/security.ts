@@ -1,3 +1,4 @@
+import '../platform.ts';
 export { isSafeShellArg } from './is-safe-shell-arg.ts';
 export type { PermissionProblem, PermissionStore, PermissionWarning } from './permissions.ts';
 export { PermissionStoreError } from './permissions-error.ts';

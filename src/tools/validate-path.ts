@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { posix, win32 } from 'node:path';
-import { homeFolder } from './home-folder.ts';
+import { homeFolder } from './folders.ts';
 import { systemCode } from './system-code.ts';
 import { type PathWorld, leadsInside } from './validate-path-inside.ts';
 

@@ -33,6 +33,19 @@ test('tokens tell thought and answer as they grow, whatever envelope they arrive
   expect(replayed).toMatchObject([{ text, answer: 'It is a fine day.', thought: 'It is easy.', replayed: true }]);
 });
 
+test('without streaming there is no token event, even where a model tells its tokens unasked', async () => {
+  const text = 'It is a fine day.';
+  const chatty: Model = {
+    toolCalling: 'native',
+    complete: async (_, { onToken }) => (onToken?.({ kind: 'text', text }), { content: text }),
+  };
+  const ask = (streaming: boolean) => createAgent({ model: chatty, streaming, silent: true }).run('How is the day?');
+  expect(await tokensOf(ask(true))).toHaveLength(1);
+  const run = ask(false);
+  expect(await tokensOf(run)).toEqual([]);
+  expect((await run).result).toBe(text);
+});
+
 const adding = () =>
   tool({
     name: 'add',

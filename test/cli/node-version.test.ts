@@ -1,10 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { tmpdir } from 'node:os';
+import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { nodeVersionProblem } from '../../src/cli/node-version.ts';
+import { nodeVersionProblem } from '../../src/node-version.ts';
+import { exportedSources } from '../package/export-table.ts';
 
 test.each(['v22.18.0', 'v22.20.1', 'v23.0.0', 'v24.11.0', 'v100.0.0'])('Node %s will do', (version) => {
   expect(nodeVersionProblem(version)).toBeNull();
@@ -25,21 +27,43 @@ function findOldNode(): string | undefined {
     .find((path) => nodeVersionProblem(execFileSync(path, ['--version'], { encoding: 'utf8' }).trim()) !== null);
 }
 
-test.skipIf(findOldNode() === undefined)('the built command says so when an old Node runs it', async () => {
+/** Our sources, compiled into a folder of their own that goes when the test ends. */
+async function compiled(entry: string): Promise<string> {
   const root = join(import.meta.dirname, '../..');
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-old-node-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const config = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: { noEmit: false, outDir: join(folder, 'dist'), rootDir: join(root, 'src') },
-    files: [join(root, 'src/cli/main.ts')],
+    files: [join(root, entry)],
     include: [],
   };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder]);
-  const ran = spawnSync(findOldNode() ?? '', [join(folder, 'dist/cli/main.js'), '--help'], { encoding: 'utf8' });
+  return join(folder, entry.replace('src/', 'dist/').replace(/ts$/, 'js'));
+}
+
+test.skipIf(findOldNode() === undefined)('the built command says so when an old Node runs it', async () => {
+  const ran = spawnSync(findOldNode() ?? '', [await compiled('src/cli/main.ts'), '--help'], { encoding: 'utf8' });
   expect(ran).toMatchObject({ status: 1, stdout: '' });
   expect(ran.stderr).toMatch(/^signalbox needs Node 22\.18 or newer, and this is Node \d+\.\d+\.\d+\. .*\n$/);
+});
+
+test.skipIf(findOldNode() === undefined)('a script that imports the library on an old Node ends with 1', async () => {
+  const entry = pathToFileURL(await compiled('src/index.ts')).href;
+  const uncaught = spawnSync(findOldNode() ?? '', ['--input-type=module', '-e', `import '${entry}'`], {
+    encoding: 'utf8',
+  });
+  expect(uncaught.status).toBe(1);
+  expect(uncaught.stderr).toContain("code: 'node-too-old'");
+  const caught = `await import('${entry}').catch(({ code, needed }) => console.log(code, needed)); console.log('goes on')`;
+  const went = spawnSync(findOldNode() ?? '', ['--input-type=module', '-e', caught], { encoding: 'utf8' });
+  expect(went).toMatchObject({ status: 0, stdout: 'node-too-old 22.18.0\ngoes on\n' });
+});
+
+test.each([...exportedSources()])('%s looks at the version of Node before it does anything else', (_, source) => {
+  const [first] = /^import .*$/m.exec(readFileSync(source, 'utf8')) ?? [];
+  expect(first).toMatch(/^import '(\.\.?\/)+platform\.ts';$/);
 });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { blocks, document, root } from './documents.ts';
@@ -10,6 +11,21 @@ test('the first code of the README is the first example, in 15 lines', () => {
   expect(first?.code).toBe(example);
   expect(example.trimEnd().split('\n').length).toBeLessThanOrEqual(15);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'in a terminal that code prints what the README says, and nothing else',
+  () => {
+    const line = `exec '${process.execPath}' --conditions=@signalbox/source examples/01-hello.ts`;
+    const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], SHELL: '/bin/sh', TERM: 'xterm-256color' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [said] = blocks(readme).filter(({ info }) => info === 'text');
+    expect(stdout.replaceAll('\r\n', '\n')).toBe(said?.code);
+  },
+);
 
 test('the README begins with its name, one sentence, the example and the statechart', () => {
   const [title, sentence] = readme.text.split('\n\n');

@@ -26,8 +26,8 @@ describe.each([
   ['the gate', GATE_MUTANTS],
   ['what changes at the gate', CHANGE_MUTANTS],
 ])('mutants of %s are caught', (_machine, mutants: readonly Mutant[]) => {
-  test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law, events }) => {
-    const more = events === undefined ? {} : { events };
+  test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law, events, outcomes }) => {
+    const more = { ...(events === undefined ? {} : { events }), ...(outcomes === undefined ? {} : { outcomes }) };
     const found = await explorePaths(machine, { ...OPTIONS, ...more, agent: mutantAgent(agent) });
     expect(found.violations.map((violation) => violation.law)).toContain(law);
     const counterexample = found.violations.find((violation) => violation.law === law)?.counterexample ?? '';

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { createToolRegistry, type ToolRegistryOptions } from '../../src/agent/registry.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type Tool, tool } from '../../src/tools/tool.ts';
@@ -18,7 +20,26 @@ function registryWith(tools: readonly Tool[], options: ToolRegistryOptions = {})
   return registry;
 }
 
+test.each(['null', ' null ', '"null"', ''])(
+  'a model that calls with the arguments %j calls without any',
+  async (text) => {
+    const model = scriptedModel([{ content: '', toolCalls: [{ name: 'look', arguments: text }] }, 'Done.']);
+    const { toolsUsed, errorHistory } = await createAgent({ model, tools: [fakeTool('look', [1])], silent: true }).run(
+      'Go',
+    );
+    expect({ toolsUsed, errorHistory }).toEqual({ toolsUsed: ['look'], errorHistory: [] });
+  },
+);
+
 describe('a registry without an agent', () => {
+  test('takes null for no arguments, as models send it', async () => {
+    const registry = registryWith([fakeTool('look', [1])]);
+    for (const none of [null, undefined, {}])
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await registry.execute('look', none)).toEqual({ status: 'success', data: 1 });
+    expect(await registry.execute('look', [])).toMatchObject({ status: 'error' });
+  });
+
   test('registers, finds, lists in order, removes and clears; size is a property', () => {
     const registry = registryWith([fakeTool('b'), fakeTool('a')]);
     expect(registry.size).toBe(2);

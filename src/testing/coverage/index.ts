@@ -2,6 +2,7 @@
  * A vitest reporter that tells which states and arrows of the machines no test has taken:
  * `reporters: ['default', 'signalbox/testing/coverage']`.
  */
+import '../../platform.ts';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

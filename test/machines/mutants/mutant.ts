@@ -16,6 +16,8 @@ export interface Mutant {
   readonly law: string;
   /** What is said from outside, where that shows it. */
   readonly events?: NonNullable<ExploreOptions['events']>;
+  /** What comes of its leaves, where that shows it. */
+  readonly outcomes?: NonNullable<ExploreOptions['outcomes']>;
 }
 
 /** The agent that shows a mutant: quick to explore, with no model and no output. */

@@ -1,0 +1,5 @@
+export default ({ children }) => (
+  <html>
+    <body>{children}</body>
+  </html>
+);

@@ -1,0 +1,1 @@
+export default () => <p>An agent answers at /agent.</p>;

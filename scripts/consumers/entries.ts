@@ -1,0 +1,9 @@
+export * as root from 'signalbox';
+export * as machines from 'signalbox/machines';
+export * as parsing from 'signalbox/parsing';
+export * as mcp from 'signalbox/mcp';
+export * as models from 'signalbox/models';
+export * as journal from 'signalbox/journal';
+export * as security from 'signalbox/security';
+export * as inspector from 'signalbox/inspector';
+export * as testing from 'signalbox/testing';

@@ -1,0 +1,3 @@
+import { answer, page } from './agent.js';
+
+void (async () => console.log(`${await answer()} ${await page()}`))();

@@ -1,0 +1,1 @@
+export default { ssr: { noExternal: true }, build: { ssr: 'main.js', outDir: 'out/vite' } };

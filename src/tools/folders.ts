@@ -1,0 +1,33 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+
+/** The user's home folder as it is now, or `null` where there is none: no such user, or an empty `HOME`. */
+export function homeFolder(): string | null {
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? home : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Makes a folder and those above it, as `mkdirSync` does, and gives the first that was made. A `.signalbox` among them gets a
+ * `.gitignore` that takes everything in: recordings hold what users and tools have said, and belong into no commit by chance.
+ */
+export function makeFolder(path: string, mode = 0o777): string | undefined {
+  const made = mkdirSync(path, { recursive: true, mode });
+  if (made !== undefined) ignoreOwnFolder(resolve(path));
+  return made;
+}
+
+function ignoreOwnFolder(path: string): void {
+  const above = dirname(path);
+  if (basename(path) !== '.signalbox') return above === path ? undefined : ignoreOwnFolder(above);
+  try {
+    writeFileSync(join(path, '.gitignore'), '*\n', { flag: 'wx' });
+  } catch {
+    // There is one already, or none can be written: no reason to keep nothing.
+  }
+}

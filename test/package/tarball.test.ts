@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { packageVersion } from '../../src/inspector/version.ts';
+import { documents, root } from '../docs/documents.ts';
+
+/** What npm would publish, dist aside, which a clone need not have built. */
+let packed: readonly string[] = [];
+
+beforeAll(() => {
+  const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [{ files }] = z.tuple([z.object({ files: z.array(z.object({ path: z.string() })) })]).parse(JSON.parse(listed));
+  packed = files.map(({ path }) => path);
+});
+
+test.each(documents().map(({ path }) => path))('links of %s lead somewhere in the installed package', (path) => {
+  expect(packed).toContain(path);
+  const prose = readFileSync(join(root, path), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
+  const targets = [...prose.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+    .map(({ 1: link = '' }) => link)
+    .filter((link) => !/^https?:/.test(link))
+    .map((link) => join(dirname(path), link).replaceAll('\\', '/'));
+  expect(targets.filter((target) => !packed.includes(target))).toEqual([]);
+});
+
+test('the version that the package tells is that of package.json', () => {
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+  expect(packageVersion()).toBe(version);
+});
+
+test('package.json names no address that does not exist', () => {
+  const manifest: object = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  expect(Object.keys(manifest).filter((key) => ['repository', 'homepage', 'bugs'].includes(key))).toEqual([]);
+});
