@@ -69,6 +69,11 @@ export function isRegistered(name: string, tools: ToolNames | undefined): boolea
   return tools !== undefined && tools.has(name);
 }
 
+/** True when the name may be a tool's: it is registered, or nobody said which tools there are. */
+export function isKnown(tools: ToolNames | undefined, name: string): boolean {
+  return tools === undefined || tools.has(name);
+}
+
 /** No tool at all: nothing is registered. */
 export const NO_TOOLS = new ToolNames([]);
 

@@ -75,7 +75,8 @@ const DEEPEST = 32;
 function owned(source: DialectSource, from: number, closers: readonly string[], opener = ''): Owned {
   let to = source.next(from, ...closers);
   let inside = from;
-  for (let depth = 0; opener !== '' && to < source.end && depth < DEEPEST; depth += 1) {
+  const deepest = opener === '' ? 0 : DEEPEST;
+  for (let depth = 0; to < source.end && depth < deepest; depth += 1) {
     inside = source.next(inside, opener) + opener.length;
     if (inside > to) break;
     const next = source.next(to + 1, ...closers);

@@ -1,13 +1,12 @@
-import { type Envelope, isArgumentKey, readEnvelope } from '../envelope.ts';
-import { type Fields, readFields } from '../fields.ts';
-import { isJsonObject } from '../json.ts';
+import { type Envelope, readEnvelope } from '../envelope.ts';
 import { resolveLimits } from '../limits.ts';
 import type { Repair, Reply, Strategy, ToolCallRequest } from '../reply.ts';
 import { parseStrict } from '../strict-json.ts';
 import { stripTokens } from '../strip-tokens.ts';
-import { type ToolNames, toolNames } from '../tool-names.ts';
+import { isKnown, type ToolNames, toolNames } from '../tool-names.ts';
 import { withClosers } from './close-envelope.ts';
 import { type Acting, actingPieces, type Decision, decide, type Reach, soleAnswer } from './decide.ts';
+import { fieldsIn } from './fields-in.ts';
 import { isGlue } from './placement.ts';
 import { type Meter, type ParseReplyOptions, type ReplySource, replySource } from './reply-source.ts';
 import { type Scan, scanReply } from './scan.ts';
@@ -223,12 +222,9 @@ function ambiguous({ from, scan }: Reading, acting: readonly Acting[]): Reply {
 function readByFields({ from, scan, reach, heldTo }: Reading): ReplyReading | undefined {
   const { source } = from;
   if (scan.openThinking || !isHeld(heldTo, 'envelope')) return undefined;
-  const found = readFields(openText(source.text, scan), { from: scan.from, to: source.end, maxDepth: source.maxDepth });
-  if (found === undefined) return undefined;
-  source.effort += found.steps;
-  if (reach !== 'lenient' && source.skip(scan.from) < found.at) return undefined;
-  const envelope = envelopeOfFields(found, from);
-  if (envelope?.form !== 'envelope') return undefined;
+  const said = fieldsIn(from, scan);
+  if (said === undefined || (reach !== 'lenient' && source.skip(scan.from) < said.found.at)) return undefined;
+  const { found, envelope } = said;
   if (reach === 'whole-reply' && envelope.calls.length === 0 && envelope.plan === undefined) return undefined;
   const reply = replyOf(envelope, {
     strategy: 'fields',
@@ -237,33 +233,6 @@ function readByFields({ from, scan, reach, heldTo }: Reading): ReplyReading | un
     thinking: scan.thinking,
   });
   return { reply, form: formOf(reply, envelope), notRun: null };
-}
-
-/**
- * What fields without braces say. A call must name a registered tool and have arguments, and is whole only where these
- * are closed at the very end: a line may have been cut anywhere.
- */
-function envelopeOfFields(found: Fields, { source, tools }: ReplySource): Envelope | undefined {
-  const envelope = readEnvelope(found.value, tools, { complete: found.complete, repaired: true });
-  const [call] = envelope?.calls ?? [];
-  if (envelope === undefined || envelope.form !== 'envelope' || call === undefined) return envelope;
-  const hasArguments = isJsonObject(found.value) && Object.keys(found.value).some(isArgumentKey);
-  if (!hasArguments || !isKnown(tools, call.name)) return undefined;
-  const closed = source.text.slice(0, source.end).trimEnd().endsWith('}');
-  return closed ? envelope : { ...envelope, calls: envelope.calls.map((cut) => ({ ...cut, complete: false })) };
-}
-
-/** The text with what nobody looks into blanked out, so that every place stays where it is. */
-function openText(text: string, { closed: spans, pieces }: Scan): string {
-  const owned = [...spans, ...pieces.filter(({ talk }) => talk !== null)].toSorted((a, b) => a.from - b.from);
-  const parts: string[] = [];
-  let at = 0;
-  for (const { from, to } of owned) {
-    if (from < at) continue;
-    parts.push(text.slice(at, from), ' '.repeat(to - from));
-    at = to;
-  }
-  return parts.length === 0 ? text : parts.join('') + text.slice(at);
 }
 
 /** Plain conversation: the text is the answer. */
@@ -301,8 +270,4 @@ function notRunOf({ from, acting }: Reading): CallNotRun | null {
     marked,
     last: one.piece.fence === 0 && isGlue(source.text, one.piece.to, source.end),
   };
-}
-
-function isKnown(tools: ToolNames | undefined, name: string): boolean {
-  return tools === undefined || tools.has(name);
 }

@@ -79,7 +79,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'fields are looked for in what is owned',
-    'reply/read-reply.ts',
+    'reply/fields-in.ts',
     'readFields(openText(source.text, scan)',
     'readFields(source.text',
   ),
