@@ -46,7 +46,7 @@ function readCall(
     setOwn(
       args,
       key,
-      parameterValue(source, { tool: name, key, raw: source.text.slice(start, value.end), layout: 'pair' }),
+      parameterValue(source, { tool: name, key, raw: source.text.slice(start, value.end), layout: 'none' }),
     );
     if (value.past === value.end) return { name, args, complete: false, end: value.end };
     complete = complete && value.sure;

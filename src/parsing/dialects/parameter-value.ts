@@ -10,10 +10,10 @@ const WORDS = new Map<string, Json>([
 ]);
 
 /**
- * Which line breaks around a value are layout. `none`: all of it is the value · `pair`: one on each side, where both
- * stand · `lines`: values stand on lines of their own, and one may be missing.
+ * Which line breaks around a value are layout. `none`: all of it is the value · `lines`: values stand on lines of their
+ * own, so that one before it is left out, and one behind it where both stand.
  */
-export type Layout = 'none' | 'pair' | 'lines';
+export type Layout = 'none' | 'lines';
 
 /** A value as it stands between its tags. */
 export interface RawValue {
@@ -55,7 +55,7 @@ function unframed(raw: string, layout: Layout): string {
   if (framed === null) return raw;
   const end = /\r?\n[ \t]*$/.exec(raw);
   if (end !== null && end.index >= framed[0].length) return raw.slice(framed[0].length, end.index);
-  return layout === 'lines' ? raw.slice(framed[0].length) : raw;
+  return raw.slice(framed[0].length);
 }
 
 /** True for a schema that takes a string and nothing else; `orNull` lets null stand beside it. */

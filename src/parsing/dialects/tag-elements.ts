@@ -74,7 +74,7 @@ function elementAt(source: DialectSource, at: number, { prefix, openParameter }:
 function elementValue(source: DialectSource, raw: string, schema: JsonSchema | undefined, prefix: string): Json {
   const isText = schema === undefined ? prefix === '' : takesOnlyText(schema, true);
   const inner = isText ? undefined : elementsOf(source, raw, { prefix, schema, depth: 0 });
-  return inner ?? textValue(source, { schema, raw, layout: prefix === '' ? 'pair' : 'none' });
+  return inner ?? textValue(source, { schema, raw, layout: 'none' });
 }
 
 interface Inside {
@@ -103,10 +103,7 @@ function elementsOf(source: DialectSource, raw: string, { prefix, schema, depth 
     const inner = takesOnlyText(member, true)
       ? undefined
       : elementsOf(source, text, { prefix, schema: member, depth: depth + 1 });
-    members.push([
-      name,
-      inner ?? textValue(source, { schema: member, raw: text, layout: prefix === '' ? 'pair' : 'none' }),
-    ]);
+    members.push([name, inner ?? textValue(source, { schema: member, raw: text, layout: 'none' })]);
     rest = rest.slice(close + closing.length).trim();
   }
   return asList(members, schema) ?? asObject(members);

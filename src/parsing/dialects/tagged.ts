@@ -48,7 +48,7 @@ const ROWS: readonly Row[] = [
     closeCall: [`</${prefix}invoke>`],
     openParameter: `<${prefix}parameter `,
     closeParameter: `</${prefix}parameter>`,
-    layout: prefix.includes('DSML') ? ('none' as const) : ('pair' as const),
+    layout: 'none' as const,
     name: attribute,
   })),
   // MiniMax-M3: `<invoke name="f"><city>Paris</city></invoke>` with its mark before every tag. A reader of text may stand
