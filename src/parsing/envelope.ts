@@ -69,9 +69,10 @@ function readFields(value: JsonObject, tools: ToolNames | undefined, complete: b
 
 /** True for an object of the envelope's fields and no others, one of which says something. */
 function isEnvelope(value: JsonObject): boolean {
-  if (!Object.keys(value).every((key) => FIELDS.has(key))) return false;
-  const key = argumentKey(value);
-  if (key !== undefined && isDefinition(value[key] ?? null)) return false;
+  for (const key in value) {
+    if (!FIELDS.has(key)) return false;
+    if (typeof value[key] === 'object' && isArgumentKey(key) && isDefinition(value[key] ?? null)) return false;
+  }
   return (
     typeof value['thought'] === 'string' || typeof value['tool'] === 'string' || 'answer' in value || 'plan' in value
   );

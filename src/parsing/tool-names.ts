@@ -8,7 +8,7 @@ export type ToolName = string | { readonly name: string; readonly inputSchema?: 
 export class ToolNames {
   private readonly tools: readonly unknown[];
   private known: ReadonlyMap<string, unknown> | undefined;
-  private readonly schemas = new Map<string, JsonSchema | undefined>();
+  private schemas: Map<string, JsonSchema | undefined> | undefined;
 
   constructor(tools: readonly unknown[]) {
     this.tools = tools;
@@ -36,6 +36,7 @@ export class ToolNames {
 
   /** The schema of a tool's arguments; undefined where it is not known. */
   schema(name: string): JsonSchema | undefined {
+    this.schemas ??= new Map();
     if (this.schemas.has(name)) return this.schemas.get(name);
     const known = this.collected();
     const tool = known.get(name) ?? known.get(name.toLowerCase());

@@ -15,7 +15,7 @@ const THOUGHT =
   /(?:^|[:_.-])(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch_?pad|monologue|analysis|deliberation|rationale|cot)(?:$|[:_.-])/i;
 const CHANNEL_THOUGHT =
   /^<\|channel\|?>\s*(?:thought|thinking|reasoning|analysis)(?=\s)(?!\s*(?:to=|<\|(?:message|constrain)\|>))/i;
-const FAMILY = ['</think>', '</thinking>', '</thought>', '</reasoning>', '</reflection>'];
+const FAMILY = 'think|thinking|thought|reasoning|reflection';
 const CLOSING_TAG =
   /^(?:<\/([A-Za-z][\w:.-]{0,40})>|<\|(?:\/|END_|end_of_)([A-Za-z][\w:.-]{0,40})\|>|<\|close\|>think<\|sep\|>|\[\/THINK\]|◁\/think▷)/;
 
@@ -38,8 +38,8 @@ export function thoughtAt(source: DialectSource, at: number): Owned | undefined 
 }
 
 /** The closing tags of a thought: its own, and those of the usual family, because models mix them up. */
-function closersOf(name: string, barred: boolean): readonly string[] {
-  if (!barred) return [`</${name}>`, `</${name.toLowerCase()}>`, `</${name.toUpperCase()}>`, ...FAMILY];
+function closersOf(name: string, barred: boolean): readonly string[] | RegExp {
+  if (!barred) return new RegExp(`</(?:${name.replaceAll('.', '\\.')}|${FAMILY})>`, 'gi');
   const end = name
     .replace(/start/i, (word) => sameCase(word, 'end'))
     .replace(/begin/i, (word) => sameCase(word, 'end'));
@@ -72,19 +72,36 @@ export function isMentioned(text: string, at: number, past: number): boolean {
 /** Thoughts nest no deeper than this; what is nested deeper ends where the first closing tag stands. */
 const DEEPEST = 32;
 
-function owned(source: DialectSource, from: number, closers: readonly string[], opener = ''): Owned {
-  let to = source.next(from, ...closers);
+function owned(source: DialectSource, from: number, closers: readonly string[] | RegExp, opener = ''): Owned {
+  let close = closeFrom(source, from, closers);
   let inside = from;
   const deepest = opener === '' ? 0 : DEEPEST;
-  for (let depth = 0; to < source.end && depth < deepest; depth += 1) {
+  for (let depth = 0; close.to < source.end && depth < deepest; depth += 1) {
     inside = source.next(inside, opener) + opener.length;
-    if (inside > to) break;
-    const next = source.next(to + 1, ...closers);
-    if (next >= source.end) break;
-    to = next;
+    if (inside > close.to) break;
+    const next = closeFrom(source, close.to + 1, closers);
+    if (next.to >= source.end) break;
+    close = next;
   }
-  const closed = to < source.end;
-  return { from, to, end: closed ? Math.max(source.past(to, closers), to + 1) : to, closed };
+  return { from, ...close, closed: close.to < source.end };
+}
+
+/** The next closing tag: where it begins and where it ends; both at the end of the text where there is none. */
+function closeFrom(
+  source: DialectSource,
+  from: number,
+  closers: readonly string[] | RegExp,
+): { readonly to: number; readonly end: number } {
+  const { end } = source;
+  if (!(closers instanceof RegExp)) {
+    const to = source.next(from, ...closers);
+    return { to, end: to < end ? Math.max(source.past(to, closers), to + 1) : to };
+  }
+  closers.lastIndex = from;
+  const found = closers.exec(source.text);
+  const to = found === null || found.index >= end ? end : found.index;
+  source.steps += to - from;
+  return { to, end: to < end ? closers.lastIndex : end };
 }
 
 /** Elements that stand around calls: their inside is read. */

@@ -11,5 +11,5 @@ import type { ParseReplyOptions } from './reply-source.ts';
  */
 export function parseReply(text: string, options?: ParseReplyOptions): Reply {
   const given: unknown = options;
-  return readReplyText(text, typeof given === 'object' && given !== null ? { ...options } : {}).reply;
+  return readReplyText(text, typeof given === 'object' && given !== null ? options : undefined).reply;
 }

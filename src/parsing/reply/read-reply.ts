@@ -44,7 +44,8 @@ const REACHES: readonly Reach[] = ['never', 'whole-reply', 'narrated'];
 /** Reads a reply in one pass over its text. */
 export function readReplyText(raw: unknown, options: ReadReplyOptions = {}): ReplyReading {
   const text = typeof raw === 'string' ? raw : '';
-  const reach = REACHES.find((one) => one === options.textCalls) ?? 'lenient';
+  const { textCalls } = options;
+  const reach = textCalls === undefined ? 'lenient' : (REACHES.find((one) => one === textCalls) ?? 'lenient');
   const direct = reach === 'lenient' || reach === 'narrated' ? readDirect(text, options) : undefined;
   if (direct !== undefined) return direct;
   const from = replySource(text, options);
