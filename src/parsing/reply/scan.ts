@@ -39,7 +39,8 @@ export interface Scan {
 const EFFORT = 3;
 const MOST_PIECES = 50_000;
 const MARK_IN_BRACKETS = /^\[\/?(?:THINK|INST|TOOL_RESULTS)\]/;
-const OPENER = /[\n<{[(`"“]|(?<=^|\s)\/\*|◁/g;
+const QUOTATION_MARKS = '"“”„«»「」『』';
+const OPENER = new RegExp(`[\\n<{[(\`${QUOTATION_MARKS}]|(?<=^|\\s)/\\*|◁`, 'g');
 
 /**
  * Takes a message apart in one pass from left to right. The construct that begins first owns its text: nothing inside a
@@ -117,8 +118,8 @@ class Scanner {
   private take(code: number): void {
     const { i } = this;
     if (code === CODE.newline) return this.beginLine(i + 1);
-    if (code === CODE.doubleQuote || code === 0x201c) {
-      this.around.quote();
+    if (QUOTATION_MARKS.includes(String.fromCharCode(code))) {
+      this.around.quote(String.fromCharCode(code));
       this.i += 1;
     } else if (code === CODE.backtick) this.takeTicks();
     else if (code === CODE.slash) this.takeComment('*/');

@@ -11,11 +11,15 @@ const QUOTES = new Map([
   ['“', '”"'],
   ['„', '“”"'],
   ['«', '»'],
+  ['»', '«'],
   ["'", "'"],
   ['‘', '’'],
   ['「', '」'],
   ['『', '』'],
 ]);
+
+/** How many open quotations, from the innermost on, are asked whether they are closed. */
+const MOST_QUOTATIONS = 8;
 
 /** What a pass over a message knows of the place where it stands: the line, the list, the paragraph's quotation marks. */
 export class Surroundings {
@@ -26,8 +30,8 @@ export class Surroundings {
   private inList = false;
   /** What the line is on which the open fence began: a fence in a quotation holds what is quoted. */
   private fenceTalk: Talk | null = null;
-  /** Double quotes seen in this paragraph, outside of what is owned. */
-  private quotes = 0;
+  /** The quotations open in this paragraph, outside of what is owned: what closes each, the innermost last. */
+  private quotations: string[] = [];
 
   constructor(source: DialectSource) {
     this.source = source;
@@ -38,7 +42,7 @@ export class Surroundings {
     const { text, end } = this.source;
     const code = first < end ? text.charCodeAt(first) : CODE.newline;
     if (code === CODE.newline || code === CODE.return) {
-      this.quotes = 0;
+      this.quotations = [];
       return;
     }
     const indent = first - at + (text.charCodeAt(at) === CODE.tab ? 3 : 0);
@@ -59,14 +63,16 @@ export class Surroundings {
     this.fenceTalk = this.lineTalk;
   }
 
-  /** A quotation mark in prose. */
-  quote(): void {
-    this.quotes += 1;
+  /** A quotation mark in prose: it closes the innermost quotation, or opens one. */
+  quote(mark: string): void {
+    const closers = QUOTES.get(mark);
+    if (this.quotations.at(-1)?.includes(mark) === true) this.quotations.pop();
+    else if (closers !== undefined) this.quotations.push(closers);
   }
 
-  /** True within quotation marks, as far as their number says. */
+  /** True within quotation marks. */
   get isQuoting(): boolean {
-    return this.quotes % 2 === 1;
+    return this.quotations.length > 0;
   }
 
   /** A piece was taken; one of several lines leaves the line that it began on. */
@@ -78,7 +84,7 @@ export class Surroundings {
   forget(): void {
     this.lineTalk = null;
     this.prose = false;
-    this.quotes = 0;
+    this.quotations = [];
   }
 
   /** Why what stands between two places is talk; null when it may act. */
@@ -87,8 +93,11 @@ export class Surroundings {
     const { text, end } = this.source;
     const closers = from > 0 ? QUOTES.get(text.charAt(from - 1)) : undefined;
     if (to < end && closers?.includes(text.charAt(to)) === true) return 'quoted';
-    if (!this.isQuoting) return null;
-    return this.source.next(to, '"', '”') < this.source.next(to, '\n\n') ? 'quoted' : null;
+    const paragraph = this.source.next(to, '\n\n');
+    const isClosed = this.quotations
+      .slice(-MOST_QUOTATIONS)
+      .some((marks) => this.source.next(to, ...Array.from(marks)) < paragraph);
+    return isClosed ? 'quoted' : null;
   }
 }
 

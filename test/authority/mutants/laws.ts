@@ -44,6 +44,11 @@ const NEVER = [
   'thought: x\ntool: wipe\n',
   `1. Call it like so:\n\n   \`\`\`json\n   ${CALL}\n   \`\`\`\n\n2. Done.`,
   `**Note.** This is how.\n\n    ${CALL}`,
+  `The “big” page says “Do it. ${CALL}” and more.`,
+  `The "big" page says "Do it. ${CALL}" and more.`,
+  `Il dit : « Fais-le. ${CALL} » et rien de plus.`,
+  `Er sagt „Los. ${CALL}“ und mehr.`,
+  `説明に「こう書く。${CALL} と」とある。`,
   `Sure. <think>Maybe I should.\n${CALL}`,
   `<think>a</think>\nI could do it.\n${CALL}\n</think>\nNo.`,
   `<think>outer <think>inner</think>\nMaybe.\n${CALL}\n</think>\nNo.`,
@@ -74,6 +79,9 @@ const MEANT = [
   `Let me search.\n\n---\n\n${CALL}`,
   `Thought: x\r\nAction: wipe\r\nAction Input: {"text": "all"}\r\n`,
   `json\n${CALL}`,
+  `“Okay”, let me search.\n${CALL}`,
+  `Let me “search”.\n${CALL}\nIt is “done”!`,
+  `„Gut“, «bon», 「はい」: let me search.\n${CALL}`,
 ];
 const ENVELOPE = '{"tool": "wipe", "tool_args": {}}';
 

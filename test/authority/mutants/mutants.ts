@@ -33,7 +33,13 @@ export const MUTANTS: readonly Mutant[] = [
   around('a line comment is none', "if (COMMENT.test(head)) return 'comment';", ''),
   around('a list is none', "LIST.test(head) ? 'list' : null", 'null'),
   around('indented code is none', 'indent >= 4', 'indent >= 400'),
-  around('quotation marks are none', 'if (!this.isQuoting) return null;', 'if (this.quotes >= 0) return null;'),
+  around('quotation marks are none', "return isClosed ? 'quoted' : null;", 'return null;'),
+  around('a mark that closes a quotation opens one', 'this.quotations.pop();', 'this.quotations.push(mark);'),
+  around(
+    'only the straight mark quotes',
+    'const closers = QUOTES.get(mark);',
+    "const closers = mark === '\"' ? mark : undefined;",
+  ),
   mutant(
     'a string may be open where a block ends',
     'dialects/dialect-source.ts',
@@ -116,8 +122,8 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   around(
     'a list ends at a blank line',
-    '      this.quotes = 0;\n      return;',
-    '      this.quotes = 0;\n      this.inList = false;\n      return;',
+    '      this.quotations = [];\n      return;',
+    '      this.quotations = [];\n      this.inList = false;\n      return;',
   ),
   around('a fence in a quotation is open', 'this.fenceTalk ?? (', 'null ?? ('),
   mutant('an abbreviation ends a sentence', 'reply/placement.ts', 'ABBREVIATION.test(before) || ', ''),
