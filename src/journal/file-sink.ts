@@ -2,6 +2,7 @@ import { closeSync, fstatSync, ftruncateSync, writeSync } from 'node:fs';
 import type { LineWriter } from './blobs.ts';
 import { groupCommit } from './group-commit.ts';
 import type { Sink } from './live.ts';
+import type { RecordLine } from './record.ts';
 
 interface FileSinkOptions {
   /** Open for appending. Closed with the sink. */
@@ -63,6 +64,14 @@ export function fileSink(options: FileSinkOptions): Sink {
       throw error;
     }
   };
+  const textOf = (records: readonly RecordLine[]): string => {
+    try {
+      return records.map(write).join('');
+    } catch (error) {
+      void close();
+      throw error;
+    }
+  };
   const put = (text: string): void => {
     if (!open) throw new Error('This run was given back; nothing more can be written to it.');
     mayWrite();
@@ -79,7 +88,7 @@ export function fileSink(options: FileSinkOptions): Sink {
   };
   return {
     append: (records) => {
-      put(records.map(write).join(''));
+      put(textOf(records));
       return commit === null ? undefined : flushed(commit());
     },
     close,

@@ -6,11 +6,13 @@ import { readFileContent } from './file-lines.ts';
 import { fileSink } from './file-sink.ts';
 import { summarizeRunFile } from './file-summary.ts';
 import { type FileWriting, continueRunFile, createRunFile, repairRunFile } from './file-writer.ts';
+import { historiesIn, historyFiles } from './history-files.ts';
 import { liveJournal } from './live.ts';
 import { type PruneLimits, pruneRuns } from './prune-runs.ts';
 import { RecordingError } from './recording.ts';
 import { type RunFiles, runFiles } from './run-files.ts';
 import type { JournalStore, RunSummary } from './run-journal.ts';
+import { withHistory } from './stored-head.ts';
 import { selectRuns, summaryOf } from './tally.ts';
 
 /** How durably {@link fileJournal} writes, and what it keeps. */
@@ -37,7 +39,9 @@ export interface FileJournalOptions extends PruneLimits {
  */
 export function fileJournal(dir: string, options: FileJournalOptions = {}): JournalStore {
   checkOptions(options);
-  const files = runFiles(dir);
+  const { durability = 'process', keep = 'all' } = options;
+  const histories = historyFiles(dir, { synced: durability === 'power' });
+  const files = runFiles(dir, histories);
   let swept = false;
   const prune = (): void => {
     if (!swept)
@@ -45,8 +49,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
     swept = true;
     pruneRuns(files, options);
   };
-  const { durability = 'process', keep = 'all' } = options;
-  const writing: FileWriting = { files, durability, keep, onClose: prune };
+  const writing: FileWriting = { files, histories, durability, keep, onClose: prune };
   return {
     open: (run) => {
       const sink = createRunFile(writing, run.head.runId);
@@ -54,7 +57,8 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
       return liveJournal(run, sink);
     },
     take: async (runId) => continueRunFile(writing, runId),
-    read: async (runId) => readFileContent(await contentOf(files, runId))?.recording ?? null,
+    read: async (runId) =>
+      readFileContent(await contentOf(files, runId), (text) => withHistory(text, historiesIn(dir)))?.recording ?? null,
     list: async (query) => {
       const runs: RunSummary[] = [];
       // One after the other: a folder may hold more files than a process may open.

@@ -1,9 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Agent } from '../agent/agent-types.ts';
 import type { RunOptions } from '../agent/run-options.ts';
 import type { Run } from '../agent/run.ts';
+import { historiesIn } from '../journal/history-files.ts';
+import { withHistory } from '../journal/stored-head.ts';
 import { readRecording } from '../journal/recording.ts';
 import { processEnvironment } from '../models/environment.ts';
 import { type ActorModes, liveLeaves } from './actor-modes.ts';
@@ -55,7 +57,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     const isThere = existsSync(own);
     if (mode === 'all' || (mode === 'missing' && !isThere)) return runAndKeep(own, agent, { input, given });
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
-    const text = readFileSync(own, 'utf8');
+    const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
     const recording = readRecording(text);
     if (live.size === 0) return runReplayed({ path: own, calledFrom }, agent, { input, recording, text });
     return runPartly({ path: own, calledFrom }, agent, { input, given, recording, live, matching });
