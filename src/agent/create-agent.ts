@@ -7,14 +7,13 @@ import type { Toolset } from '../machines/agent-setup.ts';
 import { pruneHistory } from '../machines/conversation.ts';
 import type { AgentState, RunResult } from '../machines/run-result.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
-import { type JsonObject, isJsonObject } from '../parsing/json.ts';
-import { toJson } from '../actors/to-json.ts';
 import { agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './child-port.ts';
 import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
+import { checkApproval, checkClose, checkListTools, checkResume, checkRun, metadataOf } from './check-options.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
@@ -167,6 +166,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
   });
   core.fork = past.fork;
   const resume = (runId: string, given: ResumeOptions = {}): Run => {
+    checkResume(given);
     checkFree();
     return past.resume(runId, given);
   };
@@ -198,8 +198,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       history = mendedHistory(messages);
     },
     tools: core.registry,
-    listTools: ({ verbose = false } = {}) =>
-      core.registry
+    listTools: (given = {}) => {
+      checkListTools(given);
+      const { verbose = false } = given;
+      return core.registry
         .specs(() => false)
         .map(({ name, policy, enabled, origin, description, inputSchema }) => ({
           name,
@@ -207,7 +209,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
           enabled,
           origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
           ...(verbose ? { description, inputSchema } : {}),
-        })),
+        }));
+    },
     get systemPrompt() {
       const { instructions = '' } = core.options();
       const mode = toolCallingOf(core.options(), core.model());
@@ -232,8 +235,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
     },
     pending,
-    approve: (runId, callId, how = {}) =>
-      goingOn(runId)?.approve(callId, how) ?? past.answer(runId, callId, approvalGiven(how)),
+    approve: (runId, callId, how = {}) => {
+      checkApproval(how, 'agent.approve');
+      return goingOn(runId)?.approve(callId, how) ?? past.answer(runId, callId, approvalGiven(how));
+    },
     reject: (runId, callId, reason = '') =>
       goingOn(runId)?.reject(callId, reason) ?? past.answer(runId, callId, { type: 'approval.refused', reason }),
     configure: (changes) => {
@@ -256,7 +261,9 @@ export function createAgent(options: AgentOptions = {}): Agent {
         return past.carryOn(runId, { context, ...how });
       },
     }),
-    close: async ({ graceMs = GRACE_MS, runs: fate = 'cancel' } = {}) => {
+    close: async (given = {}) => {
+      checkClose(given);
+      const { graceMs = GRACE_MS, runs: fate = 'cancel' } = given;
       closed = true;
       const ending = [...runs.keys()].map(async ({ run: current }) => {
         if (fate === 'release' && (await current.release())) return;
@@ -280,17 +287,4 @@ export function createAgent(options: AgentOptions = {}): Agent {
   declareOnErrors(agent, () => core.registry.onErrors());
   core.registry.onRegister((added) => refuseRepairCircle(agent, added));
   return agent;
-}
-
-function checkRun(input: unknown, { maxSteps }: RunOptions): void {
-  if (typeof input !== 'string' || input.trim() === '')
-    throw new TypeError('agent.run: the input must be a text that is not blank.');
-  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
-    throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
-}
-
-function metadataOf(metadata: unknown): JsonObject {
-  const json = toJson(metadata ?? {});
-  if (json.ok && isJsonObject(json.value)) return json.value;
-  throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
 }

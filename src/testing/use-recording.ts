@@ -6,6 +6,7 @@ import type { RunOptions } from '../agent/run-options.ts';
 import type { Run } from '../agent/run.ts';
 import { readRecording } from '../journal/recording.ts';
 import { processEnvironment } from '../models/environment.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { type ActorModes, liveLeaves } from './actor-modes.ts';
 import { framesAbove } from './frames-above.ts';
 import { type RecordMode, recordMode } from './record-mode.ts';
@@ -23,6 +24,17 @@ export interface UseRecordingOptions extends ActorModes {
    */
   readonly match?: Matching;
 }
+
+const checkOptions = optionsOf<UseRecordingOptions>('useRecording', 'docs/testing.md', {
+  record: true,
+  match: true,
+  model: true,
+  tools: true,
+  checks: true,
+  approvals: true,
+  recovery: true,
+  prompt: true,
+});
 
 /** A recording in use: it stands between a test and the runs of its agent. */
 export interface UsedRecording {
@@ -43,6 +55,7 @@ export interface UsedRecording {
  * await expect(run).toEndWith('answer', /°C/);
  */
 export function useRecording(path: string | URL, options: UseRecordingOptions = {}): UsedRecording {
+  checkOptions(options);
   const file = typeof path === 'string' ? path : relative('.', fileURLToPath(path));
   const live = liveLeaves(options);
   const matching = options.match ?? 'request';
