@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { toJson } from '../actors/to-json.ts';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
-import { OptionError, described, hint, optionsOf } from '../parsing/known-options.ts';
+import { OptionError, described, givenIn, hint, optionsOf } from '../parsing/known-options.ts';
 import type { AgentLogicInput, CloseOptions, ConfigurableOptions, ListToolsOptions } from './agent-types.ts';
 import type { ResumeOptions } from './resume-run.ts';
 import type { RunOptions } from './run-options.ts';
@@ -13,7 +13,8 @@ import type { ApprovalOptions } from './run.ts';
 
 const DOCS = 'docs/agents.md';
 
-const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
+/** Refuses options of a run that are not known. */
+export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   signal: true,
   maxSteps: true,
   context: true,
@@ -72,6 +73,12 @@ export function metadataOf(metadata: unknown): JsonObject {
   const json = toJson(metadata ?? {});
   if (json.ok && isJsonObject(json.value)) return json.value;
   throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
+}
+
+/** Options without those that are undefined: such a one was not given. What is no object stays as it is. */
+export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
+  return Object.fromEntries(givenIn(options));
 }
 
 /** What was given to something, held against a strict schema: the error that names each wrong option. */

@@ -21,7 +21,7 @@ import type { OnEscalation } from '../recovery/verdicts.ts';
 import { type Skill, isSkill } from '../tools/skill.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { ToolFor } from '../tools/tool.ts';
-import { optionError } from './check-options.ts';
+import { optionError, withoutUndefined } from './check-options.ts';
 import { CHILD } from './child-port.ts';
 import type { ChildAgent } from './child-tools.ts';
 import type { Permissions } from './registry.ts';
@@ -139,7 +139,7 @@ export interface AgentOptions<TContext = unknown> {
   readonly secrets?: readonly string[];
   /** Where runs are recorded. Default: in memory. */
   readonly journal?: JournalStore;
-  /** Default: the console in a terminal, else nothing. */
+  /** Default: the console in a terminal, without the answer, which `run` gives; else nothing. */
   readonly output?: OutputHandler;
   /** Prints nothing and installs no prompt. */
   readonly silent?: boolean;
@@ -281,16 +281,11 @@ const schema = z
  * an option that is `undefined` is none.
  */
 export function checkOptions(options: AgentOptions, what = 'createAgent'): AgentOptions {
-  const given = withoutUndefined(options);
+  const given: AgentOptions = withoutUndefined(options);
   const checked = schema.safeParse(given);
   if (!checked.success) throw optionError(what, schema, checked.error, given);
   checkOnError(what, checked.data.onError);
   return given;
-}
-
-function withoutUndefined(options: AgentOptions): AgentOptions {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 function isAgent(value: unknown): boolean {

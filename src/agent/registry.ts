@@ -17,7 +17,7 @@ import type { ToolResult } from '../tools/result.ts';
 import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
-import { optionError } from './check-options.ts';
+import { optionError, withoutUndefined } from './check-options.ts';
 import { executeAlone } from './execute-alone.ts';
 import type { OwnedOnError } from './repair-circle.ts';
 
@@ -134,8 +134,9 @@ function checkRegistryOptions(options: ToolRegistryOptions): void {
       timeouts: z.strictObject({ toolMs: z.number().positive() }).partial(),
     } satisfies NamesAs<ToolRegistryOptions, z.ZodType>)
     .partial();
-  const checked = schema.safeParse(options);
-  if (!checked.success) throw optionError('createToolRegistry', schema, checked.error, options);
+  const given: unknown = withoutUndefined(options);
+  const checked = schema.safeParse(given);
+  if (!checked.success) throw optionError('createToolRegistry', schema, checked.error, given);
 }
 
 /** Two tools that a server would get under one name could not be told apart. */

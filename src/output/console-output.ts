@@ -94,7 +94,8 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
     },
     toolUsage: (name) => show({ indent: 2, label: '▸', labelStyle: 'cyan', text: name, style: 'bold' }),
     toolComplete: () => undefined,
-    json: (data, title) =>
+    json: (data, title) => {
+      if (title === 'Arguments' && dataText(data, 3) === '{}') return;
       show({
         indent: 4,
         label: lowerFirst(title),
@@ -102,7 +103,8 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
         labelWidth: LABEL_WIDTH + 2,
         text: dataText(data, DATA_CHARS),
         maxLines: DATA_LINES,
-      }),
+      });
+    },
     error: (text) => show({ indent: 2, label: '✗', labelStyle: 'red', text, style: 'red' }),
     warning: (text) => show({ indent: 2, label: '!', labelStyle: 'yellow', text, style: 'yellow' }),
     info: (text) => show({ indent: 2, label: 'i', labelStyle: 'cyan', text }),

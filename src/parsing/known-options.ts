@@ -39,7 +39,7 @@ export function optionsOf<T extends object>(what: string, docs: string, known: N
     if (given === undefined) return;
     if (typeof given !== 'object' || given === null || Array.isArray(given))
       throw new OptionError('wrong-option', `${called}: the options must be an object, and are ${described(given)}.`);
-    const unknown = unknownIn(given, known);
+    const unknown = givenIn(given).flatMap(([name]) => (Object.hasOwn(known, name) ? [] : [name]));
     if (unknown.length === 0) return;
     const problems = unknown.map((name) => `there is no option '${name}'.${hint(name, names)}`);
     throw new OptionError('unknown-option', `${called}: ${problems.join(' ')} See ${docs}.`);
@@ -53,14 +53,18 @@ export function hint(written: string, names: readonly string[]): string {
   return names.length === 0 ? ' It takes none.' : ` There are: ${names.join(', ')}.`;
 }
 
-/** Inherited members count: options may be made of others by `Object.create`. What every object inherits does not. */
-function unknownIn(given: object, known: object): readonly string[] {
-  const unknown: string[] = [];
-  for (const name in given) {
-    if (Object.hasOwn(known, name) || name in Object.prototype) continue;
-    if (Reflect.get(given, name) !== undefined) unknown.push(name);
+/**
+ * The members that options have, but for those that are undefined. Inherited ones count: options may be made of others by
+ * `Object.create`. What every object inherits does not, nor do a class's methods.
+ */
+export function givenIn(options: object): readonly (readonly [name: string, value: unknown])[] {
+  const given: [string, unknown][] = [];
+  for (const name in options) {
+    if (name in Object.prototype) continue;
+    const value: unknown = Reflect.get(options, name);
+    if (value !== undefined) given.push([name, value]);
   }
-  return unknown;
+  return given;
 }
 
 /** How a definition is called in an error: by its name, where it has one. */

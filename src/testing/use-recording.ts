@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Agent } from '../agent/agent-types.ts';
+import { checkRunOptions } from '../agent/check-options.ts';
 import type { RunOptions } from '../agent/run-options.ts';
 import type { Run } from '../agent/run.ts';
 import { readRecording } from '../journal/recording.ts';
@@ -62,6 +63,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   let count = 0;
 
   const start = (agent: Agent, input: string, given: RunOptions, calledFrom: string): Run => {
+    checkRunOptions(given, 'A run of useRecording');
     count += 1;
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
     const { mode, because } = recordMode(options.record, processEnvironment());
