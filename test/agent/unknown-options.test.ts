@@ -178,3 +178,24 @@ test('the names that are known are all listed where they are few and none is nea
   expect(() => untyped(signalbox.createAgent, { colour: 'red' })).toThrow(/no option 'colour'\. See/);
   expect(readFileSync(`${root}docs/errors.md`, 'utf8')).toContain('`unknown-option`');
 });
+
+test.each([
+  ['imstruction', 'instructions'],
+  ['prompt', 'systemPrompt'],
+  ['MAXSTEPS', 'maxSteps'],
+  ['slient', 'silent'],
+])('%s means %s', (written, meant) => {
+  expect(() => untyped(signalbox.createAgent, { [written]: 1 })).toThrow(`Did you mean '${meant}'?`);
+});
+
+test.each([['format'], ['xy'], ['elsewhere']])('%s means nothing that a fork takes', (written) => {
+  const error = /There are: at, outcome/;
+  expect(() => untyped(journal.fork, '', {}, { [written]: 1 })).toThrow(error);
+});
+
+test('what somebody has added to every object is no option', () => {
+  onTestFinished(() => void Reflect.deleteProperty(Object.prototype, 'added'));
+  Object.defineProperty(Object.prototype, 'added', { value: 1, enumerable: true, writable: true, configurable: true });
+  expect(() => journal.memoryJournal({ maxRuns: 1 })).not.toThrow();
+  expect(() => signalbox.recover.retry({ maxAttempts: 1 })).not.toThrow();
+});
