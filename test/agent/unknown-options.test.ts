@@ -195,6 +195,7 @@ test.each([['format'], ['xy'], ['elsewhere']])('%s means nothing that a fork tak
 
 test('what somebody has added to every object is no option', () => {
   onTestFinished(() => void Reflect.deleteProperty(Object.prototype, 'added'));
+  // oxlint-disable-next-line eslint/no-extend-native -- that is what is tested
   Object.defineProperty(Object.prototype, 'added', { value: 1, enumerable: true, writable: true, configurable: true });
   expect(() => journal.memoryJournal({ maxRuns: 1 })).not.toThrow();
   expect(() => signalbox.recover.retry({ maxAttempts: 1 })).not.toThrow();
