@@ -21,6 +21,7 @@ import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { serverAnswers } from './server-answers.ts';
 import { serverSecrets } from './server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
+import { repairAgents } from './repair.ts';
 import { checkServers } from './check-servers.ts';
 import { type OwnRegistry, type Permissions, ownRegistry } from './registry.ts';
 import type { ForkRunOptions } from './run-options.ts';
@@ -104,6 +105,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   registry.register(...(given.tools ?? []));
   for (const one of given.skills ?? []) registry.addSkill(one);
   for (const [tool, child] of children) registry.addChild(childTool(tool, child));
+  const repairers = repairAgents(() => registry.onErrors());
   const mcp: McpBinding = mcpBinding({
     servers: given.mcpServers ?? {},
     registry,
@@ -138,6 +140,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     setup: async (signal) => (await core.prepare({ signal }))(),
     decide: (error) => decideBy({ options: () => options, models, registry, children }, error),
     children,
+    repairers,
   };
   const ownLeaves = (): ReturnType<typeof agentLeaves> => {
     leaves ??= agentLeaves(ports);
@@ -145,12 +148,15 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   };
 
   const fixedSecrets = serverSecrets(given.mcpServers ?? {});
-  const ownSecrets = (): readonly string[] => [
-    ...(options.secrets ?? []),
-    ...fixedSecrets,
-    ...[model, ...models.values()].flatMap(secretsOf),
-    ...[...children.values()].flatMap((child) => child.secrets()),
-  ];
+  let listing = false;
+  const ownSecrets = (): readonly string[] => {
+    // A function may have chosen an agent to mend for itself, or for another that mends for it.
+    if (listing) return [];
+    listing = true;
+    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port.secrets());
+    listing = false;
+    return [...(options.secrets ?? []), ...fixedSecrets, ...[model, ...models.values()].flatMap(secretsOf), ...below];
+  };
   const vault = createVault(ownSecrets);
 
   const setupOf = (now: {

@@ -3,8 +3,6 @@
  * agent's own options (`options.ts`).
  */
 import { z } from 'zod';
-import { toJson } from '../actors/to-json.ts';
-import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { OptionError, described, givenIn, hint, optionsOf } from '../parsing/known-options.ts';
 import type { AgentLogicInput, CloseOptions, ConfigurableOptions, ListToolsOptions } from './agent-types.ts';
 import type { ResumeOptions } from './resume-run.ts';
@@ -66,13 +64,6 @@ export function checkRun(input: unknown, given: RunOptions): void {
   const { maxSteps } = given;
   if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
     throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
-}
-
-/** A run's metadata as JSON. Throws a `TypeError` for what is none. */
-export function metadataOf(metadata: unknown): JsonObject {
-  const json = toJson(metadata ?? {});
-  if (json.ok && isJsonObject(json.value)) return json.value;
-  throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
 }
 
 /** Options without those that are undefined: such a one was not given. What is no object stays as it is. */

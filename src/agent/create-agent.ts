@@ -7,13 +7,13 @@ import type { Toolset } from '../machines/agent-setup.ts';
 import { pruneHistory } from '../machines/conversation.ts';
 import type { AgentState, RunResult } from '../machines/run-result.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
-import { agentCore } from './agent-core.ts';
+import { type AgentCore, agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './child-port.ts';
 import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
-import { checkApproval, checkClose, checkListTools, checkResume, checkRun, metadataOf } from './check-options.ts';
+import { checkApproval, checkClose, checkListTools, checkResume, checkRun } from './check-options.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
@@ -23,7 +23,7 @@ import { repairBy } from './repair.ts';
 import type { ResumeOptions } from './resume-run.ts';
 import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
 import { newRunId } from './run-id.ts';
-import type { RunOptions } from './run-options.ts';
+import { type RunOptions, metadataOf } from './run-options.ts';
 import { type PendingApproval, type Run, approvalGiven } from './run.ts';
 import type { StartedRun } from './start-run.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -84,8 +84,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       readonly history: readonly Message[];
       readonly onDone?: (result: RunResult) => void;
       readonly onStable?: () => void;
+      readonly as?: AgentCore;
     },
   ): StartedRun => {
+    const { as = core } = own;
     const runId = given.runId ?? newRunId();
     const metadata = metadataOf(given.metadata);
     const at = new Date().toISOString();
@@ -96,7 +98,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       resumable: (given.journal ?? core.journal()).take !== undefined,
       ...(own.onStable === undefined ? {} : { onStable: own.onStable }),
       prepare: async (signal) => {
-        const makeSetup = await core.prepare({
+        const makeSetup = await as.prepare({
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
           signal,
         });
@@ -114,7 +116,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           const head = core.sealed(runRecord(whole, { runId, at, metadata }));
           return {
             head,
-            work: core.work(),
+            work: as.work(),
             journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
           };
         };
@@ -128,6 +130,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
     runs.set(started, null);
     const unfollow = news.followChildren();
     return started;
+  };
+
+  /** Does a task beside whatever the agent does else, as one of the things that it can be. */
+  const beside = (as: AgentCore, task: string, given: RunOptions): Run => {
+    if (closed) throw new AgentClosedError(core.name);
+    return begin(task, given, { history: [], as }).run;
   };
 
   const checkFree = (): void => {
@@ -275,11 +283,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await core.mcp.close();
     },
     [Symbol.asyncDispose]: () => agent.close(),
-    [CHILD]: ownPort(core, (task, { signal, context }) => {
-      if (closed) throw new AgentClosedError(core.name);
-      return begin(task, { context, signal }, { history: [] }).run;
-    }),
-    repair: (task, { signal }) => repairBy(core, task, signal),
+    [CHILD]: ownPort(core, beside),
+    repair: (task, { signal }) => repairBy(core, task, (as, text) => beside(as, text, { signal })),
     [REPLAY]: past.replay,
     [FORK]: past.fork,
     [EXPLORE]: (task) => exploredStart(core, task, history),
