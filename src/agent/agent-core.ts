@@ -14,6 +14,7 @@ import { resolveModel } from '../models/resolve-model.ts';
 import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './child-tools.ts';
+import { checkConfigurable } from './check-options.ts';
 import { decideBy } from './decide.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
@@ -246,7 +247,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       return machine;
     },
     configure: (changes) => {
-      options = { ...options, ...checkOptions(changes) };
+      checkConfigurable(changes);
+      options = { ...options, ...checkOptions(changes, 'agent.configure') };
       if (changes.model !== undefined) {
         model = resolveModel(changes.model, env);
         facts = lookInto();

@@ -13,6 +13,7 @@ import { CHILD } from './child-port.ts';
 import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
+import { checkApproval, checkClose, checkListTools, checkResume, checkRun } from './check-options.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
@@ -173,6 +174,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
   });
   core.fork = past.fork;
   const resume = (runId: string, given: ResumeOptions = {}): Run => {
+    checkResume(given);
     checkFree();
     return past.resume(runId, given);
   };
@@ -204,8 +206,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       history = mendedHistory(messages);
     },
     tools: core.registry,
-    listTools: ({ verbose = false } = {}) =>
-      core.registry
+    listTools: (given = {}) => {
+      checkListTools(given);
+      const { verbose = false } = given;
+      return core.registry
         .specs(() => false)
         .map(({ name, policy, enabled, origin, description, inputSchema }) => ({
           name,
@@ -213,7 +217,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
           enabled,
           origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
           ...(verbose ? { description, inputSchema } : {}),
-        })),
+        }));
+    },
     get systemPrompt() {
       const { instructions = '' } = core.options();
       const mode = toolCallingOf(core.options(), core.model());
@@ -238,8 +243,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
     },
     pending,
-    approve: (runId, callId, how = {}) =>
-      goingOn(runId)?.approve(callId, how) ?? past.answer(runId, callId, approvalGiven(how)),
+    approve: (runId, callId, how = {}) => {
+      checkApproval(how, 'agent.approve');
+      return goingOn(runId)?.approve(callId, how) ?? past.answer(runId, callId, approvalGiven(how));
+    },
     reject: (runId, callId, reason = '') =>
       goingOn(runId)?.reject(callId, reason) ?? past.answer(runId, callId, { type: 'approval.refused', reason }),
     configure: (changes) => {
@@ -262,7 +269,9 @@ export function createAgent(options: AgentOptions = {}): Agent {
         return past.carryOn(runId, { context, ...how });
       },
     }),
-    close: async ({ graceMs = GRACE_MS, runs: fate = 'cancel' } = {}) => {
+    close: async (given = {}) => {
+      checkClose(given);
+      const { graceMs = GRACE_MS, runs: fate = 'cancel' } = given;
       closed = true;
       const ending = [...runs.keys()].map(async ({ run: current }) => {
         if (fate === 'release' && (await current.release())) return;
@@ -283,11 +292,4 @@ export function createAgent(options: AgentOptions = {}): Agent {
   declareOnErrors(agent, () => core.registry.onErrors());
   core.registry.onRegister((added) => refuseRepairCircle(agent, added));
   return agent;
-}
-
-function checkRun(input: unknown, { maxSteps }: RunOptions): void {
-  if (typeof input !== 'string' || input.trim() === '')
-    throw new TypeError('agent.run: the input must be a text that is not blank.');
-  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
-    throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
 }

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { optionsOf } from '../parsing/known-options.ts';
 import { systemCode } from '../tools/system-code.ts';
 import { lineWriter } from './blobs.ts';
 import { readFileContent } from './file-lines.ts';
@@ -107,7 +108,16 @@ async function summaryOfFile(files: RunFiles, runId: string): Promise<readonly R
   }
 }
 
-function checkOptions({ durability, keep, maxRuns, maxAgeDays }: FileJournalOptions): void {
+const checkNames = optionsOf<FileJournalOptions>('fileJournal', 'docs/recording.md', {
+  durability: true,
+  keep: true,
+  maxRuns: true,
+  maxAgeDays: true,
+});
+
+function checkOptions(options: FileJournalOptions): void {
+  checkNames(options);
+  const { durability, keep, maxRuns, maxAgeDays } = options;
   const wrong = (name: string, must: string): never => {
     throw new TypeError(`fileJournal: the option ${name} must be ${must}.`);
   };
