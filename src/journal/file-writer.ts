@@ -35,7 +35,7 @@ export interface FileWriting {
   /** `not-answered`: the file of a run that ended with an answer is removed. */
   readonly keep: 'all' | 'not-answered';
   /** Called when a run is given back. */
-  readonly onClose: () => void;
+  readonly onClose: () => void | Promise<void>;
 }
 
 const sync = promisify(fdatasync);
@@ -128,7 +128,7 @@ function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: 
         if (keep === 'not-answered' && ending.answered) files.erase(runId);
       }
       lock.release();
-      onClose();
+      return onClose();
     },
   };
   let begun: T | null = null;
@@ -142,7 +142,7 @@ function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: 
 
 interface Finish {
   readonly check: (doubtful: boolean) => void;
-  readonly close: (ending: Ending | null) => void;
+  readonly close: (ending: Ending | null) => void | Promise<void>;
 }
 
 interface Ending {

@@ -9,7 +9,7 @@ import { summarizeRunFile } from './file-summary.ts';
 import { type FileWriting, continueRunFile, createRunFile, repairRunFile } from './file-writer.ts';
 import { historiesIn, historyFiles } from './history-files.ts';
 import { liveJournal } from './live.ts';
-import { type PruneLimits, pruneRuns } from './prune-runs.ts';
+import { type PruneLimits, runPruner } from './prune-runs.ts';
 import { RecordingError } from './recording.ts';
 import { type RunFiles, runFiles } from './run-files.ts';
 import type { JournalStore, RunSummary } from './run-journal.ts';
@@ -44,17 +44,19 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Jour
   const histories = historyFiles(dir, { synced: durability === 'power' });
   const files = runFiles(dir, histories);
   let swept = false;
-  const prune = (): void => {
+  const pruneRuns = runPruner(files, options);
+  const prune = (): Promise<void> | undefined => {
     if (!swept)
       files.secrets.sweep((runId) => !files.isLocked(runId) && (!files.isThere(runId) || files.hasEnded(runId)));
     swept = true;
-    pruneRuns(files, options);
+    return pruneRuns();
   };
   const writing: FileWriting = { files, histories, durability, keep, onClose: prune };
   return {
     open: (run) => {
       const sink = createRunFile(writing, run.head.runId);
-      prune();
+      // Where it cannot be done now, the end of the run tries again and says why.
+      prune()?.catch(() => undefined);
       return liveJournal(run, sink);
     },
     take: async (runId) => continueRunFile(writing, runId),
