@@ -9,22 +9,20 @@ import { McpError, type McpErrorCode } from '../actors/mcp-calls.ts';
 import { pingMcp } from '../actors/ping-mcp.ts';
 import { type McpConnectionLimits, mcpConnectionMachine } from '../machines/mcp-connection.ts';
 import { isJsonObject } from '../parsing/json.ts';
-import { effectsOf, mayRepeat } from './after-loss.ts';
 import { createCallDesk } from './call-desk.ts';
 import { errorResult, toMcpError } from './call-errors.ts';
-import { checkOutput } from './check-output.ts';
-import type { McpServerConfig, McpToolTraits } from './config.ts';
-import type { McpCallOptions, McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
+import type { McpServerConfig } from './config.ts';
+import type { McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
 import type { McpAnswers } from './answers.ts';
 import { LinkFault, type Dial, type McpClock, type McpLink } from './link.ts';
 import { createLinks } from './links.ts';
 import { createListeners } from './listeners.ts';
-import { mapResult } from './map-result.ts';
 import { createOddityCounter } from './oddity-counter.ts';
 import { type Environment, readMcpServer } from './read-config.ts';
 import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
 import { rootsOf } from './roots.ts';
+import { createToolCalls } from './tool-calls.ts';
 import { diffTools } from './tool-changes.ts';
 
 /** What a connection may be given beside its configuration. */
@@ -178,37 +176,7 @@ export function createMcpConnection(
     return state === 'AUTH_REQUIRED' ? notConnected() : null;
   }
 
-  const call = async (tool: string, args: Parameters<McpConnection['call']>[1], io: McpCallOptions = {}) => {
-    const refused = refusal();
-    if (refused !== null) throw refused;
-    const override = Object.hasOwn(server.settings.overrides, tool) ? server.settings.overrides[tool] : undefined;
-    const traits = (): McpToolTraits => {
-      const annotations = tools.find((listed) => listed.name === tool)?.annotations;
-      return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
-    };
-    const { onProgress, onQuestion } = io;
-    const silenceMs = io.timeoutMs ?? override?.timeoutMs ?? server.settings.timeoutMs;
-    const raw = await desk.submit({
-      what: `'${tool}'`,
-      mayRepeat: () => mayRepeat(traits(), server.settings),
-      isReadOnly: () => effectsOf(traits()) === 'none',
-      times: { silenceMs, totalMs: server.settings.maxTotalMs ?? 10 * silenceMs },
-      signal: io.signal,
-      onQuestion,
-      perform: (link, signal, heard) =>
-        link.callTool(tool, args, {
-          signal,
-          onProgress: (progress) => {
-            heard();
-            onProgress?.(progress);
-          },
-        }),
-    });
-    const result = mapResult(raw);
-    const { outputSchema } = tools.find((listed) => listed.name === tool) ?? {};
-    if (outputSchema === undefined) return result;
-    return checkOutput(result, { tool, raw, outputSchema, onOddity: oddities.note });
-  };
+  const call = createToolCalls({ server, desk, clock, tools: () => tools, refusal, onOddity: oddities.note });
 
   return {
     name,
