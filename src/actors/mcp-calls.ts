@@ -81,6 +81,8 @@ export interface McpCalls {
     io: {
       readonly signal: AbortSignal;
       readonly timeoutMs?: number;
+      /** The trace that the run belongs to. */
+      readonly traceparent?: string;
       readonly onProgress?: (progress: {
         readonly progress: number;
         readonly total?: number;

@@ -61,7 +61,7 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
     loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
       const made = createMcpHub(servers, answers());
       made.onChange((news) => {
-        if (news.type !== 'mcp.oddity') synchronize();
+        if (news.type !== 'mcp.oddity' && news.type !== 'mcp.log') synchronize();
         if (news.type === 'mcp.added' || news.type === 'mcp.removed') shown.update();
         for (const listener of listeners) listener(news);
       });

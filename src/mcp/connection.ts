@@ -23,6 +23,8 @@ import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
 import { rootsOf } from './roots.ts';
 import { createToolCalls } from './tool-calls.ts';
+import { createServerLog } from './server-log.ts';
+import { createSubscriptions } from './subscriptions.ts';
 import { diffTools } from './tool-changes.ts';
 
 /** What a connection may be given beside its configuration. */
@@ -65,6 +67,10 @@ export function createMcpConnection(
   const news = createListeners<McpConnectionNews>();
   const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
 
+  const log = createServerLog(server.settings.logLevel ?? 'debug', (told) =>
+    news.emit({ type: 'mcp.log', server: name, ...told }),
+  );
+
   const desk = createCallDesk(
     name,
     { clock, patienceMs: options.patienceMs ?? 4000 },
@@ -94,6 +100,11 @@ export function createMcpConnection(
       else news.emit({ type: 'mcp.list', server: name, list });
     },
     onOddity: oddities.note,
+    onNotification: (method, params) => {
+      if (method === 'notifications/message') log(params);
+      const { uri } = params;
+      if (method === 'notifications/resources/updated' && typeof uri === 'string') subscriptions.onUpdated(uri);
+    },
   });
   const machine = mcpConnectionMachine.provide({
     actors: { connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) },
@@ -111,6 +122,7 @@ export function createMcpConnection(
   let state: McpState = 'IDLE';
   let tools = actor.getSnapshot().context.tools;
   let listings = 0;
+  let greeted = 0;
 
   const lastError = (): McpError | null => {
     const { error } = actor.getSnapshot().context;
@@ -144,8 +156,11 @@ export function createMcpConnection(
       if (changes !== null) news.emit({ type: 'mcp.tools', server: name, ...changes });
     }
     const link = state === 'READY' ? links.find(context.generation) : null;
-    if (link !== null) desk.open({ link, generation: context.generation });
-    else desk.hold(state === 'BACKING_OFF', lastError());
+    if (link !== null) {
+      desk.open({ link, generation: context.generation });
+      if (greeted !== context.generation) subscriptions.onLink(link);
+      greeted = context.generation;
+    } else desk.hold(state === 'BACKING_OFF', lastError());
     if (state !== previous) {
       if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
       links.retire(LIVE.has(state) ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
@@ -170,6 +185,8 @@ export function createMcpConnection(
     });
 
   const requests = createRequests({ server, desk, refusal });
+  const isReady = (): boolean => state === 'READY';
+  const subscriptions = createSubscriptions({ server, requests, isReady, onOddity: oddities.note });
   function refusal(): McpError | null {
     if (state === 'STOPPED')
       return new McpError('not-connected', name, `MCP server '${name}' was disconnected; connect it first.`);
@@ -222,6 +239,8 @@ export function createMcpConnection(
     listResourceTemplates: requests.listResourceTemplates,
     getPrompt: requests.getPrompt,
     listPrompts: requests.listPrompts,
+    complete: requests.complete,
+    subscribeResource: subscriptions.subscribe,
     setRoots(folders) {
       roots = () => rootsOf(folders);
       void links.find(actor.getSnapshot().context.generation)?.notify('notifications/roots/list_changed');

@@ -80,6 +80,8 @@ export interface LinkIo {
   /** The server says that one of its lists is another one now. */
   readonly onListChanged: (list: McpList) => void;
   readonly onOddity: (oddity: McpOddity) => void;
+  /** The server tells something else that nobody asked for. */
+  readonly onNotification: (method: string, params: JsonObject) => void;
 }
 
 /** How one request is made. */

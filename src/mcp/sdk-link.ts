@@ -137,8 +137,10 @@ async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Pr
       io.onOddity({ kind: 'unexpected', message: error.message.slice(0, 500) });
   };
   client.fallbackNotificationHandler = (notification) => {
-    const list = LISTS.get(notification.method);
-    if (list !== undefined) io.onListChanged(list);
+    const { method, params } = notification;
+    const list = LISTS.get(method);
+    if (list === undefined) io.onNotification(method, isJsonObject(params) ? params : {});
+    else io.onListChanged(list);
     return Promise.resolve();
   };
   const ask = asker(client, wire);

@@ -40,6 +40,8 @@ interface TaskCallOptions {
   readonly clock: McpClock;
   /** The task, where the server began one without being asked to. */
   readonly begun: McpTask | null;
+  /** Goes with every request. */
+  readonly trace: Pick<ToolRequestIo, 'meta'>;
   /** Sends the call itself. */
   readonly begin: (link: McpLink, heard: () => void, io: ToolRequestIo) => Promise<JsonObject>;
   readonly onStatus: (message: string) => void;
@@ -49,7 +51,7 @@ interface TaskCallOptions {
 
 /** Makes a call as a task. Nothing is sent before `perform`. */
 export function createTaskCall(options: TaskCallOptions): TaskCall {
-  const { server, tool, begun } = options;
+  const { server, tool, begun, trace } = options;
   let current: { readonly link: McpLink; readonly io: TaskIo } | null = null;
   let fault: unknown = null;
 
@@ -86,7 +88,7 @@ export function createTaskCall(options: TaskCallOptions): TaskCall {
         pollMcpTask: pollMcpTask({
           status: (taskId, signal) =>
             onLink(async (link, io) => {
-              const task = readTask(await link.request('tasks/get', { taskId }, { signal }));
+              const task = readTask(await link.request('tasks/get', { taskId }, { signal, ...trace }));
               if (task === null) throw notATask();
               io.heard();
               say(task);
@@ -95,7 +97,7 @@ export function createTaskCall(options: TaskCallOptions): TaskCall {
         }),
         fetchMcpTask: fetchMcpTask({
           result: (taskId, signal) =>
-            onLink(async (link) => resultOf(await link.request('tasks/result', { taskId }, { signal }))),
+            onLink(async (link) => resultOf(await link.request('tasks/result', { taskId }, { signal, ...trace }))),
         }),
         cancelMcpTask: cancelMcpTask({
           cancel: (taskId, signal) =>

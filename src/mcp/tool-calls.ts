@@ -8,6 +8,7 @@ import type { McpServer, McpToolTraits } from './config.ts';
 import type { McpConnection } from './connection-types.ts';
 import type { McpClock, McpLink, McpOddity, McpProgress, ToolRequestIo } from './link.ts';
 import { mapResult } from './map-result.ts';
+import { traceMeta } from './trace-context.ts';
 import { type TaskCall, createTaskCall, taskOf } from './task-call.ts';
 
 interface ToolCallsOptions {
@@ -56,6 +57,7 @@ export function createToolCalls({
     };
     const isTask = (): boolean => listed()?.taskSupport === 'required';
     const { onProgress, onQuestion } = io;
+    const trace = traceMeta(io.traceparent);
     const silenceMs = io.timeoutMs ?? override?.timeoutMs ?? settings.timeoutMs;
     const totalMs = settings.maxTotalMs ?? 10 * silenceMs;
 
@@ -63,6 +65,7 @@ export function createToolCalls({
     const send = (link: McpLink, heard: () => void, how: ToolRequestIo): Promise<JsonObject> =>
       link.callTool(tool, args, {
         ...how,
+        ...trace,
         onProgress: (progress) => {
           far = progress;
           heard();
@@ -77,6 +80,7 @@ export function createToolCalls({
         ttl: totalMs,
         clock,
         begun,
+        trace,
         begin: send,
         onStatus: (message) => onProgress?.({ ...far, message }),
         cancelLater,

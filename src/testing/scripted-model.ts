@@ -23,12 +23,12 @@ export interface ScriptedModel extends Model {
  */
 export function scriptedModel(
   replies: readonly ScriptedReply[],
-  options: { readonly toolCalling?: 'native' | 'json' } = {},
+  options: { readonly toolCalling?: 'native' | 'json'; readonly takesImages?: boolean } = {},
 ): ScriptedModel {
   const requests: ModelRequest[] = [];
   return {
     id: 'scripted',
-    ...(options.toolCalling === undefined ? {} : { toolCalling: options.toolCalling }),
+    ...options,
     requests,
     complete: async (request, { signal, onToken }) => {
       signal.throwIfAborted();

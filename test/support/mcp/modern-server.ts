@@ -31,6 +31,28 @@ const TOOLS = [
 ];
 const text = (value: string) => ({ type: 'text', text: value });
 
+/** What the tool `say` gives, by name: a test that looks for it in what a model was sent must not find it in the call. */
+function contentOf(what: string): readonly object[] {
+  const forUser = { annotations: { audience: ['user'] } };
+  switch (what) {
+    case 'pin':
+      return [{ ...text('PIN 1234'), ...forUser }];
+    case 'pin-and-words':
+      return [
+        { ...text('PIN 5678'), ...forUser },
+        { ...text('for both'), annotations: { audience: ['user', 'assistant'] } },
+      ];
+    case 'odd-images':
+      return [
+        { type: 'image', data: 'PHN2Zz4=', mimeType: 'image/svg+xml' },
+        { type: 'image', data: 'not base64!', mimeType: 'image/png' },
+        { type: 'image', data: 'A'.repeat(5_000_004), mimeType: 'image/png' },
+      ];
+    default:
+      return [];
+  }
+}
+
 interface Line {
   readonly send: Send;
   /** For what the server says by itself. */
@@ -135,7 +157,7 @@ function call(
         ],
       });
     case 'say':
-      return answer({ content: args.content ?? [] });
+      return answer({ content: contentOf(String(args.what)), ...(args.isError === true ? { isError: true } : {}) });
     case 'log': {
       const times = typeof args.times === 'number' ? args.times : 1;
       for (let at = 0; at < times; at += 1)
