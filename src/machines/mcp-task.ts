@@ -4,7 +4,9 @@
  *
  * I1 A task is begun once: as soon as its id is known, a new connection goes on with that task.
  * I2 SUCCEEDED has a result of the tool, never the word that there is a task.
- * I3 A call that is given up cancels its task, also one whose id comes only afterwards.
+ * I3 While a result is waited for that needs somebody's answer first, the status is asked for all the same: a server that
+ *    answers is at work.
+ * I4 A call that is given up cancels its task, also one whose id comes only afterwards.
  */
 import { assign, setup, stateIn } from 'xstate';
 import type { LeafError } from '../actors/journal.ts';
@@ -152,6 +154,7 @@ export const mcpTaskMachine = setup({
       on: { 'link.lost': 'UNLINKED', 'call.cancelled': 'CANCELLING' },
     },
     FETCHING: {
+      initial: 'RESTING',
       invoke: {
         id: 'fetchMcpTask',
         src: 'fetchMcpTask',
@@ -160,6 +163,18 @@ export const mcpTaskMachine = setup({
         onError: AFTER_FAILURE,
       },
       on: { 'link.lost': 'UNLINKED', 'call.cancelled': 'CANCELLING' },
+      states: {
+        RESTING: { after: { pollInterval: 'LOOKING' } },
+        LOOKING: {
+          invoke: {
+            id: 'pollMcpTask',
+            src: 'pollMcpTask',
+            input: ({ context }) => taskOf(context),
+            onDone: { target: 'RESTING', actions: { type: 'keepTask', params: ({ event }) => event.output } },
+            onError: 'RESTING',
+          },
+        },
+      },
     },
     CANCELLING: {
       invoke: {

@@ -57,11 +57,13 @@ export function createTaskCall(options: TaskCallOptions): TaskCall {
 
   /** Does something on the link of now; what goes wrong is kept, and told to the machine by its kind. */
   const onLink = async <T>(work: (link: McpLink, io: TaskIo) => Promise<T>): Promise<T> => {
+    const asked = current;
     try {
       if (current === null) throw new LinkFault('unreachable', 'there is no connection', { delivered: false });
       return await work(current.link, current.io);
     } catch (thrown) {
-      fault = thrown;
+      // What an older link says of work that was given up counts no more.
+      if (asked === current) fault = thrown;
       const code = thrown instanceof LinkFault ? thrown.kind : 'error';
       throw Object.assign(new Error(thrown instanceof Error ? thrown.message : String(thrown)), { code });
     }
@@ -124,7 +126,7 @@ export function createTaskCall(options: TaskCallOptions): TaskCall {
       case 'FAILED':
         if (task === null) return { thrown: fault };
         return task.status === 'failed' || task.status === 'cancelled'
-          ? { raw: failureOf(task) }
+          ? { raw: failureOf(task, fault) }
           : { thrown: lostTask(server, tool, fault) };
       case 'UNLINKED':
       case 'CANCELLED':
@@ -195,7 +197,8 @@ function notATask(): LinkFault {
 }
 
 /** The result of a task that has none, as a tool's own error. */
-function failureOf({ status, message }: McpTask): JsonObject {
+function failureOf({ status, message }: McpTask, fault: unknown): JsonObject {
   const what = status === 'cancelled' ? 'The server cancelled the task of this call' : 'The task of this call failed';
-  return { isError: true, content: [{ type: 'text', text: message === '' ? `${what}.` : `${what}: ${message}` }] };
+  const words = [message, fault instanceof LinkFault ? fault.message : ''].filter(Boolean).join('; ');
+  return { isError: true, content: [{ type: 'text', text: words === '' ? `${what}.` : `${what}: ${words}` }] };
 }

@@ -51,6 +51,13 @@ describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s',
     await expect.poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
   });
 
+  test('that waits for an answer is at work as long as the server says so, whatever the silence of its result', async () => {
+    const lab = await modern(transport, { timeoutMs: 500, maxTotalMs: 60_000 });
+    const { agent } = agentWith(lab.config, once('research', { polls: 12, waits: true }));
+    expect((await toldBy(agent))[0]).toContain('report after 12 polls');
+    expect(lab.received('tasks/result')).toHaveLength(1);
+  });
+
   test.each([
     ['failed', 'report after 2 polls'],
     ['cancelled', 'The server cancelled the task of this call: poll 2'],
@@ -70,6 +77,13 @@ test.each(['broken', 'again'])('a task whose result cannot be had (%s) is no suc
   expect(told).toContain('"status":"error"');
   expect(told).toContain('unknown whether');
   expect(lab.received('tools/call')).toHaveLength(1);
+});
+
+test('a task that failed and has no result is an error with what the server says of both', async () => {
+  const lab = await modern('stdio');
+  const { agent } = agentWith(lab.config, once('research', { end: 'failed', broken: true }));
+  const [told = ''] = await toldBy(agent);
+  expect(told).toContain('The task of this call failed: poll 2; the result is gone');
 });
 
 test('an answer that is a task without an id is no success', async () => {

@@ -92,7 +92,11 @@ function receive(memory: Memory, message: JsonObject, { send, tell, drop }: Line
       if (task.args.broken === true) return refuse('the result is gone');
       if (task.args.again === true) return answer({ task: stateOf(taskId, task) });
       const failed = task.args.end === 'failed';
-      return answer({ content: [text(`report after ${task.polls} polls`)], ...(failed ? { isError: true } : {}) });
+      const sendWhenOver = (): void => {
+        if (task.polls < Number(task.args.polls ?? 0)) return void setTimeout(sendWhenOver, 20);
+        answer({ content: [text(`report after ${task.polls} polls`)], ...(failed ? { isError: true } : {}) });
+      };
+      return sendWhenOver();
     }
     case 'tasks/cancel':
       if (task === undefined) return refuse('Task not found');
@@ -115,7 +119,7 @@ function receive(memory: Memory, message: JsonObject, { send, tell, drop }: Line
 function stateOf(taskId: string, { polls, args, cancelled }: Memory['tasks'][string]): object {
   const wanted = typeof args.polls === 'number' ? args.polls : 2;
   const over = typeof args.end === 'string' ? args.end : 'completed';
-  const status = cancelled ? 'cancelled' : polls >= wanted ? over : 'working';
+  const status = cancelled ? 'cancelled' : polls >= wanted ? over : args.waits === true ? 'input_required' : 'working';
   const at = new Date(0).toISOString();
   const words = { statusMessage: `poll ${polls}` };
   return { taskId, status, ttl: 60_000, createdAt: at, lastUpdatedAt: at, pollInterval: 100, ...words };
