@@ -88,7 +88,7 @@ export interface LinkIo {
 export interface RequestIo {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: McpProgress) => void;
-  /** Progress is told until this aborts, after the answer too: a task goes on when its request has been answered. */
+  /** Progress is told until this aborts, also after an answer that is a task: it goes on then. */
   readonly lasting?: AbortSignal;
   /** For `_meta` of the request, beside what the protocol itself puts there. */
   readonly meta?: JsonObject;

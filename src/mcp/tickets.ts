@@ -30,7 +30,7 @@ export interface Tickets {
   latest(): Ticket | null;
   find(id: unknown): Ticket | null;
   forget(ticket: Ticket): void;
-  /** Its progress is told until the signal aborts, also after its answer. */
+  /** Its progress is told until the signal aborts, also after its answer if that is a task. */
   follow(ticket: Ticket, until: AbortSignal): void;
   open(): readonly Ticket[];
 }
@@ -71,6 +71,7 @@ export function createTickets(): Tickets {
       if (ticket === undefined) return false;
       ticket.answer = message;
       open.delete(message.id);
+      if (!isJsonObject(message.result) || message.result.task === undefined) followed.delete(message.id);
       return false;
     },
     latest: () => latest,

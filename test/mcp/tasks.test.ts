@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AgentOptions } from '../../src/agent/options.ts';
+import { createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
@@ -79,6 +80,24 @@ test.each(['broken', 'again'])('a task whose result cannot be had (%s) is no suc
   expect(lab.received('tools/call')).toHaveLength(1);
 });
 
+test('a task that failed is an error whatever its result says', async () => {
+  const lab = await modern('stdio');
+  const { agent } = agentWith(lab.config, once('research', { end: 'failed', unsaid: true }));
+  const [told = ''] = await toldBy(agent);
+  expect(told).toContain('"status":"error"');
+  expect(told).toContain('report after 2 polls');
+});
+
+test('a task tells how far it is long after the request that began it was answered', async () => {
+  const lab = await modern('stdio');
+  const connection = createMcpConnection('lab', lab.config);
+  onTestFinished(() => connection.disconnect());
+  const heard: unknown[] = [];
+  await connection.callTool('research', { polls: 3, steps: true }, { onProgress: (progress) => heard.push(progress) });
+  expect(heard).toContainEqual({ progress: 2, total: 3 });
+  expect(heard).toContainEqual({ progress: 2, total: 3, message: 'poll 2' });
+});
+
 test('a task that failed and has no result is an error with what the server says of both', async () => {
   const lab = await modern('stdio');
   const { agent } = agentWith(lab.config, once('research', { end: 'failed', broken: true }));
@@ -97,6 +116,13 @@ test('a tool that may run as a task is called the plain way', async () => {
   const lab = await modern('stdio');
   const { agent } = agentWith(lab.config, once('either'));
   expect((await toldBy(agent))[0]).toContain('plainly');
+  expect(lab.received('tools/call')[0]).not.toHaveProperty('task');
+});
+
+test('a server that does not say that it runs tasks is not asked to', async () => {
+  const lab = await modern('HTTP without tasks');
+  const { agent } = agentWith(lab.config, once('research'));
+  expect((await toldBy(agent))[0]).toContain('research runs as a task only');
   expect(lab.received('tools/call')[0]).not.toHaveProperty('task');
 });
 
@@ -128,6 +154,16 @@ describe.each(['stdio', 'HTTP'] as const)('a task whose connection is lost, over
     expect(lab.received('tools/call')).toHaveLength(1);
   });
 });
+
+test.each(['stdio', 'HTTP'] as const)(
+  'a task whose beginning was lost is not begun again, over %s',
+  async (transport) => {
+    const lab = await modern(transport);
+    const { agent } = agentWith(lab.config, once('research', { lose: true }));
+    expect((await toldBy(agent))[0]).toContain('unknown whether');
+    expect(lab.received('tools/call')).toHaveLength(1);
+  },
+);
 
 test('a task that the server has forgotten is of unknown outcome, and not begun anew', async () => {
   const lab = await modern('HTTP');

@@ -13,7 +13,7 @@ import { type JsonObject, isJsonObject } from '../../../src/parsing/json.ts';
 /** What reached the server, over all its connections. */
 export interface Memory {
   readonly received: { readonly method: string; readonly params: JsonObject }[];
-  readonly tasks: { [id: string]: { polls: number; args: JsonObject; cancelled: boolean } };
+  readonly tasks: { [id: string]: { polls: number; args: JsonObject; cancelled: boolean; token?: unknown } };
 }
 
 type Send = (message: object) => void;
@@ -48,6 +48,8 @@ function contentOf(what: string): readonly object[] {
         { type: 'image', data: 'not base64!', mimeType: 'image/png' },
         { type: 'image', data: 'A'.repeat(5_000_004), mimeType: 'image/png' },
       ];
+    case 'many-images':
+      return Array.from({ length: 12 }, () => ({ type: 'image', data: PNG, mimeType: 'image/png' }));
     default:
       return [];
   }
@@ -59,10 +61,12 @@ interface Line {
   readonly tell: Send;
   /** Breaks the connection, and every other one. */
   readonly drop: () => void;
+  /** Whether it says that it runs tasks. */
+  readonly tasks?: boolean;
 }
 
 /** Answers one message of a client. */
-function receive(memory: Memory, message: JsonObject, { send, tell, drop }: Line): void {
+function receive(memory: Memory, message: JsonObject, { send, tell, drop, tasks: says = true }: Line): void {
   const { id, method } = message;
   if (typeof method !== 'string') return;
   const params = isJsonObject(message.params) ? message.params : {};
@@ -75,23 +79,30 @@ function receive(memory: Memory, message: JsonObject, { send, tell, drop }: Line
   switch (method) {
     case 'initialize': {
       const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
-      const capabilities = { tools: {}, resources: { subscribe: true }, logging: {}, completions: {}, tasks };
+      const others = { tools: {}, resources: { subscribe: true }, logging: {}, completions: {} };
+      const capabilities = says ? { ...others, tasks } : others;
       return answer({ protocolVersion: '2025-11-25', serverInfo: { name: 'modern', version: '1' }, capabilities });
     }
     case 'tools/list':
       return answer({ tools: TOOLS });
     case 'tools/call':
+      if (isJsonObject(params.arguments) && params.arguments.lose === true) return drop();
       return call(memory, params, { answer, refuse, tell });
     case 'tasks/get':
       if (task === undefined) return refuse('Task not found');
       task.polls += 1;
+      if (task.args.steps === true)
+        tell({
+          method: 'notifications/progress',
+          params: { progressToken: task.token, progress: task.polls, total: task.args.polls },
+        });
       if (Array.isArray(task.args.dropAt) && task.args.dropAt.includes(task.polls)) return drop();
       return answer(stateOf(taskId, task));
     case 'tasks/result': {
       if (task === undefined) return refuse('Task not found');
       if (task.args.broken === true) return refuse('the result is gone');
       if (task.args.again === true) return answer({ task: stateOf(taskId, task) });
-      const failed = task.args.end === 'failed';
+      const failed = task.args.end === 'failed' && task.args.unsaid !== true;
       const sendWhenOver = (): void => {
         if (task.polls < Number(task.args.polls ?? 0)) return void setTimeout(sendWhenOver, 20);
         answer({ content: [text(`report after ${task.polls} polls`)], ...(failed ? { isError: true } : {}) });
@@ -137,7 +148,8 @@ function call(
   const args = isJsonObject(params.arguments) ? params.arguments : {};
   const begin = (): void => {
     const taskId = `task-${Object.keys(memory.tasks).length + 1}`;
-    const task = { polls: 0, args, cancelled: false };
+    const { progressToken } = isJsonObject(params._meta) ? params._meta : {};
+    const task = { polls: 0, args, cancelled: false, token: progressToken };
     memory.tasks[taskId] = task;
     const told = { task: args.nameless === true ? {} : stateOf(taskId, task) };
     setTimeout(answer, typeof args.beginMs === 'number' ? args.beginMs : 0, told);
@@ -188,8 +200,8 @@ export interface ModernHttp {
   stop(): void;
 }
 
-/** Starts the server on a free port of the loopback interface. */
-export async function startModernHttp(): Promise<ModernHttp> {
+/** Starts the server on a free port of the loopback interface. Without `tasks` it does not say that it runs any. */
+export async function startModernHttp({ tasks = true } = {}): Promise<ModernHttp> {
   const memory: Memory = { received: [], tasks: {} };
   const streams = new Set<ServerResponse>();
   let session = 1;
@@ -216,7 +228,7 @@ export async function startModernHttp(): Promise<ModernHttp> {
     if (!isJsonObject(message)) return response.writeHead(400).end();
     const headers = { 'content-type': 'application/json', 'mcp-session-id': `session-${session}` };
     const send = (answer: object): void => void response.writeHead(200, headers).end(write(answer));
-    receive(memory, message, { send, tell, drop: restart });
+    receive(memory, message, { send, tell, drop: restart, tasks });
     if (message.id === undefined) response.writeHead(202).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -18,7 +18,10 @@ export interface Modern {
 }
 
 /** Starts the server, or prepares its start. */
-export async function modern(transport: 'stdio' | 'HTTP', settings: McpServerSettings = {}): Promise<Modern> {
+export async function modern(
+  transport: 'stdio' | 'HTTP' | 'HTTP without tasks',
+  settings: McpServerSettings = {},
+): Promise<Modern> {
   const of = (memory: () => Memory, config: McpServerConfig): Modern => ({
     config: { ...config, ...settings },
     memory,
@@ -28,7 +31,7 @@ export async function modern(transport: 'stdio' | 'HTTP', settings: McpServerSet
     const file = join(await mkdtemp(join(tmpdir(), 'mcp-modern-')), 'memory.json');
     return of(() => readMemory(file), modernEntry(file));
   }
-  const server = await startModernHttp();
+  const server = await startModernHttp({ tasks: transport === 'HTTP' });
   onTestFinished(server.stop);
   return of(() => server.memory, { url: server.url });
 }
