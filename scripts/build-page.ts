@@ -10,7 +10,6 @@ import { agentMachine } from '../src/machines/agent.ts';
 import { llmCallMachine } from '../src/machines/llm-call.ts';
 import { loopDetectionMachine } from '../src/machines/loop-detection.ts';
 import { mcpConnectionMachine } from '../src/machines/mcp-connection.ts';
-import { mcpTaskMachine } from '../src/machines/mcp-task.ts';
 import { toolCallMachine } from '../src/machines/tool-call.ts';
 
 const SOURCE = new URL('../src/inspector/page/', import.meta.url);
@@ -66,7 +65,7 @@ function inlineLayouts(layouts: string): Plugin {
 }
 
 async function ownLayouts(): Promise<{ readonly [key: string]: unknown }> {
-  const machines = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine, mcpTaskMachine];
+  const machines = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine];
   const layouts: { [key: string]: unknown } = {};
   for (const drawing of machines.map(drawMachine))
     for (const collapsed of collapses(drawing))

@@ -31,29 +31,32 @@ export interface McpTaskPorts {
   cancel(task: string, signal: AbortSignal): Promise<void>;
 }
 
-interface TaskInput {
+/** Which task; empty before there is one. */
+export interface McpTaskInput {
   readonly task: string;
 }
 
 /** Begins a task on a server. */
 export const beginMcpTask = (mcp: Pick<McpTaskPorts, 'begin'>) =>
-  leaf('beginMcpTask', { effects: 'once', yieldsJson: true }, (_: TaskInput, { signal }): Promise<McpTaskBegun> =>
+  leaf('beginMcpTask', { effects: 'once', yieldsJson: true }, (_: McpTaskInput, { signal }): Promise<McpTaskBegun> =>
     mcp.begin(signal),
   );
 
 /** Asks where a task stands. */
 export const pollMcpTask = (mcp: Pick<McpTaskPorts, 'status'>) =>
-  leaf('pollMcpTask', 'none', ({ task }: TaskInput, { signal }): Promise<McpTask> => mcp.status(task, signal));
+  leaf('pollMcpTask', 'none', ({ task }: McpTaskInput, { signal }): Promise<McpTask> => mcp.status(task, signal));
 
 /** Fetches the result of a task. */
 export const fetchMcpTask = (mcp: Pick<McpTaskPorts, 'result'>) =>
-  leaf('fetchMcpTask', { effects: 'none', yieldsJson: true }, ({ task }: TaskInput, { signal }): Promise<JsonObject> =>
-    mcp.result(task, signal),
+  leaf(
+    'fetchMcpTask',
+    { effects: 'none', yieldsJson: true },
+    ({ task }: McpTaskInput, { signal }): Promise<JsonObject> => mcp.result(task, signal),
   );
 
 /** Asks a server to give up a task. */
 export const cancelMcpTask = (mcp: Pick<McpTaskPorts, 'cancel'>) =>
-  leaf('cancelMcpTask', 'idempotent', async ({ task }: TaskInput, { signal }): Promise<null> => {
+  leaf('cancelMcpTask', 'idempotent', async ({ task }: McpTaskInput, { signal }): Promise<null> => {
     await mcp.cancel(task, signal);
     return null;
   });
