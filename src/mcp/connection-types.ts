@@ -122,12 +122,12 @@ export interface McpConnection {
   ): Promise<McpCompletion>;
   /**
    * Hears when a resource, or a part of it, has changed; read it to know how. It is subscribed again after each reconnect,
-   * and then the listener is called with `missed: true`. The returned function ends it. Rejects with an {@link McpError}
+   * and then the listener is called with `missed: true`; what it throws is ignored. The returned function ends it. Rejects with an {@link McpError}
    * where the server offers no subscription or refuses this one.
    */
   subscribeResource(
     uri: string,
-    listener: (update: McpResourceUpdate) => void,
+    listener: (update: McpResourceUpdate) => unknown,
     options?: McpRequestOptions,
   ): Promise<() => Promise<void>>;
   /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be told at once. */

@@ -27,7 +27,7 @@ interface SubscriptionsOptions {
 }
 
 interface Followed {
-  readonly listeners: Set<(update: McpResourceUpdate) => void>;
+  readonly listeners: Set<(update: McpResourceUpdate) => Promise<void>>;
   /** The first subscription; it rejects where the server refused it. */
   readonly made: Promise<unknown>;
   isMade: boolean;
@@ -51,18 +51,18 @@ export function createSubscriptions({ server, requests, isReady, onOddity }: Sub
     }
   };
   const tell = (uri: string, update: McpResourceUpdate): void => {
-    for (const listener of followed.get(uri)?.listeners ?? []) {
-      try {
-        listener(update);
-      } catch {
-        // What a listener does wrong is its own affair: the connection must go on.
-      }
-    }
+    for (const listener of followed.get(uri)?.listeners ?? []) void listener(update);
   };
 
   return {
     async subscribe(uri, listener, io = {}) {
-      const hear = (update: McpResourceUpdate): void => listener(update);
+      const hear = async (update: McpResourceUpdate): Promise<void> => {
+        try {
+          await listener(update);
+        } catch {
+          // What a listener does wrong is its own affair: the connection must go on.
+        }
+      };
       const entry: Followed = followed.get(uri) ?? {
         listeners: new Set(),
         made: requests.ask(`the subscription of '${uri}'`, 'resources/subscribe', { uri }, io, mustSubscribe),

@@ -114,6 +114,9 @@ test.each(['stdio', 'HTTP'] as const)('a resource is followed across reconnects,
   onTestFinished(() => connection.disconnect());
   const heard: McpResourceUpdate[] = [];
   const others: McpResourceUpdate[] = [];
+  const failing = await connection.subscribeResource('file:///notes', () =>
+    Promise.reject(new Error('a listener that fails')),
+  );
   const leave = await connection.subscribeResource('file:///notes', (update) => heard.push(update));
   const leaveToo = await connection.subscribeResource('file:///notes', (update) => others.push(update));
   await connection.callTool('touch', { uri: 'file:///notes/today.txt' });
@@ -130,6 +133,8 @@ test.each(['stdio', 'HTTP'] as const)('a resource is followed across reconnects,
   await expect.poll(() => others).toHaveLength(3);
   expect(heard).toHaveLength(2);
   await leaveToo();
+  expect(lab.received('resources/unsubscribe')).toEqual([]);
+  await failing();
   expect(lab.received('resources/unsubscribe')).toEqual([{ uri: 'file:///notes' }]);
 });
 

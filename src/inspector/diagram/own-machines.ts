@@ -8,8 +8,7 @@ import { toolCallMachine } from '../../machines/tool-call.ts';
 
 /** Signalbox's own machines, by their names. */
 export const OWN_MACHINES: ReadonlyMap<string, AnyStateMachine> = new Map<string, AnyStateMachine>(
-  [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine, mcpTaskMachine].map((machine) => [
-    machine.id,
-    machine,
-  ]),
+  [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine, mcpTaskMachine].map(
+    (machine) => [machine.id, machine],
+  ),
 );

@@ -31,7 +31,14 @@ export interface CoverageOptions {
   readonly print?: (text: string) => void;
 }
 
-const MACHINES = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine, mcpTaskMachine];
+const MACHINES = [
+  agentMachine,
+  llmCallMachine,
+  toolCallMachine,
+  loopDetectionMachine,
+  mcpConnectionMachine,
+  mcpTaskMachine,
+];
 
 /** The reporter. Made by vitest; workers are watched through a setup file that it adds. */
 export default class CoverageReporter {
