@@ -174,7 +174,12 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       toolset: core.toolset(now.allowed),
       toolCalling: toolCallingOf(options, model),
       callsNatively: callsNatively(model),
-      settings: { ...settings, maxSteps: now.maxSteps ?? settings.maxSteps, jitterSeed: seed },
+      settings: {
+        ...settings,
+        maxSteps: now.maxSteps ?? settings.maxSteps,
+        jitterSeed: seed,
+        images: model.takesImages === true ? 'sent' : 'named',
+      },
       seed,
       warnings: [...mcp.warnings(), ...now.told],
       children: now.below,

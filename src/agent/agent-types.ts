@@ -75,6 +75,8 @@ export interface ListedTool {
   readonly enabled: boolean;
   /** `local`, `agent` for a child, or `mcp:` and the server. */
   readonly origin: string;
+  /** What an MCP server calls it for people, where it does. */
+  readonly title?: string;
   readonly description?: string;
   readonly inputSchema?: JsonSchema;
 }

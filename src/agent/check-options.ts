@@ -21,6 +21,7 @@ export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   inspect: true,
   journal: true,
   trace: true,
+  traceparent: true,
 });
 
 /** Refuses options of `agent.resume` that are not known. */
@@ -30,6 +31,7 @@ export const checkResume = optionsOf<ResumeOptions>('agent.resume', DOCS, {
   trace: true,
   inspect: true,
   migrate: true,
+  traceparent: true,
 });
 
 /** Refuses options of an approval that are not known. */

@@ -216,6 +216,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           policy,
           enabled,
           origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
+          ...(origin.kind === 'mcp' ? core.mcp.titled(origin) : {}),
           ...(verbose ? { description, inputSchema } : {}),
         }));
     },

@@ -12,6 +12,11 @@ export interface RunOptions<TContext = unknown> {
   readonly maxSteps?: number;
   /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model nor written. */
   readonly context?: TContext;
+  /**
+   * The trace that the run belongs to, as the W3C header of that name: `00-<32 hex digits>-<16>-01`. MCP servers get it with
+   * each call. What is not of that form is not sent.
+   */
+  readonly traceparent?: string;
   /** JSON in the recording's first line. */
   readonly metadata?: JsonObject;
   /** Names the run and its file. Default: a fresh id that sorts by time. */

@@ -125,6 +125,7 @@ const PRIVATE: LeftOut = {
   'escalation.raised': { reason: 'results' },
   'loop.suspected': {},
   'mcp.changed': {},
+  'mcp.log': { message: 'results' },
   answer: {},
   warning: {},
   'run.finished': {},

@@ -105,6 +105,7 @@ const OPTIONS: JsonObject = {
       properties: {
         toolCalling: { enum: ['auto', 'native', 'json'] },
         plans: SWITCH,
+        images: { enum: ['sent', 'named'] },
         textCalls: { enum: ['never', 'whole-reply', 'narrated', 'lenient'] },
       },
     },

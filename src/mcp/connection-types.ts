@@ -8,6 +8,7 @@ import type { McpAnswers } from './answers.ts';
 import type { McpServer } from './config.ts';
 import type { Dial, McpClock, McpProgress, McpServerInfo } from './link.ts';
 import type { Environment } from './read-config.ts';
+import type { McpLogMessage } from './server-log.ts';
 
 /** Where a connection stands. Only in READY are calls sent; in the last three nothing is tried until it is asked for. */
 export type McpState =
@@ -45,6 +46,11 @@ export type McpConnectionNews =
       readonly server: string;
       readonly list: 'resources' | 'prompts';
     }
+  | ({
+      /** The server wrote into its log. At most twenty a second are told. */
+      readonly type: 'mcp.log';
+      readonly server: string;
+    } & McpLogMessage)
   | {
       /** The server did something odd, and it was survived. After the first twenty only every thousandth is told. */
       readonly type: 'mcp.oddity';
@@ -65,10 +71,12 @@ export interface McpCallOptions {
   readonly onProgress?: ((progress: McpProgress) => void) | undefined;
   /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
+  readonly traceparent?: string | undefined;
 }
 
 /** How any other request is made. */
-export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs'>;
+export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
 
 /** What a connection may be given beside its configuration. */
 export interface McpConnectionOptions extends McpAnswers {
@@ -125,6 +133,28 @@ export interface McpConnection {
   /** Fetches a prompt, filled in with the arguments; rejects with an {@link McpError}. */
   getPrompt(name: string, args?: Readonly<Record<string, string>>, options?: McpRequestOptions): Promise<McpPrompt>;
   listPrompts(options?: McpRequestOptions): Promise<readonly JsonObject[]>;
+  /**
+   * What the server proposes for an argument of a prompt, or a variable of a resource template, that begins with `value`.
+   * `given`: arguments that have their values already. None where the server offers no completion.
+   *
+   * @example
+   * const { values } = await files.complete({ prompt: 'review' }, { name: 'language', value: 'py' });
+   */
+  complete(
+    of: { readonly prompt: string } | { readonly resource: string },
+    argument: { readonly name: string; readonly value: string; readonly given?: Readonly<Record<string, string>> },
+    options?: McpRequestOptions,
+  ): Promise<McpCompletion>;
+  /**
+   * Hears when a resource, or a part of it, has changed; read it to know how. It is subscribed again after each reconnect,
+   * and then the listener is called with `missed: true`; what it throws is ignored. The returned function ends it. Rejects with an {@link McpError}
+   * where the server offers no subscription or refuses this one.
+   */
+  subscribeResource(
+    uri: string,
+    listener: (update: McpResourceUpdate) => unknown,
+    options?: McpRequestOptions,
+  ): Promise<() => Promise<void>>;
   /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be told at once. */
   setRoots(folders: readonly string[]): void;
   /** Listens to one kind of news; the returned function ends it. */
@@ -133,6 +163,23 @@ export interface McpConnection {
     listener: (news: Extract<McpConnectionNews, { readonly type: T }>) => void,
   ): () => void;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Proposals of a server for a value. */
+export interface McpCompletion {
+  /** At most 100. */
+  readonly values: readonly string[];
+  /** How many there are, where the server says so. */
+  readonly total?: number;
+  readonly hasMore: boolean;
+}
+
+/** Word that a resource has changed. */
+export interface McpResourceUpdate {
+  /** The one that was subscribed, or a part of it. */
+  readonly uri: string;
+  /** The connection was away and is back: the resource may have changed meanwhile, or not. */
+  readonly missed: boolean;
 }
 
 /** One piece of a resource: text, or base64 in `blob`. */
@@ -172,6 +219,7 @@ export const checkListing = optionsOf<ListToolsOptions>('listTools', 'docs/mcp.m
   refresh: true,
   signal: true,
   timeoutMs: true,
+  traceparent: true,
 });
 
 /** Refuses options of a connection that are not known. */

@@ -9,13 +9,10 @@ import { McpError, type McpErrorCode } from '../actors/mcp-calls.ts';
 import { pingMcp } from '../actors/ping-mcp.ts';
 import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
 import { isJsonObject } from '../parsing/json.ts';
-import { effectsOf, mayRepeat } from './after-loss.ts';
 import { createCallDesk } from './call-desk.ts';
 import { errorResult, toMcpError } from './call-errors.ts';
-import { checkOutput } from './check-output.ts';
-import type { McpServerConfig, McpToolTraits } from './config.ts';
+import type { McpServerConfig } from './config.ts';
 import {
-  type McpCallOptions,
   type McpConnection,
   type McpConnectionNews,
   type McpConnectionOptions,
@@ -26,12 +23,14 @@ import {
 import { LinkFault, type McpClock, type McpLink } from './link.ts';
 import { createLinks } from './links.ts';
 import { createListeners } from './listeners.ts';
-import { mapResult } from './map-result.ts';
 import { createOddityCounter } from './oddity-counter.ts';
 import { readMcpServer } from './read-config.ts';
 import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
 import { rootsOf } from './roots.ts';
+import { createToolCalls } from './tool-calls.ts';
+import { createServerLog } from './server-log.ts';
+import { createSubscriptions } from './subscriptions.ts';
 import { diffTools } from './tool-changes.ts';
 
 const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT']);
@@ -59,6 +58,10 @@ export function createMcpConnection(
   const clock = options.clock ?? REAL_CLOCK;
   const news = createListeners<McpConnectionNews>();
   const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
+
+  const log = createServerLog(server.settings.logLevel ?? 'debug', (told) =>
+    news.emit({ type: 'mcp.log', server: name, ...told }),
+  );
 
   const desk = createCallDesk(
     name,
@@ -89,6 +92,11 @@ export function createMcpConnection(
       else news.emit({ type: 'mcp.list', server: name, list });
     },
     onOddity: oddities.note,
+    onNotification: (method, params) => {
+      if (method === 'notifications/message') log(params);
+      const { uri } = params;
+      if (method === 'notifications/resources/updated' && typeof uri === 'string') subscriptions.onUpdated(uri);
+    },
   });
   const machine = mcpConnectionMachine.provide({
     actors: { connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) },
@@ -106,6 +114,7 @@ export function createMcpConnection(
   let state: McpState = 'IDLE';
   let tools = actor.getSnapshot().context.tools;
   let listings = 0;
+  let greeted = 0;
 
   const lastError = (): McpError | null => {
     const { error } = actor.getSnapshot().context;
@@ -139,8 +148,11 @@ export function createMcpConnection(
       if (changes !== null) news.emit({ type: 'mcp.tools', server: name, ...changes });
     }
     const link = state === 'READY' ? links.find(context.generation) : null;
-    if (link !== null) desk.open({ link, generation: context.generation });
-    else desk.hold(state === 'BACKING_OFF', lastError());
+    if (link !== null) {
+      desk.open({ link, generation: context.generation });
+      if (greeted !== context.generation) subscriptions.onLink(link);
+      greeted = context.generation;
+    } else desk.hold(state === 'BACKING_OFF', lastError());
     if (state !== previous) {
       if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
       links.retire(LIVE.has(state) ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
@@ -165,43 +177,15 @@ export function createMcpConnection(
     });
 
   const requests = createRequests({ server, desk, refusal });
+  const isReady = (): boolean => state === 'READY';
+  const subscriptions = createSubscriptions({ server, requests, isReady, onOddity: oddities.note });
   function refusal(): McpError | null {
     if (state === 'STOPPED')
       return new McpError('not-connected', name, `MCP server '${name}' was disconnected; connect it first.`);
     return state === 'AUTH_REQUIRED' ? notConnected() : null;
   }
 
-  const call = async (tool: string, args: Parameters<McpConnection['call']>[1], io: McpCallOptions = {}) => {
-    const refused = refusal();
-    if (refused !== null) throw refused;
-    const override = Object.hasOwn(server.settings.overrides, tool) ? server.settings.overrides[tool] : undefined;
-    const traits = (): McpToolTraits => {
-      const annotations = tools.find((listed) => listed.name === tool)?.annotations;
-      return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
-    };
-    const { onProgress, onQuestion } = io;
-    const silenceMs = io.timeoutMs ?? override?.timeoutMs ?? server.settings.timeoutMs;
-    const raw = await desk.submit({
-      what: `'${tool}'`,
-      mayRepeat: () => mayRepeat(traits(), server.settings),
-      isReadOnly: () => effectsOf(traits()) === 'none',
-      times: { silenceMs, totalMs: server.settings.maxTotalMs ?? 10 * silenceMs },
-      signal: io.signal,
-      onQuestion,
-      perform: (link, signal, heard) =>
-        link.callTool(tool, args, {
-          signal,
-          onProgress: (progress) => {
-            heard();
-            onProgress?.(progress);
-          },
-        }),
-    });
-    const result = mapResult(raw);
-    const { outputSchema } = tools.find((listed) => listed.name === tool) ?? {};
-    if (outputSchema === undefined) return result;
-    return checkOutput(result, { tool, raw, outputSchema, onOddity: oddities.note });
-  };
+  const call = createToolCalls({ server, desk, clock, tools: () => tools, refusal, onOddity: oddities.note });
 
   return {
     name,
@@ -249,6 +233,8 @@ export function createMcpConnection(
     listResourceTemplates: requests.listResourceTemplates,
     getPrompt: requests.getPrompt,
     listPrompts: requests.listPrompts,
+    complete: requests.complete,
+    subscribeResource: subscriptions.subscribe,
     setRoots(folders) {
       roots = () => rootsOf(folders);
       void links.find(actor.getSnapshot().context.generation)?.notify('notifications/roots/list_changed');

@@ -80,7 +80,7 @@ interface Member {
   readonly release: () => void;
 }
 
-const NEWS = ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.oddity', 'mcp.added', 'mcp.removed'] as const;
+const NEWS = ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.log', 'mcp.oddity', 'mcp.added', 'mcp.removed'] as const;
 
 /**
  * Makes a hub over the servers of `mcpServers`. Entries with `disabled: true` are left out; nothing is connected yet.
@@ -107,6 +107,7 @@ export function createMcpHub(
       connection.on('mcp.changed', (event) => news.emit({ ...event, server })),
       connection.on('mcp.tools', (event) => news.emit({ ...event, server })),
       connection.on('mcp.list', (event) => news.emit({ ...event, server })),
+      connection.on('mcp.log', (event) => news.emit({ ...event, server })),
       connection.on('mcp.oddity', (event) => news.emit({ ...event, server })),
     ];
     members.set(server, { connection, shared, release: () => stops.forEach((stop) => stop()) });

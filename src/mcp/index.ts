@@ -16,11 +16,13 @@ export type {
 } from './config.ts';
 export type {
   McpCallOptions,
+  McpCompletion,
   McpConnection,
   McpConnectionNews,
   McpPrompt,
   McpRequestOptions,
   McpResourceContent,
+  McpResourceUpdate,
   McpState,
   McpConnectionOptions,
 } from './connection-types.ts';
@@ -35,3 +37,4 @@ export type {
   McpSampling,
 } from './answers.ts';
 export type { McpProgress, McpServerInfo } from './link.ts';
+export type { McpLogLevel, McpLogMessage } from './server-log.ts';

@@ -61,6 +61,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
 
   const chat: Model = {
     keepsTime: true,
+    takesImages: options.images === true,
     get id() {
       return idOf(source.known(), model);
     },

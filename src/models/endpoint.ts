@@ -20,6 +20,8 @@ export interface ChatModelOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Replaces the HTTP client. `connectMs` cannot be kept then. */
   readonly fetch?: Fetch;
+  /** Whether the model takes images: those of tools' results are sent to it. Default false: it is told their type and size. */
+  readonly images?: boolean;
   /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
   readonly body?: JsonObject;
   /** Milliseconds until a connection must stand, where the run gives none. Default 30 000. */
@@ -37,6 +39,7 @@ export const checkModelOptions = optionsOf<ChatModelOptions>('chatModel', 'docs/
   headers: true,
   fetch: true,
   body: true,
+  images: true,
   connectMs: true,
   responseMs: true,
 });

@@ -19,9 +19,14 @@ export interface ScriptedModel extends Model {
 export interface ScriptedModelOptions {
   /** How it calls tools. Default: as the agent says. */
   readonly toolCalling?: 'native' | 'json';
+  /** Whether it is sent images as images. Default false. */
+  readonly takesImages?: boolean;
 }
 
-const checkOptions = optionsOf<ScriptedModelOptions>('scriptedModel', 'docs/testing.md', { toolCalling: true });
+const checkOptions = optionsOf<ScriptedModelOptions>('scriptedModel', 'docs/testing.md', {
+  toolCalling: true,
+  takesImages: true,
+});
 
 /**
  * A model for tests that answers from a list, one reply a request. A request beyond the list fails loudly, and so does
@@ -35,7 +40,7 @@ export function scriptedModel(replies: readonly ScriptedReply[], options: Script
   const requests: ModelRequest[] = [];
   return {
     id: 'scripted',
-    ...(options.toolCalling === undefined ? {} : { toolCalling: options.toolCalling }),
+    ...options,
     requests,
     complete: async (request, { signal, onToken }) => {
       signal.throwIfAborted();

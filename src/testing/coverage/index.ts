@@ -11,6 +11,7 @@ import { agentMachine } from '../../machines/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call.ts';
 import { loopDetectionMachine } from '../../machines/loop-detection.ts';
 import { mcpConnectionMachine } from '../../machines/mcp-connection.ts';
+import { mcpTaskMachine } from '../../machines/mcp-task.ts';
 import { toolCallMachine } from '../../machines/tool-call.ts';
 import { isJsonObject } from '../../parsing/json.ts';
 import { optionsOf } from '../../parsing/known-options.ts';
@@ -36,7 +37,14 @@ const checkOptions = optionsOf<CoverageOptions>('signalbox/testing/coverage', 'd
   print: true,
 });
 
-const MACHINES = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine];
+const MACHINES = [
+  agentMachine,
+  llmCallMachine,
+  toolCallMachine,
+  loopDetectionMachine,
+  mcpConnectionMachine,
+  mcpTaskMachine,
+];
 
 /** The reporter. Made by vitest; workers are watched through a setup file that it adds. */
 export default class CoverageReporter {
