@@ -1,12 +1,12 @@
 import { type LineWriter, lineWriter } from './blobs.ts';
 import { type Sink, liveJournal } from './live.ts';
-import { type Recording, RecordingError, readRecording } from './recording.ts';
 import { wholePart } from './repair.ts';
 import type { JournalStore } from './run-journal.ts';
 import { secretFiles } from './secret-files.ts';
-import { openDatabase } from './sqlite-database.ts';
+import { openDatabase, openToRead } from './sqlite-database.ts';
 import { sqliteQueue } from './sqlite-queue.ts';
-import { type OwnedRun, type RunWriter, type SqliteRuns, type StoredLines, sqliteRuns } from './sqlite-runs.ts';
+import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
+import { type OwnedRun, type RunWriter, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
 import { type Tallied, type Tally, runTally } from './tally.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
@@ -27,28 +27,6 @@ interface Begun {
   readonly tally: Tally;
   readonly write: LineWriter;
   readonly written: number;
-}
-
-/** Lines in a database are never torn, and their number is known. */
-export function readStored(stored: StoredLines, runId: string): Recording {
-  const recording = readRecording(stored.lines, { torn: false });
-  if (recording.sums !== undefined && recording.sums < stored.records) throw tooShort(stored);
-  if (recording.head.runId !== runId)
-    throw new RecordingError(1, `is that of ${recording.head.runId}, not of ${runId}.`);
-  return recording;
-}
-
-function tooShort({ lines, records }: StoredLines): RecordingError {
-  return new RecordingError(
-    lines.length + 1,
-    `is missing: it should have ${records} records. The database is damaged.`,
-  );
-}
-
-function tallyOf({ head, lines }: Recording): Tally {
-  const tally = runTally(head);
-  for (const record of lines) tally.add(record);
-  return tally;
 }
 
 /**
@@ -182,12 +160,16 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
       const { recording, repaired } = await orRelease(run, () => wholePart(stored.lines));
       const isWhole = recording.sums === undefined || recording.sums >= stored.records;
       await write(() => {
-        if (!isWhole || repaired.lost > 0) runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
+        runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
         runs.release(run);
       });
       return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
     },
-    list: async (query = {}) => connect().runs.list(query),
+    list: async (query = {}) => {
+      connect();
+      using reading = openToRead(path);
+      return await sqliteRuns(reading, path).list(query, (what) => process.emitWarning(what));
+    },
     remove: async (runId) => {
       const removed = await done((runs) => runs.remove(runId));
       if (removed) vaults.remove(nameOf(runId));
