@@ -2,6 +2,7 @@ import type { RunPort } from '../inspector/run-port.ts';
 import type { ForkOptions } from '../journal/fork.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import type { JsonObject } from '../parsing/json.ts';
+import type { McpLimits } from '../mcp/server-limits.ts';
 
 /** Options of one run. */
 export interface RunOptions<TContext = unknown> {
@@ -25,3 +26,13 @@ export interface RunOptions<TContext = unknown> {
 
 /** How a run of an agent is forked: one that is forked from an inspector's page is shown on that page. */
 export interface ForkRunOptions extends ForkOptions, Pick<RunOptions, 'inspect'> {}
+
+/** How large what comes from outside may be. Bytes, unless it says otherwise. */
+export interface AgentLimits {
+  /** Larger arguments of a call are refused. Default 1 000 000. */
+  readonly argumentBytes?: number;
+  /** A larger result of a call is an error. Default 10 000 000. */
+  readonly resultBytes?: number;
+  /** How much each MCP server may make the agent keep and the model read. */
+  readonly mcp?: Partial<McpLimits>;
+}

@@ -2,14 +2,14 @@
  * Owns: the calls of one connection, from being asked for to being settled. Does not own: the connection's state.
  *
  * I1 A call is settled exactly once; what comes later is dropped.
- * I2 A call is sent at most twice, and a second time only after the first was lost with its link.
+ * I2 A call is sent at most twice, the second time after the first was lost. Turned away until later, it was not sent.
  * I3 A call that may not be repeated is never sent again once a request of it may have reached the server.
  * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
  */
 import { McpError, type McpQuestion } from '../actors/mcp-calls.ts';
 import { lostCall, toMcpError } from './call-errors.ts';
-import { type CallTimes, limitCall } from './call-limits.ts';
-import { cancelled, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
+import { type CallTimes, createPostponer, limitCall } from './call-limits.ts';
+import { cancelled, finalError, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
 import { LinkFault, type McpClock, type McpLink } from './link.ts';
 
 /** A piece of work on a link: a tool call, or any other request. */
@@ -117,6 +117,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       leave();
       limits.release();
       clock.clearTimeout(patience);
+      clock.clearTimeout(resting);
       job.signal?.removeEventListener('abort', onAbort);
       attempt.abort();
     };
@@ -140,6 +141,16 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       patience = clock.setTimeout(losePatience, patienceMs);
       if (current !== null) return call.send(current);
       listener.onWaiting();
+    };
+    /** Sends it again when the server says, unless that is not within the call's time. */
+    const postpone = (fault: LinkFault): void => {
+      const ms = restFor(fault.data.retryAfterMs);
+      if (ms === null) return fail(refusedCall(server, job.what, fault));
+      const mine = attempt;
+      attempts -= 1;
+      resting = clock.setTimeout(() => {
+        if (attempt === mine && sent.has(call)) wait();
+      }, ms);
     };
     const call: Call = {
       generation: null,
@@ -176,13 +187,15 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       const fault = thrown instanceof LinkFault ? thrown : null;
       switch (fault === null ? 'final' : reactionTo(fault)) {
         case 'final':
-          fail(fault?.kind === 'refused' ? refusedCall(server, job.what, fault) : toMcpError(server, thrown));
+          fail(finalError(server, job.what, thrown));
           return fault?.kind === 'answer' ? listener.onAnswered(generation) : undefined;
         case 'lost':
           if (fault === null) return;
           if (current?.generation === generation) current = null;
           listener.onLost(generation, fault);
           return fault.kind === 'auth' ? fail(toMcpError(server, fault)) : lost(fault);
+        case 'later':
+          return fault === null ? undefined : postpone(fault);
         case 'doubt':
           if (fault === null) return;
           if (current?.generation === generation) current = null;
@@ -205,7 +218,8 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       call.refuse(idle);
     };
     const limits = limitCall(clock, job.times, onTimeout);
-    let patience: unknown = null;
+    let [patience, resting]: [unknown, unknown] = [null, null];
+    const restFor = createPostponer(job.times);
     job.signal?.addEventListener('abort', onAbort, { once: true });
     wait();
     return promise;
@@ -262,21 +276,25 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
 }
 
 /** What a fault of one request says about its link. */
-function reactionTo(fault: LinkFault): 'final' | 'lost' | 'doubt' {
+function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doubt' {
   switch (fault.kind) {
-    case 'session':
     case 'auth':
+      // 403 says no to this request, 401 to all.
+      return fault.data.status === 403 ? 'final' : 'lost';
+    case 'session':
     case 'exited':
       return 'lost';
     case 'unreachable':
     case 'aborted':
       return 'doubt';
     case 'refused':
+      if (typeof fault.data.retryAfterMs === 'number') return 'later';
       // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping tells.
       return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
     case 'not-found':
     case 'protocol':
     case 'answer':
+    case 'limit':
       return 'final';
   }
 }

@@ -77,6 +77,8 @@ export interface McpConnection {
   readonly info: McpServerInfo | null;
   /** The tools as they were listed last, filtered by the configuration. */
   readonly tools: readonly McpTool[];
+  /** What the server said beyond the limits, and was cut to size or left out: a sentence each, twenty at most. */
+  readonly warnings: readonly string[];
   /** The machine that keeps the connection, to be looked at by whoever draws it; what is sent to it is not checked. */
   readonly actor: AnyActorRef;
 

@@ -5,18 +5,18 @@
 import { createActor } from 'xstate';
 import { connectMcp } from '../actors/connect-mcp.ts';
 import { listMcpTools } from '../actors/list-mcp-tools.ts';
-import { McpError, type McpErrorCode } from '../actors/mcp-calls.ts';
+import { McpError } from '../actors/mcp-calls.ts';
 import { pingMcp } from '../actors/ping-mcp.ts';
 import { type McpConnectionLimits, mcpConnectionMachine } from '../machines/mcp-connection.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import { effectsOf, mayRepeat } from './after-loss.ts';
 import { createCallDesk } from './call-desk.ts';
-import { errorResult, toMcpError } from './call-errors.ts';
+import { errorResult, mcpCodeOf, toMcpError } from './call-errors.ts';
 import { checkOutput } from './check-output.ts';
 import type { McpServerConfig, McpToolTraits } from './config.ts';
 import type { McpCallOptions, McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
 import type { McpAnswers } from './answers.ts';
-import { LinkFault, type Dial, type McpClock, type McpLink } from './link.ts';
+import { LinkFault, REAL_CLOCK, type Dial, type McpClock, type McpLink } from './link.ts';
 import { createLinks } from './links.ts';
 import { createListeners } from './listeners.ts';
 import { mapResult } from './map-result.ts';
@@ -25,6 +25,7 @@ import { type Environment, readMcpServer } from './read-config.ts';
 import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
 import { rootsOf } from './roots.ts';
+import { DEFAULT_MCP_LIMITS, type McpLimits } from './server-limits.ts';
 import { diffTools } from './tool-changes.ts';
 
 /** What a connection may be given beside its configuration. */
@@ -33,7 +34,8 @@ export interface McpConnectionOptions extends McpAnswers {
   readonly clock?: McpClock;
   /** What the waits before reconnects are drawn from; another one each time unless given. */
   readonly seed?: number;
-  readonly limits?: Partial<McpConnectionLimits>;
+  /** How patient it is, and in `mcp` how much the server may make its host keep. */
+  readonly limits?: Partial<McpConnectionLimits> & { readonly mcp?: Partial<McpLimits> | undefined };
   /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
   readonly patienceMs?: number;
   /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
@@ -63,6 +65,8 @@ export function createMcpConnection(
   options: McpConnectionOptions = {},
 ): McpConnection {
   const server = readMcpServer(name, config, options.env);
+  const { mcp, ...patience } = options.limits ?? {};
+  const limits = { ...DEFAULT_MCP_LIMITS, ...mcp };
   const clock = options.clock ?? REAL_CLOCK;
   const news = createListeners<McpConnectionNews>();
   const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
@@ -87,6 +91,7 @@ export function createMcpConnection(
     server,
     clock,
     dial: options.dial ?? null,
+    limits,
     answers: (generation) => questions.on(generation, roots === undefined ? undefined : () => roots?.() ?? []),
     isBusy: (generation) => desk.underWay(generation) > 0,
     onDown: (generation, fault) => tellLost(generation, fault),
@@ -102,7 +107,7 @@ export function createMcpConnection(
   });
   const actor = createActor(machine, {
     id: machine.id,
-    input: { server: name, seed: options.seed ?? Math.floor(Math.random() * 2 ** 31), limits: options.limits ?? {} },
+    input: { server: name, seed: options.seed ?? Math.floor(Math.random() * 2 ** 31), limits: patience },
     clock,
   });
   const tellLost = (generation: number, fault: LinkFault): void => {
@@ -117,7 +122,13 @@ export function createMcpConnection(
   const lastError = (): McpError | null => {
     const { error } = actor.getSnapshot().context;
     if (error === null) return null;
-    return new McpError(codeOf(error.code), name, error.message, undefined, isJsonObject(error.data) ? error.data : {});
+    return new McpError(
+      mcpCodeOf(error.code),
+      name,
+      error.message,
+      undefined,
+      isJsonObject(error.data) ? error.data : {},
+    );
   };
   const notConnected = (): McpError =>
     lastError() ?? new McpError('not-connected', name, `MCP server '${name}' is not connected.`);
@@ -149,6 +160,7 @@ export function createMcpConnection(
     if (link !== null) desk.open({ link, generation: context.generation });
     else desk.hold(state === 'BACKING_OFF', lastError());
     if (state !== previous) {
+      if (state === 'CONNECTING') oddities.beginAnew();
       if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
       links.retire(LIVE.has(state) ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
       if (state === 'FAILED' || state === 'AUTH_REQUIRED') desk.refuse(notConnected());
@@ -171,7 +183,7 @@ export function createMcpConnection(
       check();
     });
 
-  const requests = createRequests({ server, desk, refusal });
+  const requests = createRequests({ server, desk, limits, refusal });
   function refusal(): McpError | null {
     if (state === 'STOPPED')
       return new McpError('not-connected', name, `MCP server '${name}' was disconnected; connect it first.`);
@@ -227,6 +239,9 @@ export function createMcpConnection(
     get tools() {
       return tools;
     },
+    get warnings() {
+      return oddities.warnings();
+    },
     async connect() {
       if (state === 'READY' || state === 'SUSPECT') return true;
       actor.send({ type: 'connection.wanted' });
@@ -265,16 +280,6 @@ export function createMcpConnection(
   };
 }
 
-const REAL_CLOCK: McpClock = {
-  setTimeout: (fn, ms) => {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
-  clearTimeout: (cancel) => {
-    if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
-  },
-};
-
 function topLevel(value: unknown): McpState {
   const key = typeof value === 'string' ? value : Object.keys(Object(value))[0];
   return STATES.find((known) => known === key) ?? 'IDLE';
@@ -284,16 +289,3 @@ const STATES: readonly McpState[] = [
   ...(['IDLE', 'CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT'] as const),
   ...(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED'] as const),
 ];
-
-const CODES: readonly McpErrorCode[] = [
-  'not-connected',
-  'timeout',
-  'cancelled',
-  'protocol-error',
-  'auth-required',
-  'spawn-failed',
-];
-
-function codeOf(code: string): McpErrorCode {
-  return CODES.find((known) => known === code) ?? 'not-connected';
-}

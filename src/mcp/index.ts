@@ -34,3 +34,4 @@ export type {
   McpSampling,
 } from './answers.ts';
 export type { McpProgress, McpServerInfo } from './link.ts';
+export type { McpLimits } from './server-limits.ts';

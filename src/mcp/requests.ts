@@ -1,9 +1,11 @@
 import type { McpError } from '../actors/mcp-calls.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { toMcpError } from './call-errors.ts';
 import type { CallDesk } from './call-desk.ts';
 import type { McpServer } from './config.ts';
 import type { McpConnection, McpPrompt, McpRequestOptions, McpResourceContent } from './connection-types.ts';
 import { LinkFault, type McpLink } from './link.ts';
+import { type McpLimits, pastLimit } from './server-limits.ts';
 
 /** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
 export type Requests = Pick<
@@ -17,14 +19,13 @@ export type Requests = Pick<
 interface RequestsOptions {
   readonly server: McpServer;
   readonly desk: CallDesk;
+  readonly limits: McpLimits;
   /** Why nothing can be asked at the moment; null when it can. */
   readonly refusal: () => McpError | null;
 }
 
-const MAX_PAGES = 1000;
-
 /** Makes the reading side of a connection. */
-export function createRequests({ server, desk, refusal }: RequestsOptions): Requests {
+export function createRequests({ server, desk, limits, refusal }: RequestsOptions): Requests {
   const ask = async (what: string, method: string, params: JsonObject, io: McpRequestOptions): Promise<JsonObject> => {
     const refused = refusal();
     if (refused !== null) throw refused;
@@ -50,11 +51,17 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
   ): Promise<readonly JsonObject[]> => {
     const items: JsonObject[] = [];
     const seen = new Set<string>();
+    let bytes = 0;
+    const tooLong = (limit: 'listPages' | 'messageBytes', how: string): McpError =>
+      toMcpError(server.name, pastLimit(limit, `${what} ${how}`, limits));
     for (let params: JsonObject | null = {}; params !== null;) {
+      if (seen.size >= limits.listPages) throw tooLong('listPages', 'has more pages');
       const page: JsonObject = await ask(what, method, params, io);
-      items.push(...objectsIn(page[member]));
+      bytes += Buffer.byteLength(JSON.stringify(page));
+      if (bytes > limits.messageBytes) throw tooLong('messageBytes', 'is larger');
+      for (const item of objectsIn(page[member])) items.push(item);
       const next: Json | undefined = page.nextCursor;
-      const more = typeof next === 'string' && next !== '' && !seen.has(next) && seen.size < MAX_PAGES;
+      const more = typeof next === 'string' && next !== '' && !seen.has(next);
       if (more) seen.add(next);
       params = more ? { cursor: next } : null;
     }
