@@ -20,6 +20,9 @@ export async function listAllTools(
   for (let cursor: string | null = ''; cursor !== null;) {
     if (seen.size >= limits.listPages) throw pastLimit('listPages', 'its list of tools has more pages', limits);
     const page: JsonObject = await ask('tools/list', cursor === '' ? {} : { cursor }, io);
+    bytes += sizeOf(page);
+    if (bytes > limits.messageBytes && seen.size > 0)
+      throw pastLimit('messageBytes', 'its list of tools is larger', limits);
     if (!isList(page.tools))
       throw new LinkFault('answer', 'its list of tools is not what the protocol says', { delivered: true });
     for (const item of page.tools) {
@@ -28,13 +31,10 @@ export async function listAllTools(
       else if (isWanted(tool.name)) {
         const kept = withinLimits(tool, limits, onOddity);
         if (kept !== null) tools.set(kept.name, kept);
-        bytes += kept === null ? 0 : sizeOf(kept);
       }
       if (tools.size > limits.tools) throw pastLimit('tools', 'its list holds more tools', limits);
-      if (bytes > limits.messageBytes) throw pastLimit('messageBytes', 'its list of tools is larger', limits);
     }
     cursor = nextPage(page.nextCursor, seen);
-    bytes += cursor?.length ?? 0;
   }
   return [...tools.values()];
 }
