@@ -171,7 +171,9 @@ const CHALLENGE_CHARS = 300;
 /** Leaves out of a text of the server what our own headers hold: some servers repeat the token that they refuse. */
 function hiding(init: RequestInit | undefined): (text: string) => string {
   const sent = Object.fromEntries(new Headers(init?.headers));
-  const secrets = secretValues(sent).filter((secret) => secret.length >= 4);
+  const [, basic = ''] = /^Basic\s+(\S+)$/i.exec(sent.authorization ?? '') ?? [];
+  const password = Buffer.from(basic, 'base64').toString().split(':').slice(1).join(':');
+  const secrets = [...secretValues(sent), password].filter((secret) => secret.length >= 4);
   return (text) => secrets.reduce((left, secret) => left.replaceAll(secret, '***'), text);
 }
 

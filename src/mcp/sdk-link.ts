@@ -147,6 +147,8 @@ async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Pr
     await handshake(client, wire, io.signal);
   } catch (error) {
     await wire.end('at-once');
+    // The SDK lets go of its request, whose timer would keep the process alive.
+    wire.transport.onclose?.();
     throw error instanceof LinkFault ? withEvidence(error, wire.evidence()) : error;
   }
   const info = infoOf(server, client, { wire, io });
@@ -181,7 +183,7 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
   aborted.catch(() => undefined);
   connecting.catch(() => undefined);
   try {
-    await Promise.race([connecting, aborted]);
+    await Promise.race([connecting, aborted, wire.tickets.greetingLost]);
   } catch (error) {
     const fault = faultOf(error, wire, wire.tickets.latest(), signal);
     const answer = wire.tickets.latest()?.answer;

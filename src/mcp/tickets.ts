@@ -34,6 +34,8 @@ export interface Tickets {
   received(message: WireMessage): boolean;
   /** The ticket that {@link sent} gave last: a request is written while it is made. */
   latest(): Ticket | null;
+  /** Rejects when the request `initialize` is lost: the SDK makes that one itself and waits for nothing but its answer. */
+  readonly greetingLost: Promise<never>;
   find(id: unknown): Ticket | null;
   forget(ticket: Ticket): void;
   open(): readonly Ticket[];
@@ -46,6 +48,8 @@ export interface Tickets {
 export function createTickets(clock: McpClock): Tickets {
   const open = new Map<unknown, Ticket>();
   let latest: Ticket | null = null;
+  const { promise: greetingLost, reject: loseGreeting } = Promise.withResolvers<never>();
+  greetingLost.catch(() => undefined);
   /** Answers of late that no request asked for. */
   let strangers = 0;
 
@@ -77,7 +81,7 @@ export function createTickets(clock: McpClock): Tickets {
     sent(message) {
       if (typeof message.method !== 'string' || message.id === undefined) return null;
       const { promise: lost, reject: lose } = Promise.withResolvers<never>();
-      lost.catch(() => undefined);
+      lost.catch(message.method === 'initialize' ? loseGreeting : () => undefined);
       latest = {
         id: message.id,
         method: message.method,
@@ -104,6 +108,7 @@ export function createTickets(clock: McpClock): Tickets {
       return false;
     },
     latest: () => latest,
+    greetingLost,
     find: (id) => open.get(id) ?? null,
     forget(ticket) {
       if (open.get(ticket.id) === ticket) open.delete(ticket.id);

@@ -42,6 +42,11 @@ describe('signalbox mcp doctor', () => {
       ['Write "command": "npx", "args": ["-y","thing"]'],
     ],
     ['a home folder that is not expanded', { command: '~/server' }, ['Write "command": "${HOME}/server"']],
+    [
+      'an address with a password where nobody listens',
+      { url: 'http://me:hush-hush-7@127.0.0.1:9/mcp' },
+      ['Nothing listens at http://127.0.0.1:9 ('],
+    ],
     ['a path where nothing is', { command: './server.sh' }, ["There is no file '", "server.sh'"]],
     [
       'a file that is no program',

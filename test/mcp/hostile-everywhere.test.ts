@@ -12,6 +12,8 @@ import { calls } from '../support/replies.ts';
 
 const FORMS = ['stdio', 'json', 'sse'] as const;
 const HTTP = ['json', 'sse'] as const;
+/** A process of its own takes its time to start where many do. */
+const LONG = 90_000;
 
 interface Given {
   readonly mode?: string;
@@ -117,6 +119,57 @@ test('a server that is busy is asked again when it says, and not when that is to
   expect(late.agent.mcp.bad?.state).toBe('READY');
 });
 
+test.each(FORMS)('over %s, a greeting that is no answer is an error at once', async (form) => {
+  const { agent } = await agentWith(form, [], { mode: 'null-greeting' });
+  await agent.ready();
+  expect(agent.mcp.bad?.state).toBe('FAILED');
+  expect(agent.mcp.bad?.error).toMatchObject({
+    code: 'protocol-error',
+    message: expect.stringContaining('result: null'),
+  });
+});
+
+test('a server that is busy when it is connected is left alone for as long as it says', async () => {
+  const { agent } = await agentWith('json', [], { mode: 'busy-start' });
+  const since = performance.now();
+  await agent.ready();
+  await expect.poll(() => agent.mcp.bad?.state, { timeout: 10_000 }).toBe('READY');
+  // Without its word the first wait is half a second at most.
+  expect(performance.now() - since).toBeGreaterThan(900);
+});
+
+test('the password in an address reaches its server and nobody else', async () => {
+  const { config, end } = await misbehaving('json');
+  const url = 'url' in config ? config.url.replace('//', '//me:hush-hush-7@') : '';
+  const shown: unknown[] = [];
+  const model = scriptedModel([calls(['bad_who', {}]), calls(['bad_http_403', {}]), 'Done.']);
+  const agent = createAgent({
+    model,
+    mcpServers: { bad: { url } },
+    silent: true,
+    onEvent: (event) => shown.push(event),
+  });
+  const basic = Buffer.from('me:hush-hush-7').toString('base64');
+  const run = agent.run('Who am I?');
+  const { errorHistory, toolsUsed } = await run;
+  expect(toolsUsed).toEqual(['bad_who', 'bad_http_403']);
+  expect(await agent.mcp.bad?.callTool('who')).toMatchObject({ data: `Basic ${basic}` });
+  const refused = await agent.mcp.bad?.callTool('http_403');
+  end();
+  await expect
+    .poll(async () => (await agent.mcp.bad?.callTool('echo'))?.code, { timeout: 10_000 })
+    .toBe('not-connected');
+  const told = [shown, errorHistory, refused, model.requests, run.recording(), agent.mcp.bad?.error?.message];
+  expect(JSON.stringify(told)).toContain('***');
+  for (const secret of ['hush-hush-7', basic]) expect(JSON.stringify(told)).not.toContain(secret);
+  await agent.close();
+  for (const wrong of ['ftp://me:hush-hush-7@host', 'http//me:hush-hush-7@host']) {
+    const make = () => createAgent({ mcpServers: { bad: { url: wrong } } });
+    expect(make).toThrow(/must be an http or https address/);
+    expect(make).not.toThrow(/hush-hush-7/);
+  }
+});
+
 test.each(FORMS)(
   'over %s, long texts are cut with a mark and a warning, and what is too large is left out',
   async (form) => {
@@ -169,12 +222,16 @@ const memory = [
 test.each([
   ...FORMS.flatMap((form) => memory.map((row) => [form, ...row] as const)),
   ...HTTP.map((form) => [form, 'endless-stream', 'one of its events is larger than limits.mcp.messageBytes'] as const),
-])('in 256 MB, over %s, %s ends that connection for good, and the other server works', async (form, mode, words) => {
-  const { status, code, state, message, results } = await smallHost(form, mode, 'nothing');
-  expect({ status, code, state }).toEqual({ status: 'answered', code: 'limit-exceeded', state: 'FAILED' });
-  expect(message).toContain(words);
-  expect(results[1]).toContain('all well');
-});
+])(
+  'in 256 MB, over %s, %s ends that connection for good, and the other server works',
+  async (form, mode, words) => {
+    const { status, code, state, message, results } = await smallHost(form, mode, 'nothing');
+    expect({ status, code, state }).toEqual({ status: 'answered', code: 'limit-exceeded', state: 'FAILED' });
+    expect(message).toContain(words);
+    expect(results[1]).toContain('all well');
+  },
+  LONG,
+);
 
 test.each(FORMS.flatMap((form) => ['endless', 'large', 'intricate'].map((tool) => [form, tool] as const)))(
   'in 256 MB, over %s, the %s answer of a call costs that call',
@@ -184,13 +241,18 @@ test.each(FORMS.flatMap((form) => ['endless', 'large', 'intricate'].map((tool) =
     expect(results[0]).toMatch(/limits.mcp.messageBytes|objects and lists/);
     expect(results[1]).toContain('all well');
   },
+  LONG,
 );
 
-test.each(FORMS)('in 256 MB, over %s, a list just within the limits is used', async (form) => {
-  const { results, sent } = await smallHost(form, 'full-list', 'tool_0');
-  expect(results[0]).toContain('"data":"tool_0"');
-  expect(sent).toBeGreaterThan(38);
-});
+test.each(FORMS)(
+  'in 256 MB, over %s, a list just within the limits is used',
+  async (form) => {
+    const { results, sent } = await smallHost(form, 'full-list', 'tool_0');
+    expect(results[0]).toContain('"data":"tool_0"');
+    expect(sent).toBeGreaterThan(38);
+  },
+  LONG,
+);
 
 interface Told {
   readonly status: string;

@@ -22,7 +22,7 @@ const agent = createAgent({
 const run = agent.run('Use both.');
 const { status, errorHistory, messages } = await run;
 // A stream beside the calls is read while they are made.
-while (mode === 'endless-stream' && agent.mcp.bad?.state !== 'FAILED') await wait(20);
+if (mode === 'endless-stream') while (agent.mcp.bad?.state !== 'FAILED') await wait(20);
 const { state, error } = agent.mcp.bad ?? {};
 const warnings: string[] = [];
 for await (const event of run) if (event.type === 'warning') warnings.push(event.message);

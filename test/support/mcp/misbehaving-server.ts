@@ -11,10 +11,11 @@ const [wire = 'stdio', mode = 'normal'] = process.argv.slice(2);
 const MB = 2 ** 20;
 const TOOLS = (
   'echo null_result no_result list_result both foreign_id unreadable large endless intricate bom bytes flood ' +
-  'http_202 http_204 empty_body not_json plain http_403 busy busy_long pushed'
+  'http_202 http_204 empty_body not_json plain http_403 busy busy_long who'
 ).split(' ');
 const schema = { type: 'object' };
 let asked = 0;
+let authorization = '';
 
 /** A message as text, perhaps in pieces, perhaps without an end. */
 type Text = Iterable<string>;
@@ -78,6 +79,8 @@ function called(id: unknown, name: string): Text {
       return endless(`{"jsonrpc":"2.0","id":${String(id)},"result":{"content":[{"type":"text","text":"`);
     case 'intricate':
       return [`{"jsonrpc":"2.0","id":${String(id)},"result":{"content":[${'{},'.repeat(3 * MB)}{}]}}`];
+    case 'who':
+      return [message({ id, result: content(authorization) })];
     case 'bytes':
       return message({ id, result: content('bytes') });
     default:
@@ -91,6 +94,7 @@ function answer({ id, method, params }: Rpc): Text {
     const serverInfo = { name: 'misbehaving', version: '1' };
     const result = { protocolVersion: params.protocolVersion, serverInfo, capabilities: { tools: {} }, instructions };
     if (mode === 'endless-greeting') return endless(`{"jsonrpc":"2.0","id":${String(id)},"result":{"x":"`);
+    if (mode === 'null-greeting') return [message({ id, result: null })];
     return [message({ id, result })];
   }
   if (method === 'tools/list' && mode === 'intricate-list')
@@ -147,7 +151,7 @@ function speakStdio(): void {
 function refuse(name: unknown, response: ServerResponse): boolean {
   const later = (after: string): boolean => {
     asked += 1;
-    if (asked === 1) response.writeHead(asked === 1 ? 503 : 429, { 'retry-after': after }).end();
+    if (asked === 1) response.writeHead(503, { 'retry-after': after }).end();
     return asked === 1;
   };
   switch (name) {
@@ -186,6 +190,8 @@ async function takePost(request: IncomingMessage, response: ServerResponse): Pro
   for await (const chunk of request) chunks.push(Buffer.from(chunk));
   const rpc = readRpc(Buffer.concat(chunks).toString('utf8'));
   if (rpc.id === undefined || rpc.method === undefined) return void response.writeHead(202).end();
+  authorization = request.headers.authorization ?? '';
+  if (rpc.method === 'initialize' && mode === 'busy-start' && refuse('busy', response)) return;
   if (refuse(rpc.params.name, response)) return;
   const odd = rpc.params.name === 'bom';
   const sse = wire === 'sse';
