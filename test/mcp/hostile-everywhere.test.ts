@@ -72,6 +72,18 @@ test.each(FORMS.flatMap((form) => everywhere.map((row) => [form, ...row] as cons
   },
 );
 
+test('an answer that comes too late is not taken for one under a foreign id', async () => {
+  const { agent } = await agentWith('stdio', []);
+  await agent.ready();
+  const slow = agent.mcp.bad?.callTool('slow');
+  const controller = new AbortController();
+  const late = agent.mcp.bad?.callTool('late', {}, { signal: controller.signal });
+  await agent.mcp.bad?.callTool('echo');
+  controller.abort();
+  expect(await late).toMatchObject({ code: 'cancelled' });
+  expect(await slow).toMatchObject({ status: 'success', data: 'slow' });
+});
+
 test.each(FORMS.flatMap((form) => ['echo', 'bom', 'bytes'].map((tool) => [form, tool] as const)))(
   'over %s, an odd but right answer (%s) is read',
   async (form, tool) => {

@@ -11,7 +11,7 @@ const [wire = 'stdio', mode = 'normal'] = process.argv.slice(2);
 const MB = 2 ** 20;
 const TOOLS = (
   'echo null_result no_result list_result both foreign_id unreadable large endless intricate bom bytes flood ' +
-  'http_202 http_204 empty_body not_json plain http_403 busy busy_long who'
+  'http_202 http_204 empty_body not_json plain http_403 busy busy_long who late slow'
 ).split(' ');
 const schema = { type: 'object' };
 let asked = 0;
@@ -135,9 +135,19 @@ const [mark, end] = ['\uFEFF', '\r\n'];
 function speakStdio(): void {
   process.stdout.on('error', () => process.exit(0));
   let turn: Promise<void> = Promise.resolve();
+  const held = new Map<string, unknown>();
   createInterface({ input: process.stdin }).on('line', (line) => {
     const rpc = readRpc(line);
+    if (rpc.method === 'notifications/cancelled') {
+      // Answers what is not wanted any more, and a good while later what is.
+      for (const piece of called(held.get('late'), 'late')) process.stdout.write(`${piece}\n`);
+      setTimeout(() => {
+        for (const piece of called(held.get('slow'), 'slow')) process.stdout.write(`${piece}\n`);
+      }, 1500);
+    }
     if (rpc.id === undefined || rpc.method === undefined) return;
+    const name = String(rpc.params.name);
+    if (name === 'late' || name === 'slow') return void held.set(name, rpc.id);
     const odd = rpc.params.name === 'bom';
     turn = turn.then(async () => {
       if (odd) process.stdout.write(mark);
