@@ -33,8 +33,10 @@ export type McpErrorCode =
   | 'cancelled'
   | 'protocol-error'
   | 'auth-required'
+  | 'forbidden'
   | 'spawn-failed'
-  | 'queue-full';
+  | 'queue-full'
+  | 'limit-exceeded';
 
 /**
  * A failed MCP request: a stable `code`, and the server it concerns. `data` is JSON for whoever wants more: `stderr` (the

@@ -19,7 +19,7 @@ import { decideBy } from './decide.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { serverAnswers } from './server-answers.ts';
-import { serverSecrets } from './server-secrets.ts';
+import { serverSecrets } from '../mcp/server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
 import { repairAgents } from './repair.ts';
 import { checkServers } from './check-servers.ts';
@@ -110,6 +110,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     servers: given.mcpServers ?? {},
     registry,
     agent: name,
+    limits: given.limits?.mcp ?? {},
     seal: (value) => vault.seal(value),
     answers: () =>
       serverAnswers({

@@ -1,6 +1,7 @@
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
 import { closeOpenCalls } from '../machines/conversation.ts';
+import { DEFAULT_MCP_LIMITS } from '../mcp/server-limits.ts';
 import { BUSY_BACKOFF } from '../recovery/backoff.ts';
 import type { AgentOptions } from './options.ts';
 
@@ -29,7 +30,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     budget: { maxToolCalls: budget.maxToolCalls ?? null, maxTokens: budget.maxTokens ?? null },
     fixMs: DEFAULT_SETTINGS.fixMs,
     jitterSeed: 0,
-    texts: 2,
+    texts: 3,
     images: 'named',
     toolCalling: options.toolCalling ?? 'auto',
     ...(options.plans === false ? { plans: false } : {}),
@@ -72,7 +73,11 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
     streaming: settings.streaming,
     timeouts: { connectMs, responseMs: 120_000, toolMs, ...options.timeouts },
     retry: { maxAttempts, backoff, ...options.retry },
-    limits: { argumentBytes: maxArgumentBytes, resultBytes: maxResultBytes },
+    limits: {
+      argumentBytes: maxArgumentBytes,
+      resultBytes: maxResultBytes,
+      mcp: Object.freeze({ ...DEFAULT_MCP_LIMITS, ...options.limits?.mcp }),
+    },
     budget: { ...options.budget },
   });
 }

@@ -6,10 +6,12 @@ import type { McpHub, McpHubNews, McpToolEntry } from '../mcp/hub.ts';
 import type { McpAnswers } from '../mcp/answers.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
+import { DEFAULT_MCP_LIMITS, type McpLimits } from '../mcp/server-limits.ts';
 import { sentName } from '../tools/lookup.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { RunPort } from '../inspector/run-port.ts';
 import type { OwnRegistry } from './registry.ts';
+import { sharedOut } from './share-out.ts';
 import { shownConnections } from './shown-connections.ts';
 
 /** The MCP servers of one agent: their tools stand in its registry while they are connected. */
@@ -41,6 +43,7 @@ interface BindingOptions {
   /** What the servers get that ask something; asked for when the first is connected. */
   readonly answers: () => McpAnswers;
   readonly agent: string;
+  readonly limits: Partial<McpLimits>;
   /** Puts marks in the place of secrets, for who looks at the connections. */
   readonly seal: <T>(value: T) => T;
 }
@@ -52,16 +55,17 @@ function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
-export function mcpBinding({ servers, registry, answers, agent, seal }: BindingOptions): McpBinding {
+export function mcpBinding({ servers, registry, answers, agent, limits, seal }: BindingOptions): McpBinding {
   const listeners: ((news: McpHubNews) => void)[] = [];
   let hub: McpHub | null = null;
   let loading: Promise<McpHub> | null = null;
   let registered: readonly string[] = [];
+  let unsent: readonly string[] = [];
   const shown = shownConnections({ agent, seal, connections: () => hub });
 
   const load = (): Promise<McpHub> => {
     loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
-      const made = createMcpHub(servers, answers());
+      const made = createMcpHub(servers, { ...answers(), limits: { mcp: limits } });
       made.onChange((news) => {
         if (news.type !== 'mcp.oddity' && news.type !== 'mcp.log') synchronize();
         if (news.type === 'mcp.added' || news.type === 'mcp.removed') shown.update();
@@ -80,15 +84,21 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
     const names = entries.map((entry) => `${entry.name}:${JSON.stringify(entry.tool)}`);
     if (names.length === registered.length && names.every((name, index) => name === registered[index])) return;
     registered = names;
+    const share = sharedOut(entries, limits.toolsSent ?? DEFAULT_MCP_LIMITS.toolsSent);
+    unsent = share.warning;
     const owned = new Set(registry.list().flatMap(({ name }) => [name, sentName(name)]));
     registry.replaceServerTools(
       entries
         .filter((entry) => !owned.has(entry.name) || registry.isFromServer(entry.name))
-        .map((entry) => ({ server: entry.server, serverTool: entry.tool.name, tool: toolOf(entry) })),
+        .map((entry) => ({
+          server: entry.server,
+          serverTool: entry.tool.name,
+          tool: toolOf(entry, share.sent.has(entry)),
+        })),
     );
   };
 
-  const toolOf = (entry: McpToolEntry): Tool => ({
+  const toolOf = (entry: McpToolEntry, enabled: boolean): Tool => ({
     name: entry.name,
     description: entry.tool.description ?? '',
     inputSchema: entry.tool.inputSchema,
@@ -96,7 +106,7 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
     effects: entry.effects,
     atomic: false,
     polling: entry.polling,
-    enabled: true,
+    enabled,
     timeoutMs: entry.timeoutMs,
     check: undefined,
     onError: onErrorOf(entry),
@@ -117,11 +127,16 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
         instructions: instructions ?? '',
         ready: state === 'READY',
       })),
-    warnings: () =>
-      unready().map(
+    warnings: () => [
+      ...unready().map(
         ({ name, state, error }) =>
           `The MCP server '${name}' is not ready (${state})${error === null ? '' : `: ${error.message}`}`,
       ),
+      ...(hub?.servers() ?? []).flatMap(({ name, warnings }) =>
+        warnings.map((warning) => `MCP server '${name}': ${warning}.`),
+      ),
+      ...unsent,
+    ],
     missing: () => {
       const server = unready().find(({ required }) => required);
       if (server === undefined) return null;

@@ -14,6 +14,7 @@ import { leafErrorOf } from '../actors/leaf.ts';
 import { listMcpTools } from '../actors/list-mcp-tools.ts';
 import type { McpTool } from '../actors/mcp-calls.ts';
 import { pingMcp } from '../actors/ping-mcp.ts';
+import { isJsonObject } from '../parsing/json.ts';
 import { type Backoff, backoffMs } from '../recovery/backoff.ts';
 import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
@@ -70,8 +71,11 @@ const DEFAULT_LIMITS: McpConnectionLimits = {
   provenMs: 10_000,
 };
 
+/** A server that asks to be left alone for longer is tried again all the same. */
+const MOST_ASKED_MS = 300_000;
+
 /** Codes that a further attempt cannot mend by itself. */
-const HOPELESS: ReadonlySet<string> = new Set(['spawn-failed', 'protocol-error']);
+const HOPELESS: ReadonlySet<string> = new Set(['spawn-failed', 'protocol-error', 'limit-exceeded']);
 
 const AFTER_FAILURE = [
   { guard: 'needsAuth', target: '#mcpConnection.AUTH_REQUIRED', actions: 'keepError' },
@@ -125,7 +129,11 @@ export const mcpConnectionMachine = setup({
     allowOneAttempt: assign({ failures: ({ context }) => context.limits.maxFailures - 1 }),
   },
   delays: {
-    backoff: ({ context }) => backoffMs(context.limits.backoff, context.failures, context.seed + context.generation),
+    backoff: ({ context }) =>
+      Math.max(
+        backoffMs(context.limits.backoff, context.failures, context.seed + context.generation),
+        Math.min(MOST_ASKED_MS, askedMs(context.error)),
+      ),
     settle: ({ context }) => context.limits.settleMs,
     coolDown: ({ context }) => context.limits.coolDownMs,
     proven: ({ context }) => context.limits.provenMs,
@@ -231,6 +239,13 @@ export const mcpConnectionMachine = setup({
     STOPPED: { on: { 'connection.wanted': { target: 'CONNECTING', actions: 'forgetFailures' } } },
   },
 });
+
+/** How long the server asked to be left alone. */
+function askedMs(error: LeafError | null): number {
+  const data = error?.data;
+  const ms = isJsonObject(data) ? data.retryAfterMs : 0;
+  return typeof ms === 'number' ? ms : 0;
+}
 
 function linkOf({ server, generation }: McpConnectionContext): McpGeneration {
   return { server, generation };

@@ -1,3 +1,4 @@
+import type { LinkFault } from './link.ts';
 import type { Effects } from '../tools/spec.ts';
 import type { McpResolvedSettings, McpToolTraits } from './config.ts';
 import { effectsFromAnnotations } from './effects-from-annotations.ts';
@@ -17,4 +18,28 @@ export function mayRepeat(tool: McpToolTraits, settings: Pick<McpResolvedSetting
   const { annotations } = tool;
   if (annotations?.destructiveHint === true && annotations.idempotentHint !== true) return false;
   return settings.retryAfterLoss !== 'safe' || effectsFromAnnotations(annotations) !== 'once';
+}
+
+/** What a fault of one request says about its link. */
+export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doubt' {
+  switch (fault.kind) {
+    case 'auth':
+      // 403 says no to this request, 401 to all.
+      return fault.data.status === 403 ? 'final' : 'lost';
+    case 'session':
+    case 'exited':
+      return 'lost';
+    case 'unreachable':
+    case 'aborted':
+      return 'doubt';
+    case 'refused':
+      if (typeof fault.data.retryAfterMs === 'number') return 'later';
+      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping tells.
+      return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
+    case 'not-found':
+    case 'protocol':
+    case 'answer':
+    case 'limit':
+      return 'final';
+  }
 }

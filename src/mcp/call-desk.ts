@@ -2,15 +2,16 @@
  * Owns: the calls of one connection, from being asked for to being settled. Does not own: the connection's state.
  *
  * I1 A call is settled exactly once; what comes later is dropped.
- * I2 A call is sent at most twice, and a second time only after the first was lost with its link. One that only goes on
- *    with what the server has begun goes on as often as its time allows.
+ * I2 A call is sent at most twice, and a second time only after the first was lost with its link; turned away until later,
+ *    it was not sent. One that only goes on with what the server has begun goes on as often as its time allows.
  * I3 A call that may not be repeated is never sent again once a request of it may have reached the server.
  * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
  */
 import { McpError, type McpQuestion } from '../actors/mcp-calls.ts';
+import { reactionTo } from './after-loss.ts';
 import { lostCall, toMcpError } from './call-errors.ts';
-import { type CallTimes, limitCall } from './call-limits.ts';
-import { cancelled, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
+import { type CallTimes, createPostponer, limitCall } from './call-limits.ts';
+import { cancelled, finalError, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
 import { LinkFault, type McpClock, type McpLink } from './link.ts';
 
 /** A piece of work on a link: a tool call, or any other request. */
@@ -120,6 +121,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       leave();
       limits.release();
       clock.clearTimeout(patience);
+      clock.clearTimeout(resting);
       job.signal?.removeEventListener('abort', onAbort);
       attempt.abort();
     };
@@ -143,6 +145,16 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       patience = clock.setTimeout(losePatience, patienceMs);
       if (current !== null) return call.send(current);
       listener.onWaiting();
+    };
+    /** Sends it again when the server says, unless that is not within the call's time. */
+    const postpone = (fault: LinkFault): void => {
+      const ms = restFor(fault.data.retryAfterMs);
+      if (ms === null) return fail(refusedCall(server, job.what, fault));
+      const mine = attempt;
+      attempts -= 1;
+      resting = clock.setTimeout(() => {
+        if (attempt === mine && sent.has(call)) wait();
+      }, ms);
     };
     const call: Call = {
       generation: null,
@@ -179,13 +191,15 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       const fault = thrown instanceof LinkFault ? thrown : null;
       switch (fault === null ? 'final' : reactionTo(fault)) {
         case 'final':
-          fail(fault?.kind === 'refused' ? refusedCall(server, job.what, fault) : toMcpError(server, thrown));
+          fail(finalError(server, job.what, thrown));
           return fault?.kind === 'answer' ? listener.onAnswered(generation) : undefined;
         case 'lost':
           if (fault === null) return;
           if (current?.generation === generation) current = null;
           listener.onLost(generation, fault);
           return fault.kind === 'auth' ? fail(toMcpError(server, fault)) : lost(fault);
+        case 'later':
+          return fault === null ? undefined : postpone(fault);
         case 'doubt':
           if (fault === null) return;
           if (current?.generation === generation) current = null;
@@ -208,7 +222,8 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       call.refuse(idle);
     };
     const limits = limitCall(clock, job.times, onTimeout);
-    let patience: unknown = null;
+    let [patience, resting]: [unknown, unknown] = [null, null];
+    const restFor = createPostponer(job.times);
     job.signal?.addEventListener('abort', onAbort, { once: true });
     wait();
     return promise;
@@ -262,24 +277,4 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
         look();
       }),
   };
-}
-
-/** What a fault of one request says about its link. */
-function reactionTo(fault: LinkFault): 'final' | 'lost' | 'doubt' {
-  switch (fault.kind) {
-    case 'session':
-    case 'auth':
-    case 'exited':
-      return 'lost';
-    case 'unreachable':
-    case 'aborted':
-      return 'doubt';
-    case 'refused':
-      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping tells.
-      return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
-    case 'not-found':
-    case 'protocol':
-    case 'answer':
-      return 'final';
-  }
 }

@@ -12,8 +12,16 @@ const CODES: Readonly<Record<LinkFaultKind, McpErrorCode>> = {
   refused: 'not-connected',
   protocol: 'protocol-error',
   answer: 'protocol-error',
+  limit: 'limit-exceeded',
   aborted: 'cancelled',
 };
+
+const KNOWN: readonly McpErrorCode[] = [...Object.values(CODES), 'timeout'];
+
+/** The code that a connection's machine keeps of what went wrong. */
+export function mcpCodeOf(code: string): McpErrorCode {
+  return KNOWN.find((known) => known === code) ?? 'not-connected';
+}
 
 /** Turns whatever a link threw into the error that the rest of the program knows. */
 export function toMcpError(server: string, thrown: unknown): McpError {

@@ -5,12 +5,12 @@
 import { createActor } from 'xstate';
 import { connectMcp } from '../actors/connect-mcp.ts';
 import { listMcpTools } from '../actors/list-mcp-tools.ts';
-import { McpError, type McpErrorCode } from '../actors/mcp-calls.ts';
+import { McpError } from '../actors/mcp-calls.ts';
 import { pingMcp } from '../actors/ping-mcp.ts';
 import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import { createCallDesk } from './call-desk.ts';
-import { errorResult, toMcpError } from './call-errors.ts';
+import { errorResult, mcpCodeOf, toMcpError } from './call-errors.ts';
 import type { McpServerConfig } from './config.ts';
 import {
   type McpConnection,
@@ -20,7 +20,7 @@ import {
   checkConnectionOptions,
   checkListing,
 } from './connection-types.ts';
-import { LinkFault, type McpClock, type McpLink } from './link.ts';
+import { LinkFault, REAL_CLOCK, type McpLink } from './link.ts';
 import { createLinks } from './links.ts';
 import { createListeners } from './listeners.ts';
 import { createOddityCounter } from './oddity-counter.ts';
@@ -31,6 +31,7 @@ import { rootsOf } from './roots.ts';
 import { createToolCalls } from './tool-calls.ts';
 import { createServerLog } from './server-log.ts';
 import { createSubscriptions } from './subscriptions.ts';
+import { DEFAULT_MCP_LIMITS } from './server-limits.ts';
 import { diffTools } from './tool-changes.ts';
 
 const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT']);
@@ -55,6 +56,8 @@ export function createMcpConnection(
 ): McpConnection {
   checkConnectionOptions(options);
   const server = readMcpServer(name, config, options.env);
+  const { mcp, ...patience } = options.limits ?? {};
+  const limits = { ...DEFAULT_MCP_LIMITS, ...mcp };
   const clock = options.clock ?? REAL_CLOCK;
   const news = createListeners<McpConnectionNews>();
   const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
@@ -83,6 +86,7 @@ export function createMcpConnection(
     server,
     clock,
     dial: options.dial ?? null,
+    limits,
     answers: (generation) => questions.on(generation, roots === undefined ? undefined : () => roots?.() ?? []),
     isBusy: (generation) => desk.underWay(generation) > 0,
     onDown: (generation, fault) => tellLost(generation, fault),
@@ -103,7 +107,7 @@ export function createMcpConnection(
   });
   const actor = createActor(machine, {
     id: machine.id,
-    input: { server: name, seed: options.seed ?? Math.floor(Math.random() * 2 ** 31), limits: options.limits ?? {} },
+    input: { server: name, seed: options.seed ?? Math.floor(Math.random() * 2 ** 31), limits: patience },
     clock,
   });
   const tellLost = (generation: number, fault: LinkFault): void => {
@@ -119,7 +123,13 @@ export function createMcpConnection(
   const lastError = (): McpError | null => {
     const { error } = actor.getSnapshot().context;
     if (error === null) return null;
-    return new McpError(codeOf(error.code), name, error.message, undefined, isJsonObject(error.data) ? error.data : {});
+    return new McpError(
+      mcpCodeOf(error.code),
+      name,
+      error.message,
+      undefined,
+      isJsonObject(error.data) ? error.data : {},
+    );
   };
   const notConnected = (): McpError =>
     lastError() ?? new McpError('not-connected', name, `MCP server '${name}' is not connected.`);
@@ -154,6 +164,7 @@ export function createMcpConnection(
       greeted = context.generation;
     } else desk.hold(state === 'BACKING_OFF', lastError());
     if (state !== previous) {
+      if (state === 'CONNECTING') oddities.beginAnew();
       if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
       links.retire(LIVE.has(state) ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
       if (state === 'FAILED' || state === 'AUTH_REQUIRED') desk.refuse(notConnected());
@@ -176,7 +187,7 @@ export function createMcpConnection(
       check();
     });
 
-  const requests = createRequests({ server, desk, refusal });
+  const requests = createRequests({ server, desk, limits, refusal });
   const isReady = (): boolean => state === 'READY';
   const subscriptions = createSubscriptions({ server, requests, isReady, onOddity: oddities.note });
   function refusal(): McpError | null {
@@ -203,6 +214,9 @@ export function createMcpConnection(
     },
     get tools() {
       return tools;
+    },
+    get warnings() {
+      return oddities.warnings();
     },
     async connect() {
       if (state === 'READY' || state === 'SUSPECT') return true;
@@ -246,16 +260,6 @@ export function createMcpConnection(
   };
 }
 
-const REAL_CLOCK: McpClock = {
-  setTimeout: (fn, ms) => {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
-  clearTimeout: (cancel) => {
-    if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
-  },
-};
-
 function topLevel(value: unknown): McpState {
   const key = typeof value === 'string' ? value : Object.keys(Object(value))[0];
   return STATES.find((known) => known === key) ?? 'IDLE';
@@ -265,16 +269,3 @@ const STATES: readonly McpState[] = [
   ...(['IDLE', 'CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT'] as const),
   ...(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED'] as const),
 ];
-
-const CODES: readonly McpErrorCode[] = [
-  'not-connected',
-  'timeout',
-  'cancelled',
-  'protocol-error',
-  'auth-required',
-  'spawn-failed',
-];
-
-function codeOf(code: string): McpErrorCode {
-  return CODES.find((known) => known === code) ?? 'not-connected';
-}

@@ -38,6 +38,8 @@ export interface McpServerStatus {
   readonly tools: number;
   readonly instructions: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** What it said beyond the limits. */
+  readonly warnings: readonly string[];
 }
 
 /** What a hub tells: the news of its connections, and that a server came or went. */
@@ -130,6 +132,7 @@ export function createMcpHub(
     tools: connection.tools.length,
     instructions: connection.info?.instructions ?? null,
     error: connection.error === null ? null : { code: connection.error.code, message: connection.error.message },
+    warnings: connection.warnings,
   });
   const status = (): readonly McpServerStatus[] => [...members].map(statusOf);
   for (const [server, config] of Object.entries(servers)) add(server, config);

@@ -38,3 +38,4 @@ export type {
 } from './answers.ts';
 export type { McpProgress, McpServerInfo } from './link.ts';
 export type { McpLogLevel, McpLogMessage } from './server-log.ts';
+export type { McpLimits } from './server-limits.ts';

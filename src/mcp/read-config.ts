@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { McpConfigError, type McpServer, type McpTarget } from './config.ts';
 import { type CheckedEntry, FOREIGN_KEYS, httpSchema, stdioSchema } from './config-schema.ts';
 import { expandVariables } from './expand-variables.ts';
+import { shownAddress, splitAddress } from './server-secrets.ts';
 
 /** The variables that `${VAR}` in a configuration may name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -82,10 +83,12 @@ function targetOf(server: string, entry: CheckedEntry, expand: (key: string, tex
       killTree: entry.killTree ?? true,
     };
   }
-  const url = expand('url', entry.url);
+  const { url, authorization } = splitAddress(expand('url', entry.url));
   if (entry.disabled !== true) checkUrl(server, url);
   const transport = entry.type === 'sse' ? 'sse' : entry.type === undefined ? 'auto' : 'streamable';
-  return { kind: 'http', url, headers: each('headers', entry.headers), transport };
+  const headers = each('headers', entry.headers);
+  const signed = authorization === null || Object.keys(headers).some((name) => /^authorization$/i.test(name));
+  return { kind: 'http', url, headers: signed ? headers : { ...headers, Authorization: authorization }, transport };
 }
 
 function settingsOf(entry: CheckedEntry, expand: (key: string, text: string) => string): McpServer['settings'] {
@@ -123,10 +126,13 @@ function expanded(server: string, key: string, text: string, env: Environment): 
 function checkUrl(server: string, url: string): void {
   const protocol = URL.canParse(url) ? new URL(url).protocol : '';
   if (protocol === 'http:' || protocol === 'https:') return;
-  throw new McpConfigError(`MCP server '${server}': 'url' must be an http or https address, not '${url}'.`, {
-    server,
-    key: 'url',
-  });
+  throw new McpConfigError(
+    `MCP server '${server}': 'url' must be an http or https address, not '${shownAddress(url)}'.`,
+    {
+      server,
+      key: 'url',
+    },
+  );
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
