@@ -10,7 +10,7 @@ import { type McpConnectionOptions, createMcpConnection } from './connection.ts'
 import type { McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
 import { createListeners } from './listeners.ts';
 import { policyFromAnnotations } from './policy-from-annotations.ts';
-import { registeredNames } from './tool-names.ts';
+import { type ToolNames, createToolNames } from './tool-names.ts';
 
 /** A tool of a server as an agent registers it. */
 export interface McpToolEntry {
@@ -96,6 +96,7 @@ export function createMcpHub(
 ): McpHub {
   const members = new Map<string, Member>();
   const news = createListeners<McpHubNews>();
+  const names = createToolNames();
 
   const add: McpHub['add'] = (server, config) => {
     if (members.has(server))
@@ -110,12 +111,14 @@ export function createMcpHub(
       connection.on('mcp.oddity', (event) => news.emit({ ...event, server })),
     ];
     members.set(server, { connection, shared, release: () => stops.forEach((stop) => stop()) });
+    names.add(server);
     news.emit({ type: 'mcp.added', server });
   };
   const remove: McpHub['remove'] = async (server) => {
     const member = members.get(server);
     if (member === undefined) return false;
     members.delete(server);
+    names.remove(server);
     if (!member.shared) await member.connection.disconnect();
     member.release();
     news.emit({ type: 'mcp.removed', server });
@@ -148,7 +151,7 @@ export function createMcpHub(
       await firstOf(all, timeoutMs, signal);
       return status();
     },
-    tools: () => entriesOf(members),
+    tools: () => entriesOf(members, names),
     server: (name) => members.get(name)?.connection ?? null,
     instructions: () =>
       status().flatMap(({ name, instructions }) =>
@@ -170,17 +173,20 @@ export function createMcpHub(
   };
 }
 
-function entriesOf(members: ReadonlyMap<string, Member>): readonly McpToolEntry[] {
-  const listed = [...members].flatMap(([server, { connection }]) =>
-    connection.tools.map((tool) => ({ server, connection, tool })),
-  );
-  const names = registeredNames(listed.map(({ server, tool }) => ({ server, tool: tool.name })));
-  return listed.map(({ server, connection, tool }, index) => ({
-    name: names[index] ?? tool.name,
-    server,
-    tool,
-    ...traitsOf(tool, connection.server.settings),
-  }));
+function entriesOf(members: ReadonlyMap<string, Member>, names: ToolNames): readonly McpToolEntry[] {
+  return [...members].flatMap(([server, { connection }]) => {
+    const { tools } = connection;
+    const called = names.of(
+      server,
+      tools.map((tool) => tool.name),
+    );
+    return tools.map((tool, index) => ({
+      name: called[index] ?? tool.name,
+      server,
+      tool,
+      ...traitsOf(tool, connection.server.settings),
+    }));
+  });
 }
 
 function traitsOf(tool: McpTool, settings: McpResolvedSettings): Omit<McpToolEntry, 'name' | 'server' | 'tool'> {
