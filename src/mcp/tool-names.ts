@@ -69,7 +69,12 @@ function newSlot(server: string, others: readonly Slot[]): Slot {
     if (tries > TAGS) throw new RangeError(`An agent may have ${TAGS} MCP servers; '${server}' is one too many.`);
     number = (number + 1) % TAGS;
   }
-  return { prefix: `${cleaned(server)}_`, before: others.map(({ prefix }) => prefix), tag: tagOf(number), given: new Map() };
+  return {
+    prefix: `${cleaned(server)}_`,
+    before: others.map(({ prefix }) => prefix),
+    tag: tagOf(number),
+    given: new Map(),
+  };
 }
 
 function tagOf(number: number): string {
@@ -91,7 +96,7 @@ function namesIn(slot: Slot, tools: readonly string[]): readonly string[] {
   const names = tools.map((tool) => given.get(tool) ?? '');
   if (given.size > MOST_GIVEN) {
     const listed = new Set(tools);
-    for (const tool of [...given.keys()]) if (!listed.has(tool)) given.delete(tool);
+    for (const tool of given.keys()) if (!listed.has(tool)) given.delete(tool);
   }
   return names;
 }
