@@ -14,6 +14,7 @@ export interface McpToolAnnotations {
 /** A tool as an MCP server lists it. */
 export interface McpTool {
   readonly name: string;
+  readonly title?: string;
   readonly description?: string;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;

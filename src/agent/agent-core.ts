@@ -15,7 +15,7 @@ import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './ag
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './child-tools.ts';
 import { decideBy } from './decide.ts';
-import { alwaysAllowed } from './execute-alone.ts';
+import { type Granted, NOTHING_GRANTED, grantedBy, keepGrant } from './granted.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { serverAnswers } from './server-answers.ts';
 import { serverSecrets } from './server-secrets.ts';
@@ -50,8 +50,9 @@ export interface AgentCore {
   /** The texts that nobody may see, those of the agents below included. */
   secrets(): readonly string[];
   /** The tools and servers as they stand now. */
-  toolset(allowed: ReadonlySet<string>): Toolset;
-  allowed(): Promise<ReadonlySet<string>>;
+  toolset(granted?: Granted): Toolset;
+  /** What the permission store says of the tools as they stand now. */
+  granted(): Promise<Granted>;
   /** Called, and waited for, after an "always allow" was kept. */
   onRemembered(listener: () => Promise<void>): void;
   /** Goes another way from a point of a run of this agent; null until the agent is whole. */
@@ -129,8 +130,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     registry,
     mcp,
     confirm: () => confirmOf(options),
-    remember: async (tool) => {
-      await (await permissions())?.add(tool);
+    remember: async (spec) => {
+      await keepGrant(await permissions(), spec);
       await remembered();
     },
     options: () => options,
@@ -153,7 +154,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   const vault = createVault(ownSecrets);
 
   const setupOf = (now: {
-    readonly allowed: ReadonlySet<string>;
+    readonly granted: Granted;
     readonly told: readonly string[];
     readonly below: readonly ChildSetup[];
     readonly maxSteps?: number | undefined;
@@ -164,7 +165,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       agent: name,
       instructions: typeof instructions === 'string' ? instructions : '',
       promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
-      toolset: core.toolset(now.allowed),
+      toolset: core.toolset(now.granted),
       toolCalling: toolCallingOf(options, model),
       callsNatively: callsNatively(model),
       settings: { ...settings, maxSteps: now.maxSteps ?? settings.maxSteps, jitterSeed: seed },
@@ -197,15 +198,15 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     },
     model: () => model,
     journal: () => options.journal ?? RUN_ONLY,
-    allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),
+    granted: async () => (needsConfirmation(registry) ? grantedBy(registry, await permissions()) : NOTHING_GRANTED),
     onRemembered: (listener) => {
       remembered = listener;
     },
     fork: null,
-    toolset: (allowed) => {
-      const key = JSON.stringify([[...allowed], mcp.notes()]);
+    toolset: (granted = NOTHING_GRANTED) => {
+      const key = JSON.stringify([[...granted.keys], [...granted.outdated], mcp.notes()]);
       if (composed?.key === key) return composed.toolset;
-      const tools = registry.specs((tool) => allowed.has(tool));
+      const tools = registry.specs(granted);
       const toolset: Toolset = deepFreeze({
         tools,
         servers: mcp.notes(),
@@ -220,10 +221,10 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
         ? undefined
         : mcp.ready({ timeoutMs: options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs, signal });
       const [makeBelow] = await Promise.all([preparedChildren(children, signal), connecting]);
-      const allowed = await core.allowed();
-      return () => setupOf({ allowed, told: facts.atStart(), below: makeBelow(), maxSteps });
+      const granted = await core.granted();
+      return () => setupOf({ granted, told: facts.atStart(), below: makeBelow(), maxSteps });
     },
-    setupNow: async () => setupOf({ allowed: await core.allowed(), told: [], below: await childrenNow(children) }),
+    setupNow: async () => setupOf({ granted: await core.granted(), told: [], below: await childrenNow(children) }),
     children,
     ports,
     secrets: ownSecrets,
@@ -256,7 +257,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
 const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };
 
 function needsConfirmation(registry: OwnRegistry): boolean {
-  return registry.specs(() => false).some((spec) => spec.policy === 'confirm');
+  return registry.specs().some((spec) => spec.policy === 'confirm');
 }
 
 /** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */

@@ -199,20 +199,18 @@ export function createAgent(options: AgentOptions = {}): Agent {
     },
     tools: core.registry,
     listTools: ({ verbose = false } = {}) =>
-      core.registry
-        .specs(() => false)
-        .map(({ name, policy, enabled, origin, description, inputSchema }) => ({
-          name,
-          policy,
-          enabled,
-          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
-          ...(verbose ? { description, inputSchema } : {}),
-        })),
+      core.registry.specs().map(({ name, policy, enabled, origin, description, inputSchema }) => ({
+        name,
+        policy,
+        enabled,
+        origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
+        ...(verbose ? { description, inputSchema } : {}),
+      })),
     get systemPrompt() {
       const { instructions = '' } = core.options();
       const mode = toolCallingOf(core.options(), core.model());
       return joinParts(
-        promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(new Set()), {
+        promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(), {
           mode,
           plans: core.options().plans,
         }),

@@ -29,7 +29,7 @@ export function liveRuns(
 ): LiveRuns {
   const unfollow = new Map<StartedRun, () => void>();
   const tellDifference = async (run: StartedRun, known: KnownTools): Promise<void> => {
-    const toolset = core.toolset(await core.allowed());
+    const toolset = core.toolset(await core.granted());
     if (!runs.has(run)) return;
     runs.set(run, toolset);
     const now = toJson(core.vault.seal(toolset));
@@ -76,7 +76,7 @@ interface Continued {
  */
 export async function restartNews(core: AgentCore, { past, tools, restart, seal }: Continued): Promise<RestartNews> {
   const before = lastKnown(past);
-  const toolset = core.toolset(await core.allowed());
+  const toolset = core.toolset(await core.granted());
   const now = seal({ toolset, children: await childrenNow(core.children) });
   const known = tools === 'now' ? now : strictest(before, now);
   const areSame = isSame(before.toolset, known.toolset);

@@ -75,14 +75,19 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
   /** Brings the registry in line with what the servers offer now. */
   const synchronize = (): void => {
     const entries = hub?.tools() ?? [];
-    const names = entries.map((entry) => `${entry.name}:${JSON.stringify(entry.tool)}`);
+    const names = entries.map(({ name, tool, identity }) => `${name}:${identity.serverId}:${JSON.stringify(tool)}`);
     if (names.length === registered.length && names.every((name, index) => name === registered[index])) return;
     registered = names;
     const owned = new Set(registry.list().flatMap(({ name }) => [name, sentName(name)]));
     registry.replaceServerTools(
       entries
         .filter((entry) => !owned.has(entry.name) || registry.isFromServer(entry.name))
-        .map((entry) => ({ server: entry.server, serverTool: entry.tool.name, tool: toolOf(entry) })),
+        .map((entry) => ({
+          server: entry.server,
+          serverTool: entry.tool.name,
+          identity: entry.identity,
+          tool: toolOf(entry),
+        })),
     );
   };
 

@@ -13,16 +13,23 @@ import {
 import type { OnError, SlotName } from '../recovery/steps.ts';
 import { sentName } from '../tools/lookup.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { ServerTool, ToolChange, ToolIdentity } from '../tools/server-tool.ts';
 import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { executeAlone } from './execute-alone.ts';
+import { type Granted, NOTHING_GRANTED, grantOf } from './granted.ts';
 import type { OwnedOnError } from './repair-circle.ts';
 
-/** Decisions to always allow a tool, kept somewhere. Answers may be promises. */
+/**
+ * Decisions to always allow a tool, kept somewhere. Answers may be promises. `tool` is the name of a tool of the program; for
+ * one of an MCP server it is a text that stands for server, tool and what the tool says of itself, and `of` has all of that.
+ */
 export interface Permissions {
-  isAlwaysAllowed(tool: string): boolean | Promise<boolean>;
-  add(tool: string): void | Promise<void>;
+  isAlwaysAllowed(tool: string, of?: ServerTool): boolean | Promise<boolean>;
+  add(tool: string, of?: ServerTool): void | Promise<void>;
+  /** What has changed of a tool that was always allowed; null where nothing has. A store without it does not say. */
+  changesOf?(of: ServerTool): readonly ToolChange[] | null | Promise<readonly ToolChange[] | null>;
   /** The same store for one agent's decisions; a store without it is used as it is. */
   forAgent?(agent: string): Permissions;
 }
@@ -69,10 +76,15 @@ interface Entry {
 
 /** A registry with what an agent needs of it. */
 export interface OwnRegistry extends ToolRegistry {
-  specs(alwaysAllowed: (tool: string) => boolean): readonly ToolSpec[];
+  specs(granted?: Granted): readonly ToolSpec[];
   /** Replaces all tools of MCP servers at once. */
   replaceServerTools(
-    tools: readonly { readonly server: string; readonly serverTool: string; readonly tool: Tool }[],
+    tools: readonly {
+      readonly server: string;
+      readonly serverTool: string;
+      readonly identity: ToolIdentity;
+      readonly tool: Tool;
+    }[],
   ): void;
   isFromServer(name: string): boolean;
   /** Registers the tool that hands tasks to a child agent. */
@@ -208,7 +220,7 @@ export function ownRegistry(
     for (const one of ready) add(one, { kind: 'local' }, skill);
   };
 
-  const specOf = (entry: Entry, alwaysAllowed: boolean): ToolSpec => {
+  const specOf = (entry: Entry, granted: Granted): ToolSpec => {
     const { tool: made, origin, policy } = entry;
     return {
       name: made.name,
@@ -221,7 +233,7 @@ export function ownRegistry(
       enabled: made.enabled,
       timeoutMs: made.timeoutMs ?? settings.toolMs,
       origin,
-      alwaysAllowed,
+      ...grantOf(granted, { name: made.name, origin }),
       checkedByCode: made.check !== undefined,
       recovery: recoveryData(slotsOf(entry)),
     };
@@ -234,8 +246,8 @@ export function ownRegistry(
     },
     replaceServerTools: (tools) => {
       for (const [name, { origin }] of entries) if (origin.kind === 'mcp') entries.delete(name);
-      for (const { server, serverTool, tool: made } of tools)
-        add(made, { kind: 'mcp', server, tool: serverTool }, null);
+      for (const { server, serverTool, identity, tool: made } of tools)
+        add(made, { kind: 'mcp', server, tool: serverTool, identity }, null);
       changed();
     },
     addSkill: (skill) => {
@@ -271,7 +283,7 @@ export function ownRegistry(
       return entries.size;
     },
     list: () => [...entries.values()].map((entry) => entry.tool),
-    specs: (alwaysAllowed) => [...entries.values()].map((entry) => specOf(entry, alwaysAllowed(entry.tool.name))),
+    specs: (granted = NOTHING_GRANTED) => [...entries.values()].map((entry) => specOf(entry, granted)),
     slot: (name, slot) => slotsOf(entries.get(name))[slot],
     recovery: () => recoveryData(slotsOf(undefined)),
     setDefaultPolicy: (policy) => {

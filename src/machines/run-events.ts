@@ -1,7 +1,8 @@
 import type { MessageToolCall, ReplyStats, Usage } from '../actors/model.ts';
-import type { Json } from '../parsing/json.ts';
+import type { Json, JsonObject } from '../parsing/json.ts';
 import type { PlanStep, Repair } from '../parsing/reply.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { ToolChange } from '../tools/server-tool.ts';
 import type { AgentState, RunResult } from './run-result.ts';
 
 /** What an event says, without its number. */
@@ -101,6 +102,22 @@ export type RunEventBody =
       readonly tool: string;
       readonly args: Json;
       readonly reason: string;
+      /** Of a tool of an MCP server: whose it is, what the server says of it, and what has changed since it was always allowed. */
+      readonly server?: string;
+      readonly address?: string;
+      readonly serverTool?: string;
+      readonly title?: string;
+      readonly description?: string;
+      readonly annotations?: JsonObject;
+      readonly changes?: readonly ToolChange[];
+    }
+  /** A tool of an MCP server was always allowed and has changed since: it is asked about again. Told once a run for each change. */
+  | {
+      readonly type: 'permission.outdated';
+      readonly tool: string;
+      readonly server: string;
+      readonly serverTool: string;
+      readonly changes: readonly ToolChange[];
     }
   | {
       readonly type: 'recovery.step';

@@ -3,6 +3,7 @@
  * the connections' lives, and connections that somebody else made.
  */
 import { McpError, type McpCalls, type McpTool } from '../actors/mcp-calls.ts';
+import type { ToolIdentity } from '../tools/server-tool.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
 import { effectsOf } from './after-loss.ts';
 import type { McpResolvedSettings, McpServerConfig } from './config.ts';
@@ -10,6 +11,7 @@ import { type McpConnectionOptions, createMcpConnection } from './connection.ts'
 import type { McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
 import { createListeners } from './listeners.ts';
 import { policyFromAnnotations } from './policy-from-annotations.ts';
+import { type ServerIdentity, serverIdentity, toolFacts } from './tool-identity.ts';
 import { type ToolNames, createToolNames } from './tool-names.ts';
 
 /** A tool of a server as an agent registers it. */
@@ -26,6 +28,8 @@ export interface McpToolEntry {
   readonly polling: boolean;
   /** Recovery steps of the configuration, as they were given. */
   readonly onError: unknown;
+  /** What permissions hold it by. */
+  readonly identity: ToolIdentity;
 }
 
 /** A server as the hub sees it now. */
@@ -77,6 +81,7 @@ export interface McpHub extends McpCalls {
 interface Member {
   readonly connection: McpConnection;
   readonly shared: boolean;
+  readonly identity: ServerIdentity;
   readonly release: () => void;
 }
 
@@ -110,7 +115,8 @@ export function createMcpHub(
       connection.on('mcp.list', (event) => news.emit({ ...event, server })),
       connection.on('mcp.oddity', (event) => news.emit({ ...event, server })),
     ];
-    members.set(server, { connection, shared, release: () => stops.forEach((stop) => stop()) });
+    const identity = serverIdentity(connection.server.target);
+    members.set(server, { connection, shared, identity, release: () => stops.forEach((stop) => stop()) });
     names.add(server);
     news.emit({ type: 'mcp.added', server });
   };
@@ -174,7 +180,7 @@ export function createMcpHub(
 }
 
 function entriesOf(members: ReadonlyMap<string, Member>, names: ToolNames): readonly McpToolEntry[] {
-  return [...members].flatMap(([server, { connection }]) => {
+  return [...members].flatMap(([server, { connection, identity }]) => {
     const { tools } = connection;
     const called = names.of(
       server,
@@ -184,12 +190,16 @@ function entriesOf(members: ReadonlyMap<string, Member>, names: ToolNames): read
       name: called[index] ?? tool.name,
       server,
       tool,
+      identity: { ...identity, ...toolFacts(tool) },
       ...traitsOf(tool, connection.server.settings),
     }));
   });
 }
 
-function traitsOf(tool: McpTool, settings: McpResolvedSettings): Omit<McpToolEntry, 'name' | 'server' | 'tool'> {
+function traitsOf(
+  tool: McpTool,
+  settings: McpResolvedSettings,
+): Omit<McpToolEntry, 'name' | 'server' | 'tool' | 'identity'> {
   const override = Object.hasOwn(settings.overrides, tool.name) ? settings.overrides[tool.name] : undefined;
   const fromServer = settings.policy === 'by-annotations' ? policyFromAnnotations(tool) : (settings.policy ?? null);
   return {

@@ -39,10 +39,11 @@ function nextPage(cursor: Json | undefined, seen: Set<string>): string | null {
 
 function readTool(item: Json): McpTool | null {
   if (!isJsonObject(item) || typeof item.name !== 'string' || item.name === '') return null;
-  const { name, description, inputSchema, outputSchema, annotations } = item;
+  const { name, title, description, inputSchema, outputSchema, annotations } = item;
   if (inputSchema !== undefined && !isJsonObject(inputSchema)) return null;
   return {
     name,
+    ...(typeof title === 'string' ? { title } : {}),
     ...(typeof description === 'string' ? { description } : {}),
     inputSchema: inputSchema ?? { type: 'object' },
     ...(isJsonObject(outputSchema) ? { outputSchema } : {}),

@@ -60,6 +60,10 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
       );
     case 'approval.requested':
       return output.info(`${event.tool} waits for approval. ${event.reason}`);
+    case 'permission.outdated':
+      return output.warning(
+        `${event.tool} has changed since it was always allowed (${event.changes.map(({ what }) => what).join(', ')}): it is asked about again.`,
+      );
     case 'recovery.step':
       return output.info(`Mending the call of ${event.tool}: ${event.step} (attempt ${event.attempt}).`);
     case 'escalation.raised':

@@ -1,0 +1,60 @@
+import { type ToolChange, permissionKey, serverToolOf } from '../tools/server-tool.ts';
+import type { ToolSpec } from '../tools/spec.ts';
+import type { OwnRegistry, Permissions } from './registry.ts';
+
+/** What a permission store said of the tools of an agent, by their permission keys. */
+export interface Granted {
+  readonly keys: ReadonlySet<string>;
+  /** Tools of MCP servers that were always allowed and have changed since. */
+  readonly outdated: ReadonlyMap<string, readonly ToolChange[]>;
+}
+
+/** Nobody was asked. */
+export const NOTHING_GRANTED: Granted = { keys: new Set(), outdated: new Map() };
+
+/** What is known of the permission of one tool. */
+export function grantOf(
+  { keys, outdated }: Granted,
+  tool: Pick<ToolSpec, 'name' | 'origin'>,
+): Pick<ToolSpec, 'alwaysAllowed' | 'changes'> {
+  const key = permissionKey(tool);
+  const changes = outdated.get(key);
+  return { alwaysAllowed: keys.has(key), ...(changes === undefined ? {} : { changes }) };
+}
+
+/** The tools that somebody said "always allow" to. A store that cannot be read allows nothing. */
+export async function grantedBy(registry: OwnRegistry, permissions: Permissions | undefined): Promise<Granted> {
+  if (permissions === undefined) return NOTHING_GRANTED;
+  const asked = registry.specs(NOTHING_GRANTED).filter((spec) => spec.policy === 'confirm');
+  const keys = new Set<string>();
+  const outdated = new Map<string, readonly ToolChange[]>();
+  await Promise.all(
+    asked.map(async (spec) => {
+      const key = permissionKey(spec);
+      const of = serverToolOf(spec);
+      if (await isAllowed(permissions, key, spec)) return void keys.add(key);
+      const changes = of === null ? null : await permissions.changesOf?.(of);
+      if (changes != null) outdated.set(key, changes);
+    }),
+  );
+  return { keys, outdated };
+}
+
+/** Keeps that a tool is always allowed, as it was when somebody said so. */
+export async function keepGrant(permissions: Permissions | undefined, spec: ToolSpec): Promise<void> {
+  const of = serverToolOf(spec);
+  // What is not known well enough to be told from another tool is asked about again.
+  if (of === null && spec.origin.kind === 'mcp') return;
+  await (of === null ? permissions?.add(spec.name) : permissions?.add(permissionKey(spec), of));
+}
+
+async function isAllowed(permissions: Permissions, key: string, spec: ToolSpec): Promise<boolean> {
+  const of = serverToolOf(spec);
+  if (of === null && spec.origin.kind === 'mcp') return false;
+  try {
+    const answer = of === null ? permissions.isAlwaysAllowed(key) : permissions.isAlwaysAllowed(key, of);
+    return (await answer) === true;
+  } catch {
+    return false;
+  }
+}
