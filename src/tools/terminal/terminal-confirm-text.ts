@@ -24,7 +24,7 @@ const SHORTEST = 100;
 /** Of names and reasons. */
 const SHORT = { rows: 3, lineChars: 200 };
 /** Of what a server says, on a screen of fewer rows than `TALL` and on others. */
-const SHORTER = { rows: 2, lineChars: 300 };
+const SHORTER = { rows: 5, lineChars: 300 };
 const LONGER = { rows: 8, lineChars: 600 };
 const TALL = 40;
 /** Of arguments, beside what a server says. */
@@ -38,13 +38,14 @@ const FEWEST_ROWS = 3;
 export function questionText(question: ConfirmQuestion) {
   const { tool, args, reason } = question;
   const lines = pretty(args);
-  const about = sourceParts(question);
-  const fewest = about.length === 0 ? MIN_ROWS : FEWEST_ROWS;
+  const fewest = question.server === undefined ? MIN_ROWS : FEWEST_ROWS;
   return (size: ScreenSize, { whole }: { readonly whole: boolean }): ShownQuestion => {
     const own = (text: string): readonly string[] => ownRows(text, size.columns);
     const name = boxed([tool], size, whole ? NO_LIMITS : SHORT);
     const why = boxed([reason], size, whole ? NO_LIMITS : SHORT);
-    const limits = whole ? NO_LIMITS : size.rows < TALL ? SHORTER : LONGER;
+    const isLow = size.rows < TALL;
+    const limits = whole ? NO_LIMITS : isLow ? SHORTER : LONGER;
+    const about = sourceParts(question, isLow && !whole);
     const parts = about.map(({ title, lines: said }) => ({ title, box: boxed(said, size, limits) }));
     const source = parts.flatMap(({ title, box }) => [...own(title), ...box.rows]);
     const above = [...own(TITLE), ...name.rows, ...source, ...own('Why:'), ...why.rows, ...own('Arguments:')];
@@ -64,8 +65,7 @@ export function questionText(question: ConfirmQuestion) {
 }
 
 const TITLE = 'The agent wants to run this tool:';
-const FROM = 'It is this tool of an MCP server:';
-const SAYS = 'The server says of it:';
+const FROM = 'It is this tool of an MCP server, which says of it:';
 const CHANGED = 'It has changed since you always allowed it:';
 const LONGEST_NOTE = '! Not everything is shown: 999,999,999 more characters, 999,999,999 more lines.';
 /** The empty row at the top, and the place to type. */
@@ -77,22 +77,30 @@ function fitted(lines: readonly string[], size: ScreenSize, rows: number): Boxed
   return shown(LINE_CHARS.find((lineChars) => shown(lineChars).hiddenLines === 0) ?? SHORTEST);
 }
 
-/** What is known of a tool of an MCP server: whose it is, what the server says of it, and what has changed. */
-function sourceParts(
-  question: ConfirmQuestion,
-): readonly { readonly title: string; readonly lines: readonly string[] }[] {
+/** Text of somebody else with our own words above it. */
+interface Part {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+/**
+ * What is known of a tool of an MCP server: whose it is, what the server says of it, and what has changed, which on a low
+ * screen stands in one part, the changes first.
+ */
+function sourceParts(question: ConfirmQuestion, isLow: boolean): readonly Part[] {
   const { server, address = '', serverTool = '', title, description, annotations, changes = [] } = question;
   if (server === undefined) return [];
+  const from = `${serverTool} of ${server}${address === '' ? '' : ` (${address})`}`;
   const says = [title, description?.replaceAll('\n', ' '), annotations && JSON.stringify(annotations)];
   const said = says.flatMap((line) => (line === undefined || line === '' ? [] : [line]));
   const changed = changes.flatMap(({ what, before, after }) => [
     `${what} before: ${before === '' ? '(none)' : before}`,
     `${what} now: ${after === '' ? '(none)' : after}`,
   ]);
+  if (isLow || changed.length === 0) return [{ title: FROM, lines: [from, ...changed, ...said] }];
   return [
-    { title: FROM, lines: [`${serverTool} of ${server}${address === '' ? '' : ` (${address})`}`] },
-    ...(said.length === 0 ? [] : [{ title: SAYS, lines: said }]),
-    ...(changed.length === 0 ? [] : [{ title: CHANGED, lines: changed }]),
+    { title: FROM, lines: [from, ...said] },
+    { title: CHANGED, lines: changed },
   ];
 }
 

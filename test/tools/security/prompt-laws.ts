@@ -4,7 +4,7 @@ import fc from 'fast-check';
 export const BAR = /^ {2}\|(?: |$)/;
 
 const GAP = String.raw`(?:\.\.\. [\d,]+ (?:line|character)s? not shown \.\.\. )*`;
-const SOURCE = String.raw`(?:It is this tool of an MCP server: ${GAP}(?:The server says of it: ${GAP})?(?:It has changed since you always allowed it: ${GAP})?)?`;
+const SOURCE = String.raw`(?:It is this tool of an MCP server, which says of it: ${GAP}(?:It has changed since you always allowed it: ${GAP})?)?`;
 const NOTE = String.raw`(?:! Not everything is shown: [\d,]+ more characters(?:, [\d,]+ more lines)?\. Deny, unless what you see is enough\. )?`;
 const KEYS =
   'y = allow this once, a = always allow this tool with any arguments, n = deny(?:, s = show everything)? Allow\\? \\[y/a(?:/s)?/N\\]';
