@@ -15,13 +15,13 @@ import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './ag
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './child-tools.ts';
 import { decideBy } from './decide.ts';
-import { type Granted, NOTHING_GRANTED, grantedBy, keepGrant } from './granted.ts';
+import { type Granted, NOTHING_GRANTED, type Permissions, grantedBy, keepGrant } from './granted.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { serverAnswers } from './server-answers.ts';
 import { serverSecrets } from './server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
 import { checkServers } from './check-servers.ts';
-import { type OwnRegistry, type Permissions, ownRegistry } from './registry.ts';
+import { type OwnRegistry, ownRegistry } from './registry.ts';
 import type { ForkRunOptions } from './run-options.ts';
 
 /** The parts of one agent, resolved and held together; everything heavy is made when it is first needed. */
@@ -49,6 +49,8 @@ export interface AgentCore {
   readonly ports: AgentPorts;
   /** The texts that nobody may see, those of the agents below included. */
   secrets(): readonly string[];
+  /** What people typed as secrets for servers, of the agents below too: seen by nobody, given to no tool. */
+  hidden(): readonly string[];
   /** The tools and servers as they stand now. */
   toolset(granted?: Granted): Toolset;
   /** What the permission store says of the tools as they stand now. */
@@ -109,6 +111,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     registry,
     agent: name,
     seal: (value) => vault.seal(value),
+    hide: (text) => void typed.add(text),
+    limits: () => options.limits?.mcp ?? {},
     answers: () =>
       serverAnswers({
         options: () => options,
@@ -151,7 +155,9 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     ...[model, ...models.values()].flatMap(secretsOf),
     ...[...children.values()].flatMap((child) => child.secrets()),
   ];
-  const vault = createVault(ownSecrets);
+  const typed = new Set<string>();
+  const hidden = (): readonly string[] => [...typed, ...[...children.values()].flatMap((child) => child.hidden())];
+  const vault = createVault(ownSecrets, {}, hidden);
 
   const setupOf = (now: {
     readonly granted: Granted;
@@ -184,7 +190,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     vault,
     vaultOf: (recording) => {
       const { secrets } = core.journal();
-      const again = createVault(ownSecrets, secrets?.read(recording.head.runId));
+      const again = createVault(ownSecrets, secrets?.read(recording.head.runId), hidden);
       // A journal that keeps no secrets leaves those of the options, which have the first marks.
       if (secrets === undefined) again.seal(options.secrets ?? []);
       again.reserve([recording.head, recording.lines]);
@@ -228,6 +234,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     children,
     ports,
     secrets: ownSecrets,
+    hidden,
     work: () => {
       work ??= workOf(Object.values(ownLeaves()));
       return work;

@@ -1,6 +1,19 @@
-import { type ToolChange, permissionKey, serverToolOf } from '../tools/server-tool.ts';
+import { type ServerTool, type ToolChange, permissionKey, serverToolOf } from '../tools/server-tool.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import type { OwnRegistry, Permissions } from './registry.ts';
+import type { OwnRegistry } from './registry.ts';
+
+/**
+ * Decisions to always allow a tool, kept somewhere. Answers may be promises. `tool` is the name of a tool of the program; for
+ * one of an MCP server it is a text that stands for server, tool and what the tool says of itself, and `of` has all of that.
+ */
+export interface Permissions {
+  isAlwaysAllowed(tool: string, of?: ServerTool): boolean | Promise<boolean>;
+  add(tool: string, of?: ServerTool): void | Promise<void>;
+  /** What has changed of a tool that was always allowed; null where nothing has. A store without it does not say. */
+  changesOf?(of: ServerTool): readonly ToolChange[] | null | Promise<readonly ToolChange[] | null>;
+  /** The same store for one agent's decisions; a store without it is used as it is. */
+  forAgent?(agent: string): Permissions;
+}
 
 /** What a permission store said of the tools of an agent, by their permission keys. */
 export interface Granted {

@@ -4,6 +4,7 @@ import type { McpServerConfig } from '../mcp/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpToolEntry } from '../mcp/hub.ts';
 import type { McpAnswers } from '../mcp/answers.ts';
+import type { QuestionLimits } from '../mcp/questions.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { sentName } from '../tools/lookup.ts';
@@ -41,6 +42,9 @@ interface BindingOptions {
   readonly agent: string;
   /** Puts marks in the place of secrets, for who looks at the connections. */
   readonly seal: <T>(value: T) => T;
+  /** Told what people typed as secrets for servers. */
+  readonly hide: (text: string) => void;
+  readonly limits: () => QuestionLimits;
 }
 
 function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined {
@@ -50,7 +54,7 @@ function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
-export function mcpBinding({ servers, registry, answers, agent, seal }: BindingOptions): McpBinding {
+export function mcpBinding({ servers, registry, answers, agent, seal, hide, limits }: BindingOptions): McpBinding {
   const listeners: ((news: McpHubNews) => void)[] = [];
   let hub: McpHub | null = null;
   let loading: Promise<McpHub> | null = null;
@@ -59,7 +63,7 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
 
   const load = (): Promise<McpHub> => {
     loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
-      const made = createMcpHub(servers, answers());
+      const made = createMcpHub(servers, { ...answers(), ...limits() });
       made.onChange((news) => {
         if (news.type !== 'mcp.oddity') synchronize();
         if (news.type === 'mcp.added' || news.type === 'mcp.removed') shown.update();
@@ -162,7 +166,7 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
               `The MCP server '${server}' is not connected; '${tool}' was not called.`,
             ),
           )
-        : hub.callTool(server, tool, args, io),
+        : hub.callTool(server, tool, args, { ...io, onHidden: hide }),
     close: async () => {
       await hub?.close();
     },

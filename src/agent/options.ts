@@ -22,7 +22,8 @@ import type { Policy } from '../tools/spec.ts';
 import type { ToolFor } from '../tools/tool.ts';
 import { CHILD } from './child-port.ts';
 import type { ChildAgent } from './child-tools.ts';
-import type { Permissions } from './registry.ts';
+import type { Permissions } from './granted.ts';
+import { type LimitOptions, limitOptions } from './limit-options.ts';
 
 /** What a function that makes instructions is told. */
 export interface InstructionsInput<TContext = unknown> {
@@ -129,7 +130,7 @@ export interface AgentOptions<TContext = unknown> {
   readonly implementedBy?: (task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>;
   /** Bounds a run: past it, it ends with the reason `budget`. */
   readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
-  readonly limits?: { readonly argumentBytes?: number; readonly resultBytes?: number };
+  readonly limits?: LimitOptions;
   /**
    * Texts that neither model, recording, events nor logs may see: marks stand for them, tools get them back. Keys of
    * models and servers, and what looks like a key, are treated so anyway. At least 6 characters each.
@@ -234,7 +235,7 @@ const schema = z
     children: z.array(z.custom<ChildAgent>((value) => isAgent(value), 'must be an agent made by createAgent')),
     onEscalation: fn,
     budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
-    limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
+    limits: limitOptions,
     secrets: z.array(z.string().min(6)),
     journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
     output: z.custom<object>(

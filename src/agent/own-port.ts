@@ -18,6 +18,7 @@ export function ownPort(core: AgentCore, run: ChildPort['run']): ChildPort {
     setupNow: () => core.setupNow(),
     replayed: (recorded, policies) => replaySetup(recorded, core, policies),
     secrets: () => core.secrets(),
+    hidden: () => core.hidden(),
     onChange: (listener) => {
       const stop = [
         core.registry.onChange(listener),

@@ -13,26 +13,13 @@ import {
 import type { OnError, SlotName } from '../recovery/steps.ts';
 import { sentName } from '../tools/lookup.ts';
 import type { ToolResult } from '../tools/result.ts';
-import type { ServerTool, ToolChange, ToolIdentity } from '../tools/server-tool.ts';
+import type { ToolIdentity } from '../tools/server-tool.ts';
 import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { executeAlone } from './execute-alone.ts';
-import { type Granted, NOTHING_GRANTED, grantOf } from './granted.ts';
+import { type Granted, NOTHING_GRANTED, type Permissions, grantOf } from './granted.ts';
 import type { OwnedOnError } from './repair-circle.ts';
-
-/**
- * Decisions to always allow a tool, kept somewhere. Answers may be promises. `tool` is the name of a tool of the program; for
- * one of an MCP server it is a text that stands for server, tool and what the tool says of itself, and `of` has all of that.
- */
-export interface Permissions {
-  isAlwaysAllowed(tool: string, of?: ServerTool): boolean | Promise<boolean>;
-  add(tool: string, of?: ServerTool): void | Promise<void>;
-  /** What has changed of a tool that was always allowed; null where nothing has. A store without it does not say. */
-  changesOf?(of: ServerTool): readonly ToolChange[] | null | Promise<readonly ToolChange[] | null>;
-  /** The same store for one agent's decisions; a store without it is used as it is. */
-  forAgent?(agent: string): Permissions;
-}
 
 /** Options of {@link createToolRegistry}. */
 export interface ToolRegistryOptions {

@@ -108,7 +108,7 @@ const PRIVATE: LeftOut = {
   'tool.started': { args: 'arguments' },
   'tool.finished': { args: 'arguments', result: 'results' },
   'tool.progress': { message: 'results' },
-  'question.asked': { message: 'messages' },
+  'question.asked': { message: 'messages', url: 'messages' },
   'question.answered': { content: 'messages' },
   'tool.denied': { args: 'arguments' },
   'approval.requested': { args: 'arguments', address: 'arguments' },

@@ -77,8 +77,11 @@ export type RunEventBody =
       readonly server: string;
       readonly kind: 'elicitation' | 'sampling';
       readonly message: string;
+      /** The page that a person is to open, and its origin, where that is what it asks. */
+      readonly url?: string;
+      readonly origin?: string;
     }
-  /** What it was told. `content` is what it got with `accept`; `usage` the tokens that a model's reply cost. */
+  /** What it was told. `content` is what it got with `accept`, with marks for secrets that were typed; `usage` the tokens that a model's reply cost. */
   | {
       readonly type: 'question.answered';
       readonly callId: string;

@@ -61,6 +61,8 @@ export interface McpCallOptions {
   readonly onProgress?: ((progress: McpProgress) => void) | undefined;
   /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /** Hears what a person typed as a secret while this call was under way, to keep it out of logs. */
+  readonly onHidden?: ((text: string) => void) | undefined;
 }
 
 /** How any other request is made. */

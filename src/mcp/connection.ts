@@ -16,19 +16,20 @@ import { checkOutput } from './check-output.ts';
 import type { McpServerConfig, McpToolTraits } from './config.ts';
 import type { McpCallOptions, McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
 import type { McpAnswers } from './answers.ts';
-import { LinkFault, type Dial, type McpClock, type McpLink } from './link.ts';
+import { LinkFault, type Dial, type McpClock, type McpLink, type McpProgress } from './link.ts';
 import { createLinks } from './links.ts';
 import { createListeners } from './listeners.ts';
 import { mapResult } from './map-result.ts';
 import { createOddityCounter } from './oddity-counter.ts';
 import { type Environment, readMcpServer } from './read-config.ts';
-import { createQuestions } from './questions.ts';
+import { type QuestionLimits, createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
 import { rootsOf } from './roots.ts';
+import { REAL_CLOCK } from './time-limit.ts';
 import { diffTools } from './tool-changes.ts';
 
 /** What a connection may be given beside its configuration. */
-export interface McpConnectionOptions extends McpAnswers {
+export interface McpConnectionOptions extends McpAnswers, QuestionLimits {
   /** Where all of the connection's timers run; an XState `SimulatedClock` fits. */
   readonly clock?: McpClock;
   /** What the waits before reconnects are drawn from; another one each time unless given. */
@@ -82,7 +83,14 @@ export function createMcpConnection(
   );
   const given = server.settings.roots;
   let roots = options.roots ?? (given === undefined ? undefined : () => rootsOf(given));
-  const questions = createQuestions({ server: name, sampling: server.settings.sampling, desk, answers: options });
+  const questions = createQuestions({
+    server: name,
+    sampling: server.settings.sampling,
+    desk,
+    answers: options,
+    questionsPerCall: options.questionsPerCall,
+    onOddity: oddities.note,
+  });
   const links = createLinks({
     server,
     clock,
@@ -186,7 +194,7 @@ export function createMcpConnection(
       const annotations = tools.find((listed) => listed.name === tool)?.annotations;
       return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
     };
-    const { onProgress, onQuestion } = io;
+    const { onProgress, onQuestion, onHidden } = io;
     const silenceMs = io.timeoutMs ?? override?.timeoutMs ?? server.settings.timeoutMs;
     const raw = await desk.submit({
       what: `'${tool}'`,
@@ -195,14 +203,16 @@ export function createMcpConnection(
       times: { silenceMs, totalMs: server.settings.maxTotalMs ?? 10 * silenceMs },
       signal: io.signal,
       onQuestion,
-      perform: (link, signal, heard) =>
-        link.callTool(tool, args, {
-          signal,
-          onProgress: (progress) => {
-            heard();
-            onProgress?.(progress);
-          },
-        }),
+      onHidden,
+      perform: ({ link, generation }, signal, heard) => {
+        const told = (progress: McpProgress): void => {
+          heard();
+          onProgress?.(progress);
+        };
+        return questions.afterPages({ generation, what: `'${tool}'`, signal }, () =>
+          link.callTool(tool, args, { signal, onProgress: told }),
+        );
+      },
     });
     const result = mapResult(raw);
     const { outputSchema } = tools.find((listed) => listed.name === tool) ?? {};
@@ -264,16 +274,6 @@ export function createMcpConnection(
     },
   };
 }
-
-const REAL_CLOCK: McpClock = {
-  setTimeout: (fn, ms) => {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
-  clearTimeout: (cancel) => {
-    if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
-  },
-};
 
 function topLevel(value: unknown): McpState {
   const key = typeof value === 'string' ? value : Object.keys(Object(value))[0];

@@ -28,9 +28,11 @@ export type {
   McpElicit,
   McpElicitation,
   McpElicitationAnswer,
+  McpFormElicitation,
   McpRoot,
   McpSampled,
   McpSampler,
   McpSampling,
+  McpUrlElicitation,
 } from './answers.ts';
 export type { McpProgress, McpServerInfo } from './link.ts';

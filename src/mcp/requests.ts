@@ -35,7 +35,7 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
       isReadOnly: () => true,
       times: { silenceMs: timeoutMs, totalMs: timeoutMs },
       signal: io.signal,
-      perform: async (link, signal) => {
+      perform: async ({ link }, signal) => {
         if (method === '' || lacks(link, method)) return {};
         const answer = await link.request(method, params, { signal });
         return isJsonObject(answer) ? answer : {};

@@ -81,7 +81,8 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
   }
 }
 
-function questionText({ kind, server, message }: Of<'question.asked'>): string {
+function questionText({ kind, server, message, origin }: Of<'question.asked'>): string {
+  if (origin !== undefined) return `MCP server ${server} asks a person to open a page at ${origin}: ${message}`;
   return kind === 'sampling'
     ? `MCP server ${server} asks the model: ${message}`
     : `MCP server ${server} asks: ${message}`;
