@@ -301,8 +301,7 @@ test.each([
   );
   await connection.callTool('later', JSON.parse(JSON.stringify(request)));
   await expect.poll(() => oddities()).toEqual(['unanswered']);
-  const heard = await connection.callTool('heard');
-  expect(heard.data).toMatch(/decline|error/);
+  await expect.poll(async () => (await connection.callTool('heard')).data).toMatch(/decline|error/);
   expect(asked).toBe(0);
 });
 
