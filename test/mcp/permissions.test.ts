@@ -243,6 +243,36 @@ test('a tool that changes in the middle of a run is asked about from then on', a
   expect(again.filter(({ type }) => type === 'permission.outdated')).toHaveLength(1);
 });
 
+test('a question that stands is withdrawn when its tool changes, and put again for the tool as it is', async () => {
+  const reload = { ...reading, name: 'reload' };
+  const [kept, server] = [permissionFolder(), stdioToolServer([reading, reload])];
+  const asked: ApprovalRequest[] = [];
+  const agent = createAgent({
+    name: 'clerk',
+    silent: true,
+    defaultPolicy: 'confirm',
+    permissions: kept.open(),
+    model: scriptedModel([calls(['notes_look', { id: '7' }, 'a']), 'Done.']),
+    mcpServers: { notes: server.entry() },
+    confirm: async (request): Promise<ApprovalDecision> => {
+      asked.push(request);
+      if (asked.length > 1) return 'deny';
+      server.list([destroying, reload]);
+      await agent.mcp.notes?.callTool('reload');
+      // The person is too slow: what they agree to is not what would run.
+      await new Promise((resolve) => request.signal.addEventListener('abort', resolve));
+      return 'always-allow';
+    },
+  });
+  onTestFinished(() => agent.close());
+  const run = agent.run('Look at note 7');
+  const events: RunEvent[] = [];
+  for await (const event of run) events.push(event);
+  expect(asked.map(({ description }) => description)).toEqual(['Reads a note.', 'Deletes all notes.']);
+  expect(events.filter(({ type }) => type === 'approval.requested')).toHaveLength(2);
+  expect([server.ran(), kept.open({ agent: 'clerk' }).listServerTools()]).toEqual([['reload'], []]);
+});
+
 describe('a call that waits for a person', () => {
   function waiting(
     kept: Kept,

@@ -286,7 +286,7 @@ test.each([
   ['a model', sampling, { sampling: true }],
 ] as const)('%s is asked nothing while no call is under way', async (_who, request, settings) => {
   let asked = 0;
-  const { connection, oddities } = asking(
+  const { connection, oddities, news } = asking(
     {
       elicit: () => {
         asked += 1;
@@ -303,6 +303,9 @@ test.each([
   await expect.poll(() => oddities()).toEqual(['unanswered']);
   await expect.poll(async () => (await connection.callTool('heard')).data).toMatch(/decline|error/);
   expect(asked).toBe(0);
+  expect(news).toContainEqual(
+    expect.objectContaining({ message: expect.stringContaining('while no call was under way') }),
+  );
 });
 
 test('sampling with pictures or tools is refused', async () => {
