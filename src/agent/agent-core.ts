@@ -14,12 +14,22 @@ import { resolveModel } from '../models/resolve-model.ts';
 import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './child-tools.ts';
+import { checkConfigurable } from './check-options.ts';
 import { decideBy } from './decide.ts';
-import { type Granted, NOTHING_GRANTED, type Permissions, grantedBy, keepGrant } from './granted.ts';
+import {
+  type Granted,
+  NOTHING_GRANTED,
+  type Permissions,
+  grantedBy,
+  keepGrant,
+  needsConfirmation,
+  resolvePermissions,
+} from './granted.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { serverAnswers } from './server-answers.ts';
 import { serverSecrets } from './server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
+import { repairAgents } from './repair.ts';
 import { checkServers } from './check-servers.ts';
 import { type OwnRegistry, ownRegistry } from './registry.ts';
 import type { ForkRunOptions } from './run-options.ts';
@@ -88,7 +98,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   let remembered = (): Promise<void> => Promise.resolve();
 
   const permissions = (): Promise<Permissions | undefined> => {
-    store ??= resolvePermissions(options, name);
+    store ??= resolvePermissions(options.permissions, name);
     return store;
   };
   const registry: OwnRegistry = ownRegistry(
@@ -106,6 +116,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   registry.register(...(given.tools ?? []));
   for (const one of given.skills ?? []) registry.addSkill(one);
   for (const [tool, child] of children) registry.addChild(childTool(tool, child));
+  const repairers = repairAgents(() => registry.onErrors());
   const mcp: McpBinding = mcpBinding({
     servers: given.mcpServers ?? {},
     registry,
@@ -142,6 +153,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     setup: async (signal) => (await core.prepare({ signal }))(),
     decide: (error) => decideBy({ options: () => options, models, registry, children }, error),
     children,
+    repairers,
   };
   const ownLeaves = (): ReturnType<typeof agentLeaves> => {
     leaves ??= agentLeaves(ports);
@@ -149,14 +161,24 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   };
 
   const fixedSecrets = serverSecrets(given.mcpServers ?? {});
-  const ownSecrets = (): readonly string[] => [
-    ...(options.secrets ?? []),
-    ...fixedSecrets,
-    ...[model, ...models.values()].flatMap(secretsOf),
-    ...[...children.values()].flatMap((child) => child.secrets()),
-  ];
+  let listing = false;
+  const ownSecrets = (): readonly string[] => {
+    // A function may have chosen an agent to mend for itself, or for another that mends for it.
+    if (listing) return [];
+    listing = true;
+    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port.secrets());
+    listing = false;
+    return [...(options.secrets ?? []), ...fixedSecrets, ...[model, ...models.values()].flatMap(secretsOf), ...below];
+  };
   const typed = new Set<string>();
-  const hidden = (): readonly string[] => [...typed, ...[...children.values()].flatMap((child) => child.hidden())];
+  let gathering = false;
+  const hidden = (): readonly string[] => {
+    if (gathering) return [];
+    gathering = true;
+    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port.hidden());
+    gathering = false;
+    return [...typed, ...below];
+  };
   const vault = createVault(ownSecrets, {}, hidden);
 
   const setupOf = (now: {
@@ -248,7 +270,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       return machine;
     },
     configure: (changes) => {
-      options = { ...options, ...checkOptions(changes) };
+      checkConfigurable(changes);
+      options = { ...options, ...checkOptions(changes, 'agent.configure') };
       if (changes.model !== undefined) {
         model = resolveModel(changes.model, env);
         facts = lookInto();
@@ -263,10 +286,6 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
 /** Without a journal of the caller's a run is kept by its own handle, as long as somebody has that. */
 const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };
 
-function needsConfirmation(registry: OwnRegistry): boolean {
-  return registry.specs().some((spec) => spec.policy === 'confirm');
-}
-
 /** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
 async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
   if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
@@ -276,16 +295,4 @@ async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | unde
 
 function isTerminal(): boolean {
   return typeof process !== 'undefined' && process.stdin?.isTTY === true && process.stderr?.isTTY === true;
-}
-
-/** The store of always-allow decisions: the given one, bound to the agent's name, else the user's own in their home. */
-async function resolvePermissions({ permissions }: AgentOptions, agent: string): Promise<Permissions | undefined> {
-  if (permissions !== undefined) return bindPermissions(permissions, agent);
-  if (typeof process === 'undefined') return undefined;
-  const { permissionStore } = await import('../tools/permissions-store.ts');
-  return permissionStore({ agent });
-}
-
-function bindPermissions(permissions: Permissions, agent: string): Permissions {
-  return permissions.forAgent === undefined ? permissions : permissions.forAgent(agent);
 }

@@ -35,6 +35,11 @@ export function grantOf(
   return { alwaysAllowed: keys.has(key), ...(changes === undefined ? {} : { changes }) };
 }
 
+/** Whether there is any tool that a person is asked about. */
+export function needsConfirmation(registry: OwnRegistry): boolean {
+  return registry.specs().some((spec) => spec.policy === 'confirm');
+}
+
 /** The tools that somebody said "always allow" to. A store that cannot be read allows nothing. */
 export async function grantedBy(registry: OwnRegistry, permissions: Permissions | undefined): Promise<Granted> {
   if (permissions === undefined) return NOTHING_GRANTED;
@@ -70,4 +75,15 @@ async function isAllowed(permissions: Permissions, key: string, spec: ToolSpec):
   } catch {
     return false;
   }
+}
+
+/** The store of always-allow decisions: the given one, bound to the agent's name, else the user's own in their home. */
+export async function resolvePermissions(
+  given: Permissions | undefined,
+  agent: string,
+): Promise<Permissions | undefined> {
+  if (given !== undefined) return given.forAgent === undefined ? given : given.forAgent(agent);
+  if (typeof process === 'undefined') return undefined;
+  const { permissionStore } = await import('../tools/permissions-store.ts');
+  return permissionStore({ agent });
 }

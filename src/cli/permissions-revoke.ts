@@ -4,7 +4,7 @@ import { type AgentPermissions, NO_PERMISSIONS } from '../tools/permissions-form
 import { permissionStore } from '../tools/permissions-store.ts';
 import { UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 import { type PermissionsPlace, warnOfPermissions } from './permissions-place.ts';
 
 /**

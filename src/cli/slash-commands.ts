@@ -1,7 +1,7 @@
 import type { Message } from '../actors/model.ts';
 import { inert } from '../output/console/inert.ts';
 import type { CliAgent } from './make-agent.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 
 type Action = (cli: CliAgent) => 'leave' | undefined;
 

@@ -1,9 +1,14 @@
 import type { AnyActorRef } from 'xstate';
 import type { McpError, McpQuestion, McpTool } from '../actors/mcp-calls.ts';
+import type { McpConnectionLimits } from '../machines/mcp-connection.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { McpAnswers } from './answers.ts';
 import type { McpServer } from './config.ts';
-import type { McpProgress, McpServerInfo } from './link.ts';
+import type { Dial, McpClock, McpProgress, McpServerInfo } from './link.ts';
+import type { QuestionLimits } from './questions.ts';
+import type { Environment } from './read-config.ts';
 
 /** Where a connection stands. Only in READY are calls sent; in the last three nothing is tried until it is asked for. */
 export type McpState =
@@ -68,6 +73,27 @@ export interface McpCallOptions {
 /** How any other request is made. */
 export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs'>;
 
+/** What a connection may be given beside its configuration. */
+export interface McpConnectionOptions extends McpAnswers, QuestionLimits {
+  /** Where all of the connection's timers run; an XState `SimulatedClock` fits. */
+  readonly clock?: McpClock;
+  /** What the waits before reconnects are drawn from; another one each time unless given. */
+  readonly seed?: number;
+  readonly limits?: Partial<McpConnectionLimits>;
+  /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
+  readonly patienceMs?: number;
+  /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
+  readonly env?: Environment;
+  /** Speaks to servers instead of the built-in client. */
+  readonly dial?: Dial;
+}
+
+/** How a connection's tools are listed. */
+export interface ListToolsOptions extends McpRequestOptions {
+  /** Asks the server again. Default false. */
+  readonly refresh?: boolean;
+}
+
 /** A connection to one MCP server, which heals by itself until it is told to stop. */
 export interface McpConnection {
   readonly name: string;
@@ -88,7 +114,7 @@ export interface McpConnection {
   disconnect(): Promise<void>;
   isConnected(): boolean;
   /** The tools; `refresh` asks the server again. Connects when needed; rejects with an {@link McpError}. */
-  listTools(options?: { readonly refresh?: boolean } & McpRequestOptions): Promise<readonly McpTool[]>;
+  listTools(options?: ListToolsOptions): Promise<readonly McpTool[]>;
   /** Calls a tool by the server's own name for it. Never rejects: a call that failed is an error result with a `code`. */
   callTool(tool: string, args?: JsonObject, options?: McpCallOptions): Promise<ToolResult>;
   /** The same, but rejects with an {@link McpError} when there is no result. */
@@ -124,4 +150,36 @@ export interface McpResourceContent {
 export interface McpPrompt {
   readonly description?: string;
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: Json }[];
+}
+
+const checkOptions = optionsOf<McpConnectionOptions>('createMcpConnection', 'docs/mcp.md', {
+  clock: true,
+  seed: true,
+  limits: true,
+  patienceMs: true,
+  env: true,
+  dial: true,
+  roots: true,
+  elicit: true,
+  sample: true,
+  questionsPerCall: true,
+});
+const checkLimits = optionsOf<McpConnectionLimits>('createMcpConnection: limits', 'docs/mcp.md', {
+  maxFailures: true,
+  backoff: true,
+  settleMs: true,
+  coolDownMs: true,
+  provenMs: true,
+});
+/** Refuses what `listTools` does not take. */
+export const checkListing = optionsOf<ListToolsOptions>('listTools', 'docs/mcp.md', {
+  refresh: true,
+  signal: true,
+  timeoutMs: true,
+});
+
+/** Refuses options of a connection that are not known. */
+export function checkConnectionOptions(options: McpConnectionOptions): void {
+  checkOptions(options);
+  checkLimits(options.limits);
 }

@@ -7,41 +7,33 @@ import { connectMcp } from '../actors/connect-mcp.ts';
 import { listMcpTools } from '../actors/list-mcp-tools.ts';
 import { McpError, type McpErrorCode } from '../actors/mcp-calls.ts';
 import { pingMcp } from '../actors/ping-mcp.ts';
-import { type McpConnectionLimits, mcpConnectionMachine } from '../machines/mcp-connection.ts';
+import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import { effectsOf, mayRepeat } from './after-loss.ts';
 import { createCallDesk } from './call-desk.ts';
 import { errorResult, toMcpError } from './call-errors.ts';
 import { checkOutput } from './check-output.ts';
 import type { McpServerConfig, McpToolTraits } from './config.ts';
-import type { McpCallOptions, McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
-import type { McpAnswers } from './answers.ts';
-import { LinkFault, type Dial, type McpClock, type McpLink, type McpProgress } from './link.ts';
+import {
+  type McpCallOptions,
+  type McpConnection,
+  type McpConnectionNews,
+  type McpConnectionOptions,
+  type McpState,
+  checkConnectionOptions,
+  checkListing,
+} from './connection-types.ts';
+import { LinkFault, type McpLink, type McpProgress } from './link.ts';
 import { createLinks } from './links.ts';
 import { createListeners } from './listeners.ts';
 import { mapResult } from './map-result.ts';
 import { createOddityCounter } from './oddity-counter.ts';
-import { type Environment, readMcpServer } from './read-config.ts';
-import { type QuestionLimits, createQuestions } from './questions.ts';
+import { readMcpServer } from './read-config.ts';
+import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
 import { rootsOf } from './roots.ts';
 import { REAL_CLOCK } from './time-limit.ts';
 import { diffTools } from './tool-changes.ts';
-
-/** What a connection may be given beside its configuration. */
-export interface McpConnectionOptions extends McpAnswers, QuestionLimits {
-  /** Where all of the connection's timers run; an XState `SimulatedClock` fits. */
-  readonly clock?: McpClock;
-  /** What the waits before reconnects are drawn from; another one each time unless given. */
-  readonly seed?: number;
-  readonly limits?: Partial<McpConnectionLimits>;
-  /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
-  readonly patienceMs?: number;
-  /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
-  readonly env?: Environment;
-  /** Speaks to servers instead of the built-in client. */
-  readonly dial?: Dial;
-}
 
 const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT']);
 const GIVEN_UP: ReadonlySet<McpState> = new Set(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED']);
@@ -63,6 +55,7 @@ export function createMcpConnection(
   config: McpServerConfig,
   options: McpConnectionOptions = {},
 ): McpConnection {
+  checkConnectionOptions(options);
   const server = readMcpServer(name, config, options.env);
   const clock = options.clock ?? REAL_CLOCK;
   const news = createListeners<McpConnectionNews>();
@@ -247,7 +240,9 @@ export function createMcpConnection(
       await links.ended();
     },
     isConnected: () => state === 'READY' || state === 'SUSPECT',
-    async listTools({ refresh = false, ...io } = {}) {
+    async listTools(how = {}) {
+      checkListing(how);
+      const { refresh = false, ...io } = how;
       await requests.ready(io);
       if (!refresh) return tools;
       const before = listings;

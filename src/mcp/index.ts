@@ -1,6 +1,6 @@
 /** Connections to MCP servers, usable without an agent. */
 import '../platform.ts';
-export { createMcpConnection, type McpConnectionOptions } from './connection.ts';
+export { createMcpConnection } from './connection.ts';
 export { terminalElicit, type TerminalElicitOptions } from './terminal-elicit.ts';
 export { policyFromAnnotations } from './policy-from-annotations.ts';
 export { McpError } from '../actors/mcp-calls.ts';
@@ -22,6 +22,7 @@ export type {
   McpRequestOptions,
   McpResourceContent,
   McpState,
+  McpConnectionOptions,
 } from './connection-types.ts';
 export type {
   McpAnswers,

@@ -1,5 +1,6 @@
 import type { McpError } from '../actors/mcp-calls.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import type { CallDesk } from './call-desk.ts';
 import type { McpServer } from './config.ts';
 import type { McpConnection, McpPrompt, McpRequestOptions, McpResourceContent } from './connection-types.ts';
@@ -23,9 +24,12 @@ interface RequestsOptions {
 
 const MAX_PAGES = 1000;
 
+const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', { signal: true, timeoutMs: true });
+
 /** Makes the reading side of a connection. */
 export function createRequests({ server, desk, refusal }: RequestsOptions): Requests {
   const ask = async (what: string, method: string, params: JsonObject, io: McpRequestOptions): Promise<JsonObject> => {
+    checkRequest(io, `MCP server '${server.name}', ${what}`);
     const refused = refusal();
     if (refused !== null) throw refused;
     const { timeoutMs = server.settings.timeoutMs } = io;

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { processEnvironment, readVariable, type Environment } from './environment.ts';
 import { readModelName } from './model-name.ts';
 import { findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
@@ -26,6 +27,19 @@ export interface ChatModelOptions {
   /** The longest silence in milliseconds, where the run gives none. Default 120 000. */
   readonly responseMs?: number;
 }
+
+/** Refuses options of `chatModel` that are not known. */
+export const checkModelOptions = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
+  preset: true,
+  baseURL: true,
+  model: true,
+  apiKey: true,
+  headers: true,
+  fetch: true,
+  body: true,
+  connectMs: true,
+  responseMs: true,
+});
 
 /** Where requests go, settled. */
 export interface Endpoint {

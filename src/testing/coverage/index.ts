@@ -13,6 +13,7 @@ import { loopDetectionMachine } from '../../machines/loop-detection.ts';
 import { mcpConnectionMachine } from '../../machines/mcp-connection.ts';
 import { toolCallMachine } from '../../machines/tool-call.ts';
 import { isJsonObject } from '../../parsing/json.ts';
+import { optionsOf } from '../../parsing/known-options.ts';
 import { type MachineCoverage, machineCoverage } from '../machine-coverage.ts';
 import { coverageText } from './coverage-text.ts';
 import { COVERAGE_FOLDER } from './folder.ts';
@@ -30,6 +31,11 @@ export interface CoverageOptions {
   readonly print?: (text: string) => void;
 }
 
+const checkOptions = optionsOf<CoverageOptions>('signalbox/testing/coverage', 'docs/testing.md', {
+  json: true,
+  print: true,
+});
+
 const MACHINES = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine];
 
 /** The reporter. Made by vitest; workers are watched through a setup file that it adds. */
@@ -38,6 +44,7 @@ export default class CoverageReporter {
   #folder = '';
 
   constructor(options: CoverageOptions = {}) {
+    checkOptions(options);
     this.#options = options;
   }
 
