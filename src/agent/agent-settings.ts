@@ -1,3 +1,4 @@
+import type { Confirm } from '../actors/ask-approval.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
 import { closeOpenCalls } from '../machines/conversation.ts';
@@ -86,4 +87,16 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
 function frozen(options: AgentOptions): AgentOptions {
   for (const group of [options.timeouts, options.retry, options.limits, options.budget]) Object.freeze(group);
   return Object.freeze(options);
+}
+
+/** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
+export async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
+  if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
+  const { terminalConfirm } = await import('../tools/terminal/terminal-confirm.ts');
+  return terminalConfirm();
+}
+
+/** Whether there is a person at a terminal. */
+export function isTerminal(): boolean {
+  return typeof process !== 'undefined' && process.stdin?.isTTY === true && process.stderr?.isTTY === true;
 }

@@ -46,6 +46,8 @@ interface BindingOptions {
   readonly limits: Partial<McpLimits>;
   /** Puts marks in the place of secrets, for who looks at the connections. */
   readonly seal: <T>(value: T) => T;
+  /** Told what people typed as secrets for servers. */
+  readonly hide: (text: string) => void;
 }
 
 function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined {
@@ -55,7 +57,7 @@ function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
-export function mcpBinding({ servers, registry, answers, agent, limits, seal }: BindingOptions): McpBinding {
+export function mcpBinding({ servers, registry, answers, agent, limits, seal, hide }: BindingOptions): McpBinding {
   const listeners: ((news: McpHubNews) => void)[] = [];
   let hub: McpHub | null = null;
   let loading: Promise<McpHub> | null = null;
@@ -81,7 +83,7 @@ export function mcpBinding({ servers, registry, answers, agent, limits, seal }: 
   /** Brings the registry in line with what the servers offer now. */
   const synchronize = (): void => {
     const entries = hub?.tools() ?? [];
-    const names = entries.map((entry) => `${entry.name}:${JSON.stringify(entry.tool)}`);
+    const names = entries.map(({ name, tool, identity }) => `${name}:${identity.serverId}:${JSON.stringify(tool)}`);
     if (names.length === registered.length && names.every((name, index) => name === registered[index])) return;
     registered = names;
     const share = sharedOut(entries, limits.toolsSent ?? DEFAULT_MCP_LIMITS.toolsSent);
@@ -93,6 +95,7 @@ export function mcpBinding({ servers, registry, answers, agent, limits, seal }: 
         .map((entry) => ({
           server: entry.server,
           serverTool: entry.tool.name,
+          identity: entry.identity,
           tool: toolOf(entry, share.sent.has(entry)),
         })),
     );
@@ -178,7 +181,7 @@ export function mcpBinding({ servers, registry, answers, agent, limits, seal }: 
               `The MCP server '${server}' is not connected; '${tool}' was not called.`,
             ),
           )
-        : hub.callTool(server, tool, args, io),
+        : hub.callTool(server, tool, args, { ...io, onHidden: hide }),
     close: async () => {
       await hub?.close();
     },

@@ -25,7 +25,7 @@ import type { ToolFor } from '../tools/tool.ts';
 import { optionError, withoutUndefined } from './check-options.ts';
 import { CHILD } from './child-port.ts';
 import type { ChildAgent } from './child-tools.ts';
-import type { Permissions } from './registry.ts';
+import type { Permissions } from './granted.ts';
 import type { AgentLimits } from './run-options.ts';
 
 /** What a function that makes instructions is told. */

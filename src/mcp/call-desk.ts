@@ -30,8 +30,10 @@ export interface Job<T> {
   readonly signal?: AbortSignal | undefined;
   /** Hears what the server asks while the job is under way. */
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /** Hears what a person typed as a secret meanwhile. */
+  readonly onHidden?: ((text: string) => void) | undefined;
   /** `heard` is to be called when the server tells that it is at work. */
-  readonly perform: (link: McpLink, signal: AbortSignal, heard: () => void) => Promise<T>;
+  readonly perform: (open: OpenLink, signal: AbortSignal, heard: () => void) => Promise<T>;
 }
 
 /** What the desk tells about a link that it used. */
@@ -67,6 +69,8 @@ export interface CallDesk {
   rest(generation: number): () => void;
   /** Tells what is under way on a link of a question of its server. */
   tell(generation: number, question: McpQuestion): void;
+  /** Tells what is under way on a link which texts must be seen nowhere. */
+  hide(generation: number, texts: readonly string[]): void;
   /** How many calls are under way on a link. */
   underWay(generation: number): number;
   /** Resolves when no call is under way on a link. */
@@ -79,6 +83,7 @@ interface Call {
   readonly refuse: (error: McpError) => void;
   readonly rest: () => () => void;
   readonly tell: (question: McpQuestion) => void;
+  readonly hide: (text: string) => void;
   /** Null while it waits. */
   generation: number | null;
   patient: boolean;
@@ -163,6 +168,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       lose: lost,
       rest: () => limits.rest(),
       tell: (question) => job.onQuestion?.(question),
+      hide: (text) => job.onHidden?.(text),
       send(open) {
         attempts += 1;
         waiting.delete(call);
@@ -174,7 +180,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
         const heard = (): void => {
           if (isMine()) limits.heard();
         };
-        job.perform(open.link, mine.signal, heard).then(
+        job.perform(open, mine.signal, heard).then(
           (value) => {
             if (!isMine()) return;
             settle();
@@ -264,6 +270,9 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     },
     tell(generation, question) {
       for (const call of sent) if (call.generation === generation) call.tell(question);
+    },
+    hide(generation, texts) {
+      for (const call of sent) if (call.generation === generation) texts.forEach(call.hide);
     },
     underWay: (generation) => underWay(generation),
     quiet: (generation) =>

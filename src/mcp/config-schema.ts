@@ -67,6 +67,7 @@ export const mcpLimitsSchema = z
     schemaBytes: count(1024),
     instructionsBytes: count(0),
     toolsSent: count(0),
+    questionsPerCall: count(0),
   } satisfies Record<keyof McpLimits, unknown>)
   .partial();
 

@@ -74,6 +74,8 @@ export interface McpCallOptions {
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
   /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
   readonly traceparent?: string | undefined;
+  /** Hears what a person typed as a secret while this call was under way, to keep it out of logs. */
+  readonly onHidden?: ((text: string) => void) | undefined;
 }
 
 /** How any other request is made. */
@@ -227,6 +229,7 @@ const checkServerLimits = optionsOf<McpLimits>('createMcpConnection: limits.mcp'
   schemaBytes: true,
   instructionsBytes: true,
   toolsSent: true,
+  questionsPerCall: true,
 });
 
 /** Refuses what `listTools` does not take. */

@@ -81,7 +81,14 @@ export function createMcpConnection(
   );
   const given = server.settings.roots;
   let roots = options.roots ?? (given === undefined ? undefined : () => rootsOf(given));
-  const questions = createQuestions({ server: name, sampling: server.settings.sampling, desk, answers: options });
+  const questions = createQuestions({
+    server: name,
+    sampling: server.settings.sampling,
+    desk,
+    answers: options,
+    perCall: limits.questionsPerCall,
+    onOddity: oddities.note,
+  });
   const links = createLinks({
     server,
     clock,
@@ -196,7 +203,15 @@ export function createMcpConnection(
     return state === 'AUTH_REQUIRED' ? notConnected() : null;
   }
 
-  const call = createToolCalls({ server, desk, clock, tools: () => tools, refusal, onOddity: oddities.note });
+  const call = createToolCalls({
+    server,
+    desk,
+    clock,
+    questions,
+    tools: () => tools,
+    refusal,
+    onOddity: oddities.note,
+  });
 
   return {
     name,

@@ -59,7 +59,7 @@ export function createRequests({ server, desk, limits, refusal }: RequestsOption
       isReadOnly: () => true,
       times: { silenceMs: timeoutMs, totalMs: timeoutMs },
       signal: io.signal,
-      perform: async (link, signal) => {
+      perform: async ({ link }, signal) => {
         check?.(link);
         if (method === '' || lacks(link, method)) return {};
         const answer = await link.request(method, params, { signal, ...traceMeta(io.traceparent) });

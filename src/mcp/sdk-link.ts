@@ -241,7 +241,7 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
 function capabilitiesOf({ answers }: LinkIo): ClientCapabilities {
   return {
     ...(answers.roots === undefined ? {} : { roots: { listChanged: true } }),
-    ...(answers.elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } }),
+    ...(answers.elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true }, url: {} } }),
     ...(answers.sample === undefined ? {} : { sampling: {} }),
   };
 }

@@ -23,6 +23,8 @@ export interface McpLimits {
    * models, and OpenAI takes no more.
    */
   readonly toolsSent: number;
+  /** How often a server may ask a person, and how often the model, for each call that is under way. Default 8. */
+  readonly questionsPerCall: number;
 }
 
 /** What holds where nothing else is said. */
@@ -34,6 +36,7 @@ export const DEFAULT_MCP_LIMITS: McpLimits = {
   schemaBytes: 262_144,
   instructionsBytes: 16_384,
   toolsSent: 128,
+  questionsPerCall: 8,
 };
 
 /** Longest name of a server or a tool, in characters. */
