@@ -7,6 +7,7 @@
  * I3 Reading gives back what was written, whatever was written: an object with such a key of its own is put in `$is`.
  */
 import { digest } from '../actors/digest.ts';
+import type { Message } from '../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { withSum } from './checksums.ts';
 import type { BlobRecord, RecordLine, RunRecord } from './record.ts';
@@ -39,8 +40,12 @@ export function lineWriter(
     if (record.t === 'run') {
       const written = headAs(record);
       const text = JSON.stringify(written);
-      for (const value of written === record && text.length <= LARGE ? [] : largeParts(record))
-        stored.set(digest(value), value);
+      // What stands elsewhere is long, and each of its messages looked at once.
+      const own = written === record ? record : { ...written, history: [] };
+      if (text.length > LARGE) for (const value of largeParts(own)) stored.set(digest(value), value);
+      if (written !== record)
+        for (const message of record.history.filter(isLargeMessage))
+          for (const value of largeParts(message)) stored.set(digest(value), value);
       return ended(text);
     }
     const text = JSON.stringify(record);
@@ -83,6 +88,15 @@ function shortened(record: object, stored: Map<string, Json>, blobs: BlobRecord[
 /** The members of a record, and the lists of messages of a request. */
 function isSpine(key: string, depth: number): boolean {
   return depth === 1 || (key === 'messages' && depth === 2) || (key === 'add' && depth === 3);
+}
+
+const small = new WeakSet<Message>();
+
+function isLargeMessage(message: Message): boolean {
+  if (small.has(message)) return false;
+  const isLarge = JSON.stringify(message).length > LARGE;
+  if (!isLarge && Object.isFrozen(message)) small.add(message);
+  return isLarge;
 }
 
 /** The digest proves nothing, so that what is meant to be the same is looked at. */
