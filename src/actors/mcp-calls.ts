@@ -29,6 +29,9 @@ export type McpErrorCode =
   | 'cancelled'
   | 'protocol-error'
   | 'auth-required'
+  | 'login-required'
+  | 'insufficient-scope'
+  | 'auth-failed'
   | 'spawn-failed'
   | 'queue-full';
 
