@@ -4,6 +4,8 @@ import { leaf } from './leaf.ts';
 /** What a step of a sign-in is told: the connection, and the scopes that its server has asked for by name. */
 export interface McpAuthStep extends McpGeneration {
   readonly scopes: readonly string[];
+  /** The token is good, and lacks one of them. */
+  readonly forScopes: boolean;
 }
 
 /** A sign-in that waits for a person. */

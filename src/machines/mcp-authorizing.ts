@@ -1,4 +1,4 @@
-import { type McpConnectionContext, mcpConnectionParts } from './mcp-connection-parts.ts';
+import { type McpConnectionContext, lacksScope, mcpConnectionParts } from './mcp-connection-parts.ts';
 import { GIVE_UP_OR_WAIT } from './mcp-connection-ways.ts';
 import type { McpAuthStep } from '../actors/mcp-auth.ts';
 
@@ -105,6 +105,7 @@ export const needsLogin = mcpConnectionParts.createStateConfig({
   on: { 'connection.wanted': { target: '#mcpConnection.CONNECTING', actions: 'forgetFailures' } },
 });
 
-function stepOf({ server, generation, scopes }: McpConnectionContext): McpAuthStep {
-  return { server, generation, scopes };
+function stepOf(context: McpConnectionContext): McpAuthStep {
+  const { server, generation, scopes } = context;
+  return { server, generation, scopes, forScopes: lacksScope(context) };
 }

@@ -105,7 +105,9 @@ const MAX_STEP_UPS = 2;
 const MAX_SCOPES = 100;
 
 /** Codes that a further attempt cannot mend by itself. */
-const HOPELESS: ReadonlySet<string> = new Set(['spawn-failed', 'protocol-error', 'auth-failed', 'insufficient-scope']);
+const HOPELESS: ReadonlySet<string> = new Set(['spawn-failed', 'protocol-error', 'auth-failed']);
+/** Codes after which nothing is tried before it is asked for. */
+const REFUSED: ReadonlySet<string> = new Set(['auth-required', 'insufficient-scope']);
 
 const notProvided = (): Promise<never> =>
   Promise.reject(new Error('This machine has no MCP client: provide its actors.'));
@@ -132,7 +134,7 @@ export const mcpConnectionParts = setup({
     isStale: ({ context, event }) => 'generation' in event && event.generation !== context.generation,
     isCurrent: ({ context, event }) => 'generation' in event && event.generation === context.generation,
     isOutdated: ({ context }) => context.announced > context.heeded,
-    needsAuth: ({ event }) => leafErrorOf(event).code === 'auth-required',
+    needsAuth: ({ event }) => REFUSED.has(leafErrorOf(event).code),
     mayRefresh: ({ context, event }) =>
       leafErrorOf(event).code === 'auth-required' && context.auth !== 'none' && context.refusals < MAX_REFUSALS,
     mayStepUp: ({ context, event }) => canStepUp(context, leafErrorOf(event)),
@@ -218,7 +220,7 @@ function noLogin(server: string): LeafError {
 }
 
 /** A call or a list was refused for want of scopes, and the token is good for the rest. */
-function lacksScope({ error, greeting }: McpConnectionContext): boolean {
+export function lacksScope({ error, greeting }: McpConnectionContext): boolean {
   return error?.code === 'insufficient-scope' && greeting !== null;
 }
 

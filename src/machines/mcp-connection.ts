@@ -113,4 +113,3 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
     STOPPED: { on: { 'connection.wanted': { target: 'CONNECTING', actions: 'forgetFailures' } } },
   },
 });
-

@@ -1,6 +1,8 @@
+import type { McpError } from '../actors/mcp-calls.ts';
 import type { Effects } from '../tools/spec.ts';
 import type { McpResolvedSettings, McpToolTraits } from './config.ts';
 import { effectsFromAnnotations } from './effects-from-annotations.ts';
+import type { LinkFault } from './link.ts';
 
 /** What a call's repetition would do: the configuration's word, else the server's hints. */
 export function effectsOf({ annotations, override }: McpToolTraits): Effects {
@@ -17,4 +19,31 @@ export function mayRepeat(tool: McpToolTraits, settings: Pick<McpResolvedSetting
   const { annotations } = tool;
   if (annotations?.destructiveHint === true && annotations.idempotentHint !== true) return false;
   return settings.retryAfterLoss !== 'safe' || effectsFromAnnotations(annotations) !== 'once';
+}
+
+/** Whether an error says by itself what became of a call that was sent. */
+export function isPlain({ code }: McpError, delivered: boolean): boolean {
+  return code === 'cancelled' || (!delivered && (code === 'login-required' || code === 'auth-required'));
+}
+
+/** What a fault of one request says about its link. */
+export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'doubt' | 'refused' {
+  switch (fault.kind) {
+    case 'auth':
+    case 'scope':
+      return 'refused';
+    case 'session':
+    case 'exited':
+      return 'lost';
+    case 'unreachable':
+    case 'aborted':
+      return 'doubt';
+    case 'refused':
+      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping tells.
+      return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
+    case 'not-found':
+    case 'protocol':
+    case 'answer':
+      return 'final';
+  }
 }

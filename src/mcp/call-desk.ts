@@ -7,6 +7,7 @@
  * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
  */
 import { McpError, type McpQuestion } from '../actors/mcp-calls.ts';
+import { isPlain, reactionTo } from './after-loss.ts';
 import { lostCall, toMcpError } from './call-errors.ts';
 import { type CallTimes, limitCall } from './call-limits.ts';
 import { cancelled, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
@@ -39,6 +40,11 @@ export interface DeskListener {
   readonly onDoubt: (generation: number) => void;
   /** The link is useless, and a new one is needed. */
   readonly onLost: (generation: number, fault: LinkFault) => void;
+  /**
+   * Our token was refused, or lacks a scope, so the call was not carried out. `again`: there is another token by now;
+   * `wait`: one is being got; `final`: there is none to be had.
+   */
+  readonly onRefused: (generation: number, fault: LinkFault) => 'again' | 'wait' | 'final';
 }
 
 /** The link that calls may be sent on. */
@@ -144,7 +150,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     const call: Call = {
       generation: null,
       patient: true,
-      refuse: (error) => fail(attempts === 0 || error.code === 'cancelled' ? error : lostCall(told(), error)),
+      refuse: (error) => fail(attempts === 0 || isPlain(error, delivered) ? error : lostCall(told(), error)),
       lose: lost,
       rest: () => limits.rest(),
       tell: (question) => job.onQuestion?.(question),
@@ -182,13 +188,21 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
           if (fault === null) return;
           if (current?.generation === generation) current = null;
           listener.onLost(generation, fault);
-          return fault.kind === 'auth' ? fail(toMcpError(server, fault)) : lost(fault);
+          return lost(fault);
+        case 'refused':
+          if (fault === null) return;
+          return refusedToken(fault, generation);
         case 'doubt':
           if (fault === null) return;
           if (current?.generation === generation) current = null;
           listener.onDoubt(generation);
           return lost(fault);
       }
+    };
+    const refusedToken = (fault: LinkFault, generation: number): void => {
+      const next = listener.onRefused(generation, fault);
+      if (next === 'final' || attempts > 1) return fail(toMcpError(server, fault));
+      lost(fault);
     };
     const onAbort = (): void => fail(cancelled(server, job.what));
     const onTimeout = (ms: number): void => {
@@ -259,24 +273,4 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
         look();
       }),
   };
-}
-
-/** What a fault of one request says about its link. */
-function reactionTo(fault: LinkFault): 'final' | 'lost' | 'doubt' {
-  switch (fault.kind) {
-    case 'session':
-    case 'auth':
-    case 'exited':
-      return 'lost';
-    case 'unreachable':
-    case 'aborted':
-      return 'doubt';
-    case 'refused':
-      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping tells.
-      return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
-    case 'not-found':
-    case 'protocol':
-    case 'answer':
-      return 'final';
-  }
 }

@@ -8,6 +8,7 @@ const CODES: Readonly<Record<LinkFaultKind, McpErrorCode>> = {
   exited: 'not-connected',
   unreachable: 'not-connected',
   auth: 'auth-required',
+  scope: 'insufficient-scope',
   session: 'not-connected',
   refused: 'not-connected',
   protocol: 'protocol-error',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { McpSampler } from './answers.ts';
+import { authSchema } from './auth/options.ts';
 
 const time = z.number().positive('must be more than 0 (milliseconds)');
 const policy = z.enum(['allow', 'confirm', 'deny']);
@@ -49,6 +50,7 @@ export const httpSchema = z.strictObject({
   type: z.enum(['http', 'streamable-http', 'sse']).optional(),
   url: text,
   headers: variables.optional(),
+  auth: authSchema.optional(),
   ...settings,
 });
 

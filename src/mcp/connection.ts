@@ -5,7 +5,7 @@
 import { createActor } from 'xstate';
 import { connectMcp } from '../actors/connect-mcp.ts';
 import { listMcpTools } from '../actors/list-mcp-tools.ts';
-import { McpError, type McpErrorCode } from '../actors/mcp-calls.ts';
+import { McpError } from '../actors/mcp-calls.ts';
 import { pingMcp } from '../actors/ping-mcp.ts';
 import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
 import type { McpConnectionLimits } from '../machines/mcp-connection-parts.ts';
@@ -15,7 +15,8 @@ import { createCallDesk } from './call-desk.ts';
 import { errorResult, toMcpError } from './call-errors.ts';
 import { checkOutput } from './check-output.ts';
 import type { McpServerConfig, McpToolTraits } from './config.ts';
-import type { McpCallOptions, McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
+import { GIVEN_UP, LIVE, REAL_CLOCK, codeOf, loginStep, topLevel } from './connection-state.ts';
+import type { McpCallOptions, McpConnection, McpConnectionNews, McpLoginStep, McpState } from './connection-types.ts';
 import type { McpAnswers } from './answers.ts';
 import { LinkFault, type Dial, type McpClock, type McpLink } from './link.ts';
 import { createLinks } from './links.ts';
@@ -25,6 +26,7 @@ import { createOddityCounter } from './oddity-counter.ts';
 import { type Environment, readMcpServer } from './read-config.ts';
 import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
+import { authLeaves, authorizerOf, createSignIn } from './sign-in.ts';
 import { rootsOf } from './roots.ts';
 import { diffTools } from './tool-changes.ts';
 
@@ -41,10 +43,10 @@ export interface McpConnectionOptions extends McpAnswers {
   readonly env?: Environment;
   /** Speaks to servers instead of the built-in client. */
   readonly dial?: Dial;
+  /** False: a login that is missing is not prepared, so no port is opened and nothing registered before `login()`. Default true. */
+  readonly offersLogin?: boolean;
 }
 
-const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT']);
-const GIVEN_UP: ReadonlySet<McpState> = new Set(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED']);
 /** How long answers that are on their way over a link that was given up may take. */
 const LINGER_MS = 1000;
 
@@ -75,18 +77,22 @@ export function createMcpConnection(
       onWaiting: () => actor.send({ type: 'call.wanted' }),
       onImpatient: () => actor.send({ type: 'connection.wanted' }),
       onAnswered: (generation) => {
-        if (actor.getSnapshot().context.failures > 0) actor.send({ type: 'link.proved', generation });
+        const { failures, refusals, stepUps } = actor.getSnapshot().context;
+        if (failures + refusals + stepUps > 0) actor.send({ type: 'link.proved', generation });
       },
       onDoubt: (generation) => actor.send({ type: 'link.doubted', generation }),
       onLost: (generation, fault) => tellLost(generation, fault),
+      onRefused: (generation, fault) => signIn.onRefused(generation, fault),
     },
   );
   const given = server.settings.roots;
   let roots = options.roots ?? (given === undefined ? undefined : () => rootsOf(given));
   const questions = createQuestions({ server: name, sampling: server.settings.sampling, desk, answers: options });
+  const authorizer = authorizerOf(server, { clock, offersLogin: options.offersLogin ?? true });
   const links = createLinks({
     server,
     clock,
+    authorize: authorizer?.holder.wrap,
     dial: options.dial ?? null,
     answers: (generation) => questions.on(generation, roots === undefined ? undefined : () => roots?.() ?? []),
     isBusy: (generation) => desk.underWay(generation) > 0,
@@ -99,11 +105,19 @@ export function createMcpConnection(
     onOddity: oddities.note,
   });
   const machine = mcpConnectionMachine.provide({
-    actors: { connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) },
+    actors: {
+      ...{ connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) },
+      ...(authorizer === null ? {} : authLeaves(authorizer)),
+    },
   });
   const actor = createActor(machine, {
     id: machine.id,
-    input: { server: name, seed: options.seed ?? Math.floor(Math.random() * 2 ** 31), limits: options.limits ?? {} },
+    input: {
+      server: name,
+      seed: options.seed ?? Math.floor(Math.random() * 2 ** 31),
+      limits: options.limits ?? {},
+      auth: authorizer?.kind ?? 'none',
+    },
     clock,
   });
   const tellLost = (generation: number, fault: LinkFault): void => {
@@ -111,13 +125,17 @@ export function createMcpConnection(
     actor.send({ type: 'link.lost', generation, error: { code, message, data } });
   };
 
+  const signIn = createSignIn({ server: name, actor, authorizer });
+
   let state: McpState = 'IDLE';
+  let step: McpLoginStep | null = null;
   let tools = actor.getSnapshot().context.tools;
   let listings = 0;
 
   const lastError = (): McpError | null => {
     const { error } = actor.getSnapshot().context;
-    if (error === null) return null;
+    const missing = signIn.required();
+    if (error === null || missing !== null) return missing;
     return new McpError(codeOf(error.code), name, error.message, undefined, isJsonObject(error.data) ? error.data : {});
   };
   const notConnected = (): McpError =>
@@ -139,22 +157,27 @@ export function createMcpConnection(
   const follow = (): void => {
     const snapshot = actor.getSnapshot();
     const { context } = snapshot;
-    const previous = state;
+    const [previous, stepBefore] = [state, step];
     state = topLevel(snapshot.value);
+    step = loginStep(snapshot.value);
     if (context.listings !== listings) {
       const changes = diffTools(tools, context.tools);
       [tools, listings] = [context.tools, context.listings];
       if (changes !== null) news.emit({ type: 'mcp.tools', server: name, ...changes });
     }
-    const link = state === 'READY' ? links.find(context.generation) : null;
+    const link = state === 'READY' || signIn.goesOn() ? links.find(context.generation) : null;
     if (link !== null) desk.open({ link, generation: context.generation });
     else desk.hold(state === 'BACKING_OFF', lastError());
     if (state !== previous) {
       if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
-      links.retire(LIVE.has(state) ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
+      const keeps = LIVE.has(state) || signIn.goesOn();
+      links.retire(keeps ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
       if (state === 'FAILED' || state === 'AUTH_REQUIRED') desk.refuse(notConnected());
-      news.emit({ type: 'mcp.changed', server: name, state, previous, error: context.error });
     }
+    const missing = signIn.required();
+    if (missing !== null) desk.refuse(missing);
+    if (state !== previous || step !== stepBefore)
+      news.emit({ type: 'mcp.changed', server: name, state, previous, step, error: missing ?? context.error });
   };
   actor.subscribe(follow);
   actor.start();
@@ -172,11 +195,12 @@ export function createMcpConnection(
       check();
     });
 
+  const isConnected = (): boolean => state === 'READY' || state === 'SUSPECT' || signIn.goesOn();
   const requests = createRequests({ server, desk, refusal });
   function refusal(): McpError | null {
     if (state === 'STOPPED')
       return new McpError('not-connected', name, `MCP server '${name}' was disconnected; connect it first.`);
-    return state === 'AUTH_REQUIRED' ? notConnected() : null;
+    return state === 'AUTH_REQUIRED' ? notConnected() : signIn.required();
   }
 
   const call = async (tool: string, args: Parameters<McpConnection['call']>[1], io: McpCallOptions = {}) => {
@@ -229,15 +253,15 @@ export function createMcpConnection(
       return tools;
     },
     async connect() {
-      if (state === 'READY' || state === 'SUSPECT') return true;
+      if (isConnected()) return true;
       actor.send({ type: 'connection.wanted' });
-      return until(() => (state === 'READY' ? true : GIVEN_UP.has(state) ? false : null));
+      return until(() => (isConnected() ? true : GIVEN_UP.has(state) || signIn.required() !== null ? false : null));
     },
     async disconnect() {
       actor.send({ type: 'connection.stopped' });
       await links.ended();
     },
-    isConnected: () => state === 'READY' || state === 'SUSPECT',
+    isConnected,
     async listTools({ refresh = false, ...io } = {}) {
       await requests.ready(io);
       if (!refresh) return tools;
@@ -259,42 +283,18 @@ export function createMcpConnection(
       roots = () => rootsOf(folders);
       void links.find(actor.getSnapshot().context.generation)?.notify('notifications/roots/list_changed');
     },
+    get pendingLogin() {
+      return actor.getSnapshot().context.login;
+    },
+    login: () => signIn.login(until),
+    ...signIn.api,
+    async logout() {
+      await this.disconnect();
+      await authorizer?.forget();
+    },
     on: (type, listener) => news.on(type, listener),
     async [Symbol.asyncDispose]() {
       await this.disconnect();
     },
   };
-}
-
-const REAL_CLOCK: McpClock = {
-  setTimeout: (fn, ms) => {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
-  clearTimeout: (cancel) => {
-    if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
-  },
-};
-
-function topLevel(value: unknown): McpState {
-  const key = typeof value === 'string' ? value : Object.keys(Object(value))[0];
-  return STATES.find((known) => known === key) ?? 'IDLE';
-}
-
-const STATES: readonly McpState[] = [
-  ...(['IDLE', 'CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT'] as const),
-  ...(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED'] as const),
-];
-
-const CODES: readonly McpErrorCode[] = [
-  'not-connected',
-  'timeout',
-  'cancelled',
-  'protocol-error',
-  'auth-required',
-  'spawn-failed',
-];
-
-function codeOf(code: string): McpErrorCode {
-  return CODES.find((known) => known === code) ?? 'not-connected';
 }

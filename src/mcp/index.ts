@@ -3,8 +3,22 @@ import '../platform.ts';
 export { createMcpConnection, type McpConnectionOptions } from './connection.ts';
 export { terminalElicit, type TerminalElicitOptions } from './terminal-elicit.ts';
 export { policyFromAnnotations } from './policy-from-annotations.ts';
+export { clientCredentials, oauth } from './auth/options.ts';
+export { TokenStoreError, fileTokenStore } from './auth/token-store.ts';
 export { McpError } from '../actors/mcp-calls.ts';
 export type { McpErrorCode, McpQuestion, McpTool, McpToolAnnotations } from '../actors/mcp-calls.ts';
+export type { McpLogin } from '../actors/mcp-auth.ts';
+export type { McpLoginStatus } from './auth/authorizer.ts';
+export type {
+  ClientCredentialsOptions,
+  ClientCredentialsSettings,
+  IdentityProviderOptions,
+  McpAuth,
+  OAuthOptions,
+  OAuthSettings,
+  TokenSource,
+} from './auth/options.ts';
+export type { TokenStore } from './auth/token-store.ts';
 export type {
   McpConfigError,
   McpHttpConfig,
@@ -18,6 +32,7 @@ export type {
   McpCallOptions,
   McpConnection,
   McpConnectionNews,
+  McpLoginStep,
   McpPrompt,
   McpRequestOptions,
   McpResourceContent,

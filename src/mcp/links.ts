@@ -34,6 +34,7 @@ export interface LinksOptions {
   readonly dial: Dial | null;
   readonly clock: McpClock;
   readonly answers: (generation: number) => McpAnswers;
+  readonly authorize: LinkIo['authorize'];
   readonly isBusy: (generation: number) => boolean;
   readonly onDown: (generation: number, fault: LinkFault) => void;
   readonly onDoubt: (generation: number) => void;
@@ -78,6 +79,7 @@ export function createLinks(options: LinksOptions): Links {
     signal,
     clock,
     answers: options.answers(generation),
+    authorize: options.authorize,
     onDown: (fault) => options.onDown(generation, fault),
     onDoubt: () => options.onDoubt(generation),
     onListChanged: (list) => options.onListChanged(generation, list),

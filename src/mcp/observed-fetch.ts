@@ -1,3 +1,5 @@
+import type { JsonObject } from '../parsing/json.ts';
+import { readChallenge } from './auth/challenge.ts';
 import { LinkFault } from './link.ts';
 
 /** What an HTTP link learns of its traffic, beside the answers themselves. */
@@ -100,7 +102,11 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
   const { status } = response;
   const text = (await response.text().catch(() => '')).slice(0, BODY_CHARS);
   const inSession = new Headers(init?.headers).has('mcp-session-id');
-  const data = { status, body: text };
+  const data = { status, body: text, ...challengeData(response) };
+  if (status === 403 && data.scopes !== undefined) {
+    const message = `it wants a token with more scopes (${data.scopes.join(', ')})`;
+    return new LinkFault('scope', message, { delivered: false, data });
+  }
   if (status === 401 || status === 403) {
     return new LinkFault('auth', `it asks for authorization (HTTP ${status})`, { delivered: false, data });
   }
@@ -112,6 +118,17 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
     delivered: status >= 500 && status !== 503,
     data,
   });
+}
+
+/** What the server wants, for who can get a token; `scopes` where it misses some of them. */
+function challengeData({ headers }: Response): {
+  readonly challenge?: JsonObject;
+  readonly scopes?: readonly string[];
+} {
+  const challenge = readChallenge(headers);
+  if (challenge === null) return {};
+  const { error, scopes } = challenge;
+  return { challenge: { ...challenge }, ...(error === 'insufficient_scope' && scopes.length > 0 ? { scopes } : {}) };
 }
 
 function idOf(body: unknown): unknown {
