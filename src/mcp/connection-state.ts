@@ -6,7 +6,11 @@ import type { McpClock } from './link.ts';
 export const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT', 'REFRESHING']);
 /** States after which a try to connect has failed. */
 export const GIVEN_UP: ReadonlySet<McpState> = new Set([
-  ...(['BACKING_OFF', 'FAILED', 'NEEDS_LOGIN', 'AUTH_REQUIRED', 'STOPPED'] as const),
+  'BACKING_OFF',
+  'FAILED',
+  'NEEDS_LOGIN',
+  'AUTH_REQUIRED',
+  'STOPPED',
 ]);
 
 /** The clock of connections that are given none. */

@@ -3,10 +3,7 @@
  * to try again (the machine), what becomes of a call (the desk), how a server is spoken to (the links).
  */
 import { createActor } from 'xstate';
-import { connectMcp } from '../actors/connect-mcp.ts';
-import { listMcpTools } from '../actors/list-mcp-tools.ts';
 import { McpError } from '../actors/mcp-calls.ts';
-import { pingMcp } from '../actors/ping-mcp.ts';
 import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
 import type { McpConnectionLimits } from '../machines/mcp-connection-parts.ts';
 import { isJsonObject } from '../parsing/json.ts';
@@ -19,7 +16,7 @@ import { GIVEN_UP, LIVE, REAL_CLOCK, codeOf, loginStep, topLevel } from './conne
 import type { McpCallOptions, McpConnection, McpConnectionNews, McpLoginStep, McpState } from './connection-types.ts';
 import type { McpAnswers } from './answers.ts';
 import { LinkFault, type Dial, type McpClock, type McpLink } from './link.ts';
-import { createLinks } from './links.ts';
+import { createLinks, linkLeaves } from './links.ts';
 import { createListeners } from './listeners.ts';
 import { mapResult } from './map-result.ts';
 import { createOddityCounter } from './oddity-counter.ts';
@@ -105,10 +102,7 @@ export function createMcpConnection(
     onOddity: oddities.note,
   });
   const machine = mcpConnectionMachine.provide({
-    actors: {
-      ...{ connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) },
-      ...(authorizer === null ? {} : authLeaves(authorizer)),
-    },
+    actors: { ...linkLeaves(links), ...(authorizer === null ? {} : authLeaves(authorizer)) },
   });
   const actor = createActor(machine, {
     id: machine.id,
