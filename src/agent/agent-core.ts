@@ -147,6 +147,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   const ownSecrets = (): readonly string[] => [
     ...(options.secrets ?? []),
     ...fixedSecrets,
+    ...mcp.secrets(),
     ...[model, ...models.values()].flatMap(secretsOf),
     ...[...children.values()].flatMap((child) => child.secrets()),
   ];

@@ -1,3 +1,5 @@
+import { authSecrets } from '../mcp/auth/options.ts';
+
 const SECRET_NAME = /auth|key|token|secret|password|passwd|credential|cookie/i;
 
 /**
@@ -5,7 +7,11 @@ const SECRET_NAME = /auth|key|token|secret|password|passwd|credential|cookie/i;
  * they hold one. `Bearer abc` counts whole and in its second word.
  */
 export function serverSecrets(servers: { readonly [name: string]: object }): readonly string[] {
-  return Object.values(servers).flatMap((config) => [...secretsIn(config, 'env'), ...secretsIn(config, 'headers')]);
+  return Object.values(servers).flatMap((config) => [
+    ...secretsIn(config, 'env'),
+    ...secretsIn(config, 'headers'),
+    ...authSecrets(Reflect.get(config, 'auth')),
+  ]);
 }
 
 function secretsIn(config: object, member: 'env' | 'headers'): readonly string[] {

@@ -36,9 +36,9 @@ export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
   };
   core.mcp.onNews((news) => {
     if (news.type !== 'mcp.changed') return;
-    const { server, state } = news;
+    const { server, state, step } = news;
     const tools = core.mcp.connection(server)?.tools.length ?? 0;
-    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, tools });
+    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, step, tools });
   });
   core.registry.onChange(() => void announce(false));
   core.onRemembered(() => announce(false));

@@ -118,7 +118,14 @@ export type RunEventBody =
       readonly tool: string;
       readonly verdict: 'nudge' | 'refuse';
     }
-  | { readonly type: 'mcp.changed'; readonly server: string; readonly state: string; readonly tools: number }
+  /** `step`: in AUTHORIZING, how far a sign-in is; with AWAITING_USER its address stands in `run.pending`. */
+  | {
+      readonly type: 'mcp.changed';
+      readonly server: string;
+      readonly state: string;
+      readonly step: string | null;
+      readonly tools: number;
+    }
   | { readonly type: 'answer'; readonly text: string }
   /** `code` is stable; absent: there is nothing that code could do about it. */
   | { readonly type: 'warning'; readonly message: string; readonly code?: 'text-call-not-run' }

@@ -3,7 +3,7 @@ import type { Message, ModelTool, ToolCalling } from '../actors/model.ts';
 import type { JsonSchema } from '../parsing/json.ts';
 import { isJsonObject } from '../parsing/json.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import type { SkillNote, Toolset } from './agent-setup.ts';
+import type { ServerNote, SkillNote, Toolset } from './agent-setup.ts';
 
 /** The reserved name of the tool by which a model plans in native mode. */
 export const MAKE_PLAN = 'make_plan';
@@ -156,15 +156,9 @@ function skillText({ name, instructions, tools }: SkillNote): string {
   return `Skill '${name}'${scope}:\n${instructions}`;
 }
 
-function serverText({
-  server,
-  instructions,
-  ready,
-}: {
-  readonly server: string;
-  readonly instructions: string;
-  readonly ready: boolean;
-}): string {
+function serverText({ server, instructions, ready, needs }: ServerNote): string {
+  if (!ready && needs === 'login')
+    return `The server '${server}' needs a person to sign in before its tools can be used; until then they are missing. If the task needs them, say so.`;
   if (!ready) return `The server '${server}' is not connected at the moment; its tools are missing.`;
   return instructions === '' ? '' : `About the tools whose names begin with '${server}_':\n${instructions}`;
 }

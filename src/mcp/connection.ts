@@ -12,6 +12,7 @@ import { createCallDesk } from './call-desk.ts';
 import { errorResult, toMcpError } from './call-errors.ts';
 import { checkOutput } from './check-output.ts';
 import type { McpServerConfig, McpToolTraits } from './config.ts';
+import { noteSecrets } from './connection-secrets.ts';
 import { GIVEN_UP, LIVE, REAL_CLOCK, codeOf, loginStep, topLevel } from './connection-state.ts';
 import type { McpCallOptions, McpConnection, McpConnectionNews, McpLoginStep, McpState } from './connection-types.ts';
 import type { McpAnswers } from './answers.ts';
@@ -229,7 +230,7 @@ export function createMcpConnection(
     return checkOutput(result, { tool, raw, outputSchema, onOddity: oddities.note });
   };
 
-  return {
+  const connection: McpConnection = {
     name,
     server,
     actor,
@@ -291,4 +292,6 @@ export function createMcpConnection(
       await this.disconnect();
     },
   };
+  if (authorizer !== null) noteSecrets(connection, authorizer.secrets);
+  return connection;
 }

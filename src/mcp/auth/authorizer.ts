@@ -156,7 +156,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
     async forget() {
       const tokens = await kept.read();
       if (tokens !== null) await kept.drop(tokens);
-      holder.hold(null);
+      renewal.forget();
     },
     async status() {
       const tokens = await readKept();

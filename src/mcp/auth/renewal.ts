@@ -20,6 +20,8 @@ export interface Renewal {
   readonly holder: TokenHolder;
   /** Every token and code that was in use. */
   readonly secrets: Set<string>;
+  /** Forgets the token and its scopes, here. */
+  forget(): void;
   /** The tokens in the store; null where they are not for this configuration. */
   readKept(): Promise<KeptTokens | null>;
   netOf(signal: AbortSignal): AuthNet;
@@ -51,11 +53,13 @@ interface RenewalOptions {
 export function createRenewal({ server, url, resource, auth, kept }: RenewalOptions): Renewal {
   const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
   const secrets = new Set<string>();
+  let granted: readonly string[] = [];
 
   const readKept = async (): Promise<KeptTokens | null> => {
     const tokens = settings === null ? null : await kept.read();
     if (tokens === null || (settings?.issuer !== undefined && settings.issuer !== tokens.issuer)) return null;
     if (tokens.refresh !== null) secrets.add(tokens.refresh);
+    granted = tokens.scopes;
     return tokens;
   };
   const holder = tokenHolder({
@@ -89,13 +93,13 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
     const resourceMetadata = holder.challenge()?.resourceMetadata ?? null;
     return findServer({ serverUrl: resource, resourceMetadata, issuer: only }, netOf(signal));
   };
-  /** What is asked for: what was configured or the server names, what it asked for since, and to be renewed. */
+  /** What is asked for: what was configured or the server names, what was granted, what was lacking, and to be renewed. */
   const scopesFor = (at: AuthServer, { scopes }: McpAuthStep): readonly string[] => {
     const own = auth.type === 'source' ? undefined : auth.scopes;
     const named = holder.challenge()?.scopes ?? [];
     const first = own ?? (named.length > 0 ? named : at.scopes);
     const offline = settings !== null && at.metadata?.scopes_supported?.includes('offline_access') === true;
-    return [...new Set([...first, ...scopes, ...(offline ? ['offline_access'] : [])])];
+    return [...new Set([...first, ...granted, ...scopes, ...(offline ? ['offline_access'] : [])])];
   };
   const keep = async (given: GivenTokens, about: TokenSubject): Promise<KeptTokens> => {
     const { access, refresh, expiresInS } = given;
@@ -108,6 +112,7 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
       issuer: about.issuer,
     };
     for (const secret of [access, refresh]) if (secret !== null) secrets.add(secret);
+    granted = tokens.scopes;
     try {
       // Kept before it is used: whoever is killed in between has it all the same.
       if (settings !== null) await kept.save(tokens);
@@ -168,6 +173,10 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
   return {
     holder,
     secrets,
+    forget: () => {
+      granted = [];
+      holder.hold(null);
+    },
     readKept,
     netOf,
     find,

@@ -53,6 +53,9 @@ export function tokenHolder({ origin, find }: HolderOptions): TokenHolder {
     const [oldest] = seen;
     if (seen.size > MOST_SEEN && oldest !== undefined) seen.delete(oldest);
   };
+  /** What a call lacks is no word of what a login needs. */
+  const heard = (told: Challenge | null, byCall: boolean): Challenge | null =>
+    told !== null && byCall ? { ...told, scopes: challenge?.scopes ?? [] } : told;
   const usable = async (): Promise<HeldToken | null> => {
     if (held === null || isExpired(held)) await find();
     if (held === null || !isExpired(held)) return held;
@@ -75,7 +78,7 @@ export function tokenHolder({ origin, find }: HolderOptions): TokenHolder {
         return await inner(url, { ...init, headers });
       } catch (error) {
         if (!(error instanceof LinkFault) || (error.kind !== 'auth' && error.kind !== 'scope')) throw error;
-        challenge = challengeIn(error) ?? challenge;
+        challenge = heard(challengeIn(error), error.kind === 'scope') ?? challenge;
         // What the server wrote may repeat the token.
         const { body: _body, ...data } = error.data;
         throw new LinkFault(error.kind, error.message, { delivered: error.delivered, data: { ...data, token: sent } });

@@ -99,9 +99,14 @@ function foldNote(draft: TalkDraft, told: Told, event: RunEvent): void {
         ? note('caution', `${event.tool} is called again and again: the model is nudged to do something else.`)
         : note('danger', `${event.tool} goes in circles: the call is refused.`);
     case 'mcp.changed':
-      return note('info', `Server ${event.server}: ${event.state}, ${event.tools} tools`);
+      return note('info', `Server ${event.server}: ${stateOf(event)}, ${event.tools} tools`);
     default:
   }
+}
+
+/** `AUTHORIZING.AWAITING_USER`; recordings of events from before there were steps have none. */
+function stateOf({ state, step }: { readonly state: string; readonly step: string | null }): string {
+  return step == null ? state : `${state}.${step}`;
 }
 
 function modelTurn(told: Told): Extract<TalkItem, { kind: 'model' }> {
