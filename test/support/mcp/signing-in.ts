@@ -38,10 +38,21 @@ export async function guarded(
 }
 
 /** A connection to it, which the test leaves behind in no case. Its waits are short. */
-export function desk({ server, store }: Guarded, options: OAuthOptions = {}): McpConnection {
-  const config = { url: server.url, auth: oauth({ store, ...options }), connectTimeoutMs: 5000 };
+export function desk(
+  { server, store }: Guarded,
+  options: OAuthOptions = {},
+  more: { readonly loginMs?: number; readonly connectTimeoutMs?: number } = {},
+): McpConnection {
+  const config = {
+    url: server.url,
+    auth: oauth({ store, ...options }),
+    connectTimeoutMs: more.connectTimeoutMs ?? 5000,
+  };
   const backoff = { kind: 'constant', ms: 20 } as const;
-  const connection = createMcpConnection('desk', config, { seed: 1, limits: { backoff, maxFailures: 3 } });
+  const connection = createMcpConnection('desk', config, {
+    seed: 1,
+    limits: { backoff, maxFailures: 3, loginMs: more.loginMs ?? 60_000 },
+  });
   onTestFinished(() => connection.disconnect());
   return connection;
 }
