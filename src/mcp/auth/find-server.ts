@@ -13,7 +13,7 @@ import type {
 import { checkResourceAllowed, resourceUrlFromServerUrl } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
 import { attempt } from './auth-error.ts';
 import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
-import { scopesOf } from './challenge.ts';
+import { type Challenge, readChallenge, scopesOf } from './challenge.ts';
 
 /** An authorization server, found and checked. */
 export interface AuthServer {
@@ -84,6 +84,26 @@ async function readResource(
     throw new AuthFault('wrong', 'what it says of its authorization cannot be read');
   }
 }
+
+/** What a server wants of somebody without a token: the answer to a request that does nothing. Null: nothing, or silence. */
+export async function askForChallenge(serverUrl: string, { signal }: AuthNet): Promise<Challenge | null> {
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' }),
+    redirect: 'manual' as const,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(CHALLENGE_MS)]),
+  };
+  try {
+    const response = await fetch(serverUrl, init);
+    await response.body?.cancel();
+    return response.status === 401 ? readChallenge(response.headers) : null;
+  } catch {
+    return null;
+  }
+}
+
+const CHALLENGE_MS = 5000;
 
 function checkMetadata(
   metadata: AuthorizationServerMetadata,

@@ -5,7 +5,7 @@ import type { TokenStore } from './token-store.ts';
 const keptTokens = z.object({
   access: z.string(),
   refresh: z.string().nullable(),
-  /** Milliseconds since 1970; null: it does not say. */
+  /** Until when it is used, in milliseconds since 1970; null: it does not say. */
   expiresAt: z.number().nullable(),
   scopes: z.array(z.string()),
   clientId: z.string(),

@@ -15,6 +15,9 @@ import type { AuthClient, GivenTokens } from './oauth-client.ts';
 import type { CheckedAuth, OAuthSettings } from './options.ts';
 import { type TokenHolder, isExpired, tokenHolder } from './token-holder.ts';
 
+/** Not used for so long before its end. */
+const MARGIN_MS = 5000;
+
 /** What gets tokens for one connection, and has them. */
 export interface Renewal {
   readonly holder: TokenHolder;
@@ -88,7 +91,9 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
 
   const netOf = (signal: AbortSignal): AuthNet => ({ signal, allowsLoopback: isLoopback(url) });
   const find = async (signal: AbortSignal): Promise<AuthServer> => {
-    const { findServer } = await import('./find-server.ts');
+    const { askForChallenge, findServer } = await import('./find-server.ts');
+    // A token whose end is known was not refused, and a login may be wanted before anything was asked.
+    if (holder.challenge() === null) holder.heard(await askForChallenge(resource, netOf(signal)));
     const only = auth.type === 'source' ? undefined : auth.issuer;
     const resourceMetadata = holder.challenge()?.resourceMetadata ?? null;
     return findServer({ serverUrl: resource, resourceMetadata, issuer: only }, netOf(signal));
@@ -106,7 +111,7 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
     const tokens: KeptTokens = {
       access,
       refresh,
-      expiresAt: expiresInS === null ? null : Date.now() + expiresInS * 1000,
+      expiresAt: expiresInS === null ? null : Date.now() + usableMs(expiresInS),
       scopes: [...(given.scopes ?? about.scopes)],
       clientId: about.clientId,
       issuer: about.issuer,
@@ -190,6 +195,11 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
       return 'fetched';
     },
   };
+}
+
+/** How long a token is used: it must still hold when it arrives. */
+function usableMs(expiresInS: number): number {
+  return expiresInS * 1000 - Math.min(MARGIN_MS, expiresInS * 100);
 }
 
 /** Whether tokens have what the server asked for, where it was scopes that it asked for. */

@@ -5,7 +5,7 @@ import type { Challenge } from './challenge.ts';
 /** A token that is in use. */
 export interface HeldToken {
   readonly access: string;
-  /** Milliseconds since 1970; null: it does not say. */
+  /** Until when it is used, in milliseconds since 1970; null: it does not say. */
   readonly expiresAt: number | null;
 }
 
@@ -15,6 +15,8 @@ export interface TokenHolder {
   /** What the server wanted last. */
   readonly challenge: () => Challenge | null;
   hold(token: HeldToken | null): void;
+  /** Notes what the server wants of somebody without a token. */
+  heard(challenge: Challenge | null): void;
   /** Whether a fault tells of a token that is not in use any more: it proves nothing of this one. */
   isOld(fault: LinkFault): boolean;
   /** Puts the token on requests, and says of refusals which token they mean. */
@@ -29,13 +31,11 @@ interface HolderOptions {
   readonly find: () => Promise<void>;
 }
 
-/** A token this near its end is as good as expired. */
-const MARGIN_MS = 5000;
 const MOST_SEEN = 100;
 
-/** Whether a token has ended, or will before it arrives. */
+/** Whether a token is not to be used any more. */
 export function isExpired({ expiresAt }: Pick<HeldToken, 'expiresAt'>): boolean {
-  return expiresAt !== null && expiresAt - MARGIN_MS <= Date.now();
+  return expiresAt !== null && expiresAt <= Date.now();
 }
 
 /** Makes the holder of a connection's token; it is empty at first. */
@@ -54,7 +54,7 @@ export function tokenHolder({ origin, find }: HolderOptions): TokenHolder {
     if (seen.size > MOST_SEEN && oldest !== undefined) seen.delete(oldest);
   };
   /** What a call lacks is no word of what a login needs. */
-  const heard = (told: Challenge | null, byCall: boolean): Challenge | null =>
+  const narrowed = (told: Challenge | null, byCall: boolean): Challenge | null =>
     told !== null && byCall ? { ...told, scopes: challenge?.scopes ?? [] } : told;
   const usable = async (): Promise<HeldToken | null> => {
     if (held === null || isExpired(held)) await find();
@@ -65,6 +65,7 @@ export function tokenHolder({ origin, find }: HolderOptions): TokenHolder {
     current: () => held,
     challenge: () => challenge,
     hold,
+    heard: (told) => void (challenge ??= told),
     isOld: ({ data }) => typeof data.token === 'number' && data.token !== serial,
     seen: () => [...seen],
     wrap: (inner) => async (url, init) => {
@@ -78,7 +79,7 @@ export function tokenHolder({ origin, find }: HolderOptions): TokenHolder {
         return await inner(url, { ...init, headers });
       } catch (error) {
         if (!(error instanceof LinkFault) || (error.kind !== 'auth' && error.kind !== 'scope')) throw error;
-        challenge = heard(challengeIn(error), error.kind === 'scope') ?? challenge;
+        challenge = narrowed(challengeIn(error), error.kind === 'scope') ?? challenge;
         // What the server wrote may repeat the token.
         const { body: _body, ...data } = error.data;
         throw new LinkFault(error.kind, error.message, { delivered: error.delivered, data: { ...data, token: sent } });

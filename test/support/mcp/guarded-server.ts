@@ -15,6 +15,8 @@ export interface GuardedServer extends AsyncDisposable {
   sessions(): number;
   /** Requests that were refused, by status. */
   readonly refused: number[];
+  /** The tokens of those that were refused with 401; empty where there was none. */
+  readonly refusedTokens: string[];
 }
 
 interface GuardOptions {
@@ -28,6 +30,7 @@ interface GuardOptions {
 export async function guardedServer(auth: AuthServer, options: GuardOptions = {}): Promise<GuardedServer> {
   const calls: string[] = [];
   const refused: number[] = [];
+  const refusedTokens: string[] = [];
   const transports = new Map<string, StreamableHTTPServerTransport>();
 
   const session = async (): Promise<StreamableHTTPServerTransport> => {
@@ -55,8 +58,10 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
     const body: unknown = request.method === 'POST' ? JSON.parse(await textOf(request)) : undefined;
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const grant = auth.grantOf(token);
-    if (grant === undefined || options.refusesAll === true)
+    if (grant === undefined || options.refusesAll === true) {
+      refusedTokens.push(token);
       return refuse(response, 401, 'error="invalid_token", scope="read"');
+    }
     const needed = toolIn(body) === 'write' ? 'write' : 'read';
     if (!grant.scope.split(' ').includes(needed))
       return refuse(response, 403, `error="insufficient_scope", scope="${needed}"`);
@@ -82,6 +87,7 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
     url,
     calls,
     refused,
+    refusedTokens,
     sessions: () => transports.size,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
