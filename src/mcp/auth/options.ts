@@ -145,8 +145,10 @@ export const authSchema = z.unknown().transform((value, context): CheckedAuth =>
   return data;
 });
 
+const CUSTOM = 'custom';
+
 function refuse(context: z.RefinementCtx, message: string, path: readonly PropertyKey[] = []): never {
-  context.addIssue({ code: 'custom', message, path: [...path] });
+  context.addIssue({ code: CUSTOM, message, path: [...path] });
   return z.NEVER;
 }
 
