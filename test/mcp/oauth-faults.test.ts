@@ -43,6 +43,24 @@ describe('a server that is not safe to sign in at is refused, and nobody is aske
   });
 });
 
+test('a token is sent to no other authorization server than the one that gave it', async () => {
+  const options: { names?: string } = {};
+  const place = await guarded({}, options);
+  const other = await guarded();
+  await signIn(desk(place));
+  options.names = other.auth.url;
+  place.auth.expire();
+  const connection = desk(place);
+  await connection.connect();
+  await until(() => connection.pendingLogin !== null);
+  expect(connection.pendingLogin?.url).toContain(`${other.auth.url}/authorize`);
+  expect(other.auth.requests.filter((request) => request.startsWith('POST /token'))).toEqual([]);
+  expect(other.auth.lastAuthorize().size).toBe(0);
+  // Where it was before, the login still holds.
+  delete options.names;
+  expect(await desk(place).connect()).toBe(true);
+});
+
 test('where clients cannot register themselves, the error says to give a clientId, and with one it works', async () => {
   const place = await guarded({ refusesRegistration: true });
   const connection = desk(place);
@@ -86,7 +104,9 @@ describe('the redirect', () => {
   test('of the right issuer is taken', async () => {
     const place = await guarded({ promisesIss: true });
     place.auth.wrong.iss = place.auth.url;
-    await signIn(desk(place));
+    const connection = desk(place);
+    await signIn(connection);
+    expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
   });
 
   test('of a person who refuses ends the sign-in, until it is asked for again', async () => {

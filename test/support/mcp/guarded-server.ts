@@ -24,6 +24,8 @@ interface GuardOptions {
   readonly resource?: string;
   /** Every answer is a refusal. */
   readonly refusesAll?: boolean;
+  /** The authorization server that it names. Default: its own. */
+  names?: string;
 }
 
 /** Starts it. Its tools: `read`, `write` (which needs the scope `write`) and `whoami` (which repeats the token). */
@@ -46,7 +48,7 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
         return { content: [{ type: 'text', text }] };
       });
     }
-    await server.connect(transport as Parameters<typeof server.connect>[0]);
+    await server.connect(transport);
     return transport;
   };
   const refuse = (response: ServerResponse, status: number, challenge: string): void => {
@@ -73,7 +75,7 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
     if (request.url === '/described') {
       const described = {
         resource: options.resource ?? url,
-        authorization_servers: [auth.url],
+        authorization_servers: [options.names ?? auth.url],
         scopes_supported: ['read'],
       };
       return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(described));
