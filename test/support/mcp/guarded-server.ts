@@ -51,10 +51,13 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
     await server.connect(transport);
     return transport;
   };
-  const refuse = (response: ServerResponse, status: number, challenge: string): void => {
+  /** Its answers repeat what they got, as careless servers do. */
+  const refuse = (response: ServerResponse, status: number, challenge: string, token: string): void => {
     refused.push(status);
     const header = `Bearer ${challenge}, resource_metadata="${url.replace('/mcp', '')}/described"`;
-    response.writeHead(status, { 'www-authenticate': header, 'content-type': 'application/json' }).end('{}');
+    response
+      .writeHead(status, { 'www-authenticate': header, 'content-type': 'application/json' })
+      .end(JSON.stringify({ token }));
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: unknown = request.method === 'POST' ? JSON.parse(await textOf(request)) : undefined;
@@ -62,11 +65,11 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
     const grant = auth.grantOf(token);
     if (grant === undefined || options.refusesAll === true) {
       refusedTokens.push(token);
-      return refuse(response, 401, 'error="invalid_token", scope="read"');
+      return refuse(response, 401, 'error="invalid_token", scope="read"', token);
     }
     const needed = toolIn(body) === 'write' ? 'write' : 'read';
     if (!grant.scope.split(' ').includes(needed))
-      return refuse(response, 403, `error="insufficient_scope", scope="${needed}"`);
+      return refuse(response, 403, `error="insufficient_scope", scope="${needed}"`, token);
     const known = transports.get(String(request.headers['mcp-session-id']));
     await (known ?? (await session())).handleRequest(request, response, body);
   };
