@@ -22,11 +22,14 @@ export interface LeafIo {
   readonly note: (note: JsonObject) => void;
   /** The value given to `run(input, { context })`; undefined without a run. */
   readonly context: unknown;
+  /** The trace that the run belongs to, as its caller gave it. */
+  readonly traceparent?: string;
 }
 
 /** Where effects go when a run drives the machines. */
 export interface LeafHost {
   readonly context: unknown;
+  readonly traceparent?: string;
   /** What the leaves of these names do in this run, instead of what they were made with. */
   readonly work: LeafWork;
   /** Keeps secrets out of the machine: leaves get them, their outcomes lose them. */
@@ -123,7 +126,7 @@ export function leaf<TInput, TOutput>(
       const keeps = typeof keepsMarks === 'function' ? keepsMarks(input) : keepsMarks;
       const given = (): TInput => (keeps ? input : revealed(vault, name, input));
       const perform: Perform = async (io) =>
-        vault.seal(await settled(() => work(given(), { ...io, context: host?.context }), yieldsJson));
+        vault.seal(await settled(() => work(given(), { ...io, ...givenTo(host) }), yieldsJson));
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       opened.set(self, {
         stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
@@ -146,6 +149,12 @@ export function leaf<TInput, TOutput>(
   };
   functions.set(logic, [name, execute]);
   return logic;
+}
+
+/** What the caller of a run gave for its leaves. */
+function givenTo(host: LeafHost | undefined): Pick<LeafIo, 'context' | 'traceparent'> {
+  const { context, traceparent } = host ?? { context: undefined };
+  return { context, ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
 /** The input with its secrets; a mark that cannot be resolved is never passed on. */

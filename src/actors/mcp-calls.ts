@@ -14,9 +14,13 @@ export interface McpToolAnnotations {
 /** A tool as an MCP server lists it. */
 export interface McpTool {
   readonly name: string;
+  /** The name for people, where the server gives one. */
+  readonly title?: string;
   readonly description?: string;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
+  /** Whether a call of it runs as a task. Absent: never. */
+  readonly taskSupport?: 'optional' | 'required';
   readonly annotations?: McpToolAnnotations;
 }
 
@@ -80,6 +84,8 @@ export interface McpCalls {
     io: {
       readonly signal: AbortSignal;
       readonly timeoutMs?: number;
+      /** The trace that the run belongs to. */
+      readonly traceparent?: string;
       readonly onProgress?: (progress: {
         readonly progress: number;
         readonly total?: number;

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
 
-/** A piece of a message. Only text is sent today; the list form is in the type so that more kinds can follow. */
+/** A piece of a message. Images are sent where a tool gave them and the model takes them; `url` is a `data:` address. */
 export type Part = { readonly type: 'text'; readonly text: string } | { readonly type: 'image'; readonly url: string };
 
 /** A tool call inside an assistant message, as the model wrote it. */
@@ -107,6 +107,8 @@ export interface Model {
   readonly toolCalling?: ToolCalling;
   /** True once a reply of it had native tool calls. Absent: Signalbox takes notice itself, for this object. */
   readonly callsNatively?: boolean;
+  /** True when it takes images: those of tools' results are sent to it. Default false: it is told their type and size. */
+  readonly takesImages?: boolean;
   /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
   readonly keepsTime?: boolean;
   /**

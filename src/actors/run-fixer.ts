@@ -1,7 +1,7 @@
 import type { ToolError } from '../parsing/errors.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 import { type ResolvedSlot, type StepData, stepData, stepsOf } from '../recovery/plan-data.ts';
-import type { RecoveryStep, Repaired, RepairTask, SlotName } from '../recovery/steps.ts';
+import type { RecoveryStep, Repaired, Repairer, RepairTask, SlotName } from '../recovery/steps.ts';
 import { type ToolResult, toToolResult } from '../tools/result.ts';
 import { deadline } from './deadline.ts';
 import { leaf } from './leaf.ts';
@@ -22,20 +22,33 @@ export interface RunFixerInput {
   readonly agent: string;
 }
 
-/** What it says; `by` is the name of a repair agent that hands the error up. `arguments` null: it cannot mend them. `steps` null: the slot's function does not handle this error. */
-export type RunFixerOutput =
+/**
+ * What it says; `by` is the name of a repair agent that hands the error up. `arguments` null: it cannot mend them. `steps`
+ * null: the slot's function does not handle this error. `agent`: a model-driven repair agent, which the machine runs
+ * itself, from the setup that it has now.
+ */
+export type RunFixerOutput<TSetup = unknown> =
   | (Repaired & { readonly by?: string })
   | { readonly kind: 'steps'; readonly steps: readonly StepData[] | null }
-  | { readonly kind: 'result'; readonly result: ToolResult | null };
+  | { readonly kind: 'result'; readonly result: ToolResult | null }
+  | { readonly kind: 'agent'; readonly agent: RepairAgentSetup<TSetup> };
 
-/** Where the functions of `onError` are found. */
-export interface RunFixerPorts {
+/** A repair agent that is ready to run below a call: `tool` is its name in places, as that of a child agent's tool. */
+export interface RepairAgentSetup<TSetup> {
+  readonly tool: string;
+  readonly setup: TSetup;
+}
+
+/** Where the functions of `onError` are found, and the agents that can run below a call. */
+export interface RunFixerPorts<TSetup = unknown> {
   readonly slot: (tool: string, slot: SlotName, agent: string) => ResolvedSlot | undefined;
+  /** Prepares a repair agent of the agent at this place; null for one that has no model. */
+  readonly prepared?: (fixer: Repairer, agent: string, signal: AbortSignal) => Promise<RepairAgentSetup<TSetup> | null>;
 }
 
 /** Runs one function of `onError`, or asks a repair agent. Whatever it throws counts as "cannot". */
-export const runFixer = (ports: RunFixerPorts) =>
-  leaf<RunFixerInput, RunFixerOutput>(
+export const runFixer = <TSetup>(ports: RunFixerPorts<TSetup>) =>
+  leaf<RunFixerInput, RunFixerOutput<TSetup>>(
     'runFixer',
     {
       effects: 'none',
@@ -54,12 +67,20 @@ export const runFixer = (ports: RunFixerPorts) =>
     },
   );
 
-async function answer(ports: RunFixerPorts, input: RunFixerInput, signal: AbortSignal): Promise<RunFixerOutput> {
+async function answer<TSetup>(
+  ports: RunFixerPorts<TSetup>,
+  input: RunFixerInput,
+  signal: AbortSignal,
+): Promise<RunFixerOutput<TSetup>> {
   const slot = ports.slot(input.tool, input.slot, input.agent);
   const chosen = typeof slot === 'function' ? await chosenSteps(slot, input.error) : (slot ?? null);
   if (input.ask === 'steps') return { kind: 'steps', steps: chosen === null ? null : stepData(chosen) };
   const step = chosen?.filter(({ kind }) => kind !== 'inherit')[input.index];
   if (step === undefined) return { kind: 'arguments', value: null };
+  if (step.kind === 'fix-agent') {
+    const agent = (await ports.prepared?.(step.agent, input.agent, signal)) ?? null;
+    if (agent !== null) return { kind: 'agent', agent };
+  }
   return carriedOut(step, input, signal);
 }
 
@@ -71,7 +92,11 @@ async function chosenSteps(
   return chosen === null || chosen === undefined ? null : stepsOf(chosen);
 }
 
-async function carriedOut(step: RecoveryStep, input: RunFixerInput, signal: AbortSignal): Promise<RunFixerOutput> {
+async function carriedOut(
+  step: RecoveryStep,
+  input: RunFixerInput,
+  signal: AbortSignal,
+): Promise<RunFixerOutput<never>> {
   switch (step.kind) {
     case 'fix':
       return { kind: 'arguments', value: argumentsOf(await step.fix(input.text, input.error)) };

@@ -19,6 +19,7 @@ import type { Verdict } from '../recovery/verdicts.ts';
 import type { Children } from './child-tools.ts';
 import type { AgentOptions } from './options.ts';
 import type { OwnRegistry } from './registry.ts';
+import type { RepairAgents } from './repair.ts';
 
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {
@@ -36,6 +37,7 @@ export interface AgentPorts {
   /** Decides about an escalation; null: not handled. */
   readonly decide: (error: EscalationError) => Verdict | null | Promise<Verdict | null>;
   readonly children: Children;
+  readonly repairers: RepairAgents;
 }
 
 /** The leaves of an agent and of all agents below it. Each is told which agent it works for, by its place in the tree. */
@@ -53,7 +55,13 @@ export function agentLeaves(root: AgentPorts) {
     }),
     checkArgs: checkArgs({ check: (name, agent) => of(agent).registry.find(name)?.check }),
     askApproval: askApproval({ confirm: (agent) => confirmOf(root, agent) }),
-    runFixer: runFixer({ slot: (tool, slot, agent) => of(agent).registry.slot(tool, slot) }),
+    runFixer: runFixer<AgentSetup>({
+      slot: (tool, slot, agent) => of(agent).registry.slot(tool, slot),
+      prepared: (fixer, agent, signal) => {
+        const above = lineTo(root, agent);
+        return of(agent).repairers.prepared(fixer, above, signal);
+      },
+    }),
     rememberPermission: rememberPermission({ add: (tool, agent) => of(agent).remember(tool) }),
     askEscalation: askEscalation({ decide: (agent, error) => of(agent).decide(error) }),
     describeAgent: describeAgent<AgentSetup>({ setup: root.setup }),
@@ -63,14 +71,21 @@ export function agentLeaves(root: AgentPorts) {
 
 /** What an agent in the tree reaches. A child that is gone is as if it had never been: its parent's leaves find nothing. */
 function portsAt(root: AgentPorts, agent: string): AgentPorts {
-  if (agent === '') return root;
+  return lineTo(root, agent).at(-1) ?? root;
+}
+
+/** The agents from the root down to one, itself included. */
+function lineTo(root: AgentPorts, agent: string): readonly AgentPorts[] {
+  const line = [root];
+  if (agent === '') return line;
   let ports = root;
   for (const name of agent.split('/')) {
-    const child = ports.children.get(name);
+    const child = ports.children.get(name) ?? ports.repairers.all().get(name);
     if (child === undefined) throw new Error(`There is no agent '${agent}' below this one.`);
     ports = child.ports;
+    line.push(ports);
   }
-  return ports;
+  return line;
 }
 
 /** Who is asked: the nearest agent's own `confirm` from the one that asks up to the root, else whoever the root asks. */

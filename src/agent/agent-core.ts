@@ -14,12 +14,14 @@ import { resolveModel } from '../models/resolve-model.ts';
 import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { settingsOf, toolCallingOf } from './agent-settings.ts';
 import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './child-tools.ts';
+import { checkConfigurable } from './check-options.ts';
 import { decideBy } from './decide.ts';
 import { alwaysAllowed } from './execute-alone.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { serverAnswers } from './server-answers.ts';
 import { serverSecrets } from './server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
+import { repairAgents } from './repair.ts';
 import { checkServers } from './check-servers.ts';
 import { type OwnRegistry, type Permissions, ownRegistry } from './registry.ts';
 import type { ForkRunOptions } from './run-options.ts';
@@ -103,6 +105,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   registry.register(...(given.tools ?? []));
   for (const one of given.skills ?? []) registry.addSkill(one);
   for (const [tool, child] of children) registry.addChild(childTool(tool, child));
+  const repairers = repairAgents(() => registry.onErrors());
   const mcp: McpBinding = mcpBinding({
     servers: given.mcpServers ?? {},
     registry,
@@ -137,6 +140,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     setup: async (signal) => (await core.prepare({ signal }))(),
     decide: (error) => decideBy({ options: () => options, models, registry, children }, error),
     children,
+    repairers,
   };
   const ownLeaves = (): ReturnType<typeof agentLeaves> => {
     leaves ??= agentLeaves(ports);
@@ -144,13 +148,16 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   };
 
   const fixedSecrets = serverSecrets(given.mcpServers ?? {});
-  const ownSecrets = (): readonly string[] => [
-    ...(options.secrets ?? []),
-    ...fixedSecrets,
-    ...mcp.secrets(),
-    ...[model, ...models.values()].flatMap(secretsOf),
-    ...[...children.values()].flatMap((child) => child.secrets()),
-  ];
+  let listing = false;
+  const ownSecrets = (): readonly string[] => {
+    // A function may have chosen an agent to mend for itself, or for another that mends for it.
+    if (listing) return [];
+    listing = true;
+    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port.secrets());
+    listing = false;
+    const own = [...fixedSecrets, ...mcp.secrets()];
+    return [...(options.secrets ?? []), ...own, ...[model, ...models.values()].flatMap(secretsOf), ...below];
+  };
   const vault = createVault(ownSecrets);
 
   const setupOf = (now: {
@@ -168,7 +175,12 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       toolset: core.toolset(now.allowed),
       toolCalling: toolCallingOf(options, model),
       callsNatively: callsNatively(model),
-      settings: { ...settings, maxSteps: now.maxSteps ?? settings.maxSteps, jitterSeed: seed },
+      settings: {
+        ...settings,
+        maxSteps: now.maxSteps ?? settings.maxSteps,
+        jitterSeed: seed,
+        images: model.takesImages === true ? 'sent' : 'named',
+      },
       seed,
       warnings: [...mcp.warnings(), ...now.told],
       children: now.below,
@@ -241,7 +253,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       return machine;
     },
     configure: (changes) => {
-      options = { ...options, ...checkOptions(changes) };
+      checkConfigurable(changes);
+      options = { ...options, ...checkOptions(changes, 'agent.configure') };
       if (changes.model !== undefined) {
         model = resolveModel(changes.model, env);
         facts = lookInto();

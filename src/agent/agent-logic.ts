@@ -9,6 +9,7 @@
 import type { Snapshot } from 'xstate';
 import type { RunResult } from '../machines/run-result.ts';
 import type { AgentLogic, AgentLogicEvent, AgentLogicInput, AgentLogicSnapshot } from './agent-types.ts';
+import { checkLogicInput } from './check-options.ts';
 import { ResumeError } from './errors.ts';
 import { newRunId } from './run-id.ts';
 import type { Run } from './run.ts';
@@ -54,18 +55,21 @@ export function agentLogic(port: LogicPort): AgentLogic {
   const actors = new WeakMap<object, Going>();
   return {
     config: { agent: true },
-    getInitialSnapshot: (_scope, input) => ({
-      status: 'active',
-      output: undefined,
-      error: undefined,
-      input,
-      runId: newRunId(),
-      value: 'PLANNING',
-      step: 0,
-      pending: [],
-      run: null,
-      begun: 'no',
-    }),
+    getInitialSnapshot: (_scope, input) => {
+      checkLogicInput(input);
+      return {
+        status: 'active',
+        output: undefined,
+        error: undefined,
+        input,
+        runId: newRunId(),
+        value: 'PLANNING',
+        step: 0,
+        pending: [],
+        run: null,
+        begun: 'no',
+      };
+    },
     getPersistedSnapshot: ({ run: _run, ...kept }) => kept,
     restoreSnapshot: (snapshot) => {
       if (!isPersisted(snapshot))

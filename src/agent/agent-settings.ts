@@ -30,6 +30,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     fixMs: DEFAULT_SETTINGS.fixMs,
     jitterSeed: 0,
     texts: 2,
+    images: 'named',
     toolCalling: options.toolCalling ?? 'auto',
     ...(options.plans === false ? { plans: false } : {}),
     ...(options.textCalls === undefined ? {} : { textCalls: options.textCalls }),

@@ -75,8 +75,24 @@ export interface ListedTool {
   readonly enabled: boolean;
   /** `local`, `agent` for a child, or `mcp:` and the server. */
   readonly origin: string;
+  /** What an MCP server calls it for people, where it does. */
+  readonly title?: string;
   readonly description?: string;
   readonly inputSchema?: JsonSchema;
+}
+
+/** How `listTools` lists. */
+export interface ListToolsOptions {
+  /** With descriptions and schemas. Default false. */
+  readonly verbose?: boolean;
+}
+
+/** How an agent is closed. */
+export interface CloseOptions {
+  /** How long runs may take to end, in milliseconds. Default 5000. */
+  readonly graceMs?: number;
+  /** What becomes of runs that go on. Default `cancel`. */
+  readonly runs?: 'cancel' | 'release';
 }
 
 /** Options that can be changed between runs. */
@@ -108,7 +124,7 @@ export interface Agent<TContext = unknown, TRun = Run>
   /** Replaces the conversation. Calls without a result get one. */
   setHistory(messages: readonly Message[]): void;
   readonly tools: ToolRegistry;
-  listTools(options?: { readonly verbose?: boolean }): readonly ListedTool[];
+  listTools(options?: ListToolsOptions): readonly ListedTool[];
   /** The system prompt as it stands, in the agent's way of calling tools; instructions by a function are left out. */
   readonly systemPrompt: string;
   /** The state of the live run, or of the last; PLANNING before the first. */
@@ -148,6 +164,6 @@ export interface Agent<TContext = unknown, TRun = Run>
    * Cancels the runs that go on, or with `runs: 'release'` lets those go that can be resumed; waits for them at most
    * `graceMs` (5000), and ends all MCP servers of this agent.
    */
-  close(options?: { readonly graceMs?: number; readonly runs?: 'cancel' | 'release' }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

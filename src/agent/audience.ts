@@ -37,10 +37,13 @@ function tell(listener: ((event: RunEvent) => unknown) | undefined, event: RunEv
   }
 }
 
-/** The output of an agent: the given one, else the console in a terminal, else none. */
+/**
+ * The output of an agent: the given one, else the console in a terminal, else none. That console shows the way to the answer
+ * and not the answer, which `run` gives to the program that asked: printed there, it would stand in the terminal twice.
+ */
 function outputOf(core: AgentCore): OutputHandler | null {
   const { output, silent } = core.options();
   if (output !== undefined) return output;
   if (silent === true || typeof process === 'undefined' || process.stderr?.isTTY !== true) return null;
-  return consoleOutput();
+  return consoleOutput({ answer: false });
 }

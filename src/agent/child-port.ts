@@ -23,6 +23,8 @@ export interface ChildPort {
   secrets(): readonly string[];
   /** Calls back when its tools change; gives back how to stop that. */
   onChange(listener: () => void): () => void;
+  /** The agent as it mends arguments below a call; null for one that mends by its own code. */
+  readonly repairer: ChildPort | null;
   /** Does a task on its own, beside whatever it does else. */
   run(task: string, io: { readonly signal: AbortSignal; readonly context: unknown }): PromiseLike<RunResult>;
 }

@@ -47,7 +47,7 @@ export function childrenOf(agents: readonly ChildAgent[]): Children {
 }
 
 /** A tool's name may hold no blanks. */
-function toolName(name: string): string {
+export function toolName(name: string): string {
   return name.replaceAll(/[^\p{L}\p{N}_.-]+/gu, '_').slice(0, 64);
 }
 

@@ -7,14 +7,13 @@ import type { Toolset } from '../machines/agent-setup.ts';
 import { pruneHistory } from '../machines/conversation.ts';
 import type { AgentState, RunResult } from '../machines/run-result.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
-import { type JsonObject, isJsonObject } from '../parsing/json.ts';
-import { toJson } from '../actors/to-json.ts';
-import { agentCore } from './agent-core.ts';
+import { type AgentCore, agentCore } from './agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './child-port.ts';
 import { ownPort } from './own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './agent-settings.ts';
 import type { Agent } from './agent-types.ts';
+import { checkApproval, checkClose, checkListTools, checkResume, checkRun } from './check-options.ts';
 import { AgentBusyError, AgentClosedError } from './errors.ts';
 import { exploredStart } from './explored-start.ts';
 import type { AgentOptions } from './options.ts';
@@ -24,7 +23,7 @@ import { repairBy } from './repair.ts';
 import type { ResumeOptions } from './resume-run.ts';
 import { declareOnErrors, refuseRepairCircle } from './repair-circle.ts';
 import { newRunId } from './run-id.ts';
-import type { RunOptions } from './run-options.ts';
+import { type RunOptions, metadataOf } from './run-options.ts';
 import { type PendingApproval, type Run, approvalGiven } from './run.ts';
 import type { StartedRun } from './start-run.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -85,8 +84,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       readonly history: readonly Message[];
       readonly onDone?: (result: RunResult) => void;
       readonly onStable?: () => void;
+      readonly as?: AgentCore;
     },
   ): StartedRun => {
+    const { as = core } = own;
     const runId = given.runId ?? newRunId();
     const metadata = metadataOf(given.metadata);
     const at = new Date().toISOString();
@@ -97,7 +98,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       resumable: (given.journal ?? core.journal()).take !== undefined,
       ...(own.onStable === undefined ? {} : { onStable: own.onStable }),
       prepare: async (signal) => {
-        const makeSetup = await core.prepare({
+        const makeSetup = await as.prepare({
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
           signal,
         });
@@ -115,7 +116,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
           const head = core.sealed(runRecord(whole, { runId, at, metadata }));
           return {
             head,
-            work: core.work(),
+            work: as.work(),
             journal: (accepts) => (given.journal ?? core.journal()).open({ head, accepts }),
           };
         };
@@ -129,6 +130,12 @@ export function createAgent(options: AgentOptions = {}): Agent {
     runs.set(started, null);
     const unfollow = news.followChildren();
     return started;
+  };
+
+  /** Does a task beside whatever the agent does else, as one of the things that it can be. */
+  const beside = (as: AgentCore, task: string, given: RunOptions): Run => {
+    if (closed) throw new AgentClosedError(core.name);
+    return begin(task, given, { history: [], as }).run;
   };
 
   const checkFree = (): void => {
@@ -167,6 +174,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
   });
   core.fork = past.fork;
   const resume = (runId: string, given: ResumeOptions = {}): Run => {
+    checkResume(given);
     checkFree();
     return past.resume(runId, given);
   };
@@ -198,16 +206,20 @@ export function createAgent(options: AgentOptions = {}): Agent {
       history = mendedHistory(messages);
     },
     tools: core.registry,
-    listTools: ({ verbose = false } = {}) =>
-      core.registry
+    listTools: (given = {}) => {
+      checkListTools(given);
+      const { verbose = false } = given;
+      return core.registry
         .specs(() => false)
         .map(({ name, policy, enabled, origin, description, inputSchema }) => ({
           name,
           policy,
           enabled,
           origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
+          ...(origin.kind === 'mcp' ? core.mcp.titled(origin) : {}),
           ...(verbose ? { description, inputSchema } : {}),
-        })),
+        }));
+    },
     get systemPrompt() {
       const { instructions = '' } = core.options();
       const mode = toolCallingOf(core.options(), core.model());
@@ -232,8 +244,10 @@ export function createAgent(options: AgentOptions = {}): Agent {
       return Object.fromEntries(core.mcp.names().map((name) => [name, core.mcp.connection(name) ?? undefined]));
     },
     pending,
-    approve: (runId, callId, how = {}) =>
-      goingOn(runId)?.approve(callId, how) ?? past.answer(runId, callId, approvalGiven(how)),
+    approve: (runId, callId, how = {}) => {
+      checkApproval(how, 'agent.approve');
+      return goingOn(runId)?.approve(callId, how) ?? past.answer(runId, callId, approvalGiven(how));
+    },
     reject: (runId, callId, reason = '') =>
       goingOn(runId)?.reject(callId, reason) ?? past.answer(runId, callId, { type: 'approval.refused', reason }),
     configure: (changes) => {
@@ -256,7 +270,9 @@ export function createAgent(options: AgentOptions = {}): Agent {
         return past.carryOn(runId, { context, ...how });
       },
     }),
-    close: async ({ graceMs = GRACE_MS, runs: fate = 'cancel' } = {}) => {
+    close: async (given = {}) => {
+      checkClose(given);
+      const { graceMs = GRACE_MS, runs: fate = 'cancel' } = given;
       closed = true;
       const ending = [...runs.keys()].map(async ({ run: current }) => {
         if (fate === 'release' && (await current.release())) return;
@@ -268,11 +284,8 @@ export function createAgent(options: AgentOptions = {}): Agent {
       await core.mcp.close();
     },
     [Symbol.asyncDispose]: () => agent.close(),
-    [CHILD]: ownPort(core, (task, { signal, context }) => {
-      if (closed) throw new AgentClosedError(core.name);
-      return begin(task, { context, signal }, { history: [] }).run;
-    }),
-    repair: (task, { signal }) => repairBy(core, task, signal),
+    [CHILD]: ownPort(core, beside),
+    repair: (task, { signal }) => repairBy(core, task, (as, text) => beside(as, text, { signal })),
     [REPLAY]: past.replay,
     [FORK]: past.fork,
     [EXPLORE]: (task) => exploredStart(core, task, history),
@@ -280,17 +293,4 @@ export function createAgent(options: AgentOptions = {}): Agent {
   declareOnErrors(agent, () => core.registry.onErrors());
   core.registry.onRegister((added) => refuseRepairCircle(agent, added));
   return agent;
-}
-
-function checkRun(input: unknown, { maxSteps }: RunOptions): void {
-  if (typeof input !== 'string' || input.trim() === '')
-    throw new TypeError('agent.run: the input must be a text that is not blank.');
-  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
-    throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
-}
-
-function metadataOf(metadata: unknown): JsonObject {
-  const json = toJson(metadata ?? {});
-  if (json.ok && isJsonObject(json.value)) return json.value;
-  throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
 }

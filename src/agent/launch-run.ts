@@ -17,7 +17,7 @@ import { writeTrace } from './write-trace.ts';
 export interface RunToLaunch {
   readonly runId: string;
   readonly task: string;
-  readonly given: Pick<RunOptions, 'context' | 'signal' | 'trace' | 'inspect'>;
+  readonly given: Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect'>;
   /** As in a run's plan; a run without a past is never replayed. */
   readonly replayed?: () => boolean;
   readonly caughtUp?: Promise<unknown>;
@@ -50,6 +50,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     resumable,
     ...(onStable === undefined ? {} : { onStable }),
     context: given.context,
+    traceparent: given.traceparent,
     vault: {
       seal: (value) => vault().seal(value),
       open: (value) => vault().open(value),

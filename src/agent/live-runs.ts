@@ -1,7 +1,7 @@
 import { digest } from '../actors/digest.ts';
 import type { OutsideEvent } from '../actors/journal.ts';
 import { toJson } from '../actors/to-json.ts';
-import { type KnownTools, lastKnown } from '../journal/recorded-tools.ts';
+import { type KnownTools, lastKnown, repairSetups } from '../journal/recorded-tools.ts';
 import type { Recording } from '../journal/recording.ts';
 import type { ChildSetup, Restart, Toolset } from '../machines/agent-setup.ts';
 import { isJsonObject } from '../parsing/json.ts';
@@ -75,14 +75,19 @@ interface Continued {
  * machine holds it to the policies that it had.
  */
 export async function restartNews(core: AgentCore, { past, tools, restart, seal }: Continued): Promise<RestartNews> {
-  const before = lastKnown(past);
+  const mending = repairSetups(past);
+  const { toolset: knownTools, children: below } = lastKnown(past);
+  const before = { toolset: knownTools, children: [...below, ...mending] };
   const toolset = core.toolset(await core.allowed());
-  const now = seal({ toolset, children: await childrenNow(core.children) });
+  const repairers = new Map(
+    [...core.ports.repairers.all()].filter(([name]) => mending.some(({ tool }) => tool === name)),
+  );
+  const now = seal({ toolset, children: await childrenNow(new Map([...core.children, ...repairers])) });
   const known = tools === 'now' ? now : strictest(before, now);
   const areSame = isSame(before.toolset, known.toolset);
-  const [below, children] = [isSame(toolsBelow(before.children), toolsBelow(known.children)), known.children];
-  const told = toJson({ toolset: known.toolset, ...(below ? {} : { children }), restart });
-  if ((areSame && below) || !told.ok || !isJsonObject(told.value)) return { event: null, known: before };
+  const isBelow = isSame(toolsBelow(before.children), toolsBelow(known.children));
+  const told = toJson({ toolset: known.toolset, ...(isBelow ? {} : { children: known.children }), restart });
+  if ((areSame && isBelow) || !told.ok || !isJsonObject(told.value)) return { event: null, known: before };
   return { event: { ...told.value, type: 'tools.changed' }, known };
 }
 

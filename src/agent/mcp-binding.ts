@@ -30,6 +30,8 @@ export interface McpBinding extends McpCalls {
   disconnect(name: string): Promise<boolean>;
   disconnectAll(): Promise<void>;
   connection(name: string): McpConnection | null;
+  /** What a server calls one of its tools for people, where it does. */
+  titled(of: { readonly server: string; readonly tool: string }): { readonly title?: string };
   names(): readonly string[];
   onNews(listener: (news: McpHubNews) => void): void;
   /** Shows the connections there, those that are made later too, for as long as the agent has them. */
@@ -70,7 +72,7 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
     loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
       const made = createMcpHub(servers, answers());
       made.onChange((news) => {
-        if (news.type !== 'mcp.oddity') synchronize();
+        if (news.type !== 'mcp.oddity' && news.type !== 'mcp.log') synchronize();
         if (news.type === 'mcp.added' || news.type === 'mcp.removed') shown.update();
         for (const listener of listeners) listener(news);
       });
@@ -158,6 +160,10 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
       synchronize();
     },
     connection: (name) => hub?.server(name) ?? null,
+    titled: ({ server, tool }) => {
+      const title = hub?.server(server)?.tools.find(({ name }) => name === tool)?.title;
+      return title === undefined ? {} : { title };
+    },
     names: () => [...new Set([...Object.keys(servers), ...(hub?.servers() ?? []).map((server) => server.name)])],
     showOn: shown.on,
     onNews: (listener) => void listeners.push(listener),

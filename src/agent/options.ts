@@ -12,14 +12,16 @@ import type { McpServerConfig } from '../mcp/config.ts';
 import type { ModelName } from '../models/presets.ts';
 import type { OutputHandler } from '../output/output-handler.ts';
 import type { JsonObject } from '../parsing/json.ts';
+import type { NamesAs } from '../parsing/known-options.ts';
 import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError, RepairTask } from '../recovery/steps.ts';
 import type { OnEscalation } from '../recovery/verdicts.ts';
-import type { Skill } from '../tools/skill.ts';
+import { type Skill, isSkill } from '../tools/skill.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { ToolFor } from '../tools/tool.ts';
+import { optionError, withoutUndefined } from './check-options.ts';
 import { CHILD } from './child-port.ts';
 import type { ChildAgent } from './child-tools.ts';
 import type { Permissions } from './registry.ts';
@@ -137,7 +139,7 @@ export interface AgentOptions<TContext = unknown> {
   readonly secrets?: readonly string[];
   /** Where runs are recorded. Default: in memory. */
   readonly journal?: JournalStore;
-  /** Default: the console in a terminal, else nothing. */
+  /** Default: the console in a terminal, without the answer, which `run` gives; else nothing. */
   readonly output?: OutputHandler;
   /** Prints nothing and installs no prompt. */
   readonly silent?: boolean;
@@ -193,6 +195,9 @@ const backoff = z.union(
   'must be made by recover.exponential() or recover.constant()',
 );
 
+/** A schema for each member of an option that is an object. */
+type Within<Name extends keyof AgentOptions> = NamesAs<NonNullable<AgentOptions[Name]>, z.ZodType>;
+
 const schema = z
   .strictObject({
     name: z.string().min(1).max(100),
@@ -215,8 +220,16 @@ const schema = z
     maxHistoryMessages: count(0),
     maxToolResultChars: count(1),
     minContextSize: count(0),
-    timeouts: z.strictObject({ connectMs: ms, responseMs: ms, toolMs: ms, approvalMs: ms, totalMs: ms }).partial(),
-    retry: z.strictObject({ maxAttempts: count(1), backoff, retryable: fn }).partial(),
+    timeouts: z
+      .strictObject({
+        connectMs: ms,
+        responseMs: ms,
+        toolMs: ms,
+        approvalMs: ms,
+        totalMs: ms,
+      } satisfies Within<'timeouts'>)
+      .partial(),
+    retry: z.strictObject({ maxAttempts: count(1), backoff, retryable: fn } satisfies Within<'retry'>).partial(),
     toolCalling: z.enum(['auto', 'json', 'native']),
     textCalls: z.enum(['never', 'whole-reply', 'narrated', 'lenient']),
     plans: z.boolean(),
@@ -233,8 +246,8 @@ const schema = z
     description: z.string(),
     children: z.array(z.custom<ChildAgent>((value) => isAgent(value), 'must be an agent made by createAgent')),
     onEscalation: fn,
-    budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) }).partial(),
-    limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) }).partial(),
+    budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) } satisfies Within<'budget'>).partial(),
+    limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) } satisfies Within<'limits'>).partial(),
     secrets: z.array(z.string().min(6)),
     journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
     output: z.custom<object>(
@@ -260,38 +273,21 @@ const schema = z
       }),
     ),
     seed: z.number(),
-  })
+  } satisfies NamesAs<AgentOptions, z.ZodType>)
   .partial();
 
 /**
- * Refuses wrong options with a `TypeError` that names each and says what it must be. Gives back those that were given:
+ * Refuses wrong options with an `OptionError` that names each and says what it must be. Gives back those that were given:
  * an option that is `undefined` is none.
  */
-export function checkOptions(options: AgentOptions): AgentOptions {
-  const given = withoutUndefined(options);
+export function checkOptions(options: AgentOptions, what = 'createAgent'): AgentOptions {
+  const given: AgentOptions = withoutUndefined(options);
   const checked = schema.safeParse(given);
-  if (checked.success) {
-    checkOnError('createAgent', checked.data.onError);
-    return given;
-  }
-  const problems = checked.error.issues.map((issue) => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `there is no option '${[...issue.path, key].join('.')}'`).join('; ');
-    return `option '${issue.path.join('.')}': ${issue.message}`;
-  });
-  throw new TypeError(`createAgent: ${problems.join('; ')}.`);
-}
-
-function withoutUndefined(options: AgentOptions): AgentOptions {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  if (!checked.success) throw optionError(what, schema, checked.error, given);
+  checkOnError(what, checked.data.onError);
+  return given;
 }
 
 function isAgent(value: unknown): boolean {
   return typeof value === 'object' && value !== null && CHILD in value;
-}
-
-function isSkill(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Array.isArray(Reflect.get(value, 'tools')) && typeof Reflect.get(value, 'instructions') === 'string';
 }

@@ -1,16 +1,32 @@
 import type { RunResult } from '../machines/run-result.ts';
 import type { AgentCore } from './agent-core.ts';
 import type { ChildPort } from './child-port.ts';
+import { repairCore } from './repair.ts';
 import { replaySetup } from './replay-head.ts';
 
 const LONGEST_SUMMARY = 300;
 
-/** What an agent offers to agents above it. `run` does a task beside whatever the agent does else. */
-export function ownPort(core: AgentCore, run: ChildPort['run']): ChildPort {
+/** Does a task by an agent, beside whatever that does else. */
+export type RunBeside = (core: AgentCore, ...given: Parameters<ChildPort['run']>) => PromiseLike<RunResult>;
+
+/** What an agent offers to agents above it. */
+export function ownPort(core: AgentCore, run: RunBeside): ChildPort {
+  let repairer: ChildPort | null = null;
+  return portOf(core, run, () => {
+    if (core.options().implementedBy !== undefined) return null;
+    repairer ??= portOf(repairCore(core), run, () => repairer);
+    return repairer;
+  });
+}
+
+function portOf(core: AgentCore, run: RunBeside, repairer: () => ChildPort | null): ChildPort {
   return {
     name: core.name,
     get description() {
       return describe(core);
+    },
+    get repairer() {
+      return repairer();
     },
     depth: 1 + Math.max(0, ...[...core.children.values()].map((child) => child.depth)),
     ports: core.ports,
@@ -27,7 +43,7 @@ export function ownPort(core: AgentCore, run: ChildPort['run']): ChildPort {
         for (const end of stop) end();
       };
     },
-    run: (task, io): PromiseLike<RunResult> => run(task, io),
+    run: (task, io) => run(core, task, io),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Confirm } from '../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../actors/mcp-calls.ts';
 import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../machines/agent-setup.ts';
 import { MAKE_PLAN } from '../machines/system-prompt.ts';
+import type { NamesAs } from '../parsing/known-options.ts';
 import {
   type RecoveryData,
   type ResolvedOnError,
@@ -16,6 +17,7 @@ import type { ToolResult } from '../tools/result.ts';
 import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
+import { optionError, withoutUndefined } from './check-options.ts';
 import { executeAlone } from './execute-alone.ts';
 import type { OwnedOnError } from './repair-circle.ts';
 
@@ -121,26 +123,22 @@ export function createToolRegistry(options: ToolRegistryOptions = {}): ToolRegis
 
 /** A misspelt policy must not end as "allow". */
 function checkRegistryOptions(options: ToolRegistryOptions): void {
-  const checked = z
+  const schema = z
     .strictObject({
-      confirm: z.custom((value) => typeof value === 'function', 'must be a function').optional(),
-      permissions: z
-        .custom((value) => typeof Reflect.get(Object(value), 'isAlwaysAllowed') === 'function', 'must be a store')
-        .optional(),
-      defaultPolicy: z.enum(['allow', 'confirm', 'deny']).optional(),
-      timeouts: z.strictObject({ toolMs: z.number().positive().optional() }).optional(),
-    })
-    .safeParse(options);
-  if (checked.success) return;
-  const problems = checked.error.issues.map((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? `there is no option '${issue.keys.join("', '")}'`
-      : `option '${issue.path.join('.')}': ${issue.message}`,
-  );
-  throw new TypeError(`createToolRegistry: ${problems.join('; ')}.`);
+      confirm: z.custom((value) => typeof value === 'function', 'must be a function'),
+      permissions: z.custom(
+        (value) => typeof Reflect.get(Object(value), 'isAlwaysAllowed') === 'function',
+        'must be a store',
+      ),
+      defaultPolicy: z.enum(['allow', 'confirm', 'deny']),
+      timeouts: z.strictObject({ toolMs: z.number().positive() }).partial(),
+    } satisfies NamesAs<ToolRegistryOptions, z.ZodType>)
+    .partial();
+  const given: unknown = withoutUndefined(options);
+  const checked = schema.safeParse(given);
+  if (!checked.success) throw optionError('createToolRegistry', schema, checked.error, given);
 }
 
-/** True for what tool() made, and for what was made of that. */
 /** Two tools that a server would get under one name could not be told apart. */
 function refuseSameSent(name: string, others: readonly string[]): void {
   const same = [MAKE_PLAN, ...others].find((other) => sentName(other) === sentName(name));
@@ -150,6 +148,7 @@ function refuseSameSent(name: string, others: readonly string[]): void {
     );
 }
 
+/** True for what tool() made, and for what was made of that. */
 function isMade(given: unknown): given is Tool {
   return typeof given === 'object' && given !== null && 'check' in given;
 }

@@ -40,7 +40,8 @@ function wayTo(agent: Repairer, onErrors: readonly OwnedOnError[], seen: Set<Rep
   return null;
 }
 
-function fixersOf(onError: OnError | undefined): readonly Repairer[] {
+/** The agents among the steps of an `onError`; slots that are functions cannot be looked into. */
+export function fixersOf(onError: OnError | undefined): readonly Repairer[] {
   return Object.values(onError ?? {}).flatMap((slot) =>
     slot === undefined || typeof slot === 'function'
       ? []

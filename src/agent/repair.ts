@@ -1,108 +1,181 @@
-import { describeThrown } from '../actors/to-json.ts';
-import type { ModelReply, ModelRequest, ModelTool, ToolCalling } from '../actors/model.ts';
-import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
-import { maskReply } from '../parsing/masks.ts';
-import { parseReply } from '../parsing/reply/parse-reply.ts';
-import { parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
+import { workOf } from '../actors/leaf.ts';
+import type { AgentSetup, ChildSetup } from '../machines/agent-setup.ts';
+import { DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
+import type { AgentOutput } from '../machines/run-result.ts';
+import { repairRequest, repairedBy } from '../machines/tool-recovery.ts';
+import type { ToolError } from '../parsing/errors.ts';
+import { type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { recover } from '../recovery/recover.ts';
 import { SEVERITIES, readSeverity } from '../recovery/severity.ts';
-import type { RepairTask, Repaired } from '../recovery/steps.ts';
+import type { RecoveryStep, RepairTask, Repaired, Repairer } from '../recovery/steps.ts';
+import { type Tool, tool } from '../tools/tool.ts';
+import { type AgentPorts, agentLeaves } from './agent-actors.ts';
 import type { AgentCore } from './agent-core.ts';
-import { toolCallingOf } from './agent-settings.ts';
-import type { AgentOptions } from './options.ts';
+import { CHILD, type ChildPort } from './child-port.ts';
+import { type ChildAgent, toolName } from './child-tools.ts';
+import { type OwnRegistry, ownRegistry } from './registry.ts';
+import { type OwnedOnError, fixersOf } from './repair-circle.ts';
 
-const OWN_TOOLS: readonly ModelTool[] = [
-  {
-    name: 'escalate',
-    description: 'Say that these arguments are not yours to mend. Somebody above decides.',
-    inputSchema: {
-      type: 'object',
-      properties: { reason: { type: 'string' }, severity: { enum: [...SEVERITIES] } },
-      required: ['reason'],
-    },
-  },
-  {
-    name: 'throwException',
-    description: 'Stop the whole run at once, because going on would do harm.',
-    inputSchema: { type: 'object', properties: { reason: { type: 'string' } }, required: ['reason'] },
-  },
-];
-
-const GUIDE =
-  'The arguments of a tool call are wrong, and you mend them. Reply with the corrected arguments as one JSON object and nothing else. Change what is wrong and keep everything else.';
-
-const WAYS_OUT: { readonly [mode in ToolCalling]: string } = {
-  native: 'If it cannot be done, call the tool "escalate"; if going on would do harm, call "throwException".',
-  json: 'If it cannot be done, reply {"tool": "escalate", "tool_args": {"reason": "why", "severity": "low, medium, high or critical"}}; if going on would do harm, reply {"tool": "throwException", "tool_args": {"reason": "why"}}.',
-};
-
-/** Mends arguments by an agent: by its own function where it is a deterministic one, else by asking its model once. */
-export async function repairBy(core: AgentCore, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
-  const { implementedBy } = core.options();
-  if (implementedBy !== undefined) return { kind: 'arguments', value: await implementedBy(task) };
-  try {
-    const reply = await replyOf(core, task, signal);
-    return { ...readRepair(reply), ...(reply.usage === undefined ? {} : { usage: reply.usage }) };
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return {
-      kind: 'escalate',
-      reason: `the repair agent '${core.name}' failed: ${describeThrown(error).message}`,
-      severity: 'high',
-    };
-  }
+/** The repair agents that the `onError` slots of an agent name or have chosen, by their names in places. */
+export interface RepairAgents {
+  /** All that are known: functions choose others when something has gone wrong. */
+  all(): ReadonlyMap<string, ChildPort>;
+  /**
+   * A repair agent with the setup that it has now, its servers waited for; null for one that mends by its own code.
+   * Rejects for an agent that is at work `above` already: none mends its own mistakes, whatever a function chooses.
+   */
+  prepared(fixer: Repairer, above: readonly AgentPorts[], signal: AbortSignal): Promise<ChildSetup | null>;
 }
 
-/** Asks the agent's model; one whose server takes no tools is asked again without. */
-async function replyOf(core: AgentCore, task: RepairTask, signal: AbortSignal): Promise<ModelReply> {
-  const mode = toolCallingOf(core.options(), core.model());
-  const ask = (how: ToolCalling): Promise<ModelReply> =>
-    core.model().complete(requestFor(core.options(), task, how), { signal });
-  try {
-    return await ask(mode);
-  } catch (error) {
-    if (mode === 'native' && describeThrown(error).code === 'no-native-tools') return ask('json');
-    throw error;
-  }
-}
-
-function requestFor({ instructions }: AgentOptions, task: RepairTask, mode: ToolCalling): ModelRequest {
-  const own = typeof instructions === 'string' && instructions !== '' ? `${instructions}\n\n` : '';
+/** Keeps the repair agents of an agent whose tools, skills and own options have these slots. */
+export function repairAgents(onErrors: () => readonly OwnedOnError[]): RepairAgents {
+  const known = new Map<string, ChildPort>();
+  const nameOf = (port: ChildPort): string => {
+    for (const [name, one] of known) if (one === port) return name;
+    const plain = `repair:${toolName(port.name)}`;
+    let name = plain;
+    for (let n = 2; known.has(name); n++) name = `${plain}-${n}`;
+    known.set(name, port);
+    return name;
+  };
+  const meet = (fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null => {
+    const port = repairPortOf(fixer);
+    return port === null ? null : { name: nameOf(port), port };
+  };
   return {
-    messages: [
-      { role: 'system', content: `${own}${GUIDE} ${WAYS_OUT[mode]}` },
-      { role: 'user', content: JSON.stringify(task, null, 2) },
-    ],
-    toolCalling: mode,
-    ...(mode === 'native' ? { tools: OWN_TOOLS } : {}),
-    stream: false,
+    all: () => {
+      for (const fixer of onErrors().flatMap(({ onError }) => fixersOf(onError))) meet(fixer);
+      return known;
+    },
+    prepared: async (fixer, above, signal) => {
+      const met = meet(fixer);
+      if (met === null) return null;
+      const { name, port } = met;
+      if (above.some(({ options }) => options === port.ports.options))
+        throw new Error(`The agent '${port.name}' cannot mend its own mistakes.`);
+      return { tool: name, setup: (await port.prepare(signal))() };
+    },
   };
 }
 
-/** Unless the model called one of its two tools, in whatever form, its text is the new argument text. */
-function readRepair({ content, toolCalls }: ModelReply): Repaired {
-  const native = (toolCalls ?? []).map((call) => ({ name: call.name, args: argumentsOf(call.arguments) }));
-  const written = native.length > 0 ? [] : parseReply(content, { tools: OWN_TOOLS, textCalls: 'whole-reply' }).calls;
-  for (const { name, args } of [...native, ...written]) {
-    const given = isJsonObject(args) ? args : {};
-    if (name === 'throwException') return { kind: 'throw', reason: reasonOf(given) };
-    if (name === 'escalate')
-      return { kind: 'escalate', reason: reasonOf(given), severity: readSeverity(given.severity) };
-  }
-  const text = messageOf(content);
-  return { kind: 'arguments', value: text === '' ? null : text };
+function repairPortOf(fixer: Repairer): ChildPort | null {
+  return isAgent(fixer) ? fixer[CHILD].repairer : null;
 }
 
-/** The text without the reasoning before it and special tokens behind it. */
-function messageOf(content: string): string {
-  const { text, end } = maskReply(content);
-  return text.slice(0, end).trim();
+function isAgent(fixer: object): fixer is ChildAgent {
+  return CHILD in fixer;
 }
 
-function argumentsOf(raw: unknown): Json {
-  const parsed = parseToolCallArguments(raw);
-  return parsed.ok ? parsed.value : null;
+/**
+ * An agent as it mends arguments: with its own instructions, model and tools, and two tools more, by which it hands the
+ * matter up or stops the run. It makes no plans. `end` says what these two do besides.
+ */
+export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore {
+  const added = ownRegistry({ defaultPolicy: 'allow' }, () => core.ports.mcp, ADDED_SETTINGS, NOBODY_ASKED);
+  added.register(...waysOut(end).filter(({ name }) => !core.registry.has(name)));
+  const { registry: own } = core;
+  const registry: OwnRegistry = {
+    ...own,
+    has: (name) => own.has(name) || added.has(name),
+    find: (name) => own.find(name) ?? added.find(name),
+    slot: (name, slot) => (!own.has(name) && added.has(name) ? added : own).slot(name, slot),
+  };
+  const ports: AgentPorts = { ...core.ports, registry };
+  const mending = (setup: AgentSetup): AgentSetup => ({
+    ...setup,
+    toolset: { ...setup.toolset, tools: [...setup.toolset.tools, ...added.specs(() => false)] },
+    settings: { ...setup.settings, plans: false },
+  });
+  const leaves = agentLeaves(ports);
+  return {
+    ...core,
+    registry,
+    ports,
+    prepare: async (how) => {
+      const make = await core.prepare(how);
+      return () => mending(make());
+    },
+    setupNow: async () => mending(await core.setupNow()),
+    work: () => workOf(Object.values(leaves)),
+  };
 }
 
-function reasonOf({ reason }: JsonObject): string {
+const ADDED_SETTINGS = { ...DEFAULT_SETTINGS, toolMs: 1000 };
+const NOBODY_ASKED = { confirm: () => Promise.resolve(undefined), permissions: () => Promise.resolve(undefined) };
+
+/** What a call of one of the two tools does to the run of the repair agent. */
+interface WaysOut {
+  readonly escalate: (error: ToolError) => RecoveryStep;
+  readonly throwException: (error: ToolError) => RecoveryStep;
+}
+
+const HANDED_UP: WaysOut = {
+  escalate: (error) => recover.escalate(reasonOf(error), severityOf(error)),
+  throwException: (error) => recover.throwException(reasonOf(error)),
+};
+
+/** The two tools: they always fail, and what is done about that is what they are for. */
+function waysOut(end: WaysOut): readonly Tool[] {
+  const reason: JsonObject = { type: 'string' };
+  const given = () => {
+    throw new Error('given up');
+  };
+  return [
+    tool({
+      name: 'escalate',
+      description: 'Say that these arguments are not yours to mend. Somebody above decides.',
+      inputSchema: {
+        type: 'object',
+        properties: { reason, severity: { type: 'string', description: SEVERITIES.join(', ') } },
+      },
+      execute: given,
+      onError: { executionError: end.escalate },
+    }),
+    tool({
+      name: 'throwException',
+      description: 'Stop the whole run at once, because going on would do harm.',
+      inputSchema: { type: 'object', properties: { reason } },
+      execute: given,
+      onError: { executionError: end.throwException },
+    }),
+  ];
+}
+
+function argumentsOf(error: ToolError): JsonObject {
+  return error.kind === 'execution' && isJsonObject(error.args) ? error.args : {};
+}
+
+function reasonOf(error: ToolError): string {
+  const { reason } = argumentsOf(error);
   return typeof reason === 'string' && reason !== '' ? reason : 'no reason was given';
+}
+
+function severityOf(error: ToolError): ReturnType<typeof readSeverity> {
+  return readSeverity(argumentsOf(error).severity);
+}
+
+/**
+ * Mends arguments by an agent outside of any run: by its own function where it mends by code, else by a run of its own.
+ * Where no agent stands above, its two tools end that run with what they say.
+ */
+export async function repairBy(
+  core: AgentCore,
+  task: RepairTask,
+  run: (core: AgentCore, task: string) => PromiseLike<AgentOutput>,
+): Promise<Repaired> {
+  const { implementedBy } = core.options();
+  if (implementedBy !== undefined) return { kind: 'arguments', value: await implementedBy(task) };
+  let said: Repaired | null = null;
+  const alone = repairCore(core, {
+    escalate: (error) => {
+      said = { kind: 'escalate', reason: reasonOf(error), severity: severityOf(error) };
+      return recover.throwException();
+    },
+    throwException: (error) => {
+      said = { kind: 'throw', reason: reasonOf(error) };
+      return recover.throwException();
+    },
+  });
+  const output = await run(alone, repairRequest(task));
+  return { ...(said ?? repairedBy(core.name, output)), usage: output.usage };
 }

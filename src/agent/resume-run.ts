@@ -15,7 +15,7 @@ import type { RunOptions } from './run-options.ts';
 import type { StartedRun } from './start-run.ts';
 
 /** Options of a resumed run. */
-export interface ResumeOptions extends Pick<RunOptions, 'context' | 'signal' | 'trace' | 'inspect'> {
+export interface ResumeOptions extends Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect'> {
   /**
    * Changes a recording that was made by other machines into one that these can play. It is asked for nothing else, and
    * the run is then kept as it gave it.

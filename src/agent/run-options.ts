@@ -1,7 +1,8 @@
 import type { RunPort } from '../inspector/run-port.ts';
 import type { ForkOptions } from '../journal/fork.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
-import type { JsonObject } from '../parsing/json.ts';
+import { toJson } from '../actors/to-json.ts';
+import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 
 /** Options of one run. */
 export interface RunOptions<TContext = unknown> {
@@ -11,6 +12,11 @@ export interface RunOptions<TContext = unknown> {
   readonly maxSteps?: number;
   /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model nor written. */
   readonly context?: TContext;
+  /**
+   * The trace that the run belongs to, as the W3C header of that name: `00-<32 hex digits>-<16>-01`. MCP servers get it with
+   * each call. What is not of that form is not sent.
+   */
+  readonly traceparent?: string;
   /** JSON in the recording's first line. */
   readonly metadata?: JsonObject;
   /** Names the run and its file. Default: a fresh id that sorts by time. */
@@ -25,3 +31,10 @@ export interface RunOptions<TContext = unknown> {
 
 /** How a run of an agent is forked: one that is forked from an inspector's page is shown on that page. */
 export interface ForkRunOptions extends ForkOptions, Pick<RunOptions, 'inspect'> {}
+
+/** The metadata of a run as JSON. Throws a `TypeError` for anything else. */
+export function metadataOf(metadata: unknown): JsonObject {
+  const json = toJson(metadata ?? {});
+  if (json.ok && isJsonObject(json.value)) return json.value;
+  throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
+}

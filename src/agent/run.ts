@@ -4,6 +4,7 @@ import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../machines/r
 import type { JsonObject } from '../parsing/json.ts';
 import type { PlanStep } from '../parsing/reply.ts';
 import type { ToolResult } from '../tools/result.ts';
+import { checkApproval } from './check-options.ts';
 import { RunError, ToolExecutionError } from './errors.ts';
 
 /** Where a run is at this moment. */
@@ -140,7 +141,10 @@ export function runHandle(controls: RunControls): Run {
     },
     cancel: (reason = '') => unawaited(controls.cancel(reason)),
     release: controls.release,
-    approve: (callId, options = {}) => unawaited(controls.approve(callId, options)),
+    approve: (callId, options = {}) => {
+      checkApproval(options, 'run.approve');
+      return unawaited(controls.approve(callId, options));
+    },
     reject: (callId, reason = '') => unawaited(controls.reject(callId, reason)),
     recording: controls.recording,
     transitions: controls.transitions,

@@ -54,6 +54,7 @@ interface RunPlan {
   /** Waits for what the run needs, at most until it is cancelled. */
   readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
+  readonly traceparent?: string | undefined;
   readonly vault: Vault;
   /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
   readonly replayed: () => boolean;
@@ -171,6 +172,7 @@ export function startRun(plan: RunPlan): StartedRun {
       journal,
       recorder: recording,
       context: plan.context,
+      traceparent: plan.traceparent,
       onNote,
       onStart,
       inspect: moveReader(() => true, onMove(reader)),

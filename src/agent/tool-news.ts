@@ -1,4 +1,5 @@
 import type { OutsideEvent } from '../actors/journal.ts';
+import type { McpLogLevel } from '../mcp/server-log.ts';
 import { toJson } from '../actors/to-json.ts';
 import type { Toolset } from '../machines/agent-setup.ts';
 import type { AgentCore } from './agent-core.ts';
@@ -9,6 +10,10 @@ import type { StartedRun } from './start-run.ts';
 export interface ToolNews {
   /** Hears of changes of the agents below, until what it gives back is called. */
   followChildren(): () => void;
+}
+
+function isGrave(level: McpLogLevel): boolean {
+  return level !== 'debug' && level !== 'info' && level !== 'notice';
 }
 
 /** Follows an agent's tools and servers for its runs. `runs` holds the tools that each knows of; null before it began. */
@@ -35,6 +40,10 @@ export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
     );
   };
   core.mcp.onNews((news) => {
+    if (news.type === 'mcp.log') {
+      const told = core.vault.seal({ ...news, grave: isGrave(news.level) });
+      for (const started of runs.keys()) started.announce(told);
+    }
     if (news.type !== 'mcp.changed') return;
     const { server, state, step } = news;
     const tools = core.mcp.connection(server)?.tools.length ?? 0;

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { AnyStateMachine } from 'xstate';
 import { type Command, UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 
 const FORMATS = ['mermaid', 'svg', 'json'] as const;
 

@@ -10,7 +10,7 @@ import { EXIT_CODE } from './exit-code.ts';
 import { complaintsOf } from './mcp-complaints.ts';
 import { type Trying, withServers } from './mcp-connected.ts';
 import type { McpEntry } from './mcp-file.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 
 /** A call as it was typed. */
 interface TypedCall {

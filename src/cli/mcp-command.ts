@@ -1,6 +1,6 @@
 import { type Arguments, type Command, UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 
 const ACTIONS = ['list', 'tools', 'call', 'doctor', 'login', 'logout', 'status'] as const;
 

@@ -7,7 +7,7 @@ import type { Trying } from './mcp-connected.ts';
 import { diagnose, diagnoseEntry } from './mcp-diagnosis.ts';
 import type { McpEntry, UsableEntry } from './mcp-file.ts';
 import type { Finding } from './mcp-finding.ts';
-import { nearestName } from './nearest-name.ts';
+import { nearestName } from '../parsing/nearest-name.ts';
 
 /** What was found out about one server. */
 interface Report {

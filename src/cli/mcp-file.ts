@@ -5,7 +5,7 @@ import { readMcpConfigEntries } from '../mcp/config-file.ts';
 import { missingVariables } from '../mcp/expand-variables.ts';
 import { type Environment, readMcpServer } from '../mcp/read-config.ts';
 import { UsageError } from './command.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 
 /** One server of a configuration file: one that can be tried, one that is switched off, or one that is written wrongly. */
 export type McpEntry = UsableEntry | DisabledEntry | WrongEntry;

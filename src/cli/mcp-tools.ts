@@ -29,6 +29,7 @@ function described({ name, server, tool, policy, effects, timeoutMs }: McpToolEn
     server,
     tool: tool.name,
     name,
+    title: tool.title ?? null,
     policy,
     effects,
     timeoutMs,
@@ -41,7 +42,8 @@ function described({ name, server, tool, policy, effects, timeoutMs }: McpToolEn
 const DESCRIPTION_LENGTH = 100;
 
 function cellsOf({ server, tool, policy, effects }: McpToolEntry): readonly string[] {
-  return [inert(server), inert(tool.name), policy ?? '', effects, oneLine(tool.description ?? '')];
+  const words = [tool.title, tool.description].filter((text) => text !== undefined && text !== '');
+  return [inert(server), inert(tool.name), policy ?? '', effects, oneLine(words.join(': '))];
 }
 
 function oneLine(text: string): string {

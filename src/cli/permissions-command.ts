@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, UsageError } from './command.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 
 /** `signalbox permissions`: shows and takes back what a person said "always allow" to. */
 export const permissionsCommand: Command = {

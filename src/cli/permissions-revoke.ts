@@ -3,7 +3,7 @@ import { readPermissions } from '../tools/permissions-file.ts';
 import { permissionStore } from '../tools/permissions-store.ts';
 import { UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 import { type PermissionsPlace, warnOfPermissions } from './permissions-place.ts';
 
 /**

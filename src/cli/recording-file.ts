@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { lineWriter } from '../journal/blobs.ts';
+import { historiesIn } from '../journal/history-files.ts';
+import { withHistory } from '../journal/stored-head.ts';
 import { inert } from '../output/console/inert.ts';
 import { systemCode } from '../tools/system-code.ts';
 import { UsageError } from './command.ts';
@@ -27,7 +29,7 @@ export async function readRecordingOf(named: string, place: string | undefined):
   const found = await findRun(runs, named);
   if (found.runId === null) throw new UsageError(`there is no file '${inert(named)}'. ${found.why}`);
   const file = join(runs.path, `${found.runId}.jsonl`);
-  if (existsSync(file)) return { text: readFileSync(file, 'utf8'), file };
+  if (existsSync(file)) return { text: withHistory(readFileSync(file, 'utf8'), historiesIn(runs.path)), file };
   const recording = await runs.store.read(found.runId);
   const write = lineWriter();
   const lines = recording === null ? [] : [recording.head, ...recording.lines].map((record) => write(record));
@@ -36,7 +38,7 @@ export async function readRecordingOf(named: string, place: string | undefined):
 
 function readFile(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return withHistory(readFileSync(path, 'utf8'), historiesIn(dirname(path)));
   } catch (error) {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;

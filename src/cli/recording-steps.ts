@@ -16,7 +16,7 @@ export interface Step {
 
 /** The steps of a recording, one a record, remarks left out. */
 export function stepsOf(recording: Recording): readonly Step[] {
-  const restore = deltaReader();
+  const restore = deltaReader(recording.head);
   const started = new Map<string, StartRecord>();
   return recording.lines.flatMap((record, index) => {
     if (record.t === 'start') started.set(record.id, record);

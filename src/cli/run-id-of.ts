@@ -1,5 +1,5 @@
 import { inert } from '../output/console/inert.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 import type { RunsPlace } from './runs-place.ts';
 
 type FoundRun = { readonly runId: string } | { readonly runId: null; readonly why: string };

@@ -1,7 +1,7 @@
 import type { Message } from '../actors/model.ts';
 import { inert } from '../output/console/inert.ts';
 import type { CliAgent } from './make-agent.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '../parsing/nearest-name.ts';
 
 type Action = (cli: CliAgent) => 'leave' | undefined;
 
@@ -56,10 +56,15 @@ function helpLines(): readonly string[] {
   ];
 }
 
-function toolLines(tools: readonly { readonly name: string; readonly policy: string }[]): readonly string[] {
+function toolLines(
+  tools: readonly { readonly name: string; readonly policy: string; readonly title?: string }[],
+): readonly string[] {
   if (tools.length === 0) return ['There are no tools.'];
   const width = Math.max(...tools.map(({ name }) => name.length)) + 2;
-  return tools.map(({ name, policy }) => `${inert(name).padEnd(width)}${POLICY[policy] ?? policy}`.trimEnd());
+  return tools.map(({ name, policy, title }) => {
+    const words = [POLICY[policy] ?? policy, title === undefined ? '' : `(${inert(title)})`].filter(Boolean);
+    return `${inert(name).padEnd(width)}${words.join(' ')}`.trimEnd();
+  });
 }
 
 const POLICY: Readonly<Record<string, string>> = { allow: '', confirm: 'asks first', deny: 'denied' };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { InspectionEvent, Observer } from 'xstate';
 import { readRecording } from '../journal/recording.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { SEND_PATH } from './check-request.ts';
 import { fileSession } from './file-session.ts';
 import { type FolderWatch, watchFolder } from './folder.ts';
@@ -62,6 +63,15 @@ export interface Inspector extends RunPort {
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+const checkNames = optionsOf<InspectorOptions>('createInspector', 'docs/inspector.md', {
+  port: true,
+  token: true,
+  open: true,
+  keep: true,
+  keepAlive: true,
+  page: true,
+});
 
 /** With more runs at once than this, a page that follows the list opens few of those that begin. */
 const EXPECTED_RUNS = 3;
@@ -165,6 +175,7 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
 }
 
 function checked(options: InspectorOptions): InspectorOptions {
+  checkNames(options);
   const { token, port } = options;
   if (token !== undefined && (typeof token !== 'string' || token.length < 16))
     throw new TypeError("createInspector: option 'token' must have at least 16 characters.");

@@ -1,5 +1,7 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { historiesIn } from '../journal/history-files.ts';
+import { withHistory } from '../journal/stored-head.ts';
 import { type Recording, readRecording } from '../journal/recording.ts';
 import { type FileSession, fileSession } from './file-session.ts';
 import type { SessionList } from './session-list.ts';
@@ -76,7 +78,7 @@ async function recordingsIn(folder: string): Promise<readonly { readonly path: s
 
 async function readable(path: string): Promise<Recording | null> {
   try {
-    return readRecording(await readFile(path, 'utf8'));
+    return readRecording(withHistory(await readFile(path, 'utf8'), historiesIn(dirname(path))));
   } catch {
     return null;
   }

@@ -233,7 +233,8 @@ export function frameMaker(options: FrameMakerOptions): FrameMaker {
       placeOf(path, src, { machine, snapshot, joined: true });
     },
     event: (event) => {
-      const numbered = event.type !== 'model.token' && event.type !== 'mcp.changed';
+      const { type } = event;
+      const numbered = type !== 'model.token' && type !== 'mcp.changed' && type !== 'mcp.log';
       if (now !== undefined) at = now();
       // The beginning of a run that goes on from a recording is played; here it is told like any other.
       emit(

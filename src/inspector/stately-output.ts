@@ -7,6 +7,7 @@
 import type { AnyActorRef, InspectionEvent, Observer } from 'xstate';
 import { createVault } from '../actors/vault.ts';
 import type { Move } from '../machines/transition-log.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { MissingPackageError, isNotFound } from './missing-package-error.ts';
 import { isActor } from './root-of.ts';
 import type { RunPort, WatchedActor } from './run-port.ts';
@@ -24,6 +25,8 @@ export interface StatelyOutputOptions {
   /** An inspector of `@statelyai/inspect` of your own to send through instead; you stop it yourself. */
   readonly to?: StatelyTarget;
 }
+
+const checkOptions = optionsOf<StatelyOutputOptions>('statelyOutput', 'docs/inspector.md', { url: true, to: true });
 
 /** Sends what happens to Stately's tools. Hand it to agents as their option `inspect`. */
 export interface StatelyOutput extends RunPort {
@@ -43,7 +46,9 @@ export interface StatelyOutput extends RunPort {
  * const output = await statelyOutput({ url: 'ws://localhost:8080' });
  * const agent = createAgent({ inspect: output });
  */
-export async function statelyOutput({ url, to }: StatelyOutputOptions = {}): Promise<StatelyOutput> {
+export async function statelyOutput(options: StatelyOutputOptions = {}): Promise<StatelyOutput> {
+  checkOptions(options);
+  const { url, to } = options;
   const stately = await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ '@statelyai/inspect').catch(
     (error: unknown) => {
       throw isNotFound(error) ? new MissingPackageError('@statelyai/inspect', 'statelyOutput()', error) : error;

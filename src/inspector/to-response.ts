@@ -1,4 +1,5 @@
 import type { RunEvent } from '../machines/run-events.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { systemCode } from '../tools/system-code.ts';
 import { abortable } from './abortable.ts';
 import { eventStream, lastNumber } from './event-stream.ts';
@@ -22,6 +23,13 @@ export interface ToResponseOptions {
  */
 export type SentField = 'arguments' | 'results' | 'thoughts' | 'messages';
 
+const checkOptions = optionsOf<ToResponseOptions>('toResponse', 'docs/inspector.md', {
+  lastEventId: true,
+  headers: true,
+  events: true,
+  fields: true,
+});
+
 /** Events that are sent at once, when they are there already. */
 const BATCH = 100;
 
@@ -36,6 +44,7 @@ const BATCH = 100;
  * app.get('/runs/:id', (c) => toResponse(runs.get(c.req.param('id')), { lastEventId: c.req.header('last-event-id') }));
  */
 export function toResponse(run: AsyncIterable<RunEvent>, options: ToResponseOptions = {}): Response {
+  checkOptions(options);
   const after = lastNumber(options.lastEventId);
   return eventStream(
     (signal) => batches(run, { after, tell: teller(options) }, signal),
@@ -116,6 +125,7 @@ const PRIVATE: LeftOut = {
   'escalation.raised': { reason: 'results' },
   'loop.suspected': {},
   'mcp.changed': {},
+  'mcp.log': { message: 'results' },
   answer: {},
   warning: {},
   'run.finished': {},

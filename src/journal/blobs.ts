@@ -9,7 +9,7 @@
 import { digest } from '../actors/digest.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { withSum } from './checksums.ts';
-import type { BlobRecord, RecordLine } from './record.ts';
+import type { BlobRecord, RecordLine, RunRecord } from './record.ts';
 
 /** From which size on a payload is stored by itself, in characters of its JSON. */
 export const LARGE = 8192;
@@ -24,19 +24,26 @@ export type LineWriter = (record: RecordLine) => string;
 
 /**
  * A writer for one recording; `known` are the payloads that stand in it already. With `sums`, the number of the records
- * before, each line gets a checksum, as it has where it is stored.
+ * before, each line gets a checksum, as it has where it is stored. `headAs` says what is written in the place of the head.
  */
-export function lineWriter(known: ReadonlyMap<string, Json> = new Map(), sums: number | null = null): LineWriter {
+export function lineWriter(
+  known: ReadonlyMap<string, Json> = new Map(),
+  sums: number | null = null,
+  headAs: (head: RunRecord) => object = (head) => head,
+): LineWriter {
   const stored = new Map(known);
   let count = sums ?? 0;
   const ended = (text: string): string => `${sums === null ? text : withSum(text, count)}\n`;
   return (record) => {
     count += 1;
-    const text = JSON.stringify(record);
     if (record.t === 'run') {
-      if (text.length > LARGE) for (const value of largeParts(record)) stored.set(digest(value), value);
+      const written = headAs(record);
+      const text = JSON.stringify(written);
+      for (const value of written === record && text.length <= LARGE ? [] : largeParts(record))
+        stored.set(digest(value), value);
       return ended(text);
     }
+    const text = JSON.stringify(record);
     if (text.length <= LARGE && !HOLDS_KEY.test(text)) return ended(text);
     const blobs: BlobRecord[] = [];
     const short = shortened(record, stored, blobs);

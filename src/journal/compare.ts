@@ -49,7 +49,7 @@ interface Compared {
 }
 
 function recordsOf(recording: Recording): readonly Compared[] {
-  const restore = deltaReader();
+  const restore = deltaReader(recording.head);
   const compared = [
     { line: 1, record: recording.head },
     ...recording.lines.map((record, index) => ({ line: lineNumber(recording, index), record })),

@@ -59,7 +59,7 @@ export interface KnownOutcome {
 /** A journal that plays a recording, and then goes on with another one. */
 export function continuedJournal(continuation: Continuation): RunJournal {
   const { past, state, tolerance = STRICT, until, kind, known = () => undefined, goOn, onLive } = continuation;
-  const write = deltaWriter();
+  const write = deltaWriter(past.head);
   const copies = kind !== 'resumed';
   const copied: RecordLine[] = [past.head];
   const played = playback(past, state, tolerance, (effect, at) => {

@@ -21,6 +21,8 @@ interface DriveOptions {
   readonly recorder: Recorder | null;
   /** The value given to `run(input, { context })`. */
   readonly context: unknown;
+  /** The trace that the run belongs to. */
+  readonly traceparent?: string | undefined;
   /** What the leaves do in this run; those that are missing do what they were made with. */
   readonly work?: LeafWork;
   /** Default: one that knows no secret. */
@@ -51,6 +53,7 @@ export function drive({
   journal,
   recorder,
   context,
+  traceparent,
   work = NO_WORK,
   vault = NO_VAULT,
   inspect,
@@ -88,6 +91,7 @@ export function drive({
   const actor = createActor(logic, { id, input, clock, inspect, logger: () => undefined });
   attachHost(actor.system, {
     context,
+    ...(traceparent === undefined ? {} : { traceparent }),
     work,
     vault,
     ordinal: (path) => {

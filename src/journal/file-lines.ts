@@ -17,9 +17,9 @@ const HOLE = Buffer.alloc(2);
 
 /**
  * Reads the file of a run, which may be written at the same time, and have a torn end or a hole in it. Null when not even its first line is
- * whole: then nothing was recorded. Throws a `RecordingError` for one that is damaged elsewhere.
+ * whole: then nothing was recorded. `complete` puts in what stands elsewhere. Throws a `RecordingError` for one that is damaged.
  */
-export function readFileContent(all: Buffer): FileContent | null {
+export function readFileContent(all: Buffer, complete: (text: string) => string = (text) => text): FileContent | null {
   const hole = all.indexOf(HOLE);
   const content = hole === -1 ? all : all.subarray(0, all.lastIndexOf(NEWLINE, hole) + 1);
   const end = content.lastIndexOf(NEWLINE) + 1;
@@ -29,7 +29,7 @@ export function readFileContent(all: Buffer): FileContent | null {
   const bytes = closed ? end : content.length;
   const text = content.subarray(0, bytes).toString('utf8');
   if (text.trim() === '') return null;
-  return { recording: readRecording(text), bytes, closed };
+  return { recording: readRecording(complete(text)), bytes, closed };
 }
 
 /** Whether this is what a crash leaves of a run that had not begun: no line, or part of the first. */

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, ftruncateSync, writeSync } from 'node:fs';
 import type { LineWriter } from './blobs.ts';
 import { groupCommit } from './group-commit.ts';
 import type { Sink } from './live.ts';
+import type { RecordLine } from './record.ts';
 
 interface FileSinkOptions {
   /** Open for appending. Closed with the sink. */
@@ -14,7 +15,7 @@ interface FileSinkOptions {
   /** Called before each write; throws when it must not be. `doubtful`: somebody else has written. */
   readonly check?: (doubtful: boolean) => void;
   /** Called once, after the file was closed, whether by `close` or because a write has failed. */
-  readonly onClose?: () => void;
+  readonly onClose?: () => void | Promise<void>;
 }
 
 /**
@@ -31,17 +32,18 @@ export function fileSink(options: FileSinkOptions): Sink {
 
   const closed = Promise.withResolvers<void>();
 
-  const release = (): void => {
+  const release = (): void | Promise<void> => {
     closeSync(file);
-    onClose?.();
-    closed.resolve();
+    const done = onClose?.();
+    closed.resolve(done);
+    return done;
   };
   const close = (): void | Promise<void> => {
     const first = open;
     open = false;
     // The number of a file that is closed while it is flushed may be that of another by then.
     if (flushing > 0) return closed.promise;
-    if (first) release();
+    return first ? release() : undefined;
   };
   const flushed = async (pending: Promise<void>): Promise<void> => {
     flushing += 1;
@@ -52,12 +54,20 @@ export function fileSink(options: FileSinkOptions): Sink {
       throw error;
     } finally {
       flushing -= 1;
-      if (!open && flushing === 0) release();
+      if (!open && flushing === 0) void release();
     }
   };
   const mayWrite = (): void => {
     try {
       check?.(size() !== length);
+    } catch (error) {
+      void close();
+      throw error;
+    }
+  };
+  const textOf = (records: readonly RecordLine[]): string => {
+    try {
+      return records.map(write).join('');
     } catch (error) {
       void close();
       throw error;
@@ -79,7 +89,7 @@ export function fileSink(options: FileSinkOptions): Sink {
   };
   return {
     append: (records) => {
-      put(records.map(write).join(''));
+      put(textOf(records));
       return commit === null ? undefined : flushed(commit());
     },
     close,

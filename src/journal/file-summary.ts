@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { sumOf } from './checksums.ts';
 import { readFileContent } from './file-lines.ts';
 import { type Recording, readRecording } from './recording.ts';
+import { withoutHistory } from './stored-head.ts';
 import { type Tallied, runTally } from './tally.ts';
 
 const NEWLINE = 0x0a;
@@ -21,9 +22,9 @@ export function summarizeFile(content: Buffer): Tallied | null {
     // Without the number that stands with a checksum the lines must be counted.
     if (sum === null)
       return { ...tallied(readRecording([head, end], { torn: !end.endsWith('\n') })), records: countRecords(content) };
-    if (sum.holds) return { ...tallied(readRecording([withoutSum(head), sum.text])), records: sum.n };
+    if (sum.holds) return { ...tallied(readRecording([withoutSum(withoutHistory(head)), sum.text])), records: sum.n };
   }
-  const read = readFileContent(content);
+  const read = readFileContent(content, withoutHistory);
   return read === null ? null : tallied(read.recording);
 }
 

@@ -7,7 +7,6 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
-  rmSync,
   truncateSync,
   writeSync,
 } from 'node:fs';
@@ -19,21 +18,24 @@ import { systemCode } from '../tools/system-code.ts';
 import { type LineWriter, lineWriter } from './blobs.ts';
 import { isUnbegun, readFileContent } from './file-lines.ts';
 import { fileSink } from './file-sink.ts';
+import { type HistoryFiles, historiesIn } from './history-files.ts';
 import { JournalError } from './journal-error.ts';
 import type { Sink } from './live.ts';
 import type { RecordLine } from './record.ts';
 import { type RepairedRun, wholePart } from './repair.ts';
 import type { RunFiles } from './run-files.ts';
 import type { TakenRun } from './run-journal.ts';
+import { withHistory } from './stored-head.ts';
 
 /** How the files of runs are written. */
 export interface FileWriting {
   readonly files: RunFiles;
+  readonly histories: HistoryFiles;
   readonly durability: 'process' | 'power';
   /** `not-answered`: the file of a run that ended with an answer is removed. */
   readonly keep: 'all' | 'not-answered';
   /** Called when a run is given back. */
-  readonly onClose: () => void;
+  readonly onClose: () => void | Promise<void>;
 }
 
 const sync = promisify(fdatasync);
@@ -51,7 +53,7 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
     return runSink(writing, {
       file,
       length: 0,
-      write: lineWriter(undefined, 0),
+      write: lineWriter(undefined, 0, writing.histories.store),
       folders: foldersToSync(files.dir, made),
       finish,
     });
@@ -61,10 +63,11 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
 /** Takes the file of a run for writing on, after cutting off what a crash has torn; null when nothing was recorded. */
 export function continueRunFile(writing: FileWriting, runId: string): TakenRun | null {
   const path = writing.files.pathOf(runId);
+  const inFolder = (text: string): string => withHistory(text, historiesIn(writing.files.dir));
   if (contentOf(path) === null) return null;
   return locked(writing, runId, (finish) => {
     const content = contentOf(path);
-    const read = content === null ? null : readFileContent(content);
+    const read = content === null ? null : readFileContent(content, inFolder);
     if (content === null || read === null) return null;
     const { recording, bytes, closed } = read;
     const file = openSync(path, 'a', 0o600);
@@ -91,7 +94,7 @@ export function repairRunFile(files: RunFiles, runId: string): RepairedRun | nul
   const lock = files.lock(runId);
   try {
     const content = readFileSync(path);
-    const lines = content.toString('utf8').split('\n');
+    const lines = withHistory(content.toString('utf8'), historiesIn(files.dir)).split('\n');
     const { repaired } = wholePart(lines.at(-1)?.trim() === '' ? lines.slice(0, -1) : lines);
     if (repaired.lost === 0) return repaired;
     copyFileSync(path, `${path}.damaged`);
@@ -122,10 +125,10 @@ function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: 
     close: (ending) => {
       if (ending !== null && lock.isHeld(true)) {
         files.secrets.remove(runId);
-        if (keep === 'not-answered' && ending.answered) rmSync(files.pathOf(runId), { force: true });
+        if (keep === 'not-answered' && ending.answered) files.erase(runId);
       }
       lock.release();
-      onClose();
+      return onClose();
     },
   };
   let begun: T | null = null;
@@ -139,7 +142,7 @@ function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: 
 
 interface Finish {
   readonly check: (doubtful: boolean) => void;
-  readonly close: (ending: Ending | null) => void;
+  readonly close: (ending: Ending | null) => void | Promise<void>;
 }
 
 interface Ending {

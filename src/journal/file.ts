@@ -1,16 +1,19 @@
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { optionsOf } from '../parsing/known-options.ts';
 import { systemCode } from '../tools/system-code.ts';
 import { lineWriter } from './blobs.ts';
 import { readFileContent } from './file-lines.ts';
 import { fileSink } from './file-sink.ts';
 import { summarizeRunFile } from './file-summary.ts';
 import { type FileWriting, continueRunFile, createRunFile, repairRunFile } from './file-writer.ts';
+import { historiesIn, historyFiles } from './history-files.ts';
 import { liveJournal } from './live.ts';
-import { type PruneLimits, pruneRuns } from './prune-runs.ts';
+import { type PruneLimits, runPruner } from './prune-runs.ts';
 import { RecordingError } from './recording.ts';
 import { type RunFiles, runFiles } from './run-files.ts';
 import type { JournalStore, RunSummary } from './run-journal.ts';
+import { withHistory } from './stored-head.ts';
 import { selectRuns, summaryOf } from './tally.ts';
 
 /** How durably {@link fileJournal} writes, and what it keeps. */
@@ -37,24 +40,28 @@ export interface FileJournalOptions extends PruneLimits {
  */
 export function fileJournal(dir: string, options: FileJournalOptions = {}): JournalStore {
   checkOptions(options);
-  const files = runFiles(dir);
+  const { durability = 'process', keep = 'all' } = options;
+  const histories = historyFiles(dir, { synced: durability === 'power' });
+  const files = runFiles(dir, histories);
   let swept = false;
-  const prune = (): void => {
+  const pruneRuns = runPruner(files, options);
+  const prune = (): Promise<void> | undefined => {
     if (!swept)
       files.secrets.sweep((runId) => !files.isLocked(runId) && (!files.isThere(runId) || files.hasEnded(runId)));
     swept = true;
-    pruneRuns(files, options);
+    return pruneRuns();
   };
-  const { durability = 'process', keep = 'all' } = options;
-  const writing: FileWriting = { files, durability, keep, onClose: prune };
+  const writing: FileWriting = { files, histories, durability, keep, onClose: prune };
   return {
     open: (run) => {
       const sink = createRunFile(writing, run.head.runId);
-      prune();
+      // Where it cannot be done now, the end of the run tries again and says why.
+      prune()?.catch(() => undefined);
       return liveJournal(run, sink);
     },
     take: async (runId) => continueRunFile(writing, runId),
-    read: async (runId) => readFileContent(await contentOf(files, runId))?.recording ?? null,
+    read: async (runId) =>
+      readFileContent(await contentOf(files, runId), (text) => withHistory(text, historiesIn(dir)))?.recording ?? null,
     list: async (query) => {
       const runs: RunSummary[] = [];
       // One after the other: a folder may hold more files than a process may open.
@@ -103,7 +110,16 @@ async function summaryOfFile(files: RunFiles, runId: string): Promise<readonly R
   }
 }
 
-function checkOptions({ durability, keep, maxRuns, maxAgeDays }: FileJournalOptions): void {
+const checkNames = optionsOf<FileJournalOptions>('fileJournal', 'docs/recording.md', {
+  durability: true,
+  keep: true,
+  maxRuns: true,
+  maxAgeDays: true,
+});
+
+function checkOptions(options: FileJournalOptions): void {
+  checkNames(options);
+  const { durability, keep, maxRuns, maxAgeDays } = options;
   const wrong = (name: string, must: string): never => {
     throw new TypeError(`fileJournal: the option ${name} must be ${must}.`);
   };

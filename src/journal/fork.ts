@@ -1,5 +1,6 @@
 import type { Outcome } from '../actors/journal.ts';
 import type { JsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import type { Recording } from './recording.ts';
 import { readRecording } from './recording.ts';
 
@@ -36,6 +37,19 @@ export interface Forkable<TRun> {
 /** The key under which an agent offers to fork recordings. */
 export const FORK: unique symbol = Symbol.for('signalbox.fork');
 
+const checkOptions = optionsOf<ForkOptions>('fork', 'docs/recording.md', {
+  at: true,
+  outcome: true,
+  input: true,
+  // oxlint-disable-next-line unicorn/no-thenable -- it is the name of an option, and this table is awaited by nobody
+  then: true,
+  missing: true,
+  runId: true,
+  context: true,
+  metadata: true,
+  signal: true,
+});
+
 /**
  * Goes another way from a point of a recorded run: plays it up to the record `at`, then goes on as a run of its own, kept
  * in the agent's journal under a new id; its head names its parent. What was in flight at the cut keeps the recorded
@@ -49,5 +63,6 @@ export function fork<TRun>(
   agent: Forkable<TRun>,
   options: ForkOptions,
 ): TRun {
+  checkOptions(options ?? null);
   return agent[FORK](readRecording(recording), options);
 }

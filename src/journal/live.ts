@@ -32,7 +32,7 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 /** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
 export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | null): RunJournal {
   const began = performance.now() - (carried?.at ?? 0);
-  const write = carried?.write ?? deltaWriter();
+  const write = carried?.write ?? deltaWriter(head);
   const at = (): number => Math.round(performance.now() - began);
   const fresh = new Map<string, { readonly effect: Effect; readonly perform: Perform }>();
   const running = new Map<string, AbortController>();

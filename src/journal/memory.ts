@@ -1,3 +1,4 @@
+import { optionsOf } from '../parsing/known-options.ts';
 import { JournalError } from './journal-error.ts';
 import { type Sink, liveJournal } from './live.ts';
 import type { RecordLine, RunRecord } from './record.ts';
@@ -20,11 +21,15 @@ interface KeptRun {
   written: boolean;
 }
 
+const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/recording.md', { maxRuns: true });
+
 /**
  * Keeps runs in the memory of this process, those of one `memoryJournal()` together: they can be listed, read and gone on
  * with until the process ends. Without any journal a run is kept by its own handle only.
  */
-export function memoryJournal({ maxRuns = 100 }: MemoryJournalOptions = {}): JournalStore {
+export function memoryJournal(options: MemoryJournalOptions = {}): JournalStore {
+  checkOptions(options);
+  const { maxRuns = 100 } = options;
   const runs = new Map<string, KeptRun>();
   const secrets = new Map<string, Readonly<Record<string, string>>>();
 

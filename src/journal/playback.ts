@@ -57,7 +57,7 @@ export function playback(
   onStart: (effect: Effect, at: number) => void = () => undefined,
 ): Playback {
   const { head, lines } = recording;
-  const restore = deltaReader();
+  const restore = deltaReader(head);
   const fresh = new Map<string, Wanted>();
   const running = new Map<string, InFlight>();
   let cursor = 0;

@@ -5,8 +5,9 @@
 import { toJson } from '../actors/to-json.ts';
 import type { ChildSetup, Toolset, ToolsChanged } from '../machines/agent-setup.ts';
 import { TOOLSET } from '../machines/outside-events.ts';
-import type { JsonObject } from '../parsing/json.ts';
+import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { issuesOf } from '../parsing/schema/issues-of.ts';
+import type { OutcomeRecord, RecordLine } from './record.ts';
 import { type Recording, RecordingError, lineNumber } from './recording.ts';
 
 /** The tools that a run knows of, and those of the agents below it. */
@@ -24,7 +25,23 @@ export function runnable(recording: Recording): Recording {
   for (const [index, line] of recording.lines.entries())
     if (line.t === 'event' && line.event.type === 'tools.changed')
       refuse(line.event, CHANGE, lineNumber(recording, index));
+    else if (isPreparedRepair(line)) refuse(line.value, PREPARED, lineNumber(recording, index));
   return recording;
+}
+
+/** The repair agents that the run of a recording has begun to ask, each as it was told last. */
+export function repairSetups({ lines }: Pick<Recording, 'lines'>): readonly ChildSetup[] {
+  const told = new Map<string, ChildSetup>();
+  for (const line of lines) if (isPreparedRepair(line)) told.set(line.value.agent.tool, line.value.agent);
+  return [...told.values()];
+}
+
+/** True for the outcome of the leaf that gives a repair agent to run; no tool can give one, its effects have other names. */
+function isPreparedRepair(
+  line: RecordLine,
+): line is OutcomeRecord & { readonly ok: true; readonly value: JsonObject & { readonly agent: ChildSetup } } {
+  if (line.t !== 'outcome' || !line.ok || !/\/repairAgent#\d+$/.test(line.id)) return false;
+  return isJsonObject(line.value) && line.value.kind === 'agent';
 }
 
 /** The tools that the run of a recording knew of at its last record. */
@@ -88,6 +105,7 @@ const OPTIONS: JsonObject = {
       properties: {
         toolCalling: { enum: ['auto', 'native', 'json'] },
         plans: SWITCH,
+        images: { enum: ['sent', 'named'] },
         textCalls: { enum: ['never', 'whole-reply', 'narrated', 'lenient'] },
       },
     },
@@ -132,6 +150,13 @@ const HEAD: JsonObject = {
     'history',
     'options',
   ],
+  $defs,
+};
+
+const PREPARED: JsonObject = {
+  type: 'object',
+  properties: { agent: { $ref: '#/$defs/child' } },
+  required: ['agent'],
   $defs,
 };
 

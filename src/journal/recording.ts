@@ -4,6 +4,7 @@ import { type BlobReader, blobReader } from './blob-reader.ts';
 import { HOLDS_KEY, lineWriter } from './blobs.ts';
 import { type SumReader, beginsWithLine, sumOf, sumReader } from './checksums.ts';
 import { deltaWriter } from './deltas.ts';
+import { historyPartOf } from './histories.ts';
 import { type BlobRecord, FORMAT, type RecordLine, type RunRecord, entryRecord, startRecord } from './record.ts';
 
 /** Keeps what crosses the boundary, by reference: nothing is written out unless somebody asks for the lines. */
@@ -42,7 +43,7 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
       return kept.at(-1)?.at ?? 0;
     },
     reader: () => {
-      const write = deltaWriter();
+      const write = deltaWriter(head);
       let begun = false;
       let next = 0;
       return () => {
@@ -60,7 +61,7 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
       watching = listener;
     },
     text: () => {
-      const [shorten, write] = [deltaWriter(), lineWriter()];
+      const [shorten, write] = [deltaWriter(head), lineWriter()];
       return write(head) + kept.map((item) => write(lineOf(item, shorten))).join('');
     },
   };
@@ -181,6 +182,12 @@ function readHead(record: object | null): RunRecord {
     throw new RecordingError(
       1,
       `has format ${record.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
+    );
+  const part = historyPartOf(record);
+  if (part !== null)
+    throw new RecordingError(
+      1,
+      `begins with a part of histories/${part.$history}.jsonl, which stands beside its file. Read it from its folder: fileJournal(folder).read('${record.runId}').`,
     );
   return record;
 }

@@ -1,5 +1,6 @@
 import type { Model } from '../actors/model.ts';
 import type { AgentState } from '../machines/run-result.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import type { Recording } from './recording.ts';
 import { readRecording } from './recording.ts';
 import type { AllowedDifference } from './tolerance.ts';
@@ -39,6 +40,9 @@ export interface Replayable<TRun> {
 /** The key under which an agent offers to play recordings back. */
 export const REPLAY: unique symbol = Symbol.for('signalbox.replay');
 
+// oxlint-disable-next-line unicorn/no-thenable -- it is the name of an option, and this table is awaited by nobody
+const checkOptions = optionsOf<ReplayOptions>('replay', 'docs/recording.md', { allow: true, until: true, then: true });
+
 /**
  * Plays a recorded run back on an agent, deterministically: nothing is called, nothing is waited for, and the list of
  * transitions is the recorded one. Instructions and local tools are the agent's, MCP tools and all outcomes the
@@ -54,6 +58,7 @@ export function replay<TRun>(
   agent: Replayable<TRun>,
   options: ReplayOptions = {},
 ): TRun {
+  checkOptions(options);
   if (options.until !== undefined && options.then === undefined)
     throw new TypeError("replay: option 'until' needs 'then', the model that answers behind the recorded part.");
   return agent[REPLAY](readRecording(recording), options);

@@ -1,3 +1,4 @@
+import { optionsOf } from '../parsing/known-options.ts';
 import { type LineWriter, lineWriter } from './blobs.ts';
 import { type Sink, liveJournal } from './live.ts';
 import { type Recording, RecordingError, readRecording } from './recording.ts';
@@ -7,7 +8,7 @@ import { secretFiles } from './secret-files.ts';
 import { openDatabase } from './sqlite-database.ts';
 import { sqliteQueue } from './sqlite-queue.ts';
 import { type OwnedRun, type RunWriter, type SqliteRuns, type StoredLines, sqliteRuns } from './sqlite-runs.ts';
-import { type Tallied, type Tally, runTally } from './tally.ts';
+import { type Tallied, type Tally, checkQuery, runTally } from './tally.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
 /** How durably {@link sqliteJournal} writes. */
@@ -51,6 +52,8 @@ function tallyOf({ head, lines }: Recording): Tally {
   return tally;
 }
 
+const checkOptions = optionsOf<SqliteJournalOptions>('sqliteJournal', 'docs/recording.md', { durability: true });
+
 /**
  * Keeps many runs in one SQLite database: made to be listed and searched, and written by several processes at once. What
  * the runs of a process write at the same time is committed together. The file is made, and `node:sqlite` loaded, when it
@@ -58,7 +61,9 @@ function tallyOf({ head, lines }: Recording): Tally {
  *
  * @example createAgent({ journal: sqliteJournal('.signalbox/runs.sqlite') })
  */
-export function sqliteJournal(path: string, { durability = 'process' }: SqliteJournalOptions = {}): JournalStore {
+export function sqliteJournal(path: string, options: SqliteJournalOptions = {}): JournalStore {
+  checkOptions(options);
+  const { durability = 'process' } = options;
   if (durability !== 'process' && durability !== 'power')
     throw new TypeError("sqliteJournal: the option durability must be 'process' or 'power'.");
   const vaults = secretFiles(`${path}-secrets`);
@@ -187,7 +192,10 @@ export function sqliteJournal(path: string, { durability = 'process' }: SqliteJo
       });
       return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
     },
-    list: async (query = {}) => connect().runs.list(query),
+    list: async (query = {}) => {
+      checkQuery(query);
+      return connect().runs.list(query);
+    },
     remove: async (runId) => {
       const removed = await done((runs) => runs.remove(runId));
       if (removed) vaults.remove(nameOf(runId));

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import type { RecordLine, RunRecord } from './record.ts';
 import type { RunQuery, RunSummary } from './run-journal.ts';
 
@@ -104,8 +105,22 @@ export function summaryOf({ ended, waiting, ...rest }: Tallied, written: boolean
   return { ...rest, state: ended ? 'ended' : written ? 'running' : waiting ? 'waiting' : 'interrupted' };
 }
 
+/** Refuses what no query has: a misspelt member would find every run. */
+export const checkQuery = optionsOf<RunQuery>('list', 'docs/recording.md', {
+  agent: true,
+  state: true,
+  status: true,
+  reason: true,
+  tool: true,
+  errorCode: true,
+  metadata: true,
+  limit: true,
+  after: true,
+});
+
 /** The runs that a query asks for, newest first. */
 export function selectRuns(runs: readonly RunSummary[], query: RunQuery = {}): readonly RunSummary[] {
+  checkQuery(query);
   const found = runs.filter((run) => matches(run, query)).toSorted(newestFirst);
   return query.limit === undefined ? found : found.slice(0, query.limit);
 }

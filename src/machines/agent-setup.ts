@@ -40,6 +40,11 @@ export interface AgentSettings {
   readonly plans?: boolean;
   /** Which text may become a call; absent: what the way of calling tools asks for. */
   readonly textCalls?: TextCalls;
+  /**
+   * Whether images of results are sent to the model, or only named with type and size. Absent in older recordings, whose
+   * replays tell what was told then: all of a result as text.
+   */
+  readonly images?: 'sent' | 'named';
 }
 
 /** An MCP server as the model is told of it. */
@@ -154,6 +159,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   backoff: DEFAULT_BACKOFF,
   busyBackoff: BUSY_BACKOFF,
   texts: 2,
+  images: 'named',
   parallelToolCalls: true,
   streaming: false,
   temperature: null,

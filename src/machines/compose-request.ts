@@ -1,6 +1,7 @@
 import type { ModelRequest } from '../actors/model.ts';
 import { deepFreeze } from '../actors/leaf.ts';
 import type { JsonObject } from '../parsing/json.ts';
+import { withoutImages } from './conversation.ts';
 import type { LlmCallInput } from './llm-call-input.ts';
 
 /** The envelope that a model writes in json mode, as a schema for servers that can hold it to one. */
@@ -34,8 +35,10 @@ function envelopeSchema(plan: JsonObject): JsonObject {
 export function composeRequest(input: LlmCallInput): ModelRequest {
   const { settings, toolCalling, tools } = input;
   const native = toolCalling === 'native' && tools.length > 0;
+  // Of another model than the agent's own it is not known whether it takes images.
+  const takesImages = settings.images === 'sent' && input.model === '';
   return {
-    messages: [input.system[toolCalling], ...input.messages],
+    messages: [input.system[toolCalling], ...(takesImages ? input.messages : withoutImages(input.messages))],
     toolCalling,
     ...(native ? { tools, parallelToolCalls: settings.parallelToolCalls } : {}),
     ...(toolCalling === 'json' ? { responseSchema: settings.plans === false ? WITHOUT_PLAN : ENVELOPE_SCHEMA } : {}),

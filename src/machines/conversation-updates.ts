@@ -1,9 +1,10 @@
 import { deepFreeze } from '../actors/leaf.ts';
 import type { Message } from '../actors/model.ts';
+import { imagesOf, withoutMedia } from '../tools/media.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { AgentContext } from './agent-context.ts';
 import { resultForModel } from './agent-texts.ts';
-import type { CallRequest } from './call-request.ts';
+import type { CallOutcome, CallRequest } from './call-request.ts';
 import { resultText } from './conversation.ts';
 import type { ReadReply } from './read-reply.ts';
 
@@ -27,17 +28,24 @@ export function resultMessage(request: CallRequest, tool: string, text: string):
 
 /** A result, cut to what the model gets of it. */
 export function toolMessage(context: AgentContext, request: CallRequest, tool: string, result: ToolResult): Message {
-  return resultMessage(
-    request,
-    tool,
-    resultForModel(withAttempts(context, result), context.settings.maxToolResultChars),
-  );
+  return resultMessage(request, tool, resultForModel(asTold(context, result), context.settings.maxToolResultChars));
 }
 
-/** An error says how many steps are left to do better. */
-export function withAttempts({ settings, stepsTaken }: AgentContext, result: ToolResult): ToolResult {
+/** What the model is told of a result: never base64, and in an error how many steps are left to do better. */
+export function asTold({ settings, stepsTaken }: AgentContext, result: ToolResult): ToolResult {
+  const told = settings.images === undefined ? result : withoutMedia(result, settings.images);
   const failed = result.status === 'error' && result.denied !== true;
-  return failed ? { ...result, attemptsLeft: settings.maxSteps - stepsTaken } : result;
+  return failed ? { ...told, attemptsLeft: settings.maxSteps - stepsTaken } : told;
+}
+
+/** The images of results, for a model that takes them: a message for each result that has some, after all results. */
+export function imageMessages({ settings }: AgentContext, outcomes: readonly CallOutcome[]): readonly Message[] {
+  if (settings.images !== 'sent') return [];
+  return outcomes.flatMap(({ tool, result }): readonly Message[] => {
+    const images = imagesOf(result);
+    const text = resultText(tool, `its images (${images.length}), in their order`);
+    return images.length === 0 ? [] : [{ role: 'user', content: [{ type: 'text', text }, ...images] }];
+  });
 }
 
 /** A word of ours to the model. */

@@ -36,10 +36,19 @@ export function envelopeOf(call: MessageToolCall): string {
 /** Cuts all tool results but the latest turn's, for a model whose context is full. The same list where nothing is to cut. */
 export function shortenOlderResults(messages: readonly Message[]): readonly Message[] {
   const lastTurn = messages.findLastIndex((message) => message.role === 'assistant');
-  const after = messages.map((message, index) =>
-    index < lastTurn && isResult(message) ? shortened(message) : message,
-  );
+  const latest = messages.slice(lastTurn < 0 ? 0 : lastTurn);
+  const after = [...withoutImages(messages.slice(0, messages.length - latest.length)).map(shortenedResult), ...latest];
   return after.some((message, index) => message !== messages[index]) ? after : messages;
+}
+
+/** The conversation with the images of results left out: their messages say only that there were some. */
+export function withoutImages(messages: readonly Message[]): readonly Message[] {
+  const hasImages = (message: Message): boolean =>
+    typeof message.content !== 'string' && message.content.some(({ type }) => type === 'image') && isResult(message);
+  if (!messages.some(hasImages)) return messages;
+  return messages.map((message) =>
+    hasImages(message) ? { ...message, content: `${textOf(message)} [left out here]` } : message,
+  );
 }
 
 function isStart(message: Message): boolean {
@@ -50,9 +59,9 @@ function isResult(message: Message): boolean {
   return message.role === 'tool' || (message.role === 'user' && textOf(message).startsWith(RESULT_PREFIX));
 }
 
-function shortened(message: Message): Message {
+function shortenedResult(message: Message): Message {
   const text = textOf(message);
-  if (text.length <= KEPT_OF_OLD_RESULT) return message;
+  if (!isResult(message) || text.length <= KEPT_OF_OLD_RESULT) return message;
   return {
     ...message,
     content: `${text.slice(0, KEPT_OF_OLD_RESULT)} … [shortened: the conversation had become too long]`,

@@ -97,6 +97,15 @@ export function childError({ args, spec, request }: ToolCallContext, output: Age
   };
 }
 
+/** What is left to an agent below a call of what the run was given. */
+export function budgetBelow({ caller, spent }: ToolCallContext): AgentSettings['budget'] {
+  const { maxToolCalls, maxTokens } = caller.budget;
+  return {
+    maxToolCalls: maxToolCalls === null ? null : Math.max(0, maxToolCalls - spent.toolCalls),
+    maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - spent.usage.totalTokens),
+  };
+}
+
 /** What was used below a call, the tokens of a repair agent added. */
 export function repairCounted({ spent }: ToolCallContext, output: RunFixerOutput): Spent {
   return 'usage' in output && output.usage !== undefined

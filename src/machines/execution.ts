@@ -7,7 +7,14 @@ import { describeToolError } from '../tools/error-text.ts';
 import { lookUp } from '../tools/lookup.ts';
 import { type CallOutcome, type CallRequest, callKey } from './call-request.ts';
 import { resultText } from './conversation.ts';
-import { resultMessage, toolMessage, userMessage, withAttempts, withMessages } from './conversation-updates.ts';
+import {
+  asTold,
+  imageMessages,
+  resultMessage,
+  toolMessage,
+  userMessage,
+  withMessages,
+} from './conversation-updates.ts';
 import { NOTHING_SPENT, spentTogether, usageTogether } from './delegation.ts';
 import { loopStepped } from './loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
@@ -48,7 +55,7 @@ export function batchClosed(context: AgentContext): Update {
   );
   return {
     batch: null,
-    messages: withMessages(context.messages, ...messages),
+    messages: withMessages(context.messages, ...messages, ...imageMessages(context, outcomes)),
     ...accounted(
       context,
       batch.calls.map(({ request }) => request),
@@ -143,20 +150,22 @@ export function planMessages(context: AgentContext, carriedOut: PlanProgress, no
   const { maxToolResultChars } = context.settings;
   const outcomes = carriedOut.outcomes.map((outcome) => ({
     ...outcome,
-    result: withAttempts(context, outcome.result),
+    result: asTold(context, outcome.result),
   }));
   const plan = { ...carriedOut, outcomes };
+  const images = imageMessages(context, carriedOut.outcomes);
   if (plan.toolCallId !== null) {
     const report = planReport(plan, note, maxToolResultChars);
-    return (context.reply?.nativeCalls ?? []).map(({ id, name }): Message => {
+    const results = (context.reply?.nativeCalls ?? []).map(({ id, name }): Message => {
       const content = id === plan.toolCallId ? report : 'not run: a plan was given';
       return { role: 'tool', toolCallId: id, name, content };
     });
+    return [...results, ...images];
   }
   const results = plan.outcomes.map((outcome): Message => {
     return userMessage(resultText(outcome.tool, resultForModel(outcome.result, maxToolResultChars)));
   });
-  return [...results, userMessage(note)];
+  return [...results, ...images, userMessage(note)];
 }
 
 /** Hands the trouble to the model, which is to find another way. */

@@ -3,6 +3,7 @@ export { agentMachine } from './agent.ts';
 export { llmCallMachine } from './llm-call.ts';
 export { loopDetectionMachine } from './loop-detection.ts';
 export { mcpConnectionMachine } from './mcp-connection.ts';
+export { mcpTaskMachine } from './mcp-task.ts';
 export { observeRun } from './observe-run.ts';
 export { toolCallMachine } from './tool-call.ts';
 export type { AgentEvent } from './agent-parts.ts';

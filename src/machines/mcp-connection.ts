@@ -13,6 +13,7 @@
 import { authorizing, needsLogin, refreshing } from './mcp-authorizing.ts';
 import { linkOf, mcpConnectionParts, startOf } from './mcp-connection-parts.ts';
 import { AFTER_FAILURE, AFTER_LOSS, AFTER_MISSING_SCOPE } from './mcp-connection-ways.ts';
+export type { McpConnectionContext, McpConnectionLimits } from './mcp-connection-parts.ts';
 import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
 /**

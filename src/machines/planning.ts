@@ -29,7 +29,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     heldTo: output.toolCalling === 'json' && context.settings.textCalls === undefined ? context.books.heldTo : null,
     firstCall: context.books.callsMade + 1,
     callPrefix: context.place.callPrefix,
-    isKnownId: (id) => holdsCall(messages, id),
+    isKnownId: knownCalls(messages),
     plans: context.settings.plans ?? true,
     maxArgumentChars: context.settings.maxArgumentBytes,
   });
@@ -91,13 +91,13 @@ export function callQuestioned(context: AgentContext): Update {
   };
 }
 
-// Loops, not `some`: all messages of a long conversation are looked at in every turn.
-function holdsCall(messages: readonly Message[], id: string): boolean {
-  for (const { toolCalls } of messages) {
-    if (toolCalls === undefined) continue;
-    for (const call of toolCalls) if (call.id === id) return true;
-  }
-  return false;
+/** Looks ids up among the calls of a conversation, which are listed when the first is asked about. */
+function knownCalls(messages: readonly Message[]): (id: string) => boolean {
+  let ids: Set<string> | null = null;
+  return (id) => {
+    ids ??= new Set(messages.flatMap(({ toolCalls }) => (toolCalls ?? []).map((call) => call.id)));
+    return ids.has(id);
+  };
 }
 
 /** True when the reply says what to do: answer, call or plan. */

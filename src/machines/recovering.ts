@@ -1,6 +1,6 @@
 import { and } from 'xstate';
 import { toolCallParts } from './tool-call-parts.ts';
-import { fixerInput } from './tool-recovery.ts';
+import { fixerInput, inputForRepairer, repairOf } from './tool-recovery.ts';
 
 // The first place that an XState of before 5.21 cannot pass. npm refuses to install one; other package managers only warn.
 if (typeof toolCallParts.createStateConfig !== 'function')
@@ -77,6 +77,11 @@ export const recovering = toolCallParts.createStateConfig({
         input: ({ context }) => fixerInput(context, 'fix-agent'),
         onDone: [
           {
+            guard: { type: 'runsAsAgent', params: ({ event }) => event.output },
+            target: 'RUNNING_REPAIR_AGENT',
+            actions: { type: 'takeRepairer', params: ({ event }) => event.output },
+          },
+          {
             guard: { type: 'escalated', params: ({ event }) => event.output },
             target: '#toolCall.ESCALATED',
             actions: [
@@ -101,6 +106,43 @@ export const recovering = toolCallParts.createStateConfig({
             ],
           },
           { target: 'CHOOSING_STEP', actions: { type: 'countRepair', params: ({ event }) => event.output } },
+        ],
+        onError: 'CHOOSING_STEP',
+      },
+    },
+    RUNNING_REPAIR_AGENT: {
+      on: { 'tools.changed': { actions: ['takeStricter', 'tellRepairer'] } },
+      after: { repairTime: 'CHOOSING_STEP' },
+      invoke: {
+        id: 'childAgent',
+        src: 'childAgent',
+        input: ({ context }) => inputForRepairer(context),
+        onDone: [
+          {
+            guard: { type: 'escalated', params: ({ context, event }) => repairOf(context, event.output) },
+            target: '#toolCall.ESCALATED',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'giveUpAsTold', params: ({ context, event }) => repairOf(context, event.output) },
+            ],
+          },
+          {
+            guard: { type: 'threw', params: ({ context, event }) => repairOf(context, event.output) },
+            target: '#toolCall.THROWN',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'giveUpAsTold', params: ({ context, event }) => repairOf(context, event.output) },
+            ],
+          },
+          {
+            guard: { type: 'gaveArguments', params: ({ context, event }) => repairOf(context, event.output) },
+            target: '#toolCall.VALIDATING',
+            actions: [
+              { type: 'countSpent', params: ({ event }) => event.output },
+              { type: 'takeRepair', params: ({ context, event }) => repairOf(context, event.output) },
+            ],
+          },
+          { target: 'CHOOSING_STEP', actions: { type: 'countSpent', params: ({ event }) => event.output } },
         ],
         onError: 'CHOOSING_STEP',
       },

@@ -2,6 +2,7 @@ import type { ToolError } from '../parsing/errors.ts';
 import type { SlotData, StepData, RecoveryData } from '../recovery/plan-data.ts';
 import { type SlotName, slotOf } from '../recovery/steps.ts';
 import type { Effects } from '../tools/spec.ts';
+import type { ChildSetup } from './agent-setup.ts';
 
 /** How far the recovery of one call has come. */
 export interface RecoveryProgress {
@@ -13,6 +14,8 @@ export interface RecoveryProgress {
   readonly taken: number;
   /** What was tried, oldest first. */
   readonly attempts: readonly Attempt[];
+  /** The repair agent that runs now, by the name that it has in places; left out before the first. */
+  readonly repairer?: ChildSetup;
 }
 
 /** Arguments that failed, and how. */

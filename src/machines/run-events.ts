@@ -126,6 +126,16 @@ export type RunEventBody =
       readonly step: string | null;
       readonly tools: number;
     }
+  /** An MCP server wrote into its log. `grave`: a warning or worse; `leftOut`: how many before it were too many to tell. */
+  | {
+      readonly type: 'mcp.log';
+      readonly server: string;
+      readonly level: 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency';
+      readonly grave: boolean;
+      readonly logger: string | null;
+      readonly message: string;
+      readonly leftOut: number;
+    }
   | { readonly type: 'answer'; readonly text: string }
   /** `code` is stable; absent: there is nothing that code could do about it. */
   | { readonly type: 'warning'; readonly message: string; readonly code?: 'text-call-not-run' }

@@ -9,7 +9,7 @@ import { type RunFixerOutput, runFixer } from '../actors/run-fixer.ts';
 import type { StepData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import { type ToolResult, isErrorResult } from '../tools/result.ts';
-import type { ToolsChanged } from './agent-setup.ts';
+import type { AgentSetup, ToolsChanged } from './agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
 import { childAgent } from './child-agent.ts';
 import {
@@ -35,6 +35,8 @@ import {
   startForgotten,
 } from './tool-call-context.ts';
 
+type FixerOutput = RunFixerOutput<AgentSetup>;
+
 const missing = (): never => {
   throw new Error('No tools were provided. Use agentMachine.provide({ actors: agent.actors }).');
 };
@@ -57,7 +59,7 @@ export const toolCallParts = setup({
     checkArgs: checkArgs({ check: missing }),
     askApproval: askApproval({ confirm: () => undefined }),
     rememberPermission: rememberPermission({ add: () => undefined }),
-    runFixer: runFixer({ slot: () => undefined }),
+    runFixer: runFixer<AgentSetup>({ slot: () => undefined }),
     childAgent,
   },
   guards: {
@@ -89,10 +91,11 @@ export const toolCallParts = setup({
     retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && pauseOf(context) === 0,
     repairUnaffordable: ({ context }) => context.progress.step?.kind === 'fix-agent' && areTokensSpent(context),
     mayRunAgain: ({ context }) => context.ran.asItStands && permitted(context) === 'run',
-    gaveArguments: (_, output: RunFixerOutput) => output.kind === 'arguments' && output.value !== null,
-    gaveResult: (_, output: RunFixerOutput) => output.kind === 'result' && output.result !== null,
-    escalated: (_, output: RunFixerOutput) => output.kind === 'escalate',
-    threw: (_, output: RunFixerOutput) => output.kind === 'throw',
+    gaveArguments: (_, output: FixerOutput) => output.kind === 'arguments' && output.value !== null,
+    gaveResult: (_, output: FixerOutput) => output.kind === 'result' && output.result !== null,
+    escalated: (_, output: FixerOutput) => output.kind === 'escalate',
+    runsAsAgent: (_, output: FixerOutput) => output.kind === 'agent',
+    threw: (_, output: FixerOutput) => output.kind === 'throw',
   },
   actions: {
     checkShape: assign(({ context }) => shapeOf(context)),
@@ -134,7 +137,7 @@ export const toolCallParts = setup({
     }),
     takeUpFailure: assign({ progress: ({ context }) => failureTakenUp(context) }),
     takeSteps: assign({
-      progress: ({ context }, output: RunFixerOutput) =>
+      progress: ({ context }, output: FixerOutput) =>
         chosen(context.progress, output.kind === 'steps' ? output.steps : null),
     }),
     handleNothing: assign({ progress: ({ context }) => chosen(context.progress, null) }),
@@ -148,12 +151,20 @@ export const toolCallParts = setup({
               tokensSpent: areTokensSpent(context),
             }),
     }),
-    takeRepair: assign(({ context }, output: RunFixerOutput) => repaired(context, output)),
+    takeRepairer: assign({
+      progress: ({ context: { progress } }, output: FixerOutput) =>
+        output.kind === 'agent' ? { ...progress, repairer: output.agent } : progress,
+    }),
+    tellRepairer: enqueueActions(({ context, event, enqueue }) => {
+      const told = event.type === 'tools.changed' ? changeBelow(event, context.progress.repairer?.tool) : null;
+      if (told !== null) enqueue.sendTo('childAgent', told);
+    }),
+    takeRepair: assign(({ context }, output: FixerOutput) => repaired(context, output)),
     takeSubstitute: assign({
-      result: ({ context }, output: RunFixerOutput) => (output.kind === 'result' ? output.result : context.result),
+      result: ({ context }, output: FixerOutput) => (output.kind === 'result' ? output.result : context.result),
       error: null,
     }),
-    countRepair: assign({ spent: ({ context }, output: RunFixerOutput) => repairCounted(context, output) }),
+    countRepair: assign({ spent: ({ context }, output: FixerOutput) => repairCounted(context, output) }),
     countSpent: assign({
       spent: ({ context }, output: AgentOutput) => spentTogether(context.spent, spentBy(output)),
     }),
@@ -161,10 +172,11 @@ export const toolCallParts = setup({
     failWithChild: assign({ error: ({ context }, output: AgentOutput) => childError(context, output) }),
     giveUpWithChild: assign({ gaveUp: (_, output: AgentOutput) => givenUpWithChild(output) }),
     giveUp: assign({ gaveUp: ({ context }) => givenUp(context) }),
-    giveUpAsTold: assign({ gaveUp: ({ context }, output: RunFixerOutput) => givenUpAsTold(context, output) }),
+    giveUpAsTold: assign({ gaveUp: ({ context }, output: FixerOutput) => givenUpAsTold(context, output) }),
     forgetError: assign({ error: null, result: null }),
   },
   delays: {
     pause: ({ context }) => pauseOf(context),
+    repairTime: ({ context }) => context.settings.fixMs,
   },
 });

@@ -9,7 +9,7 @@ import { type ToolResult, isErrorResult } from '../tools/result.ts';
 import { type CallOutcome, asArguments } from './call-request.ts';
 import type { LoopVerdict } from './loop-detection.ts';
 import type { AgentInput } from './agent-setup.ts';
-import { NOTHING_SPENT, childInput } from './delegation.ts';
+import { NOTHING_SPENT, budgetBelow, childInput } from './delegation.ts';
 import type { GaveUp, ToolCallContext } from './tool-call-context.ts';
 
 const NUDGE =
@@ -81,18 +81,15 @@ export function reportedError({ args, spec, request }: ToolCallContext, result: 
 }
 
 /** What the agent is told that this call hands a task to. */
-export function taskForChild({ args, spec, request, caller, spent, ran }: ToolCallContext): AgentInput {
-  const { maxToolCalls, maxTokens } = caller.budget;
+export function taskForChild(context: ToolCallContext): AgentInput {
+  const { args, spec, request, caller, ran } = context;
   return childInput({
     setup: caller.children.find(({ tool }) => tool === spec?.name),
     task: typeof args.task === 'string' ? args.task : '',
     agent: caller.agent,
     // A second try must not give its calls the ids of the first.
     callId: ran.times <= 1 ? request.callId : `${request.callId}-${ran.times - 1}`,
-    budget: {
-      maxToolCalls: maxToolCalls === null ? null : Math.max(0, maxToolCalls - spent.toolCalls),
-      maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - spent.usage.totalTokens),
-    },
+    budget: budgetBelow(context),
   });
 }
 

@@ -3,9 +3,12 @@ import { isJsonObject } from '../parsing/json.ts';
 import { parseToolCallArguments } from '../parsing/tool-call-arguments.ts';
 import { backoffMs } from '../recovery/backoff.ts';
 import { describeToolError, issueLines } from '../tools/error-text.ts';
+import type { Repaired, RepairTask } from '../recovery/steps.ts';
+import type { AgentInput } from './agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
+import { budgetBelow, childInput } from './delegation.ts';
 import { type RecoveryProgress, failed, stepIndex, timesTaken } from './recovery-progress.ts';
-import type { AgentOutput } from './run-result.ts';
+import { type AgentOutput, endingInWords } from './run-result.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
 
 const MAX_ATTEMPTS_TOLD = 6;
@@ -42,6 +45,46 @@ export function fixerInput(context: ToolCallContext, ask: RunFixerInput['ask']):
     timeoutMs: settings.fixMs,
     agent: context.caller.agent,
   };
+}
+
+const GUIDE =
+  'The arguments of a tool call are wrong, and you mend them. Your answer is the corrected arguments as one JSON object and nothing else. Change what is wrong and keep everything else. If it cannot be done, call the tool "escalate"; if going on would do harm, call "throwException".';
+
+/** What a repair agent is asked: the call that failed, and how to say what came of it. */
+export function repairRequest(task: RepairTask): string {
+  return `${GUIDE}\n\n${JSON.stringify(task, null, 2)}`;
+}
+
+/** What the repair agent is told that mends this call. */
+export function inputForRepairer(context: ToolCallContext): AgentInput {
+  const { progress, caller, request } = context;
+  return childInput({
+    setup: progress.repairer,
+    task: repairRequest(fixerInput(context, 'fix-agent').task),
+    agent: caller.agent,
+    // No two repairs of a call may give their own calls the same ids.
+    callId: `${request.callId}-r${progress.taken}`,
+    budget: budgetBelow(context),
+  });
+}
+
+/** What a repair agent came to: its answer is the new argument text, unless it handed the matter up or stopped the run. */
+export function repairOf({ progress: { step } }: ToolCallContext, output: AgentOutput): RunFixerOutput<never> {
+  const by = step?.kind === 'fix-agent' ? step.agent : '';
+  return repairedBy(by, output);
+}
+
+/** The same for an agent of this name. One that failed is an escalation; one that stopped on its way, or said nothing of use, has mended nothing. */
+export function repairedBy(by: string, output: AgentOutput): Repaired & { readonly by?: string } {
+  const escalation = output.nested?.escalation ?? null;
+  if (output.reason === 'thrown') return { kind: 'throw', reason: output.error?.message ?? output.result };
+  if (escalation !== null) return { kind: 'escalate', reason: escalation.reason, severity: escalation.severity, by };
+  if (output.status === 'failed' && output.error?.code !== 'unusable-reply') {
+    const reason = `the repair agent '${by}' failed: ${endingInWords(output)}`;
+    return { kind: 'escalate', reason, severity: 'high', by };
+  }
+  const text = output.result.trim();
+  return { kind: 'arguments', value: output.status === 'answered' && text !== '' ? text : null };
 }
 
 /** Puts mended arguments in the place of the old ones. They are validated again, and nobody has approved them yet. */

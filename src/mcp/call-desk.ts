@@ -2,7 +2,8 @@
  * Owns: the calls of one connection, from being asked for to being settled. Does not own: the connection's state.
  *
  * I1 A call is settled exactly once; what comes later is dropped.
- * I2 A call is sent at most twice, and a second time only after the first was lost with its link.
+ * I2 A call is sent at most twice, and a second time only after the first was lost with its link. One that only goes on
+ *    with what the server has begun goes on as often as its time allows.
  * I3 A call that may not be repeated is never sent again once a request of it may have reached the server.
  * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
  */
@@ -23,6 +24,8 @@ export interface Job<T> {
    */
   readonly mayRepeat: () => boolean;
   readonly isReadOnly: () => boolean;
+  /** True once nothing is begun by sending it again: the server has given it an id. Default: never. */
+  readonly goesOn?: () => boolean;
   readonly times: CallTimes;
   readonly signal?: AbortSignal | undefined;
   /** Hears what the server asks while the job is under way. */
@@ -134,7 +137,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     const isSettled = (): boolean => !waiting.has(call) && !sent.has(call);
     const lost = (fault: LinkFault): void => {
       delivered ||= fault.delivered;
-      if (attempts < 2 && (!delivered || job.mayRepeat())) return wait();
+      if (job.goesOn?.() === true || (attempts < 2 && (!delivered || job.mayRepeat()))) return wait();
       fail(fault.kind === 'refused' && !delivered ? refusedCall(server, job.what, fault) : lostCall(told(), fault));
     };
     const wait = (): void => {

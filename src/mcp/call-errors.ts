@@ -69,6 +69,15 @@ export function lostCall(
   return new McpError('unknown-outcome', server, message, cause, data);
 }
 
+/** A task that its server began and does not answer for any more, in words as for a lost call. */
+export function lostTask(server: string, tool: string, cause: unknown): McpError {
+  const why = cause instanceof Error ? cause.message.replace(/\.$/, '') : 'no reason was given';
+  const message =
+    `It is unknown whether '${tool}' was carried out: MCP server '${server}' began it as a task and does not give its result (${why}). ` +
+    'Assume neither that it was done nor that it was not: find out how things stand before you call it again.';
+  return new McpError('unknown-outcome', server, message, cause);
+}
+
 /** A failed call as a tool result, for callers that want no exceptions. `code` is the error's. */
 export function errorResult(error: McpError): ToolResult {
   return { status: 'error', error: error.message, code: error.code };

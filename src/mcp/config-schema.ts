@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { McpSampler } from './answers.ts';
 import { authSchema } from './auth/options.ts';
+import { LOG_LEVELS } from './server-log.ts';
 
 const time = z.number().positive('must be more than 0 (milliseconds)');
 const policy = z.enum(['allow', 'confirm', 'deny']);
@@ -31,6 +32,7 @@ const settings = {
     .optional(),
   overrides: z.record(z.string(), override).optional(),
   retryAfterLoss: z.enum(['unless-destructive', 'safe']).optional(),
+  logLevel: z.enum(LOG_LEVELS).optional(),
   disabled: z.boolean().optional(),
 };
 

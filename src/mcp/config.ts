@@ -2,6 +2,7 @@ import type { McpToolAnnotations } from '../actors/mcp-calls.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
 import type { McpSampler } from './answers.ts';
 import type { CheckedAuth, McpAuth } from './auth/options.ts';
+import type { McpLogLevel } from './server-log.ts';
 
 /** What one tool of a server gets instead of what the server or its annotations say. */
 export interface McpToolOverride {
@@ -48,6 +49,11 @@ export interface McpServerSettings {
    * to be read-only or idempotent are sent again.
    */
   readonly retryAfterLoss?: 'unless-destructive' | 'safe' | undefined;
+  /**
+   * How much the server is to log: messages of this level and above are told as `mcp.log`. Default: the server decides,
+   * and all that it sends is told.
+   */
+  readonly logLevel?: McpLogLevel | undefined;
   /** Leaves the server out without deleting its entry. */
   readonly disabled?: boolean | undefined;
 }
@@ -121,6 +127,7 @@ export interface McpResolvedSettings {
   readonly sampling: boolean | 'confirm' | McpSampler;
   readonly overrides: Readonly<Record<string, McpToolOverride>>;
   readonly retryAfterLoss: 'unless-destructive' | 'safe';
+  readonly logLevel?: McpLogLevel;
   readonly disabled: boolean;
 }
 

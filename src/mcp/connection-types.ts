@@ -1,11 +1,16 @@
 import type { AnyActorRef } from 'xstate';
 import type { McpLogin } from '../actors/mcp-auth.ts';
 import type { McpError, McpQuestion, McpTool } from '../actors/mcp-calls.ts';
+import type { McpConnectionLimits } from '../machines/mcp-connection.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { McpLoginStatus } from './auth/authorizer.ts';
+import type { McpAnswers } from './answers.ts';
 import type { McpServer } from './config.ts';
-import type { McpProgress, McpServerInfo } from './link.ts';
+import type { Dial, McpClock, McpProgress, McpServerInfo } from './link.ts';
+import type { Environment } from './read-config.ts';
+import type { McpLogMessage } from './server-log.ts';
 
 /**
  * Where a connection stands. Calls are sent in READY, and in AUTHORIZING where only more scopes are asked for; in the last
@@ -56,6 +61,11 @@ export type McpConnectionNews =
       readonly server: string;
       readonly list: 'resources' | 'prompts';
     }
+  | ({
+      /** The server wrote into its log. At most twenty a second are told. */
+      readonly type: 'mcp.log';
+      readonly server: string;
+    } & McpLogMessage)
   | {
       /** The server did something odd, and it was survived. After the first twenty only every thousandth is told. */
       readonly type: 'mcp.oddity';
@@ -76,10 +86,35 @@ export interface McpCallOptions {
   readonly onProgress?: ((progress: McpProgress) => void) | undefined;
   /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
+  readonly traceparent?: string | undefined;
 }
 
 /** How any other request is made. */
-export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs'>;
+export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
+
+/** What a connection may be given beside its configuration. */
+export interface McpConnectionOptions extends McpAnswers {
+  /** Where all of the connection's timers run; an XState `SimulatedClock` fits. */
+  readonly clock?: McpClock;
+  /** What the waits before reconnects are drawn from; another one each time unless given. */
+  readonly seed?: number;
+  readonly limits?: Partial<McpConnectionLimits>;
+  /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
+  readonly patienceMs?: number;
+  /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
+  readonly env?: Environment;
+  /** Speaks to servers instead of the built-in client. */
+  readonly dial?: Dial;
+  /** False: a login that is missing is not prepared, so no port is opened and nothing registered before `login()`. Default true. */
+  readonly offersLogin?: boolean;
+}
+
+/** How a connection's tools are listed. */
+export interface ListToolsOptions extends McpRequestOptions {
+  /** Asks the server again. Default false. */
+  readonly refresh?: boolean;
+}
 
 /** A connection to one MCP server, which heals by itself until it is told to stop. */
 export interface McpConnection {
@@ -101,7 +136,7 @@ export interface McpConnection {
   disconnect(): Promise<void>;
   isConnected(): boolean;
   /** The tools; `refresh` asks the server again. Connects when needed; rejects with an {@link McpError}. */
-  listTools(options?: { readonly refresh?: boolean } & McpRequestOptions): Promise<readonly McpTool[]>;
+  listTools(options?: ListToolsOptions): Promise<readonly McpTool[]>;
   /** Calls a tool by the server's own name for it. Never rejects: a call that failed is an error result with a `code`. */
   callTool(tool: string, args?: JsonObject, options?: McpCallOptions): Promise<ToolResult>;
   /** The same, but rejects with an {@link McpError} when there is no result. */
@@ -115,6 +150,28 @@ export interface McpConnection {
   /** Fetches a prompt, filled in with the arguments; rejects with an {@link McpError}. */
   getPrompt(name: string, args?: Readonly<Record<string, string>>, options?: McpRequestOptions): Promise<McpPrompt>;
   listPrompts(options?: McpRequestOptions): Promise<readonly JsonObject[]>;
+  /**
+   * What the server proposes for an argument of a prompt, or a variable of a resource template, that begins with `value`.
+   * `given`: arguments that have their values already. None where the server offers no completion.
+   *
+   * @example
+   * const { values } = await files.complete({ prompt: 'review' }, { name: 'language', value: 'py' });
+   */
+  complete(
+    of: { readonly prompt: string } | { readonly resource: string },
+    argument: { readonly name: string; readonly value: string; readonly given?: Readonly<Record<string, string>> },
+    options?: McpRequestOptions,
+  ): Promise<McpCompletion>;
+  /**
+   * Hears when a resource, or a part of it, has changed; read it to know how. It is subscribed again after each reconnect,
+   * and then the listener is called with `missed: true`; what it throws is ignored. The returned function ends it. Rejects with an {@link McpError}
+   * where the server offers no subscription or refuses this one.
+   */
+  subscribeResource(
+    uri: string,
+    listener: (update: McpResourceUpdate) => unknown,
+    options?: McpRequestOptions,
+  ): Promise<() => Promise<void>>;
   /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be told at once. */
   setRoots(folders: readonly string[]): void;
   /** The sign-in that waits for a person, with the address to open; null while there is none. */
@@ -144,6 +201,23 @@ export interface McpConnection {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Proposals of a server for a value. */
+export interface McpCompletion {
+  /** At most 100. */
+  readonly values: readonly string[];
+  /** How many there are, where the server says so. */
+  readonly total?: number;
+  readonly hasMore: boolean;
+}
+
+/** Word that a resource has changed. */
+export interface McpResourceUpdate {
+  /** The one that was subscribed, or a part of it. */
+  readonly uri: string;
+  /** The connection was away and is back: the resource may have changed meanwhile, or not. */
+  readonly missed: boolean;
+}
+
 /** One piece of a resource: text, or base64 in `blob`. */
 export interface McpResourceContent {
   readonly uri: string;
@@ -156,4 +230,38 @@ export interface McpResourceContent {
 export interface McpPrompt {
   readonly description?: string;
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: Json }[];
+}
+
+const checkOptions = optionsOf<McpConnectionOptions>('createMcpConnection', 'docs/mcp.md', {
+  clock: true,
+  seed: true,
+  limits: true,
+  patienceMs: true,
+  env: true,
+  dial: true,
+  offersLogin: true,
+  roots: true,
+  elicit: true,
+  sample: true,
+});
+const checkLimits = optionsOf<McpConnectionLimits>('createMcpConnection: limits', 'docs/mcp.md', {
+  maxFailures: true,
+  backoff: true,
+  settleMs: true,
+  coolDownMs: true,
+  provenMs: true,
+  loginMs: true,
+});
+/** Refuses what `listTools` does not take. */
+export const checkListing = optionsOf<ListToolsOptions>('listTools', 'docs/mcp.md', {
+  refresh: true,
+  signal: true,
+  timeoutMs: true,
+  traceparent: true,
+});
+
+/** Refuses options of a connection that are not known. */
+export function checkConnectionOptions(options: McpConnectionOptions): void {
+  checkOptions(options);
+  checkLimits(options.limits);
 }

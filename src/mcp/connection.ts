@@ -5,45 +5,34 @@
 import { createActor } from 'xstate';
 import { McpError } from '../actors/mcp-calls.ts';
 import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
-import type { McpConnectionLimits } from '../machines/mcp-connection-parts.ts';
 import { isJsonObject } from '../parsing/json.ts';
-import { effectsOf, mayRepeat } from './after-loss.ts';
 import { createCallDesk } from './call-desk.ts';
 import { errorResult, toMcpError } from './call-errors.ts';
-import { checkOutput } from './check-output.ts';
-import type { McpServerConfig, McpToolTraits } from './config.ts';
+import type { McpServerConfig } from './config.ts';
 import { noteSecrets } from './connection-secrets.ts';
 import { GIVEN_UP, LIVE, REAL_CLOCK, codeOf, loginStep, topLevel } from './connection-state.ts';
-import type { McpCallOptions, McpConnection, McpConnectionNews, McpLoginStep, McpState } from './connection-types.ts';
-import type { McpAnswers } from './answers.ts';
-import { LinkFault, type Dial, type McpClock, type McpLink } from './link.ts';
+import {
+  type McpConnection,
+  type McpConnectionNews,
+  type McpConnectionOptions,
+  type McpLoginStep,
+  type McpState,
+  checkConnectionOptions,
+  checkListing,
+} from './connection-types.ts';
+import { LinkFault, type McpLink } from './link.ts';
 import { createLinks, linkLeaves } from './links.ts';
 import { createListeners } from './listeners.ts';
-import { mapResult } from './map-result.ts';
 import { createOddityCounter } from './oddity-counter.ts';
-import { type Environment, readMcpServer } from './read-config.ts';
+import { readMcpServer } from './read-config.ts';
 import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
 import { authLeaves, authorizerOf, createSignIn } from './sign-in.ts';
 import { rootsOf } from './roots.ts';
+import { createToolCalls } from './tool-calls.ts';
+import { createServerLog } from './server-log.ts';
+import { createSubscriptions } from './subscriptions.ts';
 import { diffTools } from './tool-changes.ts';
-
-/** What a connection may be given beside its configuration. */
-export interface McpConnectionOptions extends McpAnswers {
-  /** Where all of the connection's timers run; an XState `SimulatedClock` fits. */
-  readonly clock?: McpClock;
-  /** What the waits before reconnects are drawn from; another one each time unless given. */
-  readonly seed?: number;
-  readonly limits?: Partial<McpConnectionLimits>;
-  /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
-  readonly patienceMs?: number;
-  /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
-  readonly env?: Environment;
-  /** Speaks to servers instead of the built-in client. */
-  readonly dial?: Dial;
-  /** False: a login that is missing is not prepared, so no port is opened and nothing registered before `login()`. Default true. */
-  readonly offersLogin?: boolean;
-}
 
 /** How long answers that are on their way over a link that was given up may take. */
 const LINGER_MS = 1000;
@@ -63,10 +52,15 @@ export function createMcpConnection(
   config: McpServerConfig,
   options: McpConnectionOptions = {},
 ): McpConnection {
+  checkConnectionOptions(options);
   const server = readMcpServer(name, config, options.env);
   const clock = options.clock ?? REAL_CLOCK;
   const news = createListeners<McpConnectionNews>();
   const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
+
+  const log = createServerLog(server.settings.logLevel ?? 'debug', (told) =>
+    news.emit({ type: 'mcp.log', server: name, ...told }),
+  );
 
   const desk = createCallDesk(
     name,
@@ -101,6 +95,11 @@ export function createMcpConnection(
       else news.emit({ type: 'mcp.list', server: name, list });
     },
     onOddity: oddities.note,
+    onNotification: (method, params) => {
+      if (method === 'notifications/message') log(params);
+      const { uri } = params;
+      if (method === 'notifications/resources/updated' && typeof uri === 'string') subscriptions.onUpdated(uri);
+    },
   });
   const machine = mcpConnectionMachine.provide({
     actors: { ...linkLeaves(links), ...(authorizer === null ? {} : authLeaves(authorizer)) },
@@ -126,6 +125,7 @@ export function createMcpConnection(
   let step: McpLoginStep | null = null;
   let tools = actor.getSnapshot().context.tools;
   let listings = 0;
+  let greeted = 0;
 
   const lastError = (): McpError | null => {
     const { error } = actor.getSnapshot().context;
@@ -161,8 +161,11 @@ export function createMcpConnection(
       if (changes !== null) news.emit({ type: 'mcp.tools', server: name, ...changes });
     }
     const link = state === 'READY' || signIn.goesOn() ? links.find(context.generation) : null;
-    if (link !== null) desk.open({ link, generation: context.generation });
-    else desk.hold(state === 'BACKING_OFF', lastError());
+    if (link !== null) {
+      desk.open({ link, generation: context.generation });
+      if (greeted !== context.generation) subscriptions.onLink(link);
+      greeted = context.generation;
+    } else desk.hold(state === 'BACKING_OFF', lastError());
     if (state !== previous) {
       if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
       const keeps = LIVE.has(state) || signIn.goesOn();
@@ -192,43 +195,15 @@ export function createMcpConnection(
 
   const isConnected = (): boolean => state === 'READY' || state === 'SUSPECT' || signIn.goesOn();
   const requests = createRequests({ server, desk, refusal });
+  const isReady = (): boolean => state === 'READY';
+  const subscriptions = createSubscriptions({ server, requests, isReady, onOddity: oddities.note });
   function refusal(): McpError | null {
     if (state === 'STOPPED')
       return new McpError('not-connected', name, `MCP server '${name}' was disconnected; connect it first.`);
     return state === 'AUTH_REQUIRED' ? notConnected() : signIn.required();
   }
 
-  const call = async (tool: string, args: Parameters<McpConnection['call']>[1], io: McpCallOptions = {}) => {
-    const refused = refusal();
-    if (refused !== null) throw refused;
-    const override = Object.hasOwn(server.settings.overrides, tool) ? server.settings.overrides[tool] : undefined;
-    const traits = (): McpToolTraits => {
-      const annotations = tools.find((listed) => listed.name === tool)?.annotations;
-      return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
-    };
-    const { onProgress, onQuestion } = io;
-    const silenceMs = io.timeoutMs ?? override?.timeoutMs ?? server.settings.timeoutMs;
-    const raw = await desk.submit({
-      what: `'${tool}'`,
-      mayRepeat: () => mayRepeat(traits(), server.settings),
-      isReadOnly: () => effectsOf(traits()) === 'none',
-      times: { silenceMs, totalMs: server.settings.maxTotalMs ?? 10 * silenceMs },
-      signal: io.signal,
-      onQuestion,
-      perform: (link, signal, heard) =>
-        link.callTool(tool, args, {
-          signal,
-          onProgress: (progress) => {
-            heard();
-            onProgress?.(progress);
-          },
-        }),
-    });
-    const result = mapResult(raw);
-    const { outputSchema } = tools.find((listed) => listed.name === tool) ?? {};
-    if (outputSchema === undefined) return result;
-    return checkOutput(result, { tool, raw, outputSchema, onOddity: oddities.note });
-  };
+  const call = createToolCalls({ server, desk, clock, tools: () => tools, refusal, onOddity: oddities.note });
 
   const connection: McpConnection = {
     name,
@@ -257,7 +232,9 @@ export function createMcpConnection(
       await links.ended();
     },
     isConnected,
-    async listTools({ refresh = false, ...io } = {}) {
+    async listTools(how = {}) {
+      checkListing(how);
+      const { refresh = false, ...io } = how;
       await requests.ready(io);
       if (!refresh) return tools;
       const before = listings;
@@ -274,6 +251,8 @@ export function createMcpConnection(
     listResourceTemplates: requests.listResourceTemplates,
     getPrompt: requests.getPrompt,
     listPrompts: requests.listPrompts,
+    complete: requests.complete,
+    subscribeResource: subscriptions.subscribe,
     setRoots(folders) {
       roots = () => rootsOf(folders);
       void links.find(actor.getSnapshot().context.generation)?.notify('notifications/roots/list_changed');

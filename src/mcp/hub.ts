@@ -7,9 +7,9 @@ import { McpError, type McpCalls, type McpTool } from '../actors/mcp-calls.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
 import { effectsOf } from './after-loss.ts';
 import type { McpResolvedSettings, McpServerConfig } from './config.ts';
-import { type McpConnectionOptions, createMcpConnection } from './connection.ts';
+import { createMcpConnection } from './connection.ts';
 import { secretsOfConnection } from './connection-secrets.ts';
-import type { McpConnection, McpConnectionNews, McpState } from './connection-types.ts';
+import type { McpConnection, McpConnectionNews, McpState, McpConnectionOptions } from './connection-types.ts';
 import { createListeners } from './listeners.ts';
 import { policyFromAnnotations } from './policy-from-annotations.ts';
 import { registeredNames } from './tool-names.ts';
@@ -91,7 +91,7 @@ interface Member {
   readonly release: () => void;
 }
 
-const NEWS = ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.oddity', 'mcp.added', 'mcp.removed'] as const;
+const NEWS = ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.log', 'mcp.oddity', 'mcp.added', 'mcp.removed'] as const;
 
 /**
  * Makes a hub over the servers of `mcpServers`. Entries with `disabled: true` are left out; nothing is connected yet.
@@ -118,6 +118,7 @@ export function createMcpHub(
       connection.on('mcp.changed', (event) => news.emit({ ...event, server })),
       connection.on('mcp.tools', (event) => news.emit({ ...event, server })),
       connection.on('mcp.list', (event) => news.emit({ ...event, server })),
+      connection.on('mcp.log', (event) => news.emit({ ...event, server })),
       connection.on('mcp.oddity', (event) => news.emit({ ...event, server })),
     ];
     members.set(server, { connection, shared, release: () => stops.forEach((stop) => stop()) });

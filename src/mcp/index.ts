@@ -1,6 +1,6 @@
 /** Connections to MCP servers, usable without an agent. */
 import '../platform.ts';
-export { createMcpConnection, type McpConnectionOptions } from './connection.ts';
+export { createMcpConnection } from './connection.ts';
 export { terminalElicit, type TerminalElicitOptions } from './terminal-elicit.ts';
 export { policyFromAnnotations } from './policy-from-annotations.ts';
 export { clientCredentials, oauth } from './auth/options.ts';
@@ -18,7 +18,7 @@ export type {
   OAuthSettings,
   TokenSource,
 } from './auth/options.ts';
-export type { TokenStore } from './auth/token-store.ts';
+export type { FileTokenStoreOptions, TokenStore } from './auth/token-store.ts';
 export type {
   McpConfigError,
   McpHttpConfig,
@@ -30,13 +30,16 @@ export type {
 } from './config.ts';
 export type {
   McpCallOptions,
+  McpCompletion,
   McpConnection,
   McpConnectionNews,
   McpLoginStep,
   McpPrompt,
   McpRequestOptions,
   McpResourceContent,
+  McpResourceUpdate,
   McpState,
+  McpConnectionOptions,
 } from './connection-types.ts';
 export type {
   McpAnswers,
@@ -49,3 +52,4 @@ export type {
   McpSampling,
 } from './answers.ts';
 export type { McpProgress, McpServerInfo } from './link.ts';
+export type { McpLogLevel, McpLogMessage } from './server-log.ts';

@@ -83,12 +83,24 @@ export interface LinkIo {
   /** The server says that one of its lists is another one now. */
   readonly onListChanged: (list: McpList) => void;
   readonly onOddity: (oddity: McpOddity) => void;
+  /** The server tells something else that nobody asked for. */
+  readonly onNotification: (method: string, params: JsonObject) => void;
 }
 
 /** How one request is made. */
 export interface RequestIo {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: McpProgress) => void;
+  /** Progress is told until this aborts, also after an answer that is a task: it goes on then. */
+  readonly lasting?: AbortSignal;
+  /** For `_meta` of the request, beside what the protocol itself puts there. */
+  readonly meta?: JsonObject;
+}
+
+/** How a tool is called. */
+export interface ToolRequestIo extends RequestIo {
+  /** Asks the server to run it as a task, and to keep that for so many milliseconds. */
+  readonly task?: { readonly ttl: number };
 }
 
 /** One live connection to one server: made once, never revived. All methods reject with a {@link LinkFault}. */
@@ -96,8 +108,8 @@ export interface McpLink {
   readonly info: McpServerInfo;
   /** All pages. A tool that makes no sense is left out and reported as an oddity. */
   listTools(io: RequestIo): Promise<readonly McpTool[]>;
-  /** The raw result of `tools/call`. */
-  callTool(tool: string, args: JsonObject, io: RequestIo): Promise<JsonObject>;
+  /** The raw answer to `tools/call`. */
+  callTool(tool: string, args: JsonObject, io: ToolRequestIo): Promise<JsonObject>;
   /** Any other request by its method, `resources/read` for one. */
   request(method: string, params: JsonObject, io: RequestIo): Promise<Json>;
   ping(io: RequestIo): Promise<void>;

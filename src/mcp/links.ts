@@ -42,6 +42,7 @@ export interface LinksOptions {
   readonly onDoubt: (generation: number) => void;
   readonly onListChanged: (generation: number, list: McpList) => void;
   readonly onOddity: (oddity: McpOddity) => void;
+  readonly onNotification: LinkIo['onNotification'];
 }
 
 const PING_MS = 2500;
@@ -86,6 +87,7 @@ export function createLinks(options: LinksOptions): Links {
     onDoubt: () => options.onDoubt(generation),
     onListChanged: (list) => options.onListChanged(generation, list),
     onOddity: options.onOddity,
+    onNotification: options.onNotification,
   });
 
   return {

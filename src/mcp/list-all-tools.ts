@@ -39,15 +39,25 @@ function nextPage(cursor: Json | undefined, seen: Set<string>): string | null {
 
 function readTool(item: Json): McpTool | null {
   if (!isJsonObject(item) || typeof item.name !== 'string' || item.name === '') return null;
-  const { name, description, inputSchema, outputSchema, annotations } = item;
+  const { name, title, description, inputSchema, outputSchema, annotations, execution } = item;
+  const { taskSupport }: JsonObject = isJsonObject(execution) ? execution : {};
   if (inputSchema !== undefined && !isJsonObject(inputSchema)) return null;
   return {
     name,
+    ...titleOf(title, annotations),
     ...(typeof description === 'string' ? { description } : {}),
     inputSchema: inputSchema ?? { type: 'object' },
     ...(isJsonObject(outputSchema) ? { outputSchema } : {}),
+    ...(taskSupport === 'optional' || taskSupport === 'required' ? { taskSupport } : {}),
     ...(isJsonObject(annotations) ? { annotations: readAnnotations(annotations) } : {}),
   };
+}
+
+/** The title stands beside the name; servers of older protocol versions have it among the hints. */
+function titleOf(title: Json | undefined, annotations: Json | undefined): Pick<McpTool, 'title'> {
+  const told = [title, isJsonObject(annotations) ? annotations.title : undefined];
+  const text = told.find((one) => typeof one === 'string' && one.trim() !== '');
+  return typeof text === 'string' ? { title: text } : {};
 }
 
 /** Takes a hint only where it is what the protocol says: `"true"` is not true. */

@@ -124,6 +124,7 @@ function settingsOf(entry: CheckedEntry, expand: (key: string, text: string) => 
     sampling: entry.sampling ?? false,
     overrides: entry.overrides ?? {},
     retryAfterLoss: entry.retryAfterLoss ?? 'unless-destructive',
+    ...(entry.logLevel === undefined ? {} : { logLevel: entry.logLevel }),
     disabled: entry.disabled ?? false,
   };
 }

@@ -1,15 +1,31 @@
 import type { McpError } from '../actors/mcp-calls.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import type { CallDesk } from './call-desk.ts';
 import type { McpServer } from './config.ts';
-import type { McpConnection, McpPrompt, McpRequestOptions, McpResourceContent } from './connection-types.ts';
+import type {
+  McpCompletion,
+  McpConnection,
+  McpPrompt,
+  McpRequestOptions,
+  McpResourceContent,
+} from './connection-types.ts';
 import { LinkFault, type McpLink } from './link.ts';
+import { traceMeta } from './trace-context.ts';
 
 /** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
 export type Requests = Pick<
   McpConnection,
-  'readResource' | 'listResources' | 'listResourceTemplates' | 'getPrompt' | 'listPrompts'
+  'readResource' | 'listResources' | 'listResourceTemplates' | 'getPrompt' | 'listPrompts' | 'complete'
 > & {
+  /** One request, on the next link that is ready. `check` may throw on it instead. Rejects with an {@link McpError}. */
+  readonly ask: (
+    what: string,
+    method: string,
+    params: JsonObject,
+    io: McpRequestOptions,
+    check?: (link: McpLink) => void,
+  ) => Promise<JsonObject>;
   /** Resolves when the connection is READY. */
   readonly ready: (io: McpRequestOptions) => Promise<void>;
 };
@@ -23,9 +39,16 @@ interface RequestsOptions {
 
 const MAX_PAGES = 1000;
 
+const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', {
+  signal: true,
+  timeoutMs: true,
+  traceparent: true,
+});
+
 /** Makes the reading side of a connection. */
 export function createRequests({ server, desk, refusal }: RequestsOptions): Requests {
-  const ask = async (what: string, method: string, params: JsonObject, io: McpRequestOptions): Promise<JsonObject> => {
+  const ask: Requests['ask'] = async (what, method, params, io, check) => {
+    checkRequest(io, `MCP server '${server.name}', ${what}`);
     const refused = refusal();
     if (refused !== null) throw refused;
     const { timeoutMs = server.settings.timeoutMs } = io;
@@ -36,8 +59,9 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
       times: { silenceMs: timeoutMs, totalMs: timeoutMs },
       signal: io.signal,
       perform: async (link, signal) => {
+        check?.(link);
         if (method === '' || lacks(link, method)) return {};
-        const answer = await link.request(method, params, { signal });
+        const answer = await link.request(method, params, { signal, ...traceMeta(io.traceparent) });
         return isJsonObject(answer) ? answer : {};
       },
     });
@@ -74,12 +98,22 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
       return readPrompt(answer);
     },
     listPrompts: (io = {}) => pages('the list of prompts', 'prompts/list', 'prompts', io),
+    async complete(of, { name, value, given }, io = {}) {
+      const ref: JsonObject =
+        'prompt' in of ? { type: 'ref/prompt', name: of.prompt } : { type: 'ref/resource', uri: of.resource };
+      const context = given === undefined ? {} : { context: { arguments: { ...given } } };
+      const params = { ref, argument: { name, value }, ...context };
+      const { completion } = await ask(`completions of '${name}'`, 'completion/complete', params, io);
+      return readCompletion(completion);
+    },
+    ask,
   };
 }
 
-/** A server that has no lists of a kind is not asked for them: many answer that with an error. */
+/** A server that has no lists of a kind, or no completions, is not asked for them: many answer that with an error. */
 function lacks({ info: { capabilities } }: McpLink, method: string): boolean {
   const [kind = ''] = method.split('/');
+  if (kind === 'completion') return capabilities.completions === undefined;
   return method.endsWith('/list') && capabilities[kind] === undefined;
 }
 
@@ -89,6 +123,15 @@ function readContent(uri: string, { uri: own, mimeType, text, blob }: JsonObject
     ...(typeof mimeType === 'string' ? { mimeType } : {}),
     ...(typeof text === 'string' ? { text } : {}),
     ...(typeof blob === 'string' ? { blob } : {}),
+  };
+}
+
+function readCompletion(completion: Json | undefined): McpCompletion {
+  const { values, total, hasMore }: JsonObject = isJsonObject(completion) ? completion : {};
+  return {
+    values: isList(values) ? values.filter((value) => typeof value === 'string') : [],
+    ...(typeof total === 'number' ? { total } : {}),
+    hasMore: hasMore === true,
   };
 }
 

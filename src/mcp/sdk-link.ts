@@ -139,8 +139,10 @@ async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Pr
       io.onOddity({ kind: 'unexpected', message: error.message.slice(0, 500) });
   };
   client.fallbackNotificationHandler = (notification) => {
-    const list = LISTS.get(notification.method);
-    if (list !== undefined) io.onListChanged(list);
+    const { method, params } = notification;
+    const list = LISTS.get(method);
+    if (list === undefined) io.onNotification(method, isJsonObject(params) ? params : {});
+    else io.onListChanged(list);
     return Promise.resolve();
   };
   const ask = asker(client, wire);
@@ -155,7 +157,8 @@ async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Pr
     info,
     listTools: (request) =>
       info.capabilities.tools === undefined ? Promise.resolve([]) : listAllTools(ask, request, io.onOddity),
-    callTool: (tool, args, request) => ask('tools/call', { name: tool, arguments: args }, request),
+    callTool: (tool, args, { task, ...request }) =>
+      ask('tools/call', { name: tool, arguments: args, ...(task === undefined ? {} : { task }) }, request),
     request: ask,
     ping: async (request) => {
       await ask('ping', {}, request).catch((fault: unknown) => {
@@ -194,7 +197,8 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
 type Ask = (method: string, params: JsonObject, io: RequestIo) => Promise<JsonObject>;
 
 function asker(client: Client, wire: Wire<Transport>): Ask {
-  return async (method, params, { signal, onProgress }) => {
+  return async (method, given, { signal, onProgress, lasting, meta }) => {
+    const params = meta === undefined ? given : { ...given, _meta: meta };
     const dead = wire.dead();
     if (dead !== null) throw new LinkFault(dead.kind, dead.message, { delivered: false, data: dead.data, cause: dead });
     // A signal of the whole run would collect a listener of the SDK's a request.
@@ -215,7 +219,10 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
     asked.catch(() => undefined);
     const latest = wire.tickets.latest();
     const ticket = latest === before ? null : latest;
-    if (ticket !== null) ticket.onProgress = onProgress ?? null;
+    if (ticket !== null) {
+      ticket.onProgress = onProgress ?? null;
+      if (lasting !== undefined) wire.tickets.follow(ticket, lasting);
+    }
     try {
       return await (ticket === null ? asked : Promise.race([asked, ticket.lost]));
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { type BoxLimits, boxed, hiddenText, ownRows } from '../tools/terminal/boxed-text.ts';
 import { inTurn } from '../tools/terminal/terminal-queue.ts';
 import { readLine } from '../tools/terminal/terminal-line.ts';
@@ -23,6 +24,12 @@ export interface TerminalElicitOptions {
   readonly onInterrupt?: () => void;
 }
 
+const checkOptions = optionsOf<TerminalElicitOptions>('terminalElicit', 'docs/mcp.md', {
+  input: true,
+  output: true,
+  onInterrupt: true,
+});
+
 const CANCEL = { action: 'cancel' } as const;
 const DECLINE = { action: 'decline' } as const;
 /**
@@ -33,6 +40,7 @@ const DECLINE = { action: 'decline' } as const;
  * @example createMcpConnection('forms', { command: 'forms-server' }, { elicit: terminalElicit() })
  */
 export function terminalElicit(options: TerminalElicitOptions = {}): McpElicit {
+  checkOptions(options);
   return (question, { signal }) => {
     const { input = process.stdin, output = visibleOutput(), onInterrupt } = options;
     if (input.isTTY !== true || output === null) return DECLINE;

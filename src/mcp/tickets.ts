@@ -30,6 +30,8 @@ export interface Tickets {
   latest(): Ticket | null;
   find(id: unknown): Ticket | null;
   forget(ticket: Ticket): void;
+  /** Its progress is told until the signal aborts, also after its answer if that is a task. */
+  follow(ticket: Ticket, until: AbortSignal): void;
   open(): readonly Ticket[];
 }
 
@@ -39,6 +41,7 @@ export interface Tickets {
  */
 export function createTickets(): Tickets {
   const open = new Map<unknown, Ticket>();
+  const followed = new Map<unknown, Ticket>();
   let latest: Ticket | null = null;
   return {
     sent(message) {
@@ -62,12 +65,13 @@ export function createTickets(): Tickets {
     },
     received(message) {
       // The SDK delivers progress a moment late, after the answer that came right behind it; then it is lost.
-      if (message.method === 'notifications/progress') return tellProgress(open, message.params);
+      if (message.method === 'notifications/progress') return tellProgress([open, followed], message.params);
       if (message.method !== undefined) return false;
       const ticket = open.get(message.id);
       if (ticket === undefined) return false;
       ticket.answer = message;
       open.delete(message.id);
+      if (!isJsonObject(message.result) || message.result.task === undefined) followed.delete(message.id);
       return false;
     },
     latest: () => latest,
@@ -75,11 +79,16 @@ export function createTickets(): Tickets {
     forget(ticket) {
       if (open.get(ticket.id) === ticket) open.delete(ticket.id);
     },
+    follow(ticket, until) {
+      if (until.aborted) return;
+      followed.set(ticket.id, ticket);
+      until.addEventListener('abort', () => followed.delete(ticket.id), { once: true });
+    },
     open: () => [...open.values()],
   };
 }
 
-function tellProgress(open: ReadonlyMap<unknown, Ticket>, params: unknown): boolean {
+function tellProgress(tickets: readonly ReadonlyMap<unknown, Ticket>[], params: unknown): boolean {
   if (!isJsonObject(params) || typeof params.progress !== 'number') return false;
   const { progress, total, message } = params;
   const told = {
@@ -88,7 +97,11 @@ function tellProgress(open: ReadonlyMap<unknown, Ticket>, params: unknown): bool
     ...(typeof message === 'string' ? { message } : {}),
   };
   try {
-    open.get(params.progressToken)?.onProgress?.(told);
+    const { progressToken } = params;
+    tickets
+      .find((some) => some.has(progressToken))
+      ?.get(progressToken)
+      ?.onProgress?.(told);
   } catch {
     // What a listener does wrong must not stop the reading of messages.
   }

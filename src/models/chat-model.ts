@@ -3,7 +3,7 @@ import { askModel } from './ask-model.ts';
 import { checkContext } from './check-context.ts';
 import { createConnection, type Connection } from './connection.ts';
 import { recallEndpoint } from './endpoint-memory.ts';
-import { settleEndpoint, type ChatModelOptions, type Endpoint } from './endpoint.ts';
+import { checkModelOptions, settleEndpoint, type ChatModelOptions, type Endpoint } from './endpoint.ts';
 import { processEnvironment, readVariable, type Environment } from './environment.ts';
 import { noteSecrets } from './model-secrets.ts';
 import { discoveredSource, settledSource, type EndpointSource } from './locate-endpoint.ts';
@@ -19,6 +19,7 @@ import { untilAborted } from './until-aborted.ts';
  * const other = chatModel({ baseURL: 'http://localhost:8080/v1', model: 'qwen3' });
  */
 export function chatModel(options: ChatModelOptions = {}): Model {
+  checkModelOptions(options);
   return configuredModel(options, processEnvironment());
 }
 
@@ -60,6 +61,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
 
   const chat: Model = {
     keepsTime: true,
+    takesImages: options.images === true,
     get id() {
       return idOf(source.known(), model);
     },

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { processEnvironment, readVariable, type Environment } from './environment.ts';
 import { readModelName } from './model-name.ts';
 import { findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
@@ -19,6 +20,8 @@ export interface ChatModelOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Replaces the HTTP client. `connectMs` cannot be kept then. */
   readonly fetch?: Fetch;
+  /** Whether the model takes images: those of tools' results are sent to it. Default false: it is told their type and size. */
+  readonly images?: boolean;
   /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
   readonly body?: JsonObject;
   /** Milliseconds until a connection must stand, where the run gives none. Default 30 000. */
@@ -26,6 +29,20 @@ export interface ChatModelOptions {
   /** The longest silence in milliseconds, where the run gives none. Default 120 000. */
   readonly responseMs?: number;
 }
+
+/** Refuses options of `chatModel` that are not known. */
+export const checkModelOptions = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
+  preset: true,
+  baseURL: true,
+  model: true,
+  apiKey: true,
+  headers: true,
+  fetch: true,
+  body: true,
+  images: true,
+  connectMs: true,
+  responseMs: true,
+});
 
 /** Where requests go, settled. */
 export interface Endpoint {

@@ -1,3 +1,4 @@
+import { optionsOf } from '../parsing/known-options.ts';
 import type { PlanStep } from '../parsing/reply.ts';
 import { dataText } from './console/data-text.ts';
 import { type Entry, layOut } from './console/layout.ts';
@@ -25,6 +26,15 @@ export interface ConsoleOutputOptions {
   readonly answer?: boolean;
 }
 
+const checkOptions = optionsOf<ConsoleOutputOptions>('consoleOutput', 'docs/agents.md', {
+  stream: true,
+  color: true,
+  showPrompts: true,
+  showStats: true,
+  debug: true,
+  answer: true,
+});
+
 /** The console: an output that has every method. */
 export type ConsoleOutput = GuardedOutput & Pick<OutputHandler, 'wants'>;
 
@@ -41,6 +51,7 @@ const THOUGHT_LINES = 12;
  * @example createAgent({ output: consoleOutput({ showStats: true }) })
  */
 export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput {
+  checkOptions(options);
   const { process } = globalThis;
   const terminal = openTerminal(options.stream ?? process?.stderr, options.color, process?.env ?? {});
   const paint = painter(terminal.color);
@@ -83,7 +94,8 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
     },
     toolUsage: (name) => show({ indent: 2, label: '▸', labelStyle: 'cyan', text: name, style: 'bold' }),
     toolComplete: () => undefined,
-    json: (data, title) =>
+    json: (data, title) => {
+      if (title === 'Arguments' && dataText(data, 3) === '{}') return;
       show({
         indent: 4,
         label: lowerFirst(title),
@@ -91,7 +103,8 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
         labelWidth: LABEL_WIDTH + 2,
         text: dataText(data, DATA_CHARS),
         maxLines: DATA_LINES,
-      }),
+      });
+    },
     error: (text) => show({ indent: 2, label: '✗', labelStyle: 'red', text, style: 'red' }),
     warning: (text) => show({ indent: 2, label: '!', labelStyle: 'yellow', text, style: 'yellow' }),
     info: (text) => show({ indent: 2, label: 'i', labelStyle: 'cyan', text }),

@@ -68,6 +68,8 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
       return output.warning(LOOP_TEXT[event.verdict](event.tool));
     case 'mcp.changed':
       return showServer(output, event);
+    case 'mcp.log':
+      return showLog(output, event, options);
     case 'answer':
       return output.finalAnswer(event.text);
     case 'warning':
@@ -147,6 +149,16 @@ function showToken(
 ): void {
   const fresh = answer.startsWith(shown) ? answer.slice(shown.length) : answer;
   if (kind === 'text' && fresh !== '') output.streamToken(fresh);
+}
+
+function showLog(
+  output: GuardedOutput,
+  { server, level, grave, message }: Of<'mcp.log'>,
+  { debug }: ShowOptions,
+): void {
+  const text = `MCP server ${server} (${level}): ${message}`;
+  if (grave) output.warning(text);
+  else if (debug) output.debug(text);
 }
 
 /** A server that is on its way says nothing yet. */

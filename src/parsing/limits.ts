@@ -1,3 +1,5 @@
+import { optionsOf } from './known-options.ts';
+
 /** How much the parser is willing to look at. What is larger is not read at all, or is read up to the limit and marked incomplete. */
 export interface Limits {
   /** Longest text in UTF-16 units; the default is 1,048,576 (1 MB of plain text). */
@@ -5,6 +7,9 @@ export interface Limits {
   /** Deepest nesting of lists and objects; the default is 256. */
   readonly maxDepth: number;
 }
+
+/** Refuses limits that are not known. */
+export const checkLimits = optionsOf<Limits>('limits', 'docs/models.md', { maxChars: true, maxDepth: true });
 
 /** The limits that hold where the caller names none. */
 export const DEFAULT_LIMITS: Limits = { maxChars: 1_048_576, maxDepth: 256 };

@@ -1,6 +1,7 @@
 import type { Candidate } from './candidates.ts';
 import { collectLines } from './collect.ts';
-import { type Limits, resolveLimits } from './limits.ts';
+import { OptionError, optionsOf } from './known-options.ts';
+import { type Limits, checkLimits, resolveLimits } from './limits.ts';
 import { chooseCandidate } from './rank.ts';
 import { readValues } from './read-values.ts';
 import type { RecoveredJson } from './recovered-json.ts';
@@ -18,17 +19,32 @@ export interface RecoverJsonOptions {
 /**
  * Finds the one JSON value in a text, mending what is broken. Prose and bare scalars hold none, unless a schema asks
  * for a scalar; several different values are none either. Never throws; `complete: false` means that the text was cut
- * off inside the value.
+ * off inside the value. An option that it does not know is an issue, too.
  *
  * @example recoverJson("Here: {'a': 1,}") // { ok: true, value: { a: 1 }, complete: true, repairs: [...] }
  */
 export function recoverJson(text: string, options?: RecoverJsonOptions): RecoveredJson {
+  const wrong = problemOf(options);
+  if (wrong !== null) return none(wrong);
   const limits = resolveLimits(options?.limits);
   const given: unknown = text;
   if (typeof given !== 'string') return none(`expected a text, got ${given === null ? 'null' : typeof given}`);
   if (given.length > limits.maxChars) return none(`the text is longer than ${limits.maxChars} characters`);
   const schema = options?.schema;
   return schema === undefined ? recoverPlain(given, limits) : recoverToSchema(given, readSchema(schema), limits);
+}
+
+const checkOptions = optionsOf<RecoverJsonOptions>('recoverJson', 'docs/models.md', { schema: true, limits: true });
+
+function problemOf(options: RecoverJsonOptions | undefined): string | null {
+  try {
+    checkOptions(options);
+    checkLimits(options?.limits, 'recoverJson: limits');
+    return null;
+  } catch (error) {
+    if (error instanceof OptionError) return error.message;
+    throw error;
+  }
 }
 
 function recoverPlain(text: string, limits: Limits): RecoveredJson {

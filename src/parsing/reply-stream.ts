@@ -1,5 +1,5 @@
 import { parseReply } from './reply/parse-reply.ts';
-import type { ParseReplyOptions } from './reply/reply-source.ts';
+import { type ParseReplyOptions, checkReplyOptions } from './reply/reply-source.ts';
 import type { Reply } from './reply.ts';
 import { Follower } from './stream/follower.ts';
 import type { PartialReply } from './stream/partial-reply.ts';
@@ -18,7 +18,7 @@ export interface ReplyStream {
 
 /**
  * Makes a stream for one reply, so that a user interface can show thought and answer while they grow, and not the
- * envelope around them. Never throws.
+ * envelope around them. Never throws, whatever the text; only options that it does not know are a `TypeError`.
  *
  * @example
  * const stream = createReplyStream({ tools: ['add'] });
@@ -26,6 +26,7 @@ export interface ReplyStream {
  * const reply = stream.end();
  */
 export function createReplyStream(options?: ParseReplyOptions): ReplyStream {
+  checkReplyOptions('createReplyStream', options);
   const chunks: string[] = [];
   const follower = new Follower(options);
   let ended: PartialReply | undefined;

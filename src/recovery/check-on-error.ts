@@ -1,3 +1,4 @@
+import { OptionError, hint } from '../parsing/known-options.ts';
 import { type OnError, type RecoveryStep, SLOTS, type SlotName } from './steps.ts';
 import { stepsOf } from './plan-data.ts';
 
@@ -22,7 +23,10 @@ export function checkOnError(owner: string, onError: unknown): asserts onError i
     throw new TypeError(`${owner}: onError must be an object with the slots ${SLOTS.join(', ')}.`);
   for (const [name, slot] of Object.entries(onError)) {
     if (!isSlotName(name))
-      throw new TypeError(`${owner}: onError has no slot '${name}'. The slots are ${SLOTS.join(', ')}.`);
+      throw new OptionError(
+        'unknown-option',
+        `${owner}: onError has no slot '${name}'.${hint(name, SLOTS)} See docs/recovery.md.`,
+      );
     if (slot !== undefined && typeof slot !== 'function') checkSteps(`${owner}: onError.${name}`, name, slot);
   }
 }

@@ -1,7 +1,36 @@
+import { optionsOf } from '../parsing/known-options.ts';
 import type { Backoff } from './backoff.ts';
 import { normalizePathSeparators, repairJson, trailingCommas, trimFences } from './cleaners.ts';
 import { checkSeverity } from './severity.ts';
 import type { FixFunction, RecoveryStep, Repairer, SanitizeFunction, SubstituteFunction } from './steps.ts';
+
+/** How a repair agent is asked. */
+interface FixOptions {
+  readonly retries?: number;
+}
+
+/** How a call is repeated. */
+interface RetryOptions {
+  readonly maxAttempts?: number;
+  readonly backoff?: Backoff;
+  readonly whenUnknown?: boolean;
+}
+
+type ExponentialOptions = Partial<Omit<Extract<Backoff, { kind: 'exponential' }>, 'kind'>>;
+
+const DOCS = 'docs/recovery.md';
+const checkFix = optionsOf<FixOptions>('recover.fix', DOCS, { retries: true });
+const checkRetry = optionsOf<RetryOptions>('recover.retry', DOCS, {
+  maxAttempts: true,
+  backoff: true,
+  whenUnknown: true,
+});
+const checkExponential = optionsOf<ExponentialOptions>('recover.exponential', DOCS, {
+  baseMs: true,
+  factor: true,
+  maxMs: true,
+  jitter: true,
+});
 
 /**
  * The steps of recovery, for `onError` of a tool or an agent. A slot takes one step, a list tried in order, or a function
@@ -15,24 +44,27 @@ import type { FixFunction, RecoveryStep, Repairer, SanitizeFunction, SubstituteF
  */
 export const recover = {
   /** Mends the argument text by a function or by a repair agent, which may try `retries` times in all (1). */
-  fix: (by: FixFunction | Repairer, options: { readonly retries?: number } = {}): RecoveryStep =>
-    typeof by === 'function'
+  fix: (by: FixFunction | Repairer, options: FixOptions = {}): RecoveryStep => {
+    checkFix(options);
+    return typeof by === 'function'
       ? { kind: 'fix', fix: by }
-      : { kind: 'fix-agent', agent: by, retries: whole('fix', 'retries', options.retries ?? 1) },
+      : { kind: 'fix-agent', agent: by, retries: whole('fix', 'retries', options.retries ?? 1) };
+  },
   /** Cleans the decoded arguments. */
   sanitize: (sanitize: SanitizeFunction): RecoveryStep => ({ kind: 'sanitize', sanitize }),
   /**
    * Calls the tool again with the same arguments: `maxAttempts` in all (3), the first included, after `backoff` (none). A
    * call whose outcome is unknown and that is not idempotent is repeated only with `whenUnknown`.
    */
-  retry: (
-    options: { readonly maxAttempts?: number; readonly backoff?: Backoff; readonly whenUnknown?: boolean } = {},
-  ): RecoveryStep => ({
-    kind: 'retry',
-    maxAttempts: whole('retry', 'maxAttempts', options.maxAttempts ?? 3),
-    backoff: options.backoff ?? null,
-    whenUnknown: options.whenUnknown ?? false,
-  }),
+  retry: (options: RetryOptions = {}): RecoveryStep => {
+    checkRetry(options);
+    return {
+      kind: 'retry',
+      maxAttempts: whole('retry', 'maxAttempts', options.maxAttempts ?? 3),
+      backoff: options.backoff ?? null,
+      whenUnknown: options.whenUnknown ?? false,
+    };
+  },
   /** Gives a result in place of the call's own. */
   substitute: (by: SubstituteFunction): RecoveryStep => ({ kind: 'substitute', substitute: by }),
   /** Hands the error to the model; the built-in end of every list. */
@@ -49,18 +81,11 @@ export const recover = {
   inherit: (): RecoveryStep => ({ kind: 'inherit' }),
 
   /** Doubles (`factor`) from `baseMs` up to `maxMs`, each shortened at random by up to the share `jitter`. */
-  exponential: ({
-    baseMs = 250,
-    factor = 2,
-    maxMs = 30_000,
-    jitter = 0.5,
-  }: Partial<Omit<Extract<Backoff, { kind: 'exponential' }>, 'kind'>> = {}): Backoff => ({
-    kind: 'exponential',
-    baseMs,
-    factor,
-    maxMs,
-    jitter,
-  }),
+  exponential: (options: ExponentialOptions = {}): Backoff => {
+    checkExponential(options);
+    const { baseMs = 250, factor = 2, maxMs = 30_000, jitter = 0.5 } = options;
+    return { kind: 'exponential', baseMs, factor, maxMs, jitter };
+  },
   /** The same wait each time, in milliseconds. */
   constant: (ms: number): Backoff => ({ kind: 'constant', ms }),
 

@@ -1,6 +1,7 @@
 import type { Run } from '../agent/run.ts';
 import { transitions } from '../journal/transitions.ts';
 import type { RunReason, RunStatus } from '../machines/run-result.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { type Evidence, type RecordingSource, type Subject, evidenceOf, isRun } from './evidence.ts';
 import { judgeCalledTool } from './judge-called-tool.ts';
 import { judgeEnding } from './judge-ending.ts';
@@ -24,8 +25,11 @@ export interface CallOptions {
   readonly result?: unknown;
 }
 
+const checkCallOptions = optionsOf<CallOptions>('An expected call', 'docs/testing.md', { times: true, result: true });
+
 /** Judges that a tool ran, with these arguments, this often. */
 export function checkCalledTool(subject: Subject, tool: string, args?: unknown, options: CallOptions = {}): Pending {
+  checkCallOptions(options);
   const expected = { ...options, tool, ...(args === undefined ? {} : { args }) };
   return judged(subject, (evidence) => judgeCalledTool(evidence, expected));
 }

@@ -96,8 +96,8 @@ function isOutput(value: unknown): value is Omit<RunResult, 'messages' | 'runId'
 
 /** The calls that were started, those of child agents too, with what came of them. */
 function callsIn(recording: RecordingSource): readonly CallMade[] {
-  const restore = deltaReader();
-  const { lines } = readRecording(recording);
+  const { head, lines } = readRecording(recording);
+  const restore = deltaReader(head);
   const given = new Map(lines.flatMap((line) => (line.t === 'outcome' ? [[line.id, resultOf(line)]] : [])));
   return lines.flatMap((line) => {
     if (line.t !== 'start' || line.request === undefined) return [];

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../parsing/json.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type ExecuteContext, type Tool, tool } from '../tools/tool.ts';
 
@@ -6,6 +7,26 @@ import { type ExecuteContext, type Tool, tool } from '../tools/tool.ts';
 export interface FakeTool extends Tool {
   readonly calls: readonly JsonObject[];
 }
+
+/** What a fake tool may be beside its name and results: members of a tool's definition. */
+export interface FakeToolDefinition extends Partial<
+  Pick<Tool, 'description' | 'policy' | 'effects' | 'atomic' | 'polling' | 'enabled' | 'timeoutMs'>
+> {
+  readonly inputSchema?: JsonObject;
+  readonly onError?: OnError;
+}
+
+const checkDefinition = optionsOf<FakeToolDefinition>('fakeTool', 'docs/testing.md', {
+  description: true,
+  policy: true,
+  effects: true,
+  atomic: true,
+  polling: true,
+  enabled: true,
+  timeoutMs: true,
+  inputSchema: true,
+  onError: true,
+});
 
 /**
  * A tool for tests. `results` are given in order, the last again and again; an `Error` is thrown, a function is called
@@ -16,13 +37,9 @@ export interface FakeTool extends Tool {
 export function fakeTool(
   name: string,
   results: readonly (Json | Error | ((args: JsonObject, context: ExecuteContext) => unknown))[] = [null],
-  definition: Partial<
-    Pick<Tool, 'description' | 'policy' | 'effects' | 'atomic' | 'polling' | 'enabled' | 'timeoutMs'>
-  > & {
-    readonly inputSchema?: JsonObject;
-    readonly onError?: OnError;
-  } = {},
+  definition: FakeToolDefinition = {},
 ): FakeTool {
+  checkDefinition(definition, `fakeTool '${name}'`);
   const calls: JsonObject[] = [];
   const made = tool({
     name,

@@ -96,8 +96,8 @@ function anonymous(request: Json): Json {
   return rest;
 }
 
-function answersOf({ lines }: Recording): readonly Answer[] {
-  const restore = deltaReader();
+function answersOf({ head, lines }: Recording): readonly Answer[] {
+  const restore = deltaReader(head);
   const outcomes = new Map(lines.flatMap((line) => (line.t === 'outcome' ? [[line.id, line]] : [])));
   return lines.flatMap((line, index) => {
     if (line.t !== 'start') return [];

@@ -1,4 +1,5 @@
 import type { Model, ModelReply, ModelRequest } from '../actors/model.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 
 /** One answer of a scripted model: a text, a whole reply, an error to fail with, or a function of the request. */
 export type ScriptedReply =
@@ -14,6 +15,19 @@ export interface ScriptedModel extends Model {
   assertComplete(): void;
 }
 
+/** What a scripted model pretends. */
+export interface ScriptedModelOptions {
+  /** How it calls tools. Default: as the agent says. */
+  readonly toolCalling?: 'native' | 'json';
+  /** Whether it is sent images as images. Default false. */
+  readonly takesImages?: boolean;
+}
+
+const checkOptions = optionsOf<ScriptedModelOptions>('scriptedModel', 'docs/testing.md', {
+  toolCalling: true,
+  takesImages: true,
+});
+
 /**
  * A model for tests that answers from a list, one reply a request. A request beyond the list fails loudly, and so does
  * `assertComplete()` while replies are left.
@@ -21,14 +35,12 @@ export interface ScriptedModel extends Model {
  * @example
  * const model = scriptedModel([{ content: '', toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, 'The sum is 3.']);
  */
-export function scriptedModel(
-  replies: readonly ScriptedReply[],
-  options: { readonly toolCalling?: 'native' | 'json' } = {},
-): ScriptedModel {
+export function scriptedModel(replies: readonly ScriptedReply[], options: ScriptedModelOptions = {}): ScriptedModel {
+  checkOptions(options);
   const requests: ModelRequest[] = [];
   return {
     id: 'scripted',
-    ...(options.toolCalling === undefined ? {} : { toolCalling: options.toolCalling }),
+    ...options,
     requests,
     complete: async (request, { signal, onToken }) => {
       signal.throwIfAborted();

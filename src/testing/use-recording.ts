@@ -1,11 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Agent } from '../agent/agent-types.ts';
+import { checkRunOptions } from '../agent/check-options.ts';
 import type { RunOptions } from '../agent/run-options.ts';
 import type { Run } from '../agent/run.ts';
+import { historiesIn } from '../journal/history-files.ts';
+import { withHistory } from '../journal/stored-head.ts';
 import { readRecording } from '../journal/recording.ts';
 import { processEnvironment } from '../models/environment.ts';
+import { optionsOf } from '../parsing/known-options.ts';
 import { type ActorModes, liveLeaves } from './actor-modes.ts';
 import { framesAbove } from './frames-above.ts';
 import { type RecordMode, recordMode } from './record-mode.ts';
@@ -23,6 +27,17 @@ export interface UseRecordingOptions extends ActorModes {
    */
   readonly match?: Matching;
 }
+
+const checkOptions = optionsOf<UseRecordingOptions>('useRecording', 'docs/testing.md', {
+  record: true,
+  match: true,
+  model: true,
+  tools: true,
+  checks: true,
+  approvals: true,
+  recovery: true,
+  prompt: true,
+});
 
 /** A recording in use: it stands between a test and the runs of its agent. */
 export interface UsedRecording {
@@ -43,19 +58,21 @@ export interface UsedRecording {
  * await expect(run).toEndWith('answer', /°C/);
  */
 export function useRecording(path: string | URL, options: UseRecordingOptions = {}): UsedRecording {
+  checkOptions(options);
   const file = typeof path === 'string' ? path : relative('.', fileURLToPath(path));
   const live = liveLeaves(options);
   const matching = options.match ?? 'request';
   let count = 0;
 
   const start = (agent: Agent, input: string, given: RunOptions, calledFrom: string): Run => {
+    checkRunOptions(given, 'A run of useRecording');
     count += 1;
     const own = count === 1 ? file : file.replace(/(\.[^./\\]*)?$/, `.${count}$1`);
     const { mode, because } = recordMode(options.record, processEnvironment());
     const isThere = existsSync(own);
     if (mode === 'all' || (mode === 'missing' && !isThere)) return runAndKeep(own, agent, { input, given });
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
-    const text = readFileSync(own, 'utf8');
+    const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
     const recording = readRecording(text);
     if (live.size === 0) return runReplayed({ path: own, calledFrom }, agent, { input, recording, text });
     return runPartly({ path: own, calledFrom }, agent, { input, given, recording, live, matching });

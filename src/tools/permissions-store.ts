@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { optionsOf } from '../parsing/known-options.ts';
 import { homeFolder } from './folders.ts';
 import type { PermissionStore, PermissionWarning } from './permissions.ts';
 import { PermissionStoreError } from './permissions-error.ts';
@@ -14,6 +15,12 @@ export interface PermissionStoreOptions {
   readonly onWarning?: (warning: PermissionWarning) => void;
 }
 
+const checkOptions = optionsOf<PermissionStoreOptions>('permissionStore', 'docs/security.md', {
+  path: true,
+  agent: true,
+  onWarning: true,
+});
+
 /** Whose decisions they are while no agent is named. */
 const NO_AGENT = 'default';
 
@@ -25,6 +32,7 @@ const NO_AGENT = 'default';
  * @example permissionStore({ agent: 'nightly' }).add('read_file'); // approves beforehand what runs with nobody there
  */
 export function permissionStore(options: PermissionStoreOptions = {}): PermissionStore {
+  checkOptions(options);
   if (options.path !== undefined) checkText('path', options.path);
   if (options.agent !== undefined) checkText('agent', options.agent);
   const given = options.path === undefined ? undefined : resolve(options.path);

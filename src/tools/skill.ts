@@ -1,3 +1,4 @@
+import { named, optionsOf } from '../parsing/known-options.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from './tool.ts';
@@ -20,6 +21,13 @@ export interface Skill {
   readonly onError: OnError | undefined;
 }
 
+const checkMembers = optionsOf<SkillDefinition>('skill()', 'docs/tools.md', {
+  name: true,
+  instructions: true,
+  tools: true,
+  onError: true,
+});
+
 /**
  * Groups tools that belong together: their instructions reach the model, their `onError` stands between the tool's own
  * and the agent's. Throws a `TypeError` that names the skill and what is wrong.
@@ -33,6 +41,7 @@ export interface Skill {
  * });
  */
 export function skill(definition: SkillDefinition): Skill {
+  checkMembers(definition ?? null, named('Skill', definition));
   const { name, instructions = '', tools = [], onError } = definition;
   if (typeof name !== 'string' || name.trim() === '')
     throw new TypeError('skill(): name must be a text that is not blank.');
@@ -43,4 +52,10 @@ export function skill(definition: SkillDefinition): Skill {
   }
   checkOnError(owner, onError);
   return Object.freeze({ name, instructions, tools: [...tools], onError });
+}
+
+/** True for what {@link skill} made. */
+export function isSkill(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(Reflect.get(value, 'tools')) && typeof Reflect.get(value, 'instructions') === 'string';
 }

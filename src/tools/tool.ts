@@ -1,5 +1,6 @@
 import type { Issue } from '../parsing/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
+import { named, optionsOf } from '../parsing/known-options.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type InputOf, type InputSchema, type StandardSchema, readToolSchema } from './schema.ts';
@@ -108,6 +109,22 @@ export type ToolFor<TContext> = unknown extends TContext
   ? Tool
   : Tool & { readonly '~types'?: { readonly context: (context: TContext) => void } };
 
+const checkMembers = optionsOf<ToolDefinition<InputSchema>>('tool()', 'docs/tools.md', {
+  name: true,
+  description: true,
+  inputSchema: true,
+  jsonSchema: true,
+  policy: true,
+  effects: true,
+  atomic: true,
+  polling: true,
+  enabled: true,
+  timeoutMs: true,
+  validateArgs: true,
+  onError: true,
+  execute: true,
+});
+
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u;
 const POLICIES: readonly unknown[] = ['allow', 'confirm', 'deny', undefined];
 const EFFECTS: readonly unknown[] = ['none', 'idempotent', 'once', undefined];
@@ -155,6 +172,7 @@ export function tool<
 function checkDefinition(definition: unknown): void {
   if (typeof definition !== 'object' || definition === null)
     throw new TypeError('tool() takes an object with name, description and execute.');
+  checkMembers(definition, named('Tool', definition));
   const get = (key: string): unknown => Reflect.get(definition, key);
   const name = get('name');
   if (typeof name !== 'string' || !NAME.test(name)) {

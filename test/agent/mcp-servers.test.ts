@@ -73,6 +73,7 @@ describe('the real filesystem server in mcpServers', () => {
       policy: 'allow',
       enabled: true,
       origin: 'mcp:files',
+      title: 'Read Text File',
     });
     expect(agent.listTools({ verbose: true }).every(({ description, inputSchema }) => description && inputSchema)).toBe(
       true,

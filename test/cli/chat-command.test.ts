@@ -146,7 +146,7 @@ test.skipIf(!hasTerminal)('slash commands list tools and conversation, forget it
     await replied;
   };
   await type('/help', 'Forget the conversation.');
-  await type('/tools', 'files_list_allowed_directories');
+  await type('/tools', '(List Allowed Directories)');
   await type('/hsitory', "Did you mean '/history'?");
   await type('/history', 'agent  Two files.');
   await type('/clear', 'The conversation is forgotten.');

@@ -55,13 +55,18 @@ describe('signalbox mcp tools', () => {
     });
     const { code, stdout } = await mcp('tools', 'files');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^files +read_text_file +allow +none +Read the/m);
+    expect(stdout).toMatch(/^files +read_text_file +allow +none +Read Text File: Read the/m);
     expect(stdout).toMatch(/^files +write_file +confirm +idempotent/m);
     expect(stdout).toMatch(/^files +edit_file +deny +once/m);
     expect(stdout).not.toContain('read_file ');
     const listed: readonly object[] = JSON.parse((await mcp('tools', '--json')).stdout);
     expect(listed).toHaveLength(13);
-    expect(listed[0]).toMatchObject({ tool: 'read_text_file', name: 'files_read_text_file', inputSchema: {} });
+    expect(listed[0]).toMatchObject({
+      tool: 'read_text_file',
+      name: 'files_read_text_file',
+      title: 'Read Text File',
+      inputSchema: {},
+    });
   });
 
   test('tells which list is missing, exit code 1', async () => {

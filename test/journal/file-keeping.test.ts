@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { appendFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -87,6 +87,18 @@ test('maxRuns keeps the newest runs that have ended, and every one that has not'
   await utimes(join(folder.path, 'cut.jsonl'), 1, 1);
   await answered(fileJournal(folder.path, { maxRuns: 2 }), 'd');
   expect(folder.left()).toEqual(['c.jsonl', 'cut.jsonl', 'd.jsonl']);
+});
+
+test('thousands of runs are forgotten while others have their turns', async () => {
+  await using folder = await folderOf(['a']);
+  const ended = await readFile(join(folder.path, 'a.jsonl'));
+  for (let n = 0; n < 4000; n++) writeFileSync(join(folder.path, `old-${n}.jsonl`), ended);
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1), 1);
+  await answered(fileJournal(folder.path, { maxRuns: 1 }), 'last');
+  clearInterval(counting);
+  expect(folder.left()).toEqual(['last.jsonl']);
+  expect(turns).toBeGreaterThan(5);
 });
 
 test('maxAgeDays forgets what nobody has written to for so long, ended or not, but no run that is live', async () => {

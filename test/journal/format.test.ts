@@ -197,7 +197,7 @@ describe('whatever is written is read', () => {
   test('as requests, written against earlier ones', () => {
     fc.assert(
       fc.property(fc.array(trickyJson, { minLength: 1, maxLength: 4 }), (values) => {
-        const [shorten, write, restore] = [deltaWriter(), lineWriter(), deltaReader()];
+        const [shorten, write, restore] = [deltaWriter({ history: [] }), lineWriter(), deltaReader({ history: [] })];
         const requests = values.map((value, index) => ({ ...asJson(value), same: asJson(values[index - 1] ?? 1) }));
         const records = requests.map((request, index): StartRecord => {
           const effect: Effect = { id: `${index}`, name: 'n', effects: 'none', request, digest: '', key: '' };

@@ -343,10 +343,10 @@ describe('a repair agent that would mend its own mistakes is refused when it is 
     expect(fourth.tools.size).toBe(1);
   });
 
-  test('and where a function hides it, each call asks it no more than eight times', async () => {
+  test('and where a function hides it, it is not asked at all', async () => {
     let asked = 0;
     const agent: ReturnType<typeof createAgent> = createAgent({
-      model: scriptedModel([calls(['write', {}]), ...Array.from({ length: 8 }, (_, n) => `{"n": ${n}}`), 'Done.']),
+      model: scriptedModel([calls(['write', {}]), 'Done.']),
       tools: [
         fakeTool('write', [null], {
           inputSchema: SCHEMA,
@@ -356,7 +356,7 @@ describe('a repair agent that would mend its own mistakes is refused when it is 
       silent: true,
     });
     expect(await agent.run('Write')).toMatchObject({ status: 'answered', result: 'Done.' });
-    expect(asked).toBeLessThan(30);
+    expect(asked).toBeGreaterThan(0);
   });
 });
 

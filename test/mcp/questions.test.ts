@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { McpQuestion } from '../../src/actors/mcp-calls.ts';
 import type { McpAnswers, McpElicitationAnswer } from '../../src/mcp/answers.ts';
-import type { McpConnectionOptions } from '../../src/mcp/connection.ts';
+import type { McpConnectionOptions } from '../../src/mcp/connection-types.ts';
 import type { McpServerSettings } from '../../src/mcp/config.ts';
 import { askingEntry } from '../support/mcp/hostile-entry.ts';
 import { watched } from '../support/mcp/hostile.ts';

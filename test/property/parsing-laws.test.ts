@@ -115,7 +115,12 @@ test(
         expect(
           staysSane(Reflect.apply(recoverJson, undefined, ['{"a": 1}', { schema: input, limits: input }])),
         ).toBeUndefined();
-        expect(staysSane(Reflect.apply(parseReply, undefined, ['{"a": 1}', input]))).toBeUndefined();
+        for (const options of [
+          { tools: input },
+          { textCalls: input },
+          { limits: { maxChars: input, maxDepth: input } },
+        ])
+          expect(staysSane(Reflect.apply(parseReply, undefined, ['{"a": 1}', options]))).toBeUndefined();
       }),
       runs(500),
     );

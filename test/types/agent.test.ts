@@ -72,6 +72,7 @@ describe('the types of an agent', () => {
       | 'escalation.raised'
       | 'loop.suspected'
       | 'mcp.changed'
+      | 'mcp.log'
       | 'answer'
       | 'warning'
       | 'run.finished'

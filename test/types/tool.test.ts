@@ -82,7 +82,7 @@ describe('the types of tool()', () => {
     // @ts-expect-error -- no execute
     expect(() => tool({ ...named })).toThrow();
     // @ts-expect-error -- a misspelt member
-    tool({ ...named, execute: () => 1, polcy: 'deny' });
+    expect(() => tool({ ...named, execute: () => 1, polcy: 'deny' })).toThrow(/'policy'/);
   });
 
   test('a registry gives tool results', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { optionsOf } from '../../parsing/known-options.ts';
 import type { TokenStore } from './token-store.ts';
 
 /** How a person signs in at a server. All of it may be left out. */
@@ -78,6 +79,7 @@ export type CheckedAuth =
  * @example createAgent({ mcpServers: { issues: { url, auth: oauth({ scopes: ['issues:read'] }) } } });
  */
 export function oauth(options: OAuthOptions = {}): OAuthSettings {
+  checkOAuth(options);
   return { ...options, type: 'oauth' };
 }
 
@@ -87,8 +89,29 @@ export function oauth(options: OAuthOptions = {}): OAuthSettings {
  * @example clientCredentials({ clientId: 'nightly', clientSecret: process.env.SECRET, issuer: 'https://auth.example.com' })
  */
 export function clientCredentials(options: ClientCredentialsOptions): ClientCredentialsSettings {
+  checkCredentials(options);
   return { ...options, type: 'client-credentials' };
 }
+
+const checkOAuth = optionsOf<OAuthOptions>('oauth', 'docs/mcp.md', {
+  scopes: true,
+  clientId: true,
+  clientSecret: true,
+  issuer: true,
+  redirect: true,
+  identity: true,
+  store: true,
+});
+
+const checkCredentials = optionsOf<ClientCredentialsOptions>('clientCredentials', 'docs/mcp.md', {
+  clientId: true,
+  clientSecret: true,
+  privateKey: true,
+  algorithm: true,
+  scopes: true,
+  issuer: true,
+  identityProvider: true,
+});
 
 const text = z.string().min(1, 'must not be empty');
 const scopes = z.array(z.string().regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/, 'must be a scope without spaces')).optional();

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { takeRunLock } from '../../journal/run-lock.ts';
 import { isJsonObject } from '../../parsing/json.ts';
+import { optionsOf } from '../../parsing/known-options.ts';
 import { homeFolder, makeFolder } from '../../tools/folders.ts';
 import { replaceFile } from '../../tools/permissions-file.ts';
 import { takeLock } from '../../tools/permissions-lock.ts';
@@ -35,13 +36,23 @@ export class TokenStoreError extends Error {
 const VERSION = 1;
 const POLL_MS = 25;
 
+/** Where the file of tokens is. */
+export interface FileTokenStoreOptions {
+  /** Default `~/.signalbox/mcp/tokens.json`. */
+  readonly path?: string;
+}
+
+const checkOptions = optionsOf<FileTokenStoreOptions>('fileTokenStore', 'docs/mcp.md', { path: true });
+
 /**
  * Keeps tokens in one file that only its owner may read: mode 0600, in a folder of mode 0700, replaced in one step.
  * Several processes may use it. Default `~/.signalbox/mcp/tokens.json`. Nothing is read or made before it is first needed.
  *
  * @example oauth({ store: fileTokenStore({ path: '/var/lib/my-app/tokens.json' }) })
  */
-export function fileTokenStore({ path: given }: { readonly path?: string } = {}): TokenStore {
+export function fileTokenStore(options: FileTokenStoreOptions = {}): TokenStore {
+  checkOptions(options);
+  const { path: given } = options;
   const path = (): string => given ?? defaultPath();
   return {
     get: async (key) => readAll(path()).get(key) ?? null,

@@ -1,5 +1,6 @@
 import { DialectSource } from '../dialects/dialect-source.ts';
-import { type Limits, resolveLimits } from '../limits.ts';
+import { optionsOf } from '../known-options.ts';
+import { type Limits, checkLimits, resolveLimits } from '../limits.ts';
 import { messageEnd } from '../masks.ts';
 import type { Repair } from '../reply.ts';
 import { NO_TOOLS, type ToolName, type ToolNames, toolNames } from '../tool-names.ts';
@@ -18,6 +19,18 @@ export interface ParseReplyOptions {
   /** Which text may become a call; the default is `lenient`. */
   readonly textCalls?: TextCalls;
   readonly limits?: Partial<Limits>;
+}
+
+const checkNames = optionsOf<ParseReplyOptions>('parseReply', 'docs/models.md', {
+  tools: true,
+  textCalls: true,
+  limits: true,
+});
+
+/** Refuses options of a reader of replies that are not known. */
+export function checkReplyOptions(what: string, options: ParseReplyOptions | undefined): void {
+  checkNames(options, what);
+  checkLimits(options?.limits, `${what}: limits`);
 }
 
 /** Counts the characters that a reading looked at, so that a test can prove the work linear. */

@@ -11,8 +11,10 @@ import { agentMachine } from '../../machines/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call.ts';
 import { loopDetectionMachine } from '../../machines/loop-detection.ts';
 import { mcpConnectionMachine } from '../../machines/mcp-connection.ts';
+import { mcpTaskMachine } from '../../machines/mcp-task.ts';
 import { toolCallMachine } from '../../machines/tool-call.ts';
 import { isJsonObject } from '../../parsing/json.ts';
+import { optionsOf } from '../../parsing/known-options.ts';
 import { type MachineCoverage, machineCoverage } from '../machine-coverage.ts';
 import { coverageText } from './coverage-text.ts';
 import { COVERAGE_FOLDER } from './folder.ts';
@@ -30,7 +32,19 @@ export interface CoverageOptions {
   readonly print?: (text: string) => void;
 }
 
-const MACHINES = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine];
+const checkOptions = optionsOf<CoverageOptions>('signalbox/testing/coverage', 'docs/testing.md', {
+  json: true,
+  print: true,
+});
+
+const MACHINES = [
+  agentMachine,
+  llmCallMachine,
+  toolCallMachine,
+  loopDetectionMachine,
+  mcpConnectionMachine,
+  mcpTaskMachine,
+];
 
 /** The reporter. Made by vitest; workers are watched through a setup file that it adds. */
 export default class CoverageReporter {
@@ -38,6 +52,7 @@ export default class CoverageReporter {
   #folder = '';
 
   constructor(options: CoverageOptions = {}) {
+    checkOptions(options);
     this.#options = options;
   }
 

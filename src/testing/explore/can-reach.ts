@@ -2,7 +2,7 @@ import type { AnyStateMachine } from 'xstate';
 import type { Explorable } from '../../journal/explore.ts';
 import { ExplorationError } from './errors.ts';
 import { explore } from './explore-paths.ts';
-import type { ExploreOptions } from './options.ts';
+import { type ExploreOptions, checkExploreOptions } from './options.ts';
 import type { View } from './view.ts';
 
 /**
@@ -17,6 +17,7 @@ export async function canReach(
   predicate: (view: View) => boolean,
   options: Omit<ExploreOptions, 'never' | 'always'> = {},
 ): Promise<boolean> {
+  checkExploreOptions(options, 'canReach');
   const isReached = ({ law }: { readonly law: string }): boolean => law === NAME;
   const claims = { never: { [NAME]: predicate } };
   const found = await explore(target, { ...options, ...claims }, ({ violations }) => violations.some(isReached));

@@ -19,7 +19,7 @@ import type { Exploration } from './exploration.ts';
 import { type Findings, findings } from './findings.ts';
 import { keyOf } from './memory.ts';
 import { type Node, findCycle, pathTo } from './node.ts';
-import { type ExploreOptions, lawsOf } from './options.ts';
+import { type ExploreOptions, checkExploreOptions, lawsOf } from './options.ts';
 import { subjectOf } from './subject.ts';
 
 const PART_FOR_WALKS = 0.2;
@@ -40,6 +40,7 @@ export async function explorePaths(
   target: AnyStateMachine | Explorable,
   options: ExploreOptions = {},
 ): Promise<Exploration> {
+  checkExploreOptions(options);
   const { maxViolations = Infinity } = options;
   return (await explore(target, options, ({ violations }) => violations.length >= maxViolations)).exploration();
 }

@@ -1,6 +1,7 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Explorable } from '../../journal/explore.ts';
 import type { Json, JsonObject } from '../../parsing/json.ts';
+import { optionsOf } from '../../parsing/known-options.ts';
 import type { Law } from './law.ts';
 import type { OutcomesOf } from './outcome.ts';
 import type { View } from './view.ts';
@@ -51,6 +52,27 @@ export interface ExploreOptions {
   /** The machine must come to an end on every path. Default: true for ours that end, false for others. */
   readonly terminates?: boolean;
 }
+
+/** Refuses options of an exploration that are not known. */
+export const checkExploreOptions = optionsOf<ExploreOptions>('explorePaths', 'docs/proof.md', {
+  task: true,
+  input: true,
+  agent: true,
+  maxSteps: true,
+  maxPaths: true,
+  maxSeconds: true,
+  onProgress: true,
+  maxViolations: true,
+  maxDepth: true,
+  seed: true,
+  never: true,
+  always: true,
+  distinguish: true,
+  outcomes: true,
+  events: true,
+  arguments: true,
+  terminates: true,
+});
 
 /** Claims as laws. */
 export function lawsOf({ never, always }: ExploreOptions): readonly Law[] {

@@ -1,4 +1,5 @@
 import type { Model, ModelIo, ModelReply, ModelRequest } from '../../actors/model.ts';
+import { optionsOf } from '../../parsing/known-options.ts';
 import { type ScriptedReply, scriptedReply } from '../scripted-model.ts';
 import { inventReply } from './invent-reply.ts';
 import { JSON_MISTAKES } from './json-mistakes.ts';
@@ -31,6 +32,15 @@ export interface HostileModelOptions {
   readonly toolCalling?: 'native' | 'json';
 }
 
+const checkOptions = optionsOf<HostileModelOptions>('hostileModel', 'docs/testing.md', {
+  seed: true,
+  replies: true,
+  model: true,
+  mistakes: true,
+  rate: true,
+  toolCalling: true,
+});
+
 /** A mistake that was made, at a request counted from 1. */
 export interface MistakeMade {
   readonly request: number;
@@ -53,6 +63,7 @@ export interface HostileModel extends Model {
  * const result = await createAgent({ model, tools: [look], silent: true }).run('Look around');
  */
 export function hostileModel(options: HostileModelOptions): HostileModel {
+  checkOptions(options ?? null);
   const { seed, replies, model, rate = 0.5, toolCalling = model?.toolCalling } = options;
   const names = checkedNames(options.mistakes);
   const requests: ModelRequest[] = [];

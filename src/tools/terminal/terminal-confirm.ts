@@ -1,3 +1,4 @@
+import { optionsOf } from '../../parsing/known-options.ts';
 import { DENIED, type TerminalAnswer, type TerminalDecision, askInTerminal } from './terminal-confirm-ask.ts';
 import type { ConfirmQuestion } from './terminal-confirm-text.ts';
 import { type TerminalInput, type TerminalOutput, visibleOutput } from './terminal.ts';
@@ -12,6 +13,12 @@ export interface TerminalConfirmOptions {
   /** Called when a Ctrl-C has denied a call: the place to cancel the run. Without it a Ctrl-C denies that one call. */
   readonly onInterrupt?: () => void;
 }
+
+const checkOptions = optionsOf<TerminalConfirmOptions>('terminalConfirm', 'docs/security.md', {
+  input: true,
+  output: true,
+  onInterrupt: true,
+});
 
 /** One call of the function that {@link terminalConfirm} makes. */
 export interface TerminalConfirmRequest extends ConfirmQuestion {
@@ -29,6 +36,7 @@ export interface TerminalConfirmRequest extends ConfirmQuestion {
  * @example createToolRegistry({ confirm: terminalConfirm() })
  */
 export function terminalConfirm(options: TerminalConfirmOptions = {}) {
+  checkOptions(options);
   return async (request: TerminalConfirmRequest): Promise<TerminalDecision> => {
     const { input = process.stdin, output = visibleOutput(), onInterrupt } = options;
     if (input.isTTY !== true || output === null || request.signal?.aborted === true) return 'deny';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { McpServerConfig } from '../../../src/mcp/config.ts';
-import type { McpConnectionOptions } from '../../../src/mcp/connection.ts';
+import type { McpConnectionOptions } from '../../../src/mcp/connection-types.ts';
 import { type McpConnection, type McpConnectionNews, createMcpConnection } from '../../../src/mcp/index.ts';
 
 /** A connection that the test leaves behind in no case, with all that it tells. */

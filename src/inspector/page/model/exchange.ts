@@ -17,7 +17,8 @@ export interface Exchange {
 
 /** All effects of a recording, in order, their requests written out in full. */
 export function exchangesOf(records: readonly (RecordLine | undefined)[]): readonly Exchange[] {
-  const read = deltaReader();
+  const head = records.find((record) => record?.t === 'run');
+  const read = deltaReader({ history: head?.t === 'run' ? head.history : [] });
   const open = new Map<string, number>();
   const exchanges: Exchange[] = [];
   for (const [line, record] of records.entries()) {

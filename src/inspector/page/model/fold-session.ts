@@ -58,7 +58,7 @@ export function foldSession(first: SessionInfo): SessionFold {
   const heard = (one: Told): void => {
     const { type, seq } = one.event;
     // Tokens and news of servers have the number of the event before them.
-    const numbered = type !== 'model.token' && type !== 'mcp.changed';
+    const numbered = type !== 'model.token' && type !== 'mcp.changed' && type !== 'mcp.log';
     if (numbered && seq <= lastSeq) return;
     if (numbered) lastSeq = seq;
     if (type !== 'model.token') told.push(one);

@@ -100,6 +100,8 @@ function foldNote(draft: TalkDraft, told: Told, event: RunEvent): void {
         : note('danger', `${event.tool} goes in circles: the call is refused.`);
     case 'mcp.changed':
       return note('info', `Server ${event.server}: ${stateOf(event)}, ${event.tools} tools`);
+    case 'mcp.log':
+      return note(event.grave ? 'caution' : 'info', `Server ${event.server} logs (${event.level}): ${event.message}`);
     default:
   }
 }

@@ -24,7 +24,7 @@ export const ends: Law = {
 };
 
 /** A call or a turn of the model that did not end by itself. */
-const MACHINE_FAILED = /^(?:llmCall|step|childAgent|c[\d.]+)\.failed$/;
+const MACHINE_FAILED = /^(?:llmCall|step|childAgent|c[\d.r-]+)\.failed$/;
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : JSON.stringify(error);

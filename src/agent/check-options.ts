@@ -1,0 +1,102 @@
+/**
+ * Owns: which names of options an agent's methods take, and what is said of wrong ones. Does not own: the values of the
+ * agent's own options (`options.ts`).
+ */
+import { z } from 'zod';
+import { OptionError, described, givenIn, hint, optionsOf } from '../parsing/known-options.ts';
+import type { AgentLogicInput, CloseOptions, ConfigurableOptions, ListToolsOptions } from './agent-types.ts';
+import type { ResumeOptions } from './resume-run.ts';
+import type { RunOptions } from './run-options.ts';
+import type { ApprovalOptions } from './run.ts';
+
+const DOCS = 'docs/agents.md';
+
+/** Refuses options of a run that are not known. */
+export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
+  signal: true,
+  maxSteps: true,
+  context: true,
+  metadata: true,
+  runId: true,
+  inspect: true,
+  journal: true,
+  trace: true,
+  traceparent: true,
+});
+
+/** Refuses options of `agent.resume` that are not known. */
+export const checkResume = optionsOf<ResumeOptions>('agent.resume', DOCS, {
+  context: true,
+  signal: true,
+  trace: true,
+  inspect: true,
+  migrate: true,
+  traceparent: true,
+});
+
+/** Refuses options of an approval that are not known. */
+export const checkApproval = optionsOf<ApprovalOptions>('approve', DOCS, { always: true, args: true });
+
+/** Refuses options of `agent.close` that are not known. */
+export const checkClose = optionsOf<CloseOptions>('agent.close', DOCS, { graceMs: true, runs: true });
+
+/** Refuses options of `agent.listTools` that are not known. */
+export const checkListTools = optionsOf<ListToolsOptions>('agent.listTools', DOCS, { verbose: true });
+
+/** Refuses members of the input of `agent.logic` that are not known. */
+export const checkLogicInput = optionsOf<AgentLogicInput>('agent.logic: input', DOCS, {
+  task: true,
+  history: true,
+  context: true,
+  onStop: true,
+});
+
+/** Refuses options that cannot be changed between runs. */
+export const checkConfigurable = optionsOf<ConfigurableOptions>(
+  "agent.configure changes some options only; others are createAgent's",
+  DOCS,
+  { output: true, confirm: true, permissions: true, defaultPolicy: true, model: true, instructions: true },
+);
+
+/** Refuses an input and options that no run can be started with. */
+export function checkRun(input: unknown, given: RunOptions): void {
+  if (typeof input !== 'string' || input.trim() === '')
+    throw new TypeError('agent.run: the input must be a text that is not blank.');
+  checkRunOptions(given);
+  const { maxSteps } = given;
+  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
+    throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
+}
+
+/** Options without those that are undefined: such a one was not given. What is no object stays as it is. */
+export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
+  return Object.fromEntries(givenIn(options));
+}
+
+/** What was given to something, held against a strict schema: the error that names each wrong option. */
+export function optionError(what: string, schema: z.ZodType, { issues }: z.ZodError, given: unknown): OptionError {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return new OptionError('wrong-option', `${what}: the options must be an object, and are ${described(given)}.`);
+  const problems = issues.map((issue) => {
+    if (issue.code !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
+    const known = namesAt(schema, issue.path);
+    return issue.keys
+      .map((key) => `there is no option '${[...issue.path, key].join('.')}'.${hint(key, known)}`)
+      .join(' ');
+  });
+  const isUnknown = issues.some(({ code }) => code === 'unrecognized_keys');
+  return new OptionError(
+    isUnknown ? 'unknown-option' : 'wrong-option',
+    `${what}: ${problems.join(' ')}${isUnknown ? ` See ${DOCS}.` : ''}`,
+  );
+}
+
+/** The names that a schema knows at a path: those of the object there. */
+function namesAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  if (!(inner instanceof z.ZodObject)) return [];
+  const [first, ...rest] = path;
+  if (first === undefined) return Object.keys(inner.shape);
+  return namesAt(inner.shape[String(first)], rest);
+}

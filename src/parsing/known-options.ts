@@ -1,0 +1,80 @@
+import { didYouMean } from './nearest-name.ts';
+
+/** `unknown-option`: there is no option of that name · `wrong-option`: one has a value that it cannot have. */
+export type OptionErrorCode = 'unknown-option' | 'wrong-option';
+
+/** Options that were given wrongly: a `TypeError` with a code. The message names what they were given to, and each wrong one. */
+export class OptionError extends TypeError {
+  readonly code: OptionErrorCode;
+
+  constructor(code: OptionErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Something for each member of `T`, and for no other: the compiler refuses a table that lacks one or has one too many. */
+export type NamesAs<T, Entry> = { readonly [Name in keyof T]-?: Entry };
+
+/**
+ * Throws an {@link OptionError} unless what was given is an object of known options, or undefined. `what` names what it was
+ * given to, where a fixed name does not say enough.
+ */
+export type OptionsCheck = (given: unknown, what?: string) => void;
+
+/** More names than these are not listed in an error: `docs` has them. */
+const MOST_LISTED = 12;
+
+/**
+ * Makes the check of one factory's or method's options: a member that is not known is refused by name, with the nearest one
+ * that is. Looks at names alone, never into values. Symbols pass, and so does what is undefined.
+ *
+ * @example
+ * const checkOptions = optionsOf<MemoryJournalOptions>('memoryJournal', 'docs/journal.md', { maxRuns: true });
+ * checkOptions({ maxRun: 5 }); // TypeError: memoryJournal: there is no option 'maxRun'. Did you mean 'maxRuns'? See …
+ */
+export function optionsOf<T extends object>(what: string, docs: string, known: NamesAs<T, true>): OptionsCheck {
+  const names = Object.keys(known);
+  return (given, called = what) => {
+    if (given === undefined) return;
+    if (typeof given !== 'object' || given === null || Array.isArray(given))
+      throw new OptionError('wrong-option', `${called}: the options must be an object, and are ${described(given)}.`);
+    const unknown = givenIn(given).flatMap(([name]) => (Object.hasOwn(known, name) ? [] : [name]));
+    if (unknown.length === 0) return;
+    const problems = unknown.map((name) => `there is no option '${name}'.${hint(name, names)}`);
+    throw new OptionError('unknown-option', `${called}: ${problems.join(' ')} See ${docs}.`);
+  };
+}
+
+/** What to say of a name that is not among those that are known: the nearest, else all of them where they are few. */
+export function hint(written: string, names: readonly string[]): string {
+  const meant = didYouMean(written, names);
+  if (meant !== '' || names.length > MOST_LISTED) return meant;
+  return names.length === 0 ? ' It takes none.' : ` There are: ${names.join(', ')}.`;
+}
+
+/**
+ * The members that options have, but for those that are undefined. Inherited ones count: options may be made of others by
+ * `Object.create`. What every object inherits does not, nor do a class's methods.
+ */
+export function givenIn(options: object): readonly (readonly [name: string, value: unknown])[] {
+  const given: [string, unknown][] = [];
+  for (const name in options) {
+    if (name in Object.prototype) continue;
+    const value: unknown = Reflect.get(options, name);
+    if (value !== undefined) given.push([name, value]);
+  }
+  return given;
+}
+
+/** How a definition is called in an error: by its name, where it has one. */
+export function named(kind: string, definition: unknown): string | undefined {
+  const name: unknown = Reflect.get(Object(definition), 'name');
+  return typeof name === 'string' && name !== '' ? `${kind} '${name}'` : undefined;
+}
+
+/** What was given in the place of an object. */
+export function described(given: unknown): string {
+  if (given === null) return 'null';
+  return Array.isArray(given) ? 'a list' : `a ${typeof given}`;
+}

@@ -1,0 +1,154 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createMcpConnection } from '../../src/mcp/index.ts';
+import type { McpResourceUpdate } from '../../src/mcp/index.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { agentWith, modern } from '../support/mcp/modern.ts';
+import { askingEntry } from '../support/mcp/hostile-entry.ts';
+import { realServer } from '../support/mcp/real-servers.ts';
+import { calls } from '../support/replies.ts';
+
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const ALL_ZERO = '00-00000000000000000000000000000000-b7ad6b7169203331-01';
+
+test('a trace that the caller gives goes to MCP servers with each call, beside the progress token', async () => {
+  const lab = await modern('stdio');
+  const model = scriptedModel([calls(['lab_either', {}, 'a'], ['lab_research', {}, 'b']), 'Done.']);
+  const { agent } = agentWith(lab.config, { model });
+  await agent.run('Go', { traceparent: TRACE });
+  for (const method of ['tools/call', 'tasks/get', 'tasks/result'])
+    for (const { _meta } of lab.received(method)) expect(_meta).toMatchObject({ traceparent: TRACE });
+  for (const { _meta } of lab.received('tools/call')) expect(_meta).toMatchObject({ progressToken: expect.anything() });
+});
+
+test.each([undefined, '', 'abc', ALL_ZERO, TRACE.toUpperCase(), `ff${TRACE.slice(2)}`, `${TRACE}, x`])(
+  'what is no trace of W3C is not sent: %s',
+  async (traceparent) => {
+    const lab = await modern('stdio');
+    const { agent } = agentWith(lab.config, { model: scriptedModel([calls(['lab_either']), 'Done.']) });
+    expect(await agent.run('Go', traceparent === undefined ? {} : { traceparent })).toMatchObject({ success: true });
+    expect(lab.received('tools/call')[0]?._meta).not.toHaveProperty('traceparent');
+  },
+);
+
+test.each(['stdio', 'HTTP'] as const)('what a server logs is an event with its level, over %s', async (transport) => {
+  const lab = await modern(transport, { logLevel: 'warning' });
+  const model = scriptedModel([
+    calls(['lab_log', { level: 'error', data: { disk: 'full', key: 'sk-secret-word-1' } }, 'a']),
+    calls(['lab_log', { level: 'info', data: 'all is well' }, 'b']),
+    'Done.',
+  ]);
+  const { agent, events } = agentWith(lab.config, { model, secrets: ['sk-secret-word-1'] });
+  const run = agent.run('Go');
+  await run;
+  const logs = events.filter(({ type }) => type === 'mcp.log');
+  expect(logs).toMatchObject([
+    { server: 'lab', level: 'error', grave: true, message: expect.stringContaining('{"disk":"full","key":"«secret:') },
+  ]);
+  expect(lab.received('logging/setLevel')).toEqual([{ level: 'warning' }]);
+  expect(run.recording()).not.toContain('mcp.log');
+});
+
+test('a server that is told nothing of a level decides itself, and all that it says is told', async () => {
+  const lab = await modern('stdio');
+  const model = scriptedModel([calls(['lab_log', { level: 'debug', data: 'x'.repeat(9000) }]), 'Done.']);
+  const { agent, events } = agentWith(lab.config, { model });
+  await agent.run('Go');
+  expect(lab.received('logging/setLevel')).toEqual([]);
+  const [log] = events.flatMap((event) => (event.type === 'mcp.log' ? [event] : []));
+  expect(log).toMatchObject({ level: 'debug', grave: false });
+  expect(log?.message.length).toBeLessThan(2100);
+});
+
+test('a flood of logs is cut, and how much of it is said', async () => {
+  const lab = await modern('stdio');
+  const connection = createMcpConnection('lab', lab.config);
+  onTestFinished(() => connection.disconnect());
+  const heard: number[] = [];
+  connection.on('mcp.log', ({ leftOut }) => heard.push(leftOut));
+  await connection.callTool('log', { times: 5000 });
+  expect(heard.length).toBeGreaterThanOrEqual(20);
+  expect(heard.length).toBeLessThan(500);
+  let logged = 5000;
+  await vi.waitUntil(
+    async () => {
+      logged += 1;
+      await connection.callTool('log');
+      return heard.reduce((sum, leftOut) => sum + leftOut, heard.length) === logged;
+    },
+    { timeout: 10_000, interval: 100 },
+  );
+});
+
+test('completion asks the server for proposals', async () => {
+  const lab = await modern('stdio');
+  const { agent } = agentWith(lab.config, { model: scriptedModel([]) });
+  await agent.ready();
+  const argument = { name: 'city', value: 'Au', given: { country: 'US' } };
+  const proposed = await agent.mcp.lab?.complete({ prompt: 'travel' }, argument);
+  expect(proposed).toEqual({ values: ['Austin'], total: 7, hasMore: true });
+  await agent.mcp.lab?.complete({ resource: 'file:///{path}' }, { name: 'path', value: 'a' });
+  expect(lab.received('completion/complete')).toMatchObject([
+    {
+      ref: { type: 'ref/prompt', name: 'travel' },
+      argument: { name: 'city', value: 'Au' },
+      context: { arguments: { country: 'US' } },
+    },
+    { ref: { type: 'ref/resource', uri: 'file:///{path}' } },
+  ]);
+});
+
+test('a server without completion has no proposals, and one without subscription says so', async () => {
+  const { agent } = agentWith(askingEntry(), { model: scriptedModel([]) });
+  await agent.ready();
+  const { lab } = agent.mcp;
+  expect(await lab?.complete({ prompt: 'x' }, { name: 'y', value: '' })).toEqual({ values: [], hasMore: false });
+  await expect(lab?.subscribeResource('file:///a', () => undefined)).rejects.toMatchObject({
+    code: 'protocol-error',
+    message: expect.stringContaining('offers no subscription'),
+  });
+});
+
+test.each(['stdio', 'HTTP'] as const)('a resource is followed across reconnects, over %s', async (transport) => {
+  const lab = await modern(transport);
+  const connection = createMcpConnection('lab', lab.config);
+  onTestFinished(() => connection.disconnect());
+  const heard: McpResourceUpdate[] = [];
+  const others: McpResourceUpdate[] = [];
+  const failing = await connection.subscribeResource('file:///notes', () =>
+    Promise.reject(new Error('a listener that fails')),
+  );
+  const leave = await connection.subscribeResource('file:///notes', (update) => heard.push(update));
+  const leaveToo = await connection.subscribeResource('file:///notes', (update) => others.push(update));
+  await connection.callTool('touch', { uri: 'file:///notes/today.txt' });
+  await connection.callTool('touch', { uri: 'file:///notesbook' });
+  await expect.poll(() => heard).toEqual([{ uri: 'file:///notes/today.txt', missed: false }]);
+
+  await connection.callTool('research', { polls: 2, dropAt: [1] });
+  await expect.poll(() => heard[1], { timeout: 5000 }).toEqual({ uri: 'file:///notes', missed: true });
+  expect(lab.received('resources/subscribe')).toEqual([{ uri: 'file:///notes' }, { uri: 'file:///notes' }]);
+
+  await leave();
+  expect(lab.received('resources/unsubscribe')).toEqual([]);
+  await connection.callTool('touch', { uri: 'file:///notes' });
+  await expect.poll(() => others).toHaveLength(3);
+  expect(heard).toHaveLength(2);
+  await leaveToo();
+  expect(lab.received('resources/unsubscribe')).toEqual([]);
+  await failing();
+  expect(lab.received('resources/unsubscribe')).toEqual([{ uri: 'file:///notes' }]);
+});
+
+test('a real server completes, logs, and tells of a resource', { timeout: 30_000 }, async () => {
+  const every = createMcpConnection('every', { ...realServer('everything'), logLevel: 'debug' });
+  onTestFinished(() => every.disconnect());
+  const logs: string[] = [];
+  every.on('mcp.log', ({ level }) => logs.push(level));
+  const { values } = await every.complete({ prompt: 'completable-prompt' }, { name: 'department', value: 'E' });
+  expect(values).toContain('Engineering');
+  const [resource] = await every.listResources();
+  const updates: McpResourceUpdate[] = [];
+  await every.subscribeResource(String(resource?.uri), (update) => updates.push(update));
+  await every.callTool('toggle-subscriber-updates');
+  await every.callTool('toggle-simulated-logging');
+  await expect.poll(() => [updates.length > 0, logs.length > 0], { timeout: 20_000 }).toEqual([true, true]);
+});
