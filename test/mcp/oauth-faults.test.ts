@@ -47,10 +47,11 @@ test('a token is sent to no other authorization server than the one that gave it
   const options: { names?: string } = {};
   const place = await guarded({}, options);
   const other = await guarded();
-  await signIn(desk(place));
+  const registered = { clientId: 'registered by hand' };
+  await signIn(desk(place, registered));
   options.names = other.auth.url;
   place.auth.expire();
-  const connection = desk(place);
+  const connection = desk(place, registered);
   await connection.connect();
   await until(() => connection.pendingLogin !== null);
   expect(connection.pendingLogin?.url).toContain(`${other.auth.url}/authorize`);
@@ -58,7 +59,27 @@ test('a token is sent to no other authorization server than the one that gave it
   expect(other.auth.lastAuthorize().size).toBe(0);
   // Where it was before, the login still holds.
   delete options.names;
-  expect(await desk(place).connect()).toBe(true);
+  expect(await desk(place, registered).connect()).toBe(true);
+});
+
+test('neither a token nor a secret follows a redirect to another origin', async () => {
+  const place = await guarded();
+  const other = await guarded();
+  place.auth.wrong.redirectTo = `${other.auth.url}/token`;
+  const connection = desk(place);
+  await signIn(connection);
+  place.auth.expire();
+  place.auth.wrong.tokens = 'redirect';
+  expect(await connection.callTool('read')).toMatchObject({ status: 'error' });
+  const auth = clientCredentials({
+    clientId: 'app',
+    clientSecret: 'app-secret',
+    identityProvider: { tokenEndpoint: `${place.auth.url}/token`, clientId: 'app', idToken: 'an-id-token' },
+  });
+  const program = createMcpConnection('program', { url: place.server.url, auth });
+  onTestFinished(() => program.disconnect());
+  expect(await program.callTool('read')).toMatchObject({ code: 'auth-required' });
+  expect(other.auth.requests).toEqual([]);
 });
 
 test('where clients cannot register themselves, the error says to give a clientId, and with one it works', async () => {

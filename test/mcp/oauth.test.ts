@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { clientCredentials, createMcpConnection, fileTokenStore } from '../../src/mcp/index.ts';
+import { clientCredentials, createMcpConnection, fileTokenStore, oauth } from '../../src/mcp/index.ts';
 import type { McpConnectionNews } from '../../src/mcp/index.ts';
 import { agree, desk, guarded, signIn, until } from '../support/mcp/signing-in.ts';
 
@@ -93,9 +93,12 @@ test('a short-lived token is used for the most of its life', async () => {
 });
 
 test('twenty calls whose token is refused at once cause one refresh, and all are made once', async () => {
-  const place = await guarded();
+  const options: { slowRefusals?: number[] } = {};
+  const place = await guarded({}, options);
   const connection = desk(place);
   await signIn(connection);
+  // Some refusals come when there is another token already.
+  options.slowRefusals = Array.from({ length: 20 }, (_, at) => (at % 2) * 300);
   place.auth.expire();
   const results = await Promise.all(Array.from({ length: 20 }, () => connection.callTool('read')));
   expect(results.every(({ status }) => status === 'success')).toBe(true);
@@ -183,6 +186,15 @@ test('a call that lacks a scope asks for it by name, while other calls go on; wi
   expect(place.server.calls).toEqual(['read', 'write']);
 });
 
+test('more scopes are asked for together with all that was granted before', async () => {
+  const place = await guarded();
+  await signIn(desk(place, { scopes: ['read', 'extra'] }));
+  const connection = desk(place);
+  expect(await connection.callTool('write')).toMatchObject({ code: 'insufficient-scope' });
+  await until(() => connection.pendingLogin !== null);
+  expect(connection.pendingLogin?.scopes.toSorted()).toEqual(['extra', 'read', 'write']);
+});
+
 test('who refuses more scopes keeps what there was, and is not asked for the same again', async () => {
   const place = await guarded();
   const connection = desk(place);
@@ -195,6 +207,18 @@ test('who refuses more scopes keeps what there was, and is not asked for the sam
   expect(connection.pendingLogin).toBeNull();
   place.auth.expire();
   expect(await connection.callTool('read')).toMatchObject({ status: 'success' });
+});
+
+test('where no login is offered, a call that lacks a scope costs that call alone', async () => {
+  const place = await guarded();
+  await signIn(desk(place));
+  const auth = oauth({ store: place.store });
+  const quiet = createMcpConnection('desk', { url: place.server.url, auth }, { offersLogin: false });
+  onTestFinished(() => quiet.disconnect());
+  expect(await quiet.callTool('write')).toMatchObject({ code: 'insufficient-scope' });
+  await until(() => quiet.state === 'READY');
+  expect(quiet.pendingLogin).toBeNull();
+  expect(await quiet.callTool('read')).toMatchObject({ status: 'success' });
 });
 
 test('a login that is made elsewhere is noticed', async () => {

@@ -18,6 +18,8 @@ export interface Misbehaviour {
   /** What its token endpoint answers, instead of tokens. */
   tokens?: 'invalid_grant' | 'invalid_client' | 429 | 500 | 'redirect' | 'hang' | 'drop';
   tokenEndpoint?: string;
+  /** Where its token endpoint redirects to, with `tokens: 'redirect'`. */
+  redirectTo?: string;
   /** It lets no client register itself. */
   refusesRegistration?: boolean;
   /** The person refuses. */
@@ -118,7 +120,7 @@ export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> 
       case 'hang':
         return;
       case 'redirect':
-        return void response.writeHead(307, { location: 'http://localhost:9/token' }).end();
+        return void response.writeHead(307, { location: wrong.redirectTo ?? 'http://localhost:9/token' }).end();
       case 429:
       case 500:
         return send(response, wrong.tokens, { error: 'invalid_grant' });

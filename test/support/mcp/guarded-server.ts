@@ -26,6 +26,8 @@ interface GuardOptions {
   readonly refusesAll?: boolean;
   /** The authorization server that it names. Default: its own. */
   names?: string;
+  /** How long the next refusals take, in milliseconds, one after the other. */
+  slowRefusals?: number[];
 }
 
 /** Starts it. Its tools: `read`, `write` (which needs the scope `write`) and `whoami` (which repeats the token). */
@@ -65,6 +67,7 @@ export async function guardedServer(auth: AuthServer, options: GuardOptions = {}
     const grant = auth.grantOf(token);
     if (grant === undefined || options.refusesAll === true) {
       refusedTokens.push(token);
+      await new Promise((resolve) => setTimeout(resolve, options.slowRefusals?.shift() ?? 0));
       return refuse(response, 401, 'error="invalid_token", scope="read"', token);
     }
     const needed = toolIn(body) === 'write' ? 'write' : 'read';
