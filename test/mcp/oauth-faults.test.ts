@@ -151,6 +151,7 @@ describe('the redirect', () => {
     const back = await agree(connection.pendingLogin?.url ?? '');
     await until(() => connection.state === 'NEEDS_LOGIN');
     await expect(fetch(back)).rejects.toThrow();
+    expect(connection.answerLogin(back)).toBe(false);
     expect(await connection.callTool('read')).toMatchObject({ code: 'login-required' });
   });
 

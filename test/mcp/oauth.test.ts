@@ -85,8 +85,8 @@ test('a token whose end is known is refreshed instead of sent', async () => {
   expect(place.server.refusedTokens.every((token) => token === '')).toBe(true);
 });
 
-test('a short-lived token is used for the most of its life', async () => {
-  const place = await guarded({ expiresIn: 2 });
+test.each([0, 2])('a token that holds for %i s is used, for the most of its life', async (expiresIn) => {
+  const place = await guarded({ expiresIn });
   const connection = desk(place);
   await signIn(connection);
   expect(await connection.callTool('read')).toMatchObject({ status: 'success' });

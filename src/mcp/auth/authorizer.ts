@@ -13,9 +13,9 @@ import { limitTime } from '../time-limit.ts';
 import { AuthFault } from './auth-fetch.ts';
 import type { AuthServer } from './find-server.ts';
 import { keptLoginIn } from './kept-login.ts';
-import { loginError, loginRequired } from './login-errors.ts';
+import { loginError } from './login-errors.ts';
+import { loginSteps } from './login-steps.ts';
 import type { CheckedAuth, OAuthSettings } from './options.ts';
-import type { PendingLogin } from './pending-login.ts';
 import { createRenewal } from './renewal.ts';
 import { type TokenHolder, isExpired } from './token-holder.ts';
 import { type TokenStore, fileTokenStore } from './token-store.ts';
@@ -65,9 +65,8 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   const store: TokenStore = settings?.store ?? fileTokenStore();
   const kept = keptLoginIn(store, { resource, identity: settings?.identity ?? 'default' });
   const renewal = createRenewal({ server, url, resource, auth, kept });
-  const { holder, secrets, readKept, netOf, find, scopesFor, keep, isUsable } = renewal;
+  const { holder, secrets, readKept, find, isUsable } = renewal;
   let found: AuthServer | null = null;
-  let pending: PendingLogin | null = null;
 
   /** Does a step within its time; whatever goes wrong becomes an {@link McpError}. */
   const within = async <T>(outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
@@ -91,10 +90,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
       return { by: 'elsewhere' };
     }
   };
-  const closePending = (): void => {
-    pending?.close();
-    pending = null;
-  };
+  const steps = loginSteps({ server, auth, renewal, kept, within, elsewhere, found: () => found });
 
   return {
     kind: settings === null ? 'credentials' : options.offersLogin ? 'login' : 'stored-login',
@@ -109,50 +105,11 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
         found = await find(signal);
         return { issuer: found.issuer };
       }),
-    register: (step, outer) =>
-      within(outer, async (signal) => {
-        if (settings === null) throw loginRequired(server, 'nobody can sign in at it');
-        const { prepareLogin } = await import('./pending-login.ts');
-        const at = found ?? (await find(signal));
-        closePending();
-        pending = await prepareLogin({ server: at, settings, scopes: scopesFor(at, step), kept }, netOf(signal));
-        return pending.login;
-      }),
-    async awaitLogin(step, signal) {
-      const waiting = pending;
-      if (waiting === null) throw loginRequired(server, 'no sign-in was prepared');
-      const own = new AbortController();
-      const ended = AbortSignal.any([signal, own.signal]);
-      ended.addEventListener('abort', () => waiting.close(), { once: true });
-      try {
-        return await Promise.race([waiting.code.then(() => ({ by: 'code' as const })), elsewhere(step, ended)]);
-      } catch (error) {
-        throw loginError(server, auth, error);
-      } finally {
-        own.abort();
-      }
-    },
-    exchange: (_step, outer) =>
-      within(outer, async (signal) => {
-        const done = pending;
-        pending = null;
-        const code = await Promise.race([done?.code, Promise.resolve(undefined)]);
-        if (done === null || code === undefined) return { scopes: (await readKept())?.scopes ?? [] };
-        secrets.add(code);
-        const { exchange } = await import('./oauth-client.ts');
-        const { server: at, client, verifier, redirectUrl, login } = done;
-        try {
-          const given = await exchange(at, { client, code, verifier, redirectUrl }, netOf(signal));
-          const { scopes } = await keep(given, { issuer: at.issuer, clientId: client.client_id, scopes: login.scopes });
-          return { scopes };
-        } catch (error) {
-          if (error instanceof AuthFault && error.kind === 'invalid-client' && settings?.clientId === undefined)
-            await kept.dropClient(at.issuer);
-          throw error;
-        }
-      }),
+    register: steps.register,
+    awaitLogin: steps.awaitLogin,
+    exchange: steps.exchange,
     watchLogin: elsewhere,
-    answer: (address) => pending !== null && URL.canParse(address) && pending.take(new URL(address)) !== 'foreign',
+    answer: steps.answer,
     async forget() {
       const tokens = await kept.read();
       if (tokens !== null) await kept.drop(tokens);

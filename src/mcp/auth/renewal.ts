@@ -12,23 +12,27 @@ import type { AuthServer } from './find-server.ts';
 import type { KeptLogin, KeptTokens } from './kept-login.ts';
 import { loginRequired } from './login-errors.ts';
 import type { AuthClient, GivenTokens } from './oauth-client.ts';
-import type { CheckedAuth, OAuthSettings } from './options.ts';
+import type { CheckedAuth, OAuthSettings, TokenSource } from './options.ts';
 import { type TokenHolder, isExpired, tokenHolder } from './token-holder.ts';
 
 /** Not used for so long before its end. */
 const MARGIN_MS = 5000;
+/** More of its past tokens are not told from ordinary text. */
+const MOST_SECRETS = 200;
 
 /** What gets tokens for one connection, and has them. */
 export interface Renewal {
   readonly holder: TokenHolder;
   /** Every token and code that was in use. */
-  readonly secrets: Set<string>;
+  readonly secrets: ReadonlySet<string>;
+  remember(secret: string): void;
   /** Forgets the token and its scopes, here. */
   forget(): void;
   /** The tokens in the store; null where they are not for this configuration. */
   readKept(): Promise<KeptTokens | null>;
   netOf(signal: AbortSignal): AuthNet;
   find(signal: AbortSignal): Promise<AuthServer>;
+  /** What is asked for: what was configured or the server names, what was granted, what was lacking, and to be renewed. */
   scopesFor(at: AuthServer, step: McpAuthStep): readonly string[];
   keep(given: GivenTokens, about: TokenSubject): Promise<KeptTokens>;
   isUsable(tokens: KeptTokens, step: McpAuthStep): boolean;
@@ -57,38 +61,27 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
   const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
   const secrets = new Set<string>();
   let granted: readonly string[] = [];
+  const remember = (secret: string): void => {
+    secrets.add(secret);
+    const [oldest] = secrets;
+    if (secrets.size > MOST_SECRETS && oldest !== undefined) secrets.delete(oldest);
+  };
 
   const readKept = async (): Promise<KeptTokens | null> => {
     const tokens = settings === null ? null : await kept.read();
     if (tokens === null || (settings?.issuer !== undefined && settings.issuer !== tokens.issuer)) return null;
-    if (tokens.refresh !== null) secrets.add(tokens.refresh);
+    if (tokens.refresh !== null) remember(tokens.refresh);
     granted = tokens.scopes;
     return tokens;
   };
   const holder = tokenHolder({
     origin: new URL(url).origin,
     find: async () => {
-      if (auth.type === 'source') return holder.hold({ access: await fromSource(), expiresAt: null });
+      if (auth.type === 'source') return holder.hold({ access: await tokenFrom(auth.get), expiresAt: null });
       const tokens = await readKept().catch(() => null);
       if (tokens !== null) holder.hold(tokens);
     },
   });
-  const fromSource = async (): Promise<string> => {
-    const get = auth.type === 'source' ? auth.get : () => '';
-    const token: unknown = await Promise.resolve()
-      .then(get)
-      .catch((cause: unknown) => {
-        throw new LinkFault('auth', 'the function that gives its token failed', {
-          delivered: false,
-          data: { status: 401 },
-          cause,
-        });
-      });
-    if (typeof token === 'string' && /^[\x21-\x7E]+$/.test(token)) return token;
-    const message = 'the function that gives its token gave none';
-    throw new LinkFault('auth', message, { delivered: false, data: { status: 401 } });
-  };
-
   const netOf = (signal: AbortSignal): AuthNet => ({ signal, allowsLoopback: isLoopback(url) });
   const find = async (signal: AbortSignal): Promise<AuthServer> => {
     const { askForChallenge, findServer } = await import('./find-server.ts');
@@ -98,7 +91,6 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
     const resourceMetadata = holder.challenge()?.resourceMetadata ?? null;
     return findServer({ serverUrl: resource, resourceMetadata, issuer: only }, netOf(signal));
   };
-  /** What is asked for: what was configured or the server names, what was granted, what was lacking, and to be renewed. */
   const scopesFor = (at: AuthServer, { scopes }: McpAuthStep): readonly string[] => {
     const own = auth.type === 'source' ? undefined : auth.scopes;
     const named = holder.challenge()?.scopes ?? [];
@@ -107,16 +99,8 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
     return [...new Set([...first, ...granted, ...scopes, ...(offline ? ['offline_access'] : [])])];
   };
   const keep = async (given: GivenTokens, about: TokenSubject): Promise<KeptTokens> => {
-    const { access, refresh, expiresInS } = given;
-    const tokens: KeptTokens = {
-      access,
-      refresh,
-      expiresAt: expiresInS === null ? null : Date.now() + usableMs(expiresInS),
-      scopes: [...(given.scopes ?? about.scopes)],
-      clientId: about.clientId,
-      issuer: about.issuer,
-    };
-    for (const secret of [access, refresh]) if (secret !== null) secrets.add(secret);
+    const tokens = tokensOf(given, about);
+    for (const secret of [tokens.access, tokens.refresh]) if (secret !== null) remember(secret);
     granted = tokens.scopes;
     try {
       // Kept before it is used: whoever is killed in between has it all the same.
@@ -148,7 +132,7 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
     if (tokens.refresh === null) throw loginRequired(server, 'its login has ended');
     const at = await find(signal);
     if (at.issuer !== tokens.issuer) throw loginRequired(server, 'it has another authorization server now');
-    const client = await clientFor(at, tokens.clientId);
+    const client = await clientOf(tokens, settings, kept);
     if (client === null) throw loginRequired(server, 'its login was made by another client');
     const { refresh } = await import('./oauth-client.ts');
     try {
@@ -166,18 +150,10 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
       throw error;
     }
   };
-  const clientFor = async (at: AuthServer, clientId: string): Promise<AuthClient | null> => {
-    if (settings?.clientId === clientId) {
-      const { clientSecret } = settings;
-      return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
-    }
-    const client = await kept.client(at.issuer);
-    return client?.client_id === clientId ? client : null;
-  };
-
   return {
     holder,
     secrets,
+    remember,
     forget: () => {
       granted = [];
       holder.hold(null);
@@ -190,16 +166,46 @@ export function createRenewal({ server, url, resource, auth, kept }: RenewalOpti
     isUsable,
     async renew(step, signal) {
       if (settings !== null) return renewKept(step, signal);
-      if (auth.type === 'source') holder.hold({ access: await fromSource(), expiresAt: null });
+      if (auth.type === 'source') holder.hold({ access: await tokenFrom(auth.get), expiresAt: null });
       else await credentials(step, signal);
       return 'fetched';
     },
   };
 }
 
-/** How long a token is used: it must still hold when it arrives. */
-function usableMs(expiresInS: number): number {
-  return expiresInS * 1000 - Math.min(MARGIN_MS, expiresInS * 100);
+/** The token of a function of the caller's. What goes wrong there is a refusal: no other token is to be had. */
+async function tokenFrom(get: TokenSource): Promise<string> {
+  const refused = (message: string, cause?: unknown): LinkFault =>
+    new LinkFault('auth', message, { delivered: false, data: { status: 401 }, cause });
+  const token: unknown = await Promise.resolve()
+    .then(get)
+    .catch((cause: unknown) => {
+      throw refused('the function that gives its token failed', cause);
+    });
+  if (typeof token === 'string' && /^[\x21-\x7E]+$/.test(token)) return token;
+  throw refused('the function that gives its token gave none');
+}
+
+/** Tokens as they are kept. They are not used to their very end: they must still hold when they arrive. */
+function tokensOf({ access, refresh, expiresInS, scopes }: GivenTokens, about: TokenSubject): KeptTokens {
+  const { issuer, clientId } = about;
+  const usableMs = expiresInS === null ? 0 : expiresInS * 1000 - Math.min(MARGIN_MS, expiresInS * 100);
+  const expiresAt = usableMs > 0 ? Date.now() + usableMs : null;
+  return { access, refresh, expiresAt, scopes: [...(scopes ?? about.scopes)], clientId, issuer };
+}
+
+/** The client that tokens were given to; null where it is none of ours any more. */
+async function clientOf(
+  { issuer, clientId }: KeptTokens,
+  settings: OAuthSettings | null,
+  kept: KeptLogin,
+): Promise<AuthClient | null> {
+  if (settings?.clientId === clientId) {
+    const { clientSecret } = settings;
+    return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
+  }
+  const client = await kept.client(issuer);
+  return client?.client_id === clientId ? client : null;
 }
 
 /** Whether tokens have what the server asked for, where it was scopes that it asked for. */
