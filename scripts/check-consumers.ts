@@ -4,9 +4,10 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { checkReact } from './react-page.ts';
 
 // Other people's projects around the packed tarball: vitest 3 to 5, package managers, TypeScript, bundlers and Next. Takes
-// minutes and a registry; `npm run check:consumers -- next` runs those whose names hold a word.
+// minutes and a registry; `npm run check:consumers -- next` runs those whose names hold a word, `-- --quick` a choice of them.
 const EXTERNALS = new URL('consumers/', import.meta.url);
 const root = mkdtempSync(join(tmpdir(), 'signalbox-consumers-'));
 const env = {
@@ -48,22 +49,21 @@ const copiesOfXState = (folder: string): readonly string[] =>
     (path) => path.endsWith(join('node_modules', 'xstate', 'package.json')) || path === join('xstate', 'package.json'),
   );
 
-let bundled: string | undefined;
-const bundlers = () =>
-  (bundled ??= project('bundlers', [
-    'esbuild',
-    'rolldown',
-    'webpack',
-    'webpack-cli',
-    'vite',
-    'bun',
-    'next',
-    'react',
-    'react-dom',
-  ]));
+/** A project that several cases share: made by the first of them. */
+function shared(name: string, packages: string): () => string {
+  let folder: string | undefined;
+  return () => (folder ??= project(name, packages.split(' ')));
+}
+
+const web = shared(
+  'web',
+  'esbuild rolldown webpack webpack-cli vite xstate react react-dom @xstate/react typescript @types/react @types/react-dom',
+);
+const typed = shared('types', 'typescript');
+const heavy = shared('heavy', 'bun next react react-dom');
 
 async function nextApp(flag: readonly string[]): Promise<void> {
-  const folder = bundlers();
+  const folder = heavy();
   npx(['next', 'build', ...flag].join(' '), folder);
   const port = '45671';
   const server = spawn(process.execPath, ['node_modules/next/dist/bin/next', 'start', '-p', port], {
@@ -87,12 +87,11 @@ async function nextApp(flag: readonly string[]): Promise<void> {
   }
 }
 
-function types(packages: readonly string[], lib: string): void {
-  const folder = project(`types-${readdirSync(root).length}`, ['typescript', ...packages]);
+function types(lib: string): void {
   for (const module of ['nodenext', 'preserve'])
     npx(
       `tsc --noEmit --strict --skipLibCheck false --target es2022 --lib ${lib} --module ${module} entries.ts`,
-      folder,
+      typed(),
     );
 }
 
@@ -104,12 +103,12 @@ const CASES: Readonly<Record<string, () => void | Promise<void>>> = {
     ]),
   ),
   'npm: one xstate': () => {
-    const copies = copiesOfXState(project('npm', ['zod', 'xstate']));
+    const copies = copiesOfXState(web());
     if (copies.length !== 1) throw new Error(`copies: ${copies.join(', ')}`);
   },
   'npm: an older xstate is refused': () => {
     try {
-      project('npm-old', ['xstate@5.20.0'], 'npm install --no-audit --no-fund');
+      project('npm-old', ['xstate@5.20.0'], 'npm install --loglevel=error --no-audit --no-fund');
     } catch (error) {
       return expectText(String(Reflect.get(Object(error), 'stderr')), 'ERESOLVE');
     }
@@ -122,49 +121,65 @@ const CASES: Readonly<Record<string, () => void | Promise<void>>> = {
     const copies = readdirSync(join(folder, 'node_modules/.pnpm')).filter((name) => name.startsWith('xstate@'));
     if (copies.length !== 1) throw new Error(`copies: ${copies.join(', ')}`);
   },
-  'types without @types/node or DOM': () => types([], 'es2022'),
-  'types with DOM': () => types([], 'es2023,dom'),
-  'types with @types/node': () => types(['@types/node@24'], 'es2023'),
+  'types without @types/node or DOM': () => types('es2022'),
+  'types with DOM': () => types('es2023,dom'),
+  'types with @types/node': () => {
+    sh('npm', ['install', '--silent', '--no-audit', '--no-fund', '@types/node@24'], typed());
+    types('es2023 --types node');
+  },
   esbuild: () => {
-    npx('esbuild main.js --bundle --platform=node --format=esm --outfile=out/esbuild.mjs', bundlers());
-    expectApp(node(['out/esbuild.mjs'], bundlers()));
-    npx('esbuild main.js --bundle --platform=node --format=cjs --outfile=out/esbuild.cjs', bundlers());
-    expectApp(node(['out/esbuild.cjs'], bundlers()));
+    npx('esbuild main.js --bundle --platform=node --format=esm --outfile=out/esbuild.mjs', web());
+    expectApp(node(['out/esbuild.mjs'], web()));
+    npx('esbuild main.js --bundle --platform=node --format=cjs --outfile=out/esbuild.cjs', web());
+    expectApp(node(['out/esbuild.cjs'], web()));
     // Far from node_modules there is no page, and a clear word about it.
     const alone = join(root, 'alone');
-    cpSync(join(bundlers(), 'out/esbuild.mjs'), join(alone, 'main.mjs'));
+    cpSync(join(web(), 'out/esbuild.mjs'), join(alone, 'main.mjs'));
     expectText(node(['main.mjs'], alone), 'Half past twelve. page-missing');
   },
   rolldown: () => {
-    npx('rolldown main.js --platform node --format esm -d out/rolldown', bundlers());
-    expectApp(node(['out/rolldown/main.js'], bundlers()));
+    npx('rolldown main.js --platform node --format esm -d out/rolldown', web());
+    expectApp(node(['out/rolldown/main.js'], web()));
   },
   webpack: () => {
-    npx('webpack', bundlers());
-    expectApp(node(['out/webpack/main.mjs'], bundlers()));
+    npx('webpack', web());
+    expectApp(node(['out/webpack/main.mjs'], web()));
   },
   'Vite SSR': () => {
-    npx('vite build', bundlers());
-    expectApp(node(['out/vite/main.js'], bundlers()));
+    npx('vite build', web());
+    expectApp(node(['out/vite/main.js'], web()));
+  },
+  'React, its types': () => {
+    const flags = '--strict --skipLibCheck false --target es2023 --lib es2023,dom --jsx react-jsx --module preserve';
+    npx(`tsc --noEmit ${flags} react/app.tsx`, web());
+  },
+  'React in Chromium': () => {
+    npx('vite build react --config react/vite.config.js', web());
+    return checkReact(web(), env);
   },
   bun: () => {
-    npx('bun build main.js --target=bun --outfile out/bun.js', bundlers());
-    expectApp(npx('bun out/bun.js', bundlers()));
+    npx('bun build main.js --target=bun --outfile out/bun.js', heavy());
+    expectApp(npx('bun out/bun.js', heavy()));
   },
   'Next, Turbopack': () => nextApp([]),
   'Next, webpack': () => nextApp(['--webpack']),
 };
 
+/** What a change breaks most easily, and takes little time. */
+const QUICK = /^types|^React|xstate|esbuild|Vite/;
+
 const [wanted = ''] = process.argv.slice(2);
-for (const [name, check] of Object.entries(CASES).filter(([each]) =>
-  each.toLowerCase().includes(wanted.toLowerCase()),
-)) {
+const isWanted = (name: string): boolean =>
+  wanted === '--quick' ? QUICK.test(name) : name.toLowerCase().includes(wanted.toLowerCase());
+for (const [name, check] of Object.entries(CASES).filter(([each]) => isWanted(each))) {
+  const began = Date.now();
+  const took = () => `${((Date.now() - began) / 1000).toFixed(1)} s`;
   try {
     // oxlint-disable-next-line no-await-in-loop -- one after the other: they are heavy
     await check();
-    console.log(`ok    ${name}`);
+    console.log(`ok    ${name.padEnd(34)} ${took()}`);
   } catch (error) {
-    console.log(`FAIL  ${name}\n${error instanceof Error ? error.message : String(error)}`);
+    console.log(`FAIL  ${name.padEnd(34)} ${took()}\n${error instanceof Error ? error.message : String(error)}`);
     for (const stream of ['stdout', 'stderr'])
       console.log(String(Reflect.get(Object(error), stream) ?? '').slice(-3000));
     process.exitCode = 1;

@@ -39,8 +39,9 @@ export type {
 export type { ChildAgent } from './agent/child-tools.ts';
 export type { AgentOptions, InstructionsInput } from './agent/options.ts';
 export type { RunEventOf } from './agent/typed-events.ts';
-export type { Permissions, ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
-export type { RunOptions } from './agent/run-options.ts';
+export type { Permissions } from './agent/granted.ts';
+export type { ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
+export type { AgentLimits, RunOptions } from './agent/run-options.ts';
 export type { ResumeErrorCode } from './agent/errors.ts';
 export type { ResumeOptions } from './agent/resume-run.ts';
 export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run.ts';

@@ -1,8 +1,12 @@
 import type { JsonObject } from '../parsing/json.ts';
+import type { ToolSource } from '../tools/server-tool.ts';
 import { leaf } from './leaf.ts';
 
-/** A question to a person: may this call run? */
-export interface ApprovalRequest {
+/**
+ * A question to a person: may this call run? Of a tool of an MCP server it also says whose it is (`server`, `address`,
+ * `serverTool`), what the server says of it (`title`, `description`, `annotations`), and what has changed (`changes`).
+ */
+export interface ApprovalRequest extends ToolSource {
   readonly callId: string;
   readonly tool: string;
   readonly args: JsonObject;
@@ -12,8 +16,11 @@ export interface ApprovalRequest {
   readonly agent?: string;
 }
 
-/** What the leaf is given: the question, and always which agent asks. */
-export type AskApprovalInput = Omit<ApprovalRequest, 'agent'> & { readonly agent: string };
+/** What the leaf is given: the question, always which agent asks, and whose tool it is. */
+export type AskApprovalInput = Pick<ApprovalRequest, 'callId' | 'tool' | 'args' | 'reason'> & {
+  readonly agent: string;
+  readonly source?: ToolSource;
+};
 
 /** What a person answers. `always-allow` is remembered for this tool of this agent. */
 export type ApprovalDecision = 'allow-once' | 'always-allow' | 'deny';
@@ -37,11 +44,16 @@ export const askApproval = (ports: {
       const confirm = await ports.confirm(input.agent);
       if (confirm === undefined) return { decision: 'nobody' };
       if (confirm === 'wait') return new Promise<never>(() => undefined);
-      const decision: unknown = await confirm({ ...structuredClone(asked(input)), context, signal });
+      const decision: unknown = await confirm({
+        ...structuredClone({ ...asked(input), ...input.source }),
+        context,
+        signal,
+      });
       return { decision: decision === 'allow-once' || decision === 'always-allow' ? decision : 'deny' };
     },
   );
 
-function asked({ agent, ...request }: AskApprovalInput): ApprovalRequest {
+/** What is recorded of the question. Whose tool it is stands in the toolset. */
+function asked({ agent, source: _source, ...request }: AskApprovalInput) {
   return agent === '' ? request : { ...request, agent };
 }

@@ -36,8 +36,11 @@ export type McpErrorCode =
   | 'login-required'
   | 'insufficient-scope'
   | 'auth-failed'
+  | 'forbidden'
   | 'spawn-failed'
-  | 'queue-full';
+  | 'queue-full'
+  | 'limit-exceeded'
+  | 'page-required';
 
 /**
  * A failed MCP request: a stable `code`, and the server it concerns. `data` is JSON for whoever wants more: `stderr` (the
@@ -64,13 +67,16 @@ export type McpQuestion =
       readonly kind: 'elicitation' | 'sampling';
       readonly server: string;
       readonly message: string;
+      /** The page that a person is to open, and its origin, where that is what it asks. */
+      readonly url?: string;
+      readonly origin?: string;
     }
   | {
       readonly phase: 'answered';
       readonly kind: 'elicitation' | 'sampling';
       readonly server: string;
       readonly action: 'accept' | 'decline' | 'cancel';
-      /** What the server got with `accept`. */
+      /** What the server got with `accept`; marks stand for secrets that were typed. */
       readonly content: JsonObject;
       readonly usage: Usage | null;
     };
@@ -93,6 +99,8 @@ export interface McpCalls {
       }) => void;
       /** Hears what the server asks meanwhile, and how that was answered. */
       readonly onQuestion?: (question: McpQuestion) => void;
+      /** Hears what a person typed as a secret meanwhile: it must be seen nowhere. */
+      readonly onHidden?: (text: string) => void;
     },
   ): Promise<ToolResult>;
 }

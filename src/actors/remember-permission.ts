@@ -1,12 +1,13 @@
+import type { ToolSpec } from '../tools/spec.ts';
 import { leaf } from './leaf.ts';
 
-/** Keeps an "always allow" for later runs. */
-export const rememberPermission = (ports: { readonly add: (tool: string, agent: string) => void | Promise<void> }) =>
-  leaf<{ readonly tool: string; readonly agent: string }, null>(
+/** Keeps an "always allow" for later runs, of a tool as it stood when it was asked about. */
+export const rememberPermission = (ports: { readonly add: (tool: ToolSpec, agent: string) => void | Promise<void> }) =>
+  leaf<{ readonly tool: ToolSpec | null; readonly agent: string }, null>(
     'rememberPermission',
-    { effects: 'idempotent', request: ({ tool }) => ({ tool }) },
+    { effects: 'idempotent', request: ({ tool }) => ({ tool: tool?.name ?? '' }) },
     async ({ tool, agent }) => {
-      await ports.add(tool, agent);
+      if (tool !== null) await ports.add(tool, agent);
       return null;
     },
   );

@@ -41,12 +41,21 @@ const SHORTEST_KEY = 15;
 
 /** Too short to be told from ordinary text. */
 const SHORTEST = 6;
+/** A text that a person typed as a secret is rarely ordinary, and nothing is lost where it is. */
+const SHORTEST_HIDDEN = 4;
+
+/** Stands for a text that is seen by nobody and given to no tool: what a person typed as a secret for a server. */
+export const HIDDEN = '«hidden»';
 
 /**
  * A vault that knows these secrets and learns what looks like a key. `known` is asked each time: a model may get its key
- * late. `kept` are the marks of a run that is taken up.
+ * late. `kept` are the marks of a run that is taken up. What is `hidden` is not even given back: nobody opens {@link HIDDEN}.
  */
-export function createVault(known: () => readonly string[], kept: Readonly<Record<string, string>> = {}): OwnVault {
+export function createVault(
+  known: () => readonly string[],
+  kept: Readonly<Record<string, string>> = {},
+  hidden: () => readonly string[] = () => [],
+): OwnVault {
   const numbers = new Map<string, number>();
   const secrets = new Map<number, string>();
   const listeners = new Set<(mark: string, secret: string) => void>();
@@ -68,8 +77,9 @@ export function createVault(known: () => readonly string[], kept: Readonly<Recor
     }
     return markText(number);
   };
-  const sealText = (text: string, given: readonly string[]): string => {
+  const sealText = (text: string, given: readonly string[], lost: readonly string[]): string => {
     let sealed = text;
+    for (const secret of lost) if (sealed.includes(secret)) sealed = sealed.replaceAll(secret, HIDDEN);
     for (const secret of given) if (sealed.includes(secret)) sealed = sealed.replaceAll(secret, markOf(secret));
     return mayHoldKey(sealed) ? sealed.replace(LOOKS_LIKE_A_KEY, markOf) : sealed;
   };
@@ -83,7 +93,10 @@ export function createVault(known: () => readonly string[], kept: Readonly<Recor
       const given = known()
         .filter((secret) => secret.length >= SHORTEST)
         .sort((a, b) => b.length - a.length);
-      return mapTexts(value, (text) => sealText(text, given));
+      const lost = hidden()
+        .flatMap(spellings)
+        .sort((a, b) => b.length - a.length);
+      return mapTexts(value, (text) => sealText(text, given, lost));
     },
     open: (value) => mapTexts(value, openText),
     lostMark: (value) => {
@@ -108,6 +121,13 @@ export function createVault(known: () => readonly string[], kept: Readonly<Recor
       });
     },
   };
+}
+
+/** A text as it stands, and as it stands in JSON and in addresses. */
+function spellings(text: string): readonly string[] {
+  if (text.length < SHORTEST_HIDDEN) return [];
+  const inJson = JSON.stringify(text).slice(1, -1);
+  return [...new Set([text, inJson, text.isWellFormed() ? encodeURIComponent(text) : text])];
 }
 
 function markText(number: number): string {

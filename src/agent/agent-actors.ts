@@ -16,6 +16,7 @@ import { toolCallMachine } from '../machines/tool-call.ts';
 import { joinParts, promptParts } from '../machines/system-prompt.ts';
 import type { EscalationError } from '../parsing/errors.ts';
 import type { Verdict } from '../recovery/verdicts.ts';
+import type { ToolSpec } from '../tools/spec.ts';
 import type { Children } from './child-tools.ts';
 import type { AgentOptions } from './options.ts';
 import type { OwnRegistry } from './registry.ts';
@@ -31,7 +32,7 @@ export interface AgentPorts {
   readonly mcp: McpCalls;
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
   /** Keeps an "always allow". */
-  readonly remember: (tool: string) => Promise<void>;
+  readonly remember: (tool: ToolSpec) => Promise<void>;
   readonly options: () => AgentOptions;
   readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
   /** Decides about an escalation; null: not handled. */

@@ -1,4 +1,3 @@
-import type { Confirm } from '../actors/ask-approval.ts';
 import { type ModelFacts, callsNatively, factsOf } from '../actors/call-llm.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
@@ -12,18 +11,26 @@ import { processEnvironment } from '../models/environment.ts';
 import { secretsOf } from '../models/model-secrets.ts';
 import { resolveModel } from '../models/resolve-model.ts';
 import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
-import { settingsOf, toolCallingOf } from './agent-settings.ts';
+import { confirmOf, isTerminal, settingsOf, toolCallingOf } from './agent-settings.ts';
 import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './child-tools.ts';
 import { checkConfigurable } from './check-options.ts';
 import { decideBy } from './decide.ts';
-import { alwaysAllowed } from './execute-alone.ts';
+import {
+  type Granted,
+  NOTHING_GRANTED,
+  type Permissions,
+  grantedBy,
+  keepGrant,
+  needsConfirmation,
+  resolvePermissions,
+} from './granted.ts';
 import { type McpBinding, mcpBinding } from './mcp-binding.ts';
 import { serverAnswers } from './server-answers.ts';
-import { serverSecrets } from './server-secrets.ts';
+import { serverSecrets } from '../mcp/server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
 import { repairAgents } from './repair.ts';
 import { checkServers } from './check-servers.ts';
-import { type OwnRegistry, type Permissions, ownRegistry } from './registry.ts';
+import { type OwnRegistry, ownRegistry } from './registry.ts';
 import type { ForkRunOptions } from './run-options.ts';
 
 /** The parts of one agent, resolved and held together; everything heavy is made when it is first needed. */
@@ -51,9 +58,12 @@ export interface AgentCore {
   readonly ports: AgentPorts;
   /** The texts that nobody may see, those of the agents below included. */
   secrets(): readonly string[];
+  /** What people typed as secrets for servers, of the agents below too: seen by nobody, given to no tool. */
+  hidden(): readonly string[];
   /** The tools and servers as they stand now. */
-  toolset(allowed: ReadonlySet<string>): Toolset;
-  allowed(): Promise<ReadonlySet<string>>;
+  toolset(granted?: Granted): Toolset;
+  /** What the permission store says of the tools as they stand now. */
+  granted(): Promise<Granted>;
   /** Called, and waited for, after an "always allow" was kept. */
   onRemembered(listener: () => Promise<void>): void;
   /** Goes another way from a point of a run of this agent; null until the agent is whole. */
@@ -87,7 +97,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   let remembered = (): Promise<void> => Promise.resolve();
 
   const permissions = (): Promise<Permissions | undefined> => {
-    store ??= resolvePermissions(options, name);
+    store ??= resolvePermissions(options.permissions, name);
     return store;
   };
   const registry: OwnRegistry = ownRegistry(
@@ -110,7 +120,9 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     servers: given.mcpServers ?? {},
     registry,
     agent: name,
+    limits: given.limits?.mcp ?? {},
     seal: (value) => vault.seal(value),
+    hide: (text) => void typed.add(text),
     answers: () =>
       serverAnswers({
         options: () => options,
@@ -132,8 +144,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     registry,
     mcp,
     confirm: () => confirmOf(options),
-    remember: async (tool) => {
-      await (await permissions())?.add(tool);
+    remember: async (spec) => {
+      await keepGrant(await permissions(), spec);
       await remembered();
     },
     options: () => options,
@@ -158,10 +170,19 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     const own = [...fixedSecrets, ...mcp.secrets()];
     return [...(options.secrets ?? []), ...own, ...[model, ...models.values()].flatMap(secretsOf), ...below];
   };
-  const vault = createVault(ownSecrets);
+  const typed = new Set<string>();
+  let gathering = false;
+  const hidden = (): readonly string[] => {
+    if (gathering) return [];
+    gathering = true;
+    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port.hidden());
+    gathering = false;
+    return [...typed, ...below];
+  };
+  const vault = createVault(ownSecrets, {}, hidden);
 
   const setupOf = (now: {
-    readonly allowed: ReadonlySet<string>;
+    readonly granted: Granted;
     readonly told: readonly string[];
     readonly below: readonly ChildSetup[];
     readonly maxSteps?: number | undefined;
@@ -172,7 +193,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
       agent: name,
       instructions: typeof instructions === 'string' ? instructions : '',
       promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
-      toolset: core.toolset(now.allowed),
+      toolset: core.toolset(now.granted),
       toolCalling: toolCallingOf(options, model),
       callsNatively: callsNatively(model),
       settings: {
@@ -196,7 +217,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     vault,
     vaultOf: (recording) => {
       const { secrets } = core.journal();
-      const again = createVault(ownSecrets, secrets?.read(recording.head.runId));
+      const again = createVault(ownSecrets, secrets?.read(recording.head.runId), hidden);
       // A journal that keeps no secrets leaves those of the options, which have the first marks.
       if (secrets === undefined) again.seal(options.secrets ?? []);
       again.reserve([recording.head, recording.lines]);
@@ -210,15 +231,15 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     },
     model: () => model,
     journal: () => options.journal ?? RUN_ONLY,
-    allowed: async () => (needsConfirmation(registry) ? alwaysAllowed(registry, await permissions()) : new Set()),
+    granted: async () => (needsConfirmation(registry) ? grantedBy(registry, await permissions()) : NOTHING_GRANTED),
     onRemembered: (listener) => {
       remembered = listener;
     },
     fork: null,
-    toolset: (allowed) => {
-      const key = JSON.stringify([[...allowed], mcp.notes()]);
+    toolset: (granted = NOTHING_GRANTED) => {
+      const key = JSON.stringify([[...granted.keys], [...granted.outdated], mcp.notes()]);
       if (composed?.key === key) return composed.toolset;
-      const tools = registry.specs((tool) => allowed.has(tool));
+      const tools = registry.specs(granted);
       const toolset: Toolset = deepFreeze({
         tools,
         servers: mcp.notes(),
@@ -233,13 +254,14 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
         ? undefined
         : mcp.ready({ timeoutMs: options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs, signal });
       const [makeBelow] = await Promise.all([preparedChildren(children, signal), connecting]);
-      const allowed = await core.allowed();
-      return () => setupOf({ allowed, told: facts.atStart(), below: makeBelow(), maxSteps });
+      const granted = await core.granted();
+      return () => setupOf({ granted, told: facts.atStart(), below: makeBelow(), maxSteps });
     },
-    setupNow: async () => setupOf({ allowed: await core.allowed(), told: [], below: await childrenNow(children) }),
+    setupNow: async () => setupOf({ granted: await core.granted(), told: [], below: await childrenNow(children) }),
     children,
     ports,
     secrets: ownSecrets,
+    hidden,
     work: () => {
       work ??= workOf(Object.values(ownLeaves()));
       return work;
@@ -268,30 +290,3 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
 
 /** Without a journal of the caller's a run is kept by its own handle, as long as somebody has that. */
 const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };
-
-function needsConfirmation(registry: OwnRegistry): boolean {
-  return registry.specs(() => false).some((spec) => spec.policy === 'confirm');
-}
-
-/** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
-async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
-  if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
-  const { terminalConfirm } = await import('../tools/terminal/terminal-confirm.ts');
-  return terminalConfirm();
-}
-
-function isTerminal(): boolean {
-  return typeof process !== 'undefined' && process.stdin?.isTTY === true && process.stderr?.isTTY === true;
-}
-
-/** The store of always-allow decisions: the given one, bound to the agent's name, else the user's own in their home. */
-async function resolvePermissions({ permissions }: AgentOptions, agent: string): Promise<Permissions | undefined> {
-  if (permissions !== undefined) return bindPermissions(permissions, agent);
-  if (typeof process === 'undefined') return undefined;
-  const { permissionStore } = await import('../tools/permissions-store.ts');
-  return permissionStore({ agent });
-}
-
-function bindPermissions(permissions: Permissions, agent: string): Permissions {
-  return permissions.forAgent === undefined ? permissions : permissions.forAgent(agent);
-}

@@ -1,6 +1,8 @@
+import type { Confirm } from '../actors/ask-approval.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
 import { closeOpenCalls } from '../machines/conversation.ts';
+import { DEFAULT_MCP_LIMITS } from '../mcp/server-limits.ts';
 import { BUSY_BACKOFF } from '../recovery/backoff.ts';
 import type { AgentOptions } from './options.ts';
 
@@ -29,7 +31,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     budget: { maxToolCalls: budget.maxToolCalls ?? null, maxTokens: budget.maxTokens ?? null },
     fixMs: DEFAULT_SETTINGS.fixMs,
     jitterSeed: 0,
-    texts: 2,
+    texts: 3,
     images: 'named',
     toolCalling: options.toolCalling ?? 'auto',
     ...(options.plans === false ? { plans: false } : {}),
@@ -72,7 +74,11 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
     streaming: settings.streaming,
     timeouts: { connectMs, responseMs: 120_000, toolMs, ...options.timeouts },
     retry: { maxAttempts, backoff, ...options.retry },
-    limits: { argumentBytes: maxArgumentBytes, resultBytes: maxResultBytes },
+    limits: {
+      argumentBytes: maxArgumentBytes,
+      resultBytes: maxResultBytes,
+      mcp: Object.freeze({ ...DEFAULT_MCP_LIMITS, ...options.limits?.mcp }),
+    },
     budget: { ...options.budget },
   });
 }
@@ -81,4 +87,16 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
 function frozen(options: AgentOptions): AgentOptions {
   for (const group of [options.timeouts, options.retry, options.limits, options.budget]) Object.freeze(group);
   return Object.freeze(options);
+}
+
+/** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
+export async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
+  if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
+  const { terminalConfirm } = await import('../tools/terminal/terminal-confirm.ts');
+  return terminalConfirm();
+}
+
+/** Whether there is a person at a terminal. */
+export function isTerminal(): boolean {
+  return typeof process !== 'undefined' && process.stdin?.isTTY === true && process.stderr?.isTTY === true;
 }

@@ -21,6 +21,8 @@ export interface ChildPort {
   replayed(recorded: AgentSetup, policies: Policies): AgentSetup;
   /** What may not be seen by model, recording and logs. */
   secrets(): readonly string[];
+  /** What people typed as secrets for its servers. */
+  hidden(): readonly string[];
   /** Calls back when its tools change; gives back how to stop that. */
   onChange(listener: () => void): () => void;
   /** The agent as it mends arguments below a call; null for one that mends by its own code. */

@@ -209,22 +209,20 @@ export function createAgent(options: AgentOptions = {}): Agent {
     listTools: (given = {}) => {
       checkListTools(given);
       const { verbose = false } = given;
-      return core.registry
-        .specs(() => false)
-        .map(({ name, policy, enabled, origin, description, inputSchema }) => ({
-          name,
-          policy,
-          enabled,
-          origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
-          ...(origin.kind === 'mcp' ? core.mcp.titled(origin) : {}),
-          ...(verbose ? { description, inputSchema } : {}),
-        }));
+      return core.registry.specs().map(({ name, policy, enabled, origin, description, inputSchema }) => ({
+        name,
+        policy,
+        enabled,
+        origin: origin.kind === 'mcp' ? `mcp:${origin.server}` : origin.kind,
+        ...(origin.kind === 'mcp' ? core.mcp.titled(origin) : {}),
+        ...(verbose ? { description, inputSchema } : {}),
+      }));
     },
     get systemPrompt() {
       const { instructions = '' } = core.options();
       const mode = toolCallingOf(core.options(), core.model());
       return joinParts(
-        promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(new Set()), {
+        promptParts(typeof instructions === 'string' ? instructions : '', core.toolset(), {
           mode,
           plans: core.options().plans,
         }),

@@ -12,7 +12,8 @@ import { NO_CALLER } from '../machines/tool-call-context.ts';
 import { toolCallMachine } from '../machines/tool-call.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import type { Asking, OwnRegistry, Permissions } from './registry.ts';
+import { grantedBy, keepGrant } from './granted.ts';
+import type { Asking, OwnRegistry } from './registry.ts';
 
 interface AloneCall {
   readonly registry: OwnRegistry;
@@ -31,11 +32,11 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
   const name = typeof call.name === 'string' ? call.name : String(call.name);
   const json = toJson(call.args);
   if (!json.ok) return { status: 'error', error: `Invalid arguments for '${name}': ${json.reason}` };
-  const allowed = await alwaysAllowed(registry, await call.asking.permissions());
+  const granted = await grantedBy(registry, await call.asking.permissions());
   const actor = createActor(machineFor(call), {
     input: {
       request: { callId: 'c1', tool: name, args: json.value ?? {}, unreadable: null, toolCallId: null },
-      tools: registry.specs((tool) => allowed.has(tool)).map(runByItself),
+      tools: registry.specs(granted).map(runByItself),
       verdict: 'clear',
       settings,
       caller: { ...NO_CALLER, recovery: registry.recovery() },
@@ -84,7 +85,7 @@ function machineFor({ registry, io, mcp, asking }: AloneCall) {
       }),
       askApproval: askApproval({ confirm: () => confirmWith(asking, context) }),
       runFixer: runFixer({ slot: (name, slot) => registry.slot(name, slot) }),
-      rememberPermission: rememberPermission({ add: async (tool) => (await asking.permissions())?.add(tool) }),
+      rememberPermission: rememberPermission({ add: async (spec) => keepGrant(await asking.permissions(), spec) }),
     },
   });
 }
@@ -93,25 +94,4 @@ function machineFor({ registry, io, mcp, asking }: AloneCall) {
 async function confirmWith(asking: Asking, context: unknown): Promise<Confirm | undefined> {
   const confirm = await asking.confirm();
   return confirm === undefined || confirm === 'wait' ? undefined : (request) => confirm({ ...request, context });
-}
-
-/** The tools that somebody said "always allow" to. A store that cannot be read allows nothing. */
-export async function alwaysAllowed(
-  registry: OwnRegistry,
-  permissions: Permissions | undefined,
-): Promise<ReadonlySet<string>> {
-  if (permissions === undefined) return new Set();
-  const asked = registry.specs(() => false).filter((spec) => spec.policy === 'confirm');
-  const answers = await Promise.all(
-    asked.map(async ({ name }) => ((await isAllowed(permissions, name)) ? [name] : [])),
-  );
-  return new Set(answers.flat());
-}
-
-async function isAllowed(permissions: Permissions, name: string): Promise<boolean> {
-  try {
-    return (await permissions.isAlwaysAllowed(name)) === true;
-  } catch {
-    return false;
-  }
 }

@@ -29,7 +29,7 @@ export function liveRuns(
 ): LiveRuns {
   const unfollow = new Map<StartedRun, () => void>();
   const tellDifference = async (run: StartedRun, known: KnownTools): Promise<void> => {
-    const toolset = core.toolset(await core.allowed());
+    const toolset = core.toolset(await core.granted());
     if (!runs.has(run)) return;
     runs.set(run, toolset);
     const now = toJson(core.vault.seal(toolset));
@@ -78,7 +78,7 @@ export async function restartNews(core: AgentCore, { past, tools, restart, seal 
   const mending = repairSetups(past);
   const { toolset: knownTools, children: below } = lastKnown(past);
   const before = { toolset: knownTools, children: [...below, ...mending] };
-  const toolset = core.toolset(await core.allowed());
+  const toolset = core.toolset(await core.granted());
   const repairers = new Map(
     [...core.ports.repairers.all()].filter(([name]) => mending.some(({ tool }) => tool === name)),
   );

@@ -6,10 +6,12 @@ import type { McpHub, McpHubNews, McpPendingLogin, McpToolEntry } from '../mcp/h
 import type { McpAnswers } from '../mcp/answers.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
+import { DEFAULT_MCP_LIMITS, type McpLimits } from '../mcp/server-limits.ts';
 import { sentName } from '../tools/lookup.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { RunPort } from '../inspector/run-port.ts';
 import type { OwnRegistry } from './registry.ts';
+import { sharedOut } from './share-out.ts';
 import { shownConnections } from './shown-connections.ts';
 
 /** The MCP servers of one agent: their tools stand in its registry while they are connected. */
@@ -45,8 +47,11 @@ interface BindingOptions {
   /** What the servers get that ask something; asked for when the first is connected. */
   readonly answers: () => McpAnswers;
   readonly agent: string;
+  readonly limits: Partial<McpLimits>;
   /** Puts marks in the place of secrets, for who looks at the connections. */
   readonly seal: <T>(value: T) => T;
+  /** Told what people typed as secrets for servers. */
+  readonly hide: (text: string) => void;
 }
 
 function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined {
@@ -61,16 +66,17 @@ function asksForMore(connection: McpConnection | null): boolean {
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
-export function mcpBinding({ servers, registry, answers, agent, seal }: BindingOptions): McpBinding {
+export function mcpBinding({ servers, registry, answers, agent, limits, seal, hide }: BindingOptions): McpBinding {
   const listeners: ((news: McpHubNews) => void)[] = [];
   let hub: McpHub | null = null;
   let loading: Promise<McpHub> | null = null;
   let registered: readonly string[] = [];
+  let unsent: readonly string[] = [];
   const shown = shownConnections({ agent, seal, connections: () => hub });
 
   const load = (): Promise<McpHub> => {
     loading ??= import('../mcp/hub.ts').then(({ createMcpHub }) => {
-      const made = createMcpHub(servers, answers());
+      const made = createMcpHub(servers, { ...answers(), limits: { mcp: limits } });
       made.onChange((news) => {
         if (news.type !== 'mcp.oddity' && news.type !== 'mcp.log') synchronize();
         if (news.type === 'mcp.added' || news.type === 'mcp.removed') shown.update();
@@ -86,18 +92,25 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
   /** Brings the registry in line with what the servers offer now. */
   const synchronize = (): void => {
     const entries = hub?.tools() ?? [];
-    const names = entries.map((entry) => `${entry.name}:${JSON.stringify(entry.tool)}`);
+    const names = entries.map(({ name, tool, identity }) => `${name}:${identity.serverId}:${JSON.stringify(tool)}`);
     if (names.length === registered.length && names.every((name, index) => name === registered[index])) return;
     registered = names;
+    const share = sharedOut(entries, limits.toolsSent ?? DEFAULT_MCP_LIMITS.toolsSent);
+    unsent = share.warning;
     const owned = new Set(registry.list().flatMap(({ name }) => [name, sentName(name)]));
     registry.replaceServerTools(
       entries
         .filter((entry) => !owned.has(entry.name) || registry.isFromServer(entry.name))
-        .map((entry) => ({ server: entry.server, serverTool: entry.tool.name, tool: toolOf(entry) })),
+        .map((entry) => ({
+          server: entry.server,
+          serverTool: entry.tool.name,
+          identity: entry.identity,
+          tool: toolOf(entry, share.sent.has(entry)),
+        })),
     );
   };
 
-  const toolOf = (entry: McpToolEntry): Tool => ({
+  const toolOf = (entry: McpToolEntry, enabled: boolean): Tool => ({
     name: entry.name,
     description: entry.tool.description ?? '',
     inputSchema: entry.tool.inputSchema,
@@ -105,7 +118,7 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
     effects: entry.effects,
     atomic: false,
     polling: entry.polling,
-    enabled: true,
+    enabled,
     timeoutMs: entry.timeoutMs,
     check: undefined,
     onError: onErrorOf(entry),
@@ -128,11 +141,16 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
         ready: state === 'READY' || asksForMore(hub?.server(name) ?? null),
         ...(error?.code === 'login-required' ? { needs: 'login' as const } : {}),
       })),
-    warnings: () =>
-      unready().map(
+    warnings: () => [
+      ...unready().map(
         ({ name, state, error }) =>
           `The MCP server '${name}' is not ready (${state})${error === null ? '' : `: ${error.message}`}`,
       ),
+      ...(hub?.servers() ?? []).flatMap(({ name, warnings }) =>
+        warnings.map((warning) => `MCP server '${name}': ${warning}.`),
+      ),
+      ...unsent,
+    ],
     logins: () => hub?.logins() ?? [],
     secrets: () => hub?.secrets() ?? [],
     missing: () => {
@@ -176,7 +194,7 @@ export function mcpBinding({ servers, registry, answers, agent, seal }: BindingO
               `The MCP server '${server}' is not connected; '${tool}' was not called.`,
             ),
           )
-        : hub.callTool(server, tool, args, io),
+        : hub.callTool(server, tool, args, { ...io, onHidden: hide }),
     close: async () => {
       await hub?.close();
     },

@@ -24,10 +24,13 @@ export function eventOfNote({ request }: Effect, note: JsonObject): RunEventBody
 }
 
 function questionOf(call: { readonly callId: string; readonly tool: string }, note: JsonObject): RunEventBody {
-  const { phase, message, action, content = {}, usage } = note;
+  const { phase, message, url, origin, action, content = {}, usage } = note;
   const kind = note.kind === 'sampling' ? 'sampling' : 'elicitation';
   const asked = { ...call, server: textOf(note.server), kind } as const;
-  if (phase === 'asked') return { type: 'question.asked', ...asked, message: textOf(message) };
+  if (phase === 'asked') {
+    const page = typeof url === 'string' && typeof origin === 'string' ? { url, origin } : {};
+    return { type: 'question.asked', ...asked, message: textOf(message), ...page };
+  }
   return {
     type: 'question.answered',
     ...asked,

@@ -9,6 +9,7 @@ import type { PromptParts } from '../machines/system-prompt.ts';
 import type { McpElicit } from '../mcp/answers.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
+import { mcpLimitsSchema } from '../mcp/config-schema.ts';
 import type { ModelName } from '../models/presets.ts';
 import type { OutputHandler } from '../output/output-handler.ts';
 import type { JsonObject } from '../parsing/json.ts';
@@ -24,7 +25,8 @@ import type { ToolFor } from '../tools/tool.ts';
 import { optionError, withoutUndefined } from './check-options.ts';
 import { CHILD } from './child-port.ts';
 import type { ChildAgent } from './child-tools.ts';
-import type { Permissions } from './registry.ts';
+import type { Permissions } from './granted.ts';
+import type { AgentLimits } from './run-options.ts';
 
 /** What a function that makes instructions is told. */
 export interface InstructionsInput<TContext = unknown> {
@@ -131,7 +133,7 @@ export interface AgentOptions<TContext = unknown> {
   readonly implementedBy?: (task: RepairTask) => string | JsonObject | null | Promise<string | JsonObject | null>;
   /** Bounds a run: past it, it ends with the reason `budget`. */
   readonly budget?: { readonly maxToolCalls?: number; readonly maxTokens?: number };
-  readonly limits?: { readonly argumentBytes?: number; readonly resultBytes?: number };
+  readonly limits?: AgentLimits;
   /**
    * Texts that neither model, recording, events nor logs may see: marks stand for them, tools get them back. Keys of
    * models and servers, and what looks like a key, are treated so anyway. At least 6 characters each.
@@ -247,7 +249,9 @@ const schema = z
     children: z.array(z.custom<ChildAgent>((value) => isAgent(value), 'must be an agent made by createAgent')),
     onEscalation: fn,
     budget: z.strictObject({ maxToolCalls: count(0), maxTokens: count(1) } satisfies Within<'budget'>).partial(),
-    limits: z.strictObject({ argumentBytes: count(1), resultBytes: count(1) } satisfies Within<'limits'>).partial(),
+    limits: z
+      .strictObject({ argumentBytes: count(1), resultBytes: count(1), mcp: mcpLimitsSchema } satisfies Within<'limits'>)
+      .partial(),
     secrets: z.array(z.string().min(6)),
     journal: object('a journal such as memoryJournal() or fileJournal(dir)', 'open'),
     output: z.custom<object>(

@@ -34,6 +34,7 @@ function portOf(core: AgentCore, run: RunBeside, repairer: () => ChildPort | nul
     setupNow: () => core.setupNow(),
     replayed: (recorded, policies) => replaySetup(recorded, core, policies),
     secrets: () => core.secrets(),
+    hidden: () => core.hidden(),
     onChange: (listener) => {
       const stop = [
         core.registry.onChange(listener),

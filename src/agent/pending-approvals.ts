@@ -1,7 +1,10 @@
 import { questionInput } from '../machines/escalating.ts';
+import { askedBecause } from '../machines/tool-call-context.ts';
 import type { Move } from '../machines/transition-log.ts';
 import { type JsonObject } from '../parsing/json.ts';
 import type { McpBinding } from './mcp-binding.ts';
+import { sourceOf } from '../tools/server-tool.ts';
+import type { ToolSpec } from '../tools/spec.ts';
 import type { PendingApproval } from './run.ts';
 
 /** A call that waits for a person, and the path of the actor that waits. */
@@ -72,9 +75,9 @@ export function pendingApprovals(runId: string): PendingApprovals {
       if (machine !== 'toolCall') return;
       const { callId } = context.request;
       if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void waiting.delete(callId);
-      const tool: string = context.spec?.name ?? '';
-      const reason = `The policy of '${tool}' is confirm.`;
-      waiting.set(callId, { runId, callId, tool, args: context.args, reason, path });
+      const spec: ToolSpec | null = context.spec;
+      const about = { tool: spec?.name ?? '', args: context.args, reason: askedBecause(context) };
+      waiting.set(callId, { runId, callId, ...about, ...(spec === null ? {} : sourceOf(spec)), path });
     },
     find: (callId) => waiting.get(callId),
     list: () => [...waiting.values()].map(({ path: _path, ...call }) => call),

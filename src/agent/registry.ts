@@ -14,20 +14,14 @@ import {
 import type { OnError, SlotName } from '../recovery/steps.ts';
 import { sentName } from '../tools/lookup.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { ToolIdentity } from '../tools/server-tool.ts';
 import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { optionError, withoutUndefined } from './check-options.ts';
 import { executeAlone } from './execute-alone.ts';
+import { type Granted, NOTHING_GRANTED, type Permissions, grantOf } from './granted.ts';
 import type { OwnedOnError } from './repair-circle.ts';
-
-/** Decisions to always allow a tool, kept somewhere. Answers may be promises. */
-export interface Permissions {
-  isAlwaysAllowed(tool: string): boolean | Promise<boolean>;
-  add(tool: string): void | Promise<void>;
-  /** The same store for one agent's decisions; a store without it is used as it is. */
-  forAgent?(agent: string): Permissions;
-}
 
 /** Options of {@link createToolRegistry}. */
 export interface ToolRegistryOptions {
@@ -71,10 +65,15 @@ interface Entry {
 
 /** A registry with what an agent needs of it. */
 export interface OwnRegistry extends ToolRegistry {
-  specs(alwaysAllowed: (tool: string) => boolean): readonly ToolSpec[];
+  specs(granted?: Granted): readonly ToolSpec[];
   /** Replaces all tools of MCP servers at once. */
   replaceServerTools(
-    tools: readonly { readonly server: string; readonly serverTool: string; readonly tool: Tool }[],
+    tools: readonly {
+      readonly server: string;
+      readonly serverTool: string;
+      readonly identity: ToolIdentity;
+      readonly tool: Tool;
+    }[],
   ): void;
   isFromServer(name: string): boolean;
   /** Registers the tool that hands tasks to a child agent. */
@@ -207,7 +206,7 @@ export function ownRegistry(
     for (const one of ready) add(one, { kind: 'local' }, skill);
   };
 
-  const specOf = (entry: Entry, alwaysAllowed: boolean): ToolSpec => {
+  const specOf = (entry: Entry, granted: Granted): ToolSpec => {
     const { tool: made, origin, policy } = entry;
     return {
       name: made.name,
@@ -220,7 +219,7 @@ export function ownRegistry(
       enabled: made.enabled,
       timeoutMs: made.timeoutMs ?? settings.toolMs,
       origin,
-      alwaysAllowed,
+      ...grantOf(granted, { name: made.name, origin }),
       checkedByCode: made.check !== undefined,
       recovery: recoveryData(slotsOf(entry)),
     };
@@ -233,8 +232,8 @@ export function ownRegistry(
     },
     replaceServerTools: (tools) => {
       for (const [name, { origin }] of entries) if (origin.kind === 'mcp') entries.delete(name);
-      for (const { server, serverTool, tool: made } of tools)
-        add(made, { kind: 'mcp', server, tool: serverTool }, null);
+      for (const { server, serverTool, identity, tool: made } of tools)
+        add(made, { kind: 'mcp', server, tool: serverTool, identity }, null);
       changed();
     },
     addSkill: (skill) => {
@@ -270,7 +269,7 @@ export function ownRegistry(
       return entries.size;
     },
     list: () => [...entries.values()].map((entry) => entry.tool),
-    specs: (alwaysAllowed) => [...entries.values()].map((entry) => specOf(entry, alwaysAllowed(entry.tool.name))),
+    specs: (granted = NOTHING_GRANTED) => [...entries.values()].map((entry) => specOf(entry, granted)),
     slot: (name, slot) => slotsOf(entries.get(name))[slot],
     recovery: () => recoveryData(slotsOf(undefined)),
     setDefaultPolicy: (policy) => {

@@ -83,7 +83,7 @@ export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore
   const ports: AgentPorts = { ...core.ports, registry };
   const mending = (setup: AgentSetup): AgentSetup => ({
     ...setup,
-    toolset: { ...setup.toolset, tools: [...setup.toolset.tools, ...added.specs(() => false)] },
+    toolset: { ...setup.toolset, tools: [...setup.toolset.tools, ...added.specs()] },
     settings: { ...setup.settings, plans: false },
   });
   const leaves = agentLeaves(ports);

@@ -43,10 +43,10 @@ export function replaySetup(recorded: AgentSetup, core: AgentCore, policies: Pol
 
 /** Recorded order; local tools as they are now, those that are gone left out, new ones at the end. */
 function replayToolset(recorded: Toolset, core: AgentCore, policies: Policies): Toolset {
-  const allowed = new Set(recorded.tools.filter((tool) => tool.alwaysAllowed).map((tool) => tool.name));
+  const keys = new Set(recorded.tools.filter((tool) => tool.alwaysAllowed).map((tool) => tool.name));
   const own = new Map(
     core.registry
-      .specs((name) => allowed.has(name))
+      .specs({ keys, outdated: new Map() })
       .filter((spec) => spec.origin.kind !== 'mcp')
       .map((spec) => [spec.name, spec]),
   );

@@ -3,6 +3,7 @@ import type { ForkOptions } from '../journal/fork.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import { toJson } from '../actors/to-json.ts';
 import { type JsonObject, isJsonObject } from '../parsing/json.ts';
+import type { McpLimits } from '../mcp/server-limits.ts';
 
 /** Options of one run. */
 export interface RunOptions<TContext = unknown> {
@@ -37,4 +38,14 @@ export function metadataOf(metadata: unknown): JsonObject {
   const json = toJson(metadata ?? {});
   if (json.ok && isJsonObject(json.value)) return json.value;
   throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
+}
+
+/** How large what comes from outside may be. Bytes, unless it says otherwise. */
+export interface AgentLimits {
+  /** Larger arguments of a call are refused. Default 1 000 000. */
+  readonly argumentBytes?: number;
+  /** A larger result of a call is an error. Default 10 000 000. */
+  readonly resultBytes?: number;
+  /** How much each MCP server may make the agent keep and the model read. */
+  readonly mcp?: Partial<McpLimits>;
 }

@@ -4,6 +4,7 @@ import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../machines/r
 import type { JsonObject } from '../parsing/json.ts';
 import type { PlanStep } from '../parsing/reply.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { ToolSource } from '../tools/server-tool.ts';
 import { checkApproval } from './check-options.ts';
 import { RunError, ToolExecutionError } from './errors.ts';
 
@@ -22,8 +23,8 @@ export interface RunState<TLast = ToolResult> {
   readonly errorHistory: readonly ErrorEntry[];
 }
 
-/** A call that waits for a person. */
-export interface PendingApproval {
+/** A call that waits for a person. Of a tool of an MCP server it also says whose it is, what that says of it, and what has changed. */
+export interface PendingApproval extends ToolSource {
   readonly runId: string;
   readonly callId: string;
   readonly tool: string;

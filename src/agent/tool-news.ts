@@ -21,7 +21,7 @@ export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
   /** `below`: the tools of an agent below have changed. */
   const announce = async (below: boolean): Promise<void> => {
     if (runs.size === 0) return;
-    const toolset = core.toolset(await core.allowed());
+    const toolset = core.toolset(await core.granted());
     const json = toJson(toolset);
     const children = below ? toJson(await childrenNow(core.children)) : null;
     if (!json.ok || children?.ok === false) return;

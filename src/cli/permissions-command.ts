@@ -11,7 +11,7 @@ export const permissionsCommand: Command = {
   about: [
     "Works on the file that keeps what was answered with 'always allow', agent by agent:",
     '  list           shows the tools that run without a question',
-    '  remove <tool>  takes the permission of one tool back',
+    '  remove <tool>  takes the permission of one tool back; of an MCP server by either of its names',
     '  clear          takes all permissions of an agent back',
     "The agent of 'signalbox chat' and 'signalbox run' is called signalbox.",
     '',
@@ -28,12 +28,20 @@ export const permissionsCommand: Command = {
       value: '<file>',
       help: 'The permission file. Default: ~/.signalbox/security/allowed-tools.json.',
     },
+    {
+      name: 'server',
+      value: '<address>',
+      help: "With 'remove': only of this MCP server, as 'list' shows it.",
+    },
     { name: 'json', help: "With 'list': print one JSON object." },
   ],
   async run({ values, flags, positionals }) {
     const [action = '', ...rest] = positionals;
     const json = flags.has('json');
     checkAction(action, rest);
+    const server = values.get('server');
+    if (server !== undefined && action !== 'remove')
+      throw new UsageError(`--server goes with 'remove', not with '${action}'.`);
     if (json && action !== 'list') throw new UsageError(`--json goes with 'list', not with '${action}'.`);
     // Loaded only now: help and wrong usage need none of it.
     const [{ defaultPermissionPath }, { listPermissions }, { clearPermissions, removePermission }] = await Promise.all([
@@ -45,7 +53,7 @@ export const permissionsCommand: Command = {
     if (named !== undefined && !existsSync(named)) throw new UsageError(`--path: there is no file '${named}'.`);
     const place = { path: named === undefined ? defaultPermissionPath() : resolve(named), agent: values.get('agent') };
     if (action === 'list') return listPermissions(place, { json });
-    return action === 'clear' ? clearPermissions(place) : removePermission(place, rest[0] ?? '');
+    return action === 'clear' ? clearPermissions(place) : removePermission(place, rest[0] ?? '', server);
   },
 };
 

@@ -3,9 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
 import { makeFolder } from '../tools/folders.ts';
 import { JournalError } from './journal-error.ts';
+import { addSums } from './sqlite-rows.ts';
 
 /** The version of the tables. A newer one is refused. */
-const VERSION = 1;
+const VERSION = 2;
 
 /** What changes with every record is apart from what may be long: SQLite writes whole rows. */
 const TABLES = `
@@ -15,7 +16,9 @@ const TABLES = `
     agent text not null,
     at text not null,
     input text not null,
-    metadata text not null
+    metadata text not null,
+    head_sum text not null,
+    history text
   ) strict;
   create index if not exists runs_by_time on runs (at desc, run_id desc);
   create table if not exists progress (
@@ -29,7 +32,8 @@ const TABLES = `
     steps integer not null,
     records integer not null,
     writer text,
-    beat integer not null
+    beat integer not null,
+    sum text not null
   ) strict;
   create table if not exists lines (
     run integer not null references runs (id) on delete cascade,
@@ -37,6 +41,13 @@ const TABLES = `
     line text not null,
     primary key (run, n)
   ) strict;
+  create index if not exists runs_by_history on runs (history) where history is not null;
+  create table if not exists histories (
+    id text not null,
+    n integer not null,
+    line text not null,
+    primary key (id, n)
+  ) strict, without rowid;
   pragma user_version = ${VERSION};
 `;
 
@@ -58,10 +69,20 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
     database.exec(`pragma synchronous = ${durability === 'power' ? 'full' : 'normal'}`);
     const version = database.prepare('pragma user_version').get()?.['user_version'];
     if (typeof version === 'number' && version > VERSION) throw new JournalError('store-newer', null, path);
-    if (version !== VERSION) inTransaction(database, () => database.exec(TABLES));
+    if (version !== VERSION)
+      inTransaction(database, () => {
+        if (version === 1) addSums(database);
+        database.exec(TABLES);
+      });
   });
   closeAtExit(database);
   return database;
+}
+
+/** Another connection to a database that is there, to read in while others write. Close it soon. */
+export function openToRead(path: string): DatabaseSync {
+  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
+  return new Database(path, { timeout: BUSY_MS, readOnly: true });
 }
 
 /** Does something in one transaction: all of it, or, when it throws, nothing. */

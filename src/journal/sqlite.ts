@@ -1,13 +1,15 @@
 import { optionsOf } from '../parsing/known-options.ts';
 import { type LineWriter, lineWriter } from './blobs.ts';
+import { type StoredPart, createHistories } from './histories.ts';
 import { type Sink, liveJournal } from './live.ts';
-import { type Recording, RecordingError, readRecording } from './recording.ts';
+import type { RunRecord } from './record.ts';
 import { wholePart } from './repair.ts';
 import type { JournalStore } from './run-journal.ts';
 import { secretFiles } from './secret-files.ts';
-import { openDatabase } from './sqlite-database.ts';
+import { openDatabase, openToRead } from './sqlite-database.ts';
 import { sqliteQueue } from './sqlite-queue.ts';
-import { type OwnedRun, type RunWriter, type SqliteRuns, type StoredLines, sqliteRuns } from './sqlite-runs.ts';
+import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
+import { type OwnedRun, type RunWriter, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
 import { type Tallied, type Tally, checkQuery, runTally } from './tally.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
 
@@ -28,28 +30,8 @@ interface Begun {
   readonly tally: Tally;
   readonly write: LineWriter;
   readonly written: number;
-}
-
-/** Lines in a database are never torn, and their number is known. */
-export function readStored(stored: StoredLines, runId: string): Recording {
-  const recording = readRecording(stored.lines, { torn: false });
-  if (recording.sums !== undefined && recording.sums < stored.records) throw tooShort(stored);
-  if (recording.head.runId !== runId)
-    throw new RecordingError(1, `is that of ${recording.head.runId}, not of ${runId}.`);
-  return recording;
-}
-
-function tooShort({ lines, records }: StoredLines): RecordingError {
-  return new RecordingError(
-    lines.length + 1,
-    `is missing: it should have ${records} records. The database is damaged.`,
-  );
-}
-
-function tallyOf({ head, lines }: Recording): Tally {
-  const tally = runTally(head);
-  for (const record of lines) tally.add(record);
-  return tally;
+  /** Where the run's history goes, once the first line was written. */
+  readonly placed: () => StoredPart | null;
 }
 
 const checkOptions = optionsOf<SqliteJournalOptions>('sqliteJournal', 'docs/recording.md', { durability: true });
@@ -68,6 +50,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
     throw new TypeError("sqliteJournal: the option durability must be 'process' or 'power'.");
   const vaults = secretFiles(`${path}-secrets`);
   const nameOf = encodeURIComponent;
+  const histories = createHistories();
   const live = new Set<() => OwnedRun>();
   let opened: Connection | null = null;
   let beats: NodeJS.Timeout | undefined;
@@ -114,7 +97,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
     void write(begin).catch(() => undefined);
     return () => begun();
   };
-  const sinkOf = (owned: () => OwnedRun, runId: string, { tally, write, written }: Begun): Sink => {
+  const sinkOf = (owned: () => OwnedRun, runId: string, { tally, write, written, placed }: Begun): Sink => {
     const connection = connect();
     let next = written + 1;
     live.add(owned);
@@ -134,15 +117,16 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
       append: async (records) => {
         const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
         for (const record of records) tally.add(record);
-        const [tallied, from] = [tally.read(), next];
+        const more = { lines, from: next, tallied: tally.read(), history: next === 1 ? placed() : null };
         next += lines.length;
         try {
-          await connection.write(() => connection.runs.append(owned(), lines, from, tallied));
+          await connection.write(() => connection.runs.append(owned(), more));
         } catch (error) {
+          if (more.history !== null) histories.forget(more.history.part.$history);
           await close().catch(() => undefined);
           throw error;
         }
-        ended ||= tallied.ended;
+        ended ||= more.tallied.ended;
       },
       close,
     };
@@ -156,6 +140,19 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
       throw error;
     }
   };
+  /** Finds a place for the history of a new run; what another process has removed is not gone on with. */
+  const placing = () => {
+    let stored: StoredPart | null = null;
+    const headAs = (head: RunRecord): object => {
+      stored = histories.place(head.runId, head.history);
+      if (stored === null) return head;
+      const { part, added } = stored;
+      if (connect().runs.lengthOf(part.$history) === part.to - added.length) return { ...head, history: part };
+      histories.forget(part.$history);
+      return headAs(head);
+    };
+    return { headAs, placed: () => stored };
+  };
   const writerOf = (runId: string): RunWriter => ({ runId, writer: JSON.stringify(newWriter()) });
 
   return {
@@ -163,7 +160,9 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
       const tally = runTally(head.head);
       const { runId } = head.head;
       const owned = beginning(writerOf(runId), tally.read());
-      return liveJournal(head, sinkOf(owned, runId, { tally, write: lineWriter(undefined, 0), written: 0 }));
+      const { headAs, placed } = placing();
+      const write = lineWriter(undefined, 0, headAs);
+      return liveJournal(head, sinkOf(owned, runId, { tally, write, written: 0, placed }));
     },
     take: async (runId) => {
       const claimed = await done((runs) => runs.claim(writerOf(runId)));
@@ -173,7 +172,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
       const recording = await orRelease(run, () => readStored(stored, runId));
       const tally = tallyOf(recording);
       const write = lineWriter(recording.payloads, recording.sums ?? null);
-      return { recording, sink: sinkOf(() => run, runId, { tally, write, written: lines.length }) };
+      return { recording, sink: sinkOf(() => run, runId, { tally, write, written: lines.length, placed: () => null }) };
     },
     read: async (runId) => {
       const stored = connect().runs.lines(runId);
@@ -187,14 +186,16 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
       const { recording, repaired } = await orRelease(run, () => wholePart(stored.lines));
       const isWhole = recording.sums === undefined || recording.sums >= stored.records;
       await write(() => {
-        if (!isWhole || repaired.lost > 0) runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
+        runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
         runs.release(run);
       });
       return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
     },
     list: async (query = {}) => {
       checkQuery(query);
-      return connect().runs.list(query);
+      connect();
+      using reading = openToRead(path);
+      return await sqliteRuns(reading, path).list(query, (what) => process.emitWarning(what));
     },
     remove: async (runId) => {
       const removed = await done((runs) => runs.remove(runId));

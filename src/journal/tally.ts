@@ -134,7 +134,7 @@ function newestFirst(a: Place, b: Place): number {
 type Place = Pick<RunSummary, 'at' | 'runId'>;
 
 /** Whether a run has what a query asks of its metadata. */
-export function hasMetadata(run: RunSummary, { metadata }: RunQuery): boolean {
+function hasMetadata(run: RunSummary, { metadata }: RunQuery): boolean {
   return metadata === undefined || holds(run.metadata, metadata);
 }
 
@@ -147,7 +147,8 @@ function holds(found: Json | undefined, wanted: Json): boolean {
   );
 }
 
-function matches(run: RunSummary, query: RunQuery): boolean {
+/** Whether a list for a query shows the run. */
+export function matches(run: RunSummary, query: RunQuery): boolean {
   const { agent, state, status, reason, tool, errorCode, after } = query;
   return (
     hasMetadata(run, query) &&

@@ -223,12 +223,14 @@ function briefingOf(setup: AgentSetup): Briefing {
 export function fromToolset(
   instructions: string,
   toolset: Toolset,
-  { plans = true }: Partial<AgentSettings> = {},
+  { plans = true, texts }: Partial<AgentSettings> = {},
 ): Shown {
+  const how = { plans, fenced: texts === 3 };
   const before = composed.get(toolset);
-  if (before !== undefined && before.instructions === instructions && before.plans === plans) return before.parts;
-  const parts = { prompts: composePrompts(instructions, toolset, plans), modelTools: modelTools(toolset, plans) };
-  composed.set(toolset, { instructions, plans, parts });
+  if (before?.instructions === instructions && before.plans === plans && before.fenced === how.fenced)
+    return before.parts;
+  const parts = { prompts: composePrompts(instructions, toolset, how), modelTools: modelTools(toolset, plans) };
+  composed.set(toolset, { instructions, ...how, parts });
   return parts;
 }
 
@@ -238,6 +240,7 @@ const composed = new WeakMap<
   {
     readonly instructions: string;
     readonly plans: boolean;
+    readonly fenced: boolean;
     readonly parts: Shown;
   }
 >();

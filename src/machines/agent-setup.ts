@@ -21,8 +21,11 @@ export interface AgentSettings {
   readonly backoff: Backoff;
   /** Instead of `backoff` after a 429 or 5xx without `Retry-After`. Absent where the user gave one, and in older recordings. */
   readonly busyBackoff?: Backoff;
-  /** The edition of what models are told. Absent in recordings of 0.1, whose replays tell what was told then. */
-  readonly texts?: 2;
+  /**
+   * The edition of what models are told; a replay tells what was told then. Absent in recordings of 0.1; 3 fences what
+   * servers say.
+   */
+  readonly texts?: 2 | 3;
   readonly parallelToolCalls: boolean;
   readonly streaming: boolean;
   readonly temperature: number | null;
@@ -158,7 +161,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   maxAttempts: 2,
   backoff: DEFAULT_BACKOFF,
   busyBackoff: BUSY_BACKOFF,
-  texts: 2,
+  texts: 3,
   images: 'named',
   parallelToolCalls: true,
   streaming: false,

@@ -182,7 +182,7 @@ function troubleOf({ settings }: AgentContext, outcomes: readonly CallOutcome[],
     failed: outcomes.flatMap((outcome) => {
       if (!('error' in outcome)) return [];
       const { tool, args, error } = outcome;
-      const unknown = settings.texts === 2 && isOutcomeUnknown(error);
+      const unknown = settings.texts !== undefined && isOutcomeUnknown(error);
       return [{ tool, args, error: describeToolError(error), ...(unknown ? { outcomeUnknown: true } : {}) }];
     }),
     succeeded: outcomes.filter((outcome) => outcome.kind === 'tool.succeeded').map(shortOutcome),

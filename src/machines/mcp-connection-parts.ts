@@ -104,8 +104,11 @@ const MAX_REFUSALS = 2;
 const MAX_STEP_UPS = 2;
 const MAX_SCOPES = 100;
 
+/** A server that asks to be left alone for longer is tried again all the same. */
+const MOST_ASKED_MS = 300_000;
+
 /** Codes that a further attempt cannot mend by itself. */
-const HOPELESS: ReadonlySet<string> = new Set(['spawn-failed', 'protocol-error', 'auth-failed']);
+const HOPELESS: ReadonlySet<string> = new Set(['spawn-failed', 'protocol-error', 'limit-exceeded', 'auth-failed']);
 /** Codes after which nothing is tried before it is asked for. */
 const REFUSED: ReadonlySet<string> = new Set(['auth-required', 'insufficient-scope']);
 
@@ -136,9 +139,9 @@ export const mcpConnectionParts = setup({
     isOutdated: ({ context }) => context.announced > context.heeded,
     needsAuth: ({ event }) => REFUSED.has(leafErrorOf(event).code),
     mayRefresh: ({ context, event }) =>
-      leafErrorOf(event).code === 'auth-required' && context.auth !== 'none' && context.refusals < MAX_REFUSALS,
+      context.auth !== 'none' && context.refusals < MAX_REFUSALS && meansToken(leafErrorOf(event)),
     mayStepUp: ({ context, event }) => canStepUp(context, leafErrorOf(event)),
-    needsLogin: ({ context, event }) => NEEDS_PERSON.has(leafErrorOf(event).code) && isByLogin(context),
+    needsLogin: ({ context, event }) => isByLogin(context) && needsPerson(leafErrorOf(event)),
     mayOfferLogin: ({ context, event }) => leafErrorOf(event).code === 'login-required' && context.auth === 'login',
     canSignIn: ({ context }) => isByLogin(context),
     hasSession: ({ context }) => context.greeting !== null,
@@ -178,15 +181,17 @@ export const mcpConnectionParts = setup({
     allowOneAttempt: assign({ failures: ({ context }) => context.limits.maxFailures - 1 }),
   },
   delays: {
-    backoff: ({ context }) => backoffMs(context.limits.backoff, context.failures, context.seed + context.generation),
+    backoff: ({ context }) =>
+      Math.max(
+        backoffMs(context.limits.backoff, context.failures, context.seed + context.generation),
+        Math.min(MOST_ASKED_MS, askedMs(context.error)),
+      ),
     settle: ({ context }) => context.limits.settleMs,
     coolDown: ({ context }) => context.limits.coolDownMs,
     proven: ({ context }) => context.limits.provenMs,
     login: ({ context }) => context.limits.loginMs,
   },
 });
-
-const NEEDS_PERSON: ReadonlySet<string> = new Set(['auth-required', 'login-required']);
 
 /** What a connection knows before anything happened. */
 export function startOf({ server, limits, seed = 0, auth = 'none' }: McpConnectionInput): McpConnectionContext {
@@ -215,6 +220,13 @@ export function linkOf({ server, generation }: McpConnectionContext): McpGenerat
   return { server, generation };
 }
 
+/** How long the server asked to be left alone. */
+function askedMs(error: LeafError | null): number {
+  const data = error?.data;
+  const ms = isJsonObject(data) ? data.retryAfterMs : 0;
+  return typeof ms === 'number' ? ms : 0;
+}
+
 function noLogin(server: string): LeafError {
   return { code: 'login-required', message: `Nobody signed in at MCP server '${server}'.` };
 }
@@ -222,6 +234,15 @@ function noLogin(server: string): LeafError {
 /** A call or a list was refused for want of scopes, and the token is good for the rest. */
 export function lacksScope({ error, greeting }: McpConnectionContext): boolean {
   return error?.code === 'insufficient-scope' && greeting !== null;
+}
+
+/** Our token was refused. A 403 says that it is good, and that this is not allowed all the same. */
+function meansToken({ code, data }: LeafError): boolean {
+  return code === 'auth-required' && !(isJsonObject(data) && data.status === 403);
+}
+
+function needsPerson(error: LeafError): boolean {
+  return error.code === 'login-required' || meansToken(error);
 }
 
 function isByLogin({ auth }: McpConnectionContext): boolean {

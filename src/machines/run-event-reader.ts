@@ -8,7 +8,8 @@ import type { LlmCallOutput } from './llm-call.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { RunEventBody } from './run-events.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState } from './run-result.ts';
-import type { ToolCallContext } from './tool-call-context.ts';
+import { permissionKey, sourceOf } from '../tools/server-tool.ts';
+import { type ToolCallContext, askedBecause } from './tool-call-context.ts';
 import type { Move } from './transition-log.ts';
 
 interface ReaderOptions {
@@ -73,6 +74,7 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
     } else if (before.briefing?.warnings !== context.briefing?.warnings) {
       for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
     }
+    readPermissions(before, context, emit);
     readSteps(before, context, emit);
     if (context.reply !== null && context.reply !== before?.reply)
       readReplied(context, context.reply, move.event, emit);
@@ -120,7 +122,8 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
         type: 'approval.requested',
         ...call,
         args: context.args,
-        reason: `The policy of '${call.tool}' is confirm.`,
+        reason: askedBecause(context),
+        ...(context.spec === null ? {} : sourceOf(context.spec)),
       });
     }
     const step = RECOVERY_STEPS[to.slice('RECOVERING.'.length)];
@@ -180,6 +183,23 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
     else if (move.machine === 'toolCall') readTool(move);
     else readModel(move);
   };
+}
+
+/** Tools of servers that are not the ones any more that were always allowed. */
+function readPermissions(
+  before: AgentContext | null,
+  { toolset }: AgentContext,
+  emit: (event: RunEventBody) => void,
+): void {
+  if (toolset === before?.toolset) return;
+  const told = new Set(
+    before?.toolset.tools.flatMap((tool) => (tool.changes === undefined ? [] : [permissionKey(tool)])),
+  );
+  for (const tool of toolset.tools) {
+    const { name, origin, changes } = tool;
+    if (changes === undefined || origin.kind !== 'mcp' || told.has(permissionKey(tool))) continue;
+    emit({ type: 'permission.outdated', tool: name, server: origin.server, serverTool: origin.tool, changes });
+  }
 }
 
 function readSteps(before: AgentContext | null, context: AgentContext, emit: (event: RunEventBody) => void): void {

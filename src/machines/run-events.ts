@@ -1,7 +1,8 @@
 import type { MessageToolCall, ReplyStats, Usage } from '../actors/model.ts';
-import type { Json } from '../parsing/json.ts';
+import type { Json, JsonObject } from '../parsing/json.ts';
 import type { PlanStep, Repair } from '../parsing/reply.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { ToolChange } from '../tools/server-tool.ts';
 import type { AgentState, RunResult } from './run-result.ts';
 
 /** What an event says, without its number. */
@@ -76,8 +77,11 @@ export type RunEventBody =
       readonly server: string;
       readonly kind: 'elicitation' | 'sampling';
       readonly message: string;
+      /** The page that a person is to open, and its origin, where that is what it asks. */
+      readonly url?: string;
+      readonly origin?: string;
     }
-  /** What it was told. `content` is what it got with `accept`; `usage` the tokens that a model's reply cost. */
+  /** What it was told. `content` is what it got with `accept`, with marks for secrets that were typed; `usage` the tokens that a model's reply cost. */
   | {
       readonly type: 'question.answered';
       readonly callId: string;
@@ -101,6 +105,22 @@ export type RunEventBody =
       readonly tool: string;
       readonly args: Json;
       readonly reason: string;
+      /** Of a tool of an MCP server: whose it is, what the server says of it, and what has changed since it was always allowed. */
+      readonly server?: string;
+      readonly address?: string;
+      readonly serverTool?: string;
+      readonly title?: string;
+      readonly description?: string;
+      readonly annotations?: JsonObject;
+      readonly changes?: readonly ToolChange[];
+    }
+  /** A tool of an MCP server was always allowed and has changed since: it is asked about again. Told once a run for each change. */
+  | {
+      readonly type: 'permission.outdated';
+      readonly tool: string;
+      readonly server: string;
+      readonly serverTool: string;
+      readonly changes: readonly ToolChange[];
     }
   | {
       readonly type: 'recovery.step';

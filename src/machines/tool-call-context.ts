@@ -5,6 +5,7 @@ import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { Denial } from '../tools/denials.ts';
 import type { ToolResult } from '../tools/result.ts';
 import { lookUp } from '../tools/lookup.ts';
+import { isSameTool, reasonToAsk } from '../tools/server-tool.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../tools/spec.ts';
 import { type AgentSettings, type ChildSetup, type ToolsChanged, childrenAfter } from './agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
@@ -110,16 +111,39 @@ export function permitted({ spec, approved }: Pick<ToolCallContext, 'spec' | 'ap
   return permission === 'ask' && approved ? 'run' : permission;
 }
 
-/** A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to. */
+/** Why a person is asked about a call. */
+export function askedBecause({ spec, request }: Pick<ToolCallContext, 'spec' | 'request'>): string {
+  return reasonToAsk(spec ?? { name: request.tool });
+}
+
+/**
+ * A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to. A
+ * tool of a server that is another one by now, or says something else of itself, is taken as it is now: what a person
+ * agreed to was the tool as it was.
+ */
 export function callAfter(context: ToolCallContext, { toolset, children, restart }: ToolsChanged) {
-  const { spec, caller } = context;
+  const { spec, caller, approved } = context;
   const now = toolset.tools.find(({ name }) => name === spec?.name);
   const below =
     children === undefined ? caller.children : childrenAfter(caller.children, children, restart !== undefined);
+  const known = spec === null || now === undefined || isSameTool(spec, now);
   return {
-    spec: spec === null || now === undefined ? spec : heldTo(spec, now),
+    spec:
+      spec === null || now === undefined ? spec : known ? heldTo(spec, now) : { ...now, ...barsOf(heldTo(spec, now)) },
+    approved: approved && known,
     caller: { ...caller, children: below },
   };
+}
+
+function barsOf({ policy, enabled, alwaysAllowed }: ToolSpec) {
+  return { policy, enabled, alwaysAllowed };
+}
+
+/** True for a question to a person that is about another tool by now, or about one that may not run at all. */
+export function mustAskAnew(context: ToolCallContext, changed: ToolsChanged): boolean {
+  const after = callAfter(context, changed);
+  if (permitted({ ...context, ...after }) === 'never') return true;
+  return context.spec !== null && after.spec !== null && !isSameTool(context.spec, after.spec);
 }
 
 /** True for a call that runs, was taken up again with the run, and may not run any more as it does. */

@@ -30,6 +30,7 @@ import {
   type ToolCallContext,
   type ToolCallInput,
   callAfter,
+  mustAskAnew,
   mustStandAgain,
   permitted,
   startForgotten,
@@ -76,8 +77,7 @@ export const toolCallParts = setup({
     childEscalated: (_, output: AgentOutput) => output.nested?.escalation != null,
     childFailed: (_, output: AgentOutput) => output.status === 'failed' || output.status === 'cancelled',
     needsApproval: ({ context }) => permitted(context) === 'ask',
-    barredNow: ({ context, event }) =>
-      event.type === 'tools.changed' && permitted({ ...context, ...callAfter(context, event) }) === 'never',
+    barredNow: ({ context, event }) => event.type === 'tools.changed' && mustAskAnew(context, event),
     mustStandAgain: ({ context, event }) => event.type === 'tools.changed' && mustStandAgain(context, event),
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
     refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',

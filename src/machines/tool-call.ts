@@ -14,7 +14,8 @@ import { NOTHING_SPENT } from './delegation.ts';
 import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
-import { NEVER_RAN, toolNamed } from './tool-call-context.ts';
+import { sourceOf } from '../tools/server-tool.ts';
+import { NEVER_RAN, askedBecause, toolNamed } from './tool-call-context.ts';
 import { outcomeOf, taskForChild } from './tool-outcome.ts';
 import { MOST_MICROSTEPS } from './most-microsteps.ts';
 
@@ -134,7 +135,8 @@ export const toolCallMachine = toolCallParts.createMachine({
               callId: context.request.callId,
               tool: context.spec?.name ?? '',
               args: context.args,
-              reason: `The policy of '${context.spec?.name ?? ''}' is confirm.`,
+              reason: askedBecause(context),
+              source: context.spec === null ? {} : sourceOf(context.spec),
               agent: context.caller.agent,
             }),
             onDone: [
@@ -168,7 +170,7 @@ export const toolCallMachine = toolCallParts.createMachine({
           invoke: {
             id: 'rememberPermission',
             src: 'rememberPermission',
-            input: ({ context }) => ({ tool: context.spec?.name ?? '', agent: context.caller.agent }),
+            input: ({ context }) => ({ tool: context.spec, agent: context.caller.agent }),
             onDone: 'APPROVED',
             onError: 'APPROVED',
           },

@@ -27,9 +27,11 @@ export function isPlain({ code }: McpError, delivered: boolean): boolean {
 }
 
 /** What a fault of one request says about its link. */
-export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'doubt' | 'refused' {
+export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doubt' | 'refused' {
   switch (fault.kind) {
     case 'auth':
+      // 403 says no to this request, 401 to all.
+      return fault.data.status === 403 ? 'final' : 'refused';
     case 'scope':
       return 'refused';
     case 'session':
@@ -39,11 +41,13 @@ export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'doubt' | 'refu
     case 'aborted':
       return 'doubt';
     case 'refused':
+      if (typeof fault.data.retryAfterMs === 'number') return 'later';
       // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping tells.
       return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
     case 'not-found':
     case 'protocol':
     case 'answer':
+    case 'limit':
       return 'final';
   }
 }

@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
-import type { McpAnswers, McpElicitation, McpElicitationAnswer, McpSampled, McpSampling } from './answers.ts';
+import type { McpAnswers, McpElicitation, McpSampled, McpSampling } from './answers.ts';
 import type { McpOddity } from './link.ts';
+import { readPageRequest } from './page-request.ts';
 import { REFUSAL, isRpcRefusal, rpcRefusal } from './rpc-refusal.ts';
 
 /** A request that came from a server. */
@@ -29,35 +30,41 @@ export async function answerRequest({ method, params }: ServerRequest, io: Answe
     const roots = await answers.roots();
     return { roots: roots.map(({ uri, name }) => ({ uri, ...(name === undefined ? {} : { name }) })) };
   }
-  if (method === 'elicitation/create') return { ...(await elicited(params, io)) };
+  if (method === 'elicitation/create') return elicited(params, io);
   if (method === 'sampling/createMessage' && answers.sample !== undefined) return sampled(params, io, answers.sample);
   throw rpcRefusal(REFUSAL.unknownMethod, `This client does not offer ${method}`);
 }
 
-async function elicited(
-  params: JsonObject,
-  { server, answers, signal, onOddity }: AnswerIo,
-): Promise<McpElicitationAnswer> {
-  const { mode, message, requestedSchema, url } = params;
+async function elicited(params: JsonObject, { server, answers, signal, onOddity }: AnswerIo): Promise<JsonObject> {
   const odd = (text: string): void => onOddity({ kind: 'unanswered', message: text });
-  if (mode !== undefined && mode !== 'form') {
-    odd(`it wants a person to open ${JSON.stringify(url ?? mode).slice(0, 300)}, which is not supported`);
-    throw rpcRefusal(REFUSAL.invalidParams, `This client supports no elicitation of mode ${JSON.stringify(mode)}`);
-  }
-  if (typeof message !== 'string' || !isJsonObject(requestedSchema))
-    throw rpcRefusal(REFUSAL.invalidParams, 'elicitation/create needs a message and a requestedSchema');
+  const question = readQuestion(server, params, odd);
   if (answers.elicit === undefined) {
-    odd(`it asked a person something that nobody is there to answer: ${message.slice(0, 300)}`);
+    odd(`it asked a person something that nobody is there to answer: ${question.message.slice(0, 300)}`);
     return { action: 'decline' };
   }
-  const question: McpElicitation = { server, message, schema: requestedSchema };
   try {
-    return await answers.elicit(question, { signal });
+    const answer = await answers.elicit(question, { signal });
+    return question.mode === 'url' ? { action: answer.action } : { ...answer };
   } catch (thrown) {
     if (!signal.aborted)
       odd(`its question was not answered: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
     return { action: 'cancel' };
   }
+}
+
+function readQuestion(server: string, params: JsonObject, odd: (text: string) => void): McpElicitation {
+  const { mode = 'form', message, requestedSchema, url } = params;
+  if (mode === 'url') {
+    const question = readPageRequest(server, params);
+    if (question !== null) return question;
+    odd(`it wants a person to open ${JSON.stringify(url ?? null).slice(0, 300)}, which is no page to send anybody to`);
+    throw rpcRefusal(REFUSAL.invalidParams, 'elicitation/create needs a message and an https url without a password');
+  }
+  if (mode !== 'form')
+    throw rpcRefusal(REFUSAL.invalidParams, `This client supports no elicitation of mode ${JSON.stringify(mode)}`);
+  if (typeof message !== 'string' || !isJsonObject(requestedSchema))
+    throw rpcRefusal(REFUSAL.invalidParams, 'elicitation/create needs a message and a requestedSchema');
+  return { server, message, schema: requestedSchema };
 }
 
 async function sampled(

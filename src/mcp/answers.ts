@@ -1,11 +1,31 @@
 import type { Usage } from '../actors/model.ts';
 import type { JsonObject } from '../parsing/json.ts';
 
-/** A question of a server to the person behind the agent. */
-export interface McpElicitation {
+/** A question of a server to the person behind the agent: a form to fill in, or a page to open. */
+export type McpElicitation = McpFormElicitation | McpUrlElicitation;
+
+/** A form. What is typed into a field of `format: "password"`, or one called like a secret, goes to the server alone. */
+export interface McpFormElicitation {
+  readonly mode?: 'form';
   readonly server: string;
   readonly message: string;
   /** JSON Schema of the wanted answer: an object of plain values. */
+  readonly schema: JsonObject;
+}
+
+/**
+ * A page that the server wants opened: a login, a payment. Nothing here opens it. Show `origin` and `url`, let the person
+ * open it if they trust it, and answer `accept` once they say that they are done, else `decline`.
+ */
+export interface McpUrlElicitation {
+  readonly mode: 'url';
+  readonly server: string;
+  readonly message: string;
+  /** https, or http on this machine; in ASCII, as a browser shows it. */
+  readonly url: string;
+  /** Scheme, host and port of the address: what a person should look at. */
+  readonly origin: string;
+  /** Nothing is to be typed. */
   readonly schema: JsonObject;
 }
 

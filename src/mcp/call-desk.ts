@@ -2,16 +2,16 @@
  * Owns: the calls of one connection, from being asked for to being settled. Does not own: the connection's state.
  *
  * I1 A call is settled exactly once; what comes later is dropped.
- * I2 A call is sent at most twice, and a second time only after the first was lost with its link. One that only goes on
- *    with what the server has begun goes on as often as its time allows.
+ * I2 A call is sent at most twice, and a second time only after the first was lost with its link; turned away until later,
+ *    it was not sent. One that only goes on with what the server has begun goes on as often as its time allows.
  * I3 A call that may not be repeated is never sent again once a request of it may have reached the server.
  * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
  */
 import { McpError, type McpQuestion } from '../actors/mcp-calls.ts';
 import { isPlain, reactionTo } from './after-loss.ts';
 import { lostCall, toMcpError } from './call-errors.ts';
-import { type CallTimes, limitCall } from './call-limits.ts';
-import { cancelled, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
+import { type CallTimes, createPostponer, limitCall } from './call-limits.ts';
+import { cancelled, finalError, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
 import { LinkFault, type McpClock, type McpLink } from './link.ts';
 
 /** A piece of work on a link: a tool call, or any other request. */
@@ -30,8 +30,10 @@ export interface Job<T> {
   readonly signal?: AbortSignal | undefined;
   /** Hears what the server asks while the job is under way. */
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /** Hears what a person typed as a secret meanwhile. */
+  readonly onHidden?: ((text: string) => void) | undefined;
   /** `heard` is to be called when the server tells that it is at work. */
-  readonly perform: (link: McpLink, signal: AbortSignal, heard: () => void) => Promise<T>;
+  readonly perform: (open: OpenLink, signal: AbortSignal, heard: () => void) => Promise<T>;
 }
 
 /** What the desk tells about a link that it used. */
@@ -72,6 +74,8 @@ export interface CallDesk {
   rest(generation: number): () => void;
   /** Tells what is under way on a link of a question of its server. */
   tell(generation: number, question: McpQuestion): void;
+  /** Tells what is under way on a link which texts must be seen nowhere. */
+  hide(generation: number, texts: readonly string[]): void;
   /** How many calls are under way on a link. */
   underWay(generation: number): number;
   /** Resolves when no call is under way on a link. */
@@ -84,6 +88,7 @@ interface Call {
   readonly refuse: (error: McpError) => void;
   readonly rest: () => () => void;
   readonly tell: (question: McpQuestion) => void;
+  readonly hide: (text: string) => void;
   /** Null while it waits. */
   generation: number | null;
   patient: boolean;
@@ -126,6 +131,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       leave();
       limits.release();
       clock.clearTimeout(patience);
+      clock.clearTimeout(resting);
       job.signal?.removeEventListener('abort', onAbort);
       attempt.abort();
     };
@@ -150,6 +156,16 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       if (current !== null) return call.send(current);
       listener.onWaiting();
     };
+    /** Sends it again when the server says, unless that is not within the call's time. */
+    const postpone = (fault: LinkFault): void => {
+      const ms = restFor(fault.data.retryAfterMs);
+      if (ms === null) return fail(refusedCall(server, job.what, fault));
+      const mine = attempt;
+      attempts -= 1;
+      resting = clock.setTimeout(() => {
+        if (attempt === mine && sent.has(call)) wait();
+      }, ms);
+    };
     const call: Call = {
       generation: null,
       patient: true,
@@ -157,6 +173,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       lose: lost,
       rest: () => limits.rest(),
       tell: (question) => job.onQuestion?.(question),
+      hide: (text) => job.onHidden?.(text),
       send(open) {
         attempts += 1;
         waiting.delete(call);
@@ -168,7 +185,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
         const heard = (): void => {
           if (isMine()) limits.heard();
         };
-        job.perform(open.link, mine.signal, heard).then(
+        job.perform(open, mine.signal, heard).then(
           (value) => {
             if (!isMine()) return;
             settle();
@@ -185,7 +202,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       const fault = thrown instanceof LinkFault ? thrown : null;
       switch (fault === null ? 'final' : reactionTo(fault)) {
         case 'final':
-          fail(fault?.kind === 'refused' ? refusedCall(server, job.what, fault) : toMcpError(server, thrown));
+          fail(finalError(server, job.what, thrown));
           return fault?.kind === 'answer' ? listener.onAnswered(generation) : undefined;
         case 'lost':
           if (fault === null) return;
@@ -193,8 +210,9 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
           listener.onLost(generation, fault);
           return lost(fault);
         case 'refused':
-          if (fault === null) return;
-          return refusedToken(fault, generation);
+          return fault === null ? undefined : refusedToken(fault, generation);
+        case 'later':
+          return fault === null ? undefined : postpone(fault);
         case 'doubt':
           if (fault === null) return;
           if (current?.generation === generation) current = null;
@@ -203,9 +221,8 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       }
     };
     const refusedToken = (fault: LinkFault, generation: number): void => {
-      const next = listener.onRefused(generation, fault);
-      if (next === 'final' || attempts > 1) return fail(toMcpError(server, fault));
-      lost(fault);
+      const isFinal = listener.onRefused(generation, fault) === 'final' || attempts > 1;
+      return isFinal ? fail(toMcpError(server, fault)) : lost(fault);
     };
     const onAbort = (): void => fail(cancelled(server, job.what));
     const onTimeout = (ms: number): void => {
@@ -222,7 +239,8 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
       call.refuse(idle);
     };
     const limits = limitCall(clock, job.times, onTimeout);
-    let patience: unknown = null;
+    let [patience, resting]: [unknown, unknown] = [null, null];
+    const restFor = createPostponer(job.times);
     job.signal?.addEventListener('abort', onAbort, { once: true });
     wait();
     return promise;
@@ -263,6 +281,9 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     },
     tell(generation, question) {
       for (const call of sent) if (call.generation === generation) call.tell(question);
+    },
+    hide(generation, texts) {
+      for (const call of sent) if (call.generation === generation) texts.forEach(call.hide);
     },
     underWay: (generation) => underWay(generation),
     quiet: (generation) =>

@@ -68,3 +68,21 @@ export function limitCall(clock: McpClock, times: CallTimes, onOver: (ms: number
     },
   };
 }
+
+/** How often a server may turn one call away until later, and the least time until it is asked again. */
+const MAX_POSTPONED = 5;
+const LEAST_POSTPONED_MS = 500;
+
+/**
+ * Says how long a call rests that its server turned away until later, by what it asked for in milliseconds; null where
+ * that is not within the call's time, or where it does so again and again.
+ */
+export function createPostponer({ silenceMs }: CallTimes): (askedMs: unknown) => number | null {
+  let times = 0;
+  let total = 0;
+  return (askedMs) => {
+    const ms = Math.max(LEAST_POSTPONED_MS, Number(askedMs));
+    [times, total] = [times + 1, total + ms];
+    return times > MAX_POSTPONED || total >= silenceMs ? null : ms;
+  };
+}

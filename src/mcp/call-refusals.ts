@@ -1,6 +1,7 @@
 import { McpError } from '../actors/mcp-calls.ts';
+import { toMcpError } from './call-errors.ts';
 import type { CallTimes } from './call-limits.ts';
-import type { LinkFault } from './link.ts';
+import { LinkFault } from './link.ts';
 
 /** The caller gave up. */
 export function cancelled(server: string, what: string): McpError {
@@ -20,15 +21,21 @@ export function waitedTooLong(server: string, what: string, ms: number, last: Mc
   return new McpError('not-connected', server, message, last ?? undefined, last?.data);
 }
 
-/** The server said no to the request itself. */
+/** The server said no to the request itself, and with 403 that we may not. */
 export function refusedCall(server: string, what: string, fault: LinkFault): McpError {
   return new McpError(
-    'protocol-error',
+    fault.kind === 'auth' ? 'forbidden' : 'protocol-error',
     server,
     `MCP server '${server}' refused the request for ${what}: ${fault.message}.`,
     fault,
     fault.data,
   );
+}
+
+/** The error of a call after which nothing is tried any more. */
+export function finalError(server: string, what: string, thrown: unknown): McpError {
+  const refused = thrown instanceof LinkFault && (thrown.kind === 'refused' || thrown.kind === 'auth');
+  return refused ? refusedCall(server, what, thrown) : toMcpError(server, thrown);
 }
 
 /** The server gave no answer in the call's time: `ms` is the limit that was met. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { McpSampler } from './answers.ts';
 import { authSchema } from './auth/options.ts';
 import { LOG_LEVELS } from './server-log.ts';
+import type { McpLimits } from './server-limits.ts';
 
 const time = z.number().positive('must be more than 0 (milliseconds)');
 const policy = z.enum(['allow', 'confirm', 'deny']);
@@ -55,6 +56,22 @@ export const httpSchema = z.strictObject({
   auth: authSchema.optional(),
   ...settings,
 });
+
+const count = (least: number) => z.int().min(least);
+
+/** What `limits.mcp` may hold. */
+export const mcpLimitsSchema = z
+  .strictObject({
+    messageBytes: count(1024),
+    listPages: count(1),
+    tools: count(1),
+    descriptionBytes: count(0),
+    schemaBytes: count(1024),
+    instructionsBytes: count(0),
+    toolsSent: count(0),
+    questionsPerCall: count(0),
+  } satisfies Record<keyof McpLimits, unknown>)
+  .partial();
 
 /** A checked entry, its variables not yet expanded. */
 export type CheckedEntry = z.infer<typeof stdioSchema> | z.infer<typeof httpSchema>;

@@ -1,6 +1,4 @@
-import type { McpErrorCode } from '../actors/mcp-calls.ts';
 import type { McpLoginStep, McpState } from './connection-types.ts';
-import type { McpClock } from './link.ts';
 
 /** States in which a link may stand. */
 export const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT', 'REFRESHING']);
@@ -13,17 +11,6 @@ export const GIVEN_UP: ReadonlySet<McpState> = new Set([
   'STOPPED',
 ]);
 
-/** The clock of connections that are given none. */
-export const REAL_CLOCK: McpClock = {
-  setTimeout: (fn, ms) => {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
-  clearTimeout: (cancel) => {
-    if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
-  },
-};
-
 /** The state of a connection's machine, without those inside it. */
 export function topLevel(value: unknown): McpState {
   const key = typeof value === 'string' ? value : Object.keys(Object(value))[0];
@@ -34,23 +21,6 @@ const STATES: readonly McpState[] = [
   ...(['IDLE', 'CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT'] as const),
   ...(['BACKING_OFF', 'REFRESHING', 'AUTHORIZING', 'FAILED', 'NEEDS_LOGIN', 'AUTH_REQUIRED', 'STOPPED'] as const),
 ];
-
-const CODES: readonly McpErrorCode[] = [
-  'not-connected',
-  'timeout',
-  'cancelled',
-  'protocol-error',
-  'auth-required',
-  'login-required',
-  'insufficient-scope',
-  'auth-failed',
-  'spawn-failed',
-];
-
-/** The code of an error that a machine kept. */
-export function codeOf(code: string): McpErrorCode {
-  return CODES.find((known) => known === code) ?? 'not-connected';
-}
 
 const STEPS: readonly McpLoginStep[] = ['DISCOVERING', 'REGISTERING', 'AWAITING_USER', 'EXCHANGING'];
 

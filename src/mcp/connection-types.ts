@@ -10,6 +10,7 @@ import type { McpAnswers } from './answers.ts';
 import type { McpServer } from './config.ts';
 import type { Dial, McpClock, McpProgress, McpServerInfo } from './link.ts';
 import type { Environment } from './read-config.ts';
+import type { McpLimits } from './server-limits.ts';
 import type { McpLogMessage } from './server-log.ts';
 
 /**
@@ -88,6 +89,8 @@ export interface McpCallOptions {
   readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
   /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
   readonly traceparent?: string | undefined;
+  /** Hears what a person typed as a secret while this call was under way, to keep it out of logs. */
+  readonly onHidden?: ((text: string) => void) | undefined;
 }
 
 /** How any other request is made. */
@@ -99,7 +102,8 @@ export interface McpConnectionOptions extends McpAnswers {
   readonly clock?: McpClock;
   /** What the waits before reconnects are drawn from; another one each time unless given. */
   readonly seed?: number;
-  readonly limits?: Partial<McpConnectionLimits>;
+  /** How patient it is, and in `mcp` how much the server may make its host keep. */
+  readonly limits?: Partial<McpConnectionLimits> & { readonly mcp?: Partial<McpLimits> | undefined };
   /** How long a call waits for a connection that is down and not being tried at the moment. Default 4 000 ms. */
   readonly patienceMs?: number;
   /** Where `${VAR}` in the configuration looks; the process's environment unless given. */
@@ -127,6 +131,8 @@ export interface McpConnection {
   readonly info: McpServerInfo | null;
   /** The tools as they were listed last, filtered by the configuration. */
   readonly tools: readonly McpTool[];
+  /** What the server said beyond the limits, and was cut to size or left out: a sentence each, twenty at most. */
+  readonly warnings: readonly string[];
   /** The machine that keeps the connection, to be looked at by whoever draws it; what is sent to it is not checked. */
   readonly actor: AnyActorRef;
 
@@ -244,14 +250,26 @@ const checkOptions = optionsOf<McpConnectionOptions>('createMcpConnection', 'doc
   elicit: true,
   sample: true,
 });
-const checkLimits = optionsOf<McpConnectionLimits>('createMcpConnection: limits', 'docs/mcp.md', {
+const checkLimits = optionsOf<McpConnectionLimits & { mcp: unknown }>('createMcpConnection: limits', 'docs/mcp.md', {
   maxFailures: true,
   backoff: true,
   settleMs: true,
   coolDownMs: true,
   provenMs: true,
   loginMs: true,
+  mcp: true,
 });
+const checkServerLimits = optionsOf<McpLimits>('createMcpConnection: limits.mcp', 'docs/mcp.md', {
+  messageBytes: true,
+  listPages: true,
+  tools: true,
+  descriptionBytes: true,
+  schemaBytes: true,
+  instructionsBytes: true,
+  toolsSent: true,
+  questionsPerCall: true,
+});
+
 /** Refuses what `listTools` does not take. */
 export const checkListing = optionsOf<ListToolsOptions>('listTools', 'docs/mcp.md', {
   refresh: true,
@@ -264,4 +282,5 @@ export const checkListing = optionsOf<ListToolsOptions>('listTools', 'docs/mcp.m
 export function checkConnectionOptions(options: McpConnectionOptions): void {
   checkOptions(options);
   checkLimits(options.limits);
+  checkServerLimits(options.limits?.mcp);
 }

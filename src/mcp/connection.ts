@@ -5,12 +5,11 @@
 import { createActor } from 'xstate';
 import { McpError } from '../actors/mcp-calls.ts';
 import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
-import { isJsonObject } from '../parsing/json.ts';
 import { createCallDesk } from './call-desk.ts';
-import { errorResult, toMcpError } from './call-errors.ts';
+import { errorResult, keptError, toMcpError } from './call-errors.ts';
 import type { McpServerConfig } from './config.ts';
 import { noteSecrets } from './connection-secrets.ts';
-import { GIVEN_UP, LIVE, REAL_CLOCK, codeOf, loginStep, topLevel } from './connection-state.ts';
+import { GIVEN_UP, LIVE, loginStep, topLevel } from './connection-state.ts';
 import {
   type McpConnection,
   type McpConnectionNews,
@@ -20,7 +19,7 @@ import {
   checkConnectionOptions,
   checkListing,
 } from './connection-types.ts';
-import { LinkFault, type McpLink } from './link.ts';
+import { LinkFault, REAL_CLOCK, type McpLink } from './link.ts';
 import { createLinks, linkLeaves } from './links.ts';
 import { createListeners } from './listeners.ts';
 import { createOddityCounter } from './oddity-counter.ts';
@@ -32,6 +31,7 @@ import { rootsOf } from './roots.ts';
 import { createToolCalls } from './tool-calls.ts';
 import { createServerLog } from './server-log.ts';
 import { createSubscriptions } from './subscriptions.ts';
+import { DEFAULT_MCP_LIMITS } from './server-limits.ts';
 import { diffTools } from './tool-changes.ts';
 
 /** How long answers that are on their way over a link that was given up may take. */
@@ -54,6 +54,8 @@ export function createMcpConnection(
 ): McpConnection {
   checkConnectionOptions(options);
   const server = readMcpServer(name, config, options.env);
+  const { mcp, ...patience } = options.limits ?? {};
+  const limits = { ...DEFAULT_MCP_LIMITS, ...mcp };
   const clock = options.clock ?? REAL_CLOCK;
   const news = createListeners<McpConnectionNews>();
   const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
@@ -79,13 +81,21 @@ export function createMcpConnection(
   );
   const given = server.settings.roots;
   let roots = options.roots ?? (given === undefined ? undefined : () => rootsOf(given));
-  const questions = createQuestions({ server: name, sampling: server.settings.sampling, desk, answers: options });
+  const questions = createQuestions({
+    server: name,
+    sampling: server.settings.sampling,
+    desk,
+    answers: options,
+    perCall: limits.questionsPerCall,
+    onOddity: oddities.note,
+  });
   const authorizer = authorizerOf(server, { clock, offersLogin: options.offersLogin ?? true });
   const links = createLinks({
     server,
     clock,
     authorize: authorizer?.holder.wrap,
     dial: options.dial ?? null,
+    limits,
     answers: (generation) => questions.on(generation, roots === undefined ? undefined : () => roots?.() ?? []),
     isBusy: (generation) => desk.underWay(generation) > 0,
     onDown: (generation, fault) => tellLost(generation, fault),
@@ -109,7 +119,7 @@ export function createMcpConnection(
     input: {
       server: name,
       seed: options.seed ?? Math.floor(Math.random() * 2 ** 31),
-      limits: options.limits ?? {},
+      limits: patience,
       auth: authorizer?.kind ?? 'none',
     },
     clock,
@@ -131,7 +141,7 @@ export function createMcpConnection(
     const { error } = actor.getSnapshot().context;
     const missing = signIn.required();
     if (error === null || missing !== null) return missing;
-    return new McpError(codeOf(error.code), name, error.message, undefined, isJsonObject(error.data) ? error.data : {});
+    return keptError(name, error);
   };
   const notConnected = (): McpError =>
     lastError() ?? new McpError('not-connected', name, `MCP server '${name}' is not connected.`);
@@ -167,6 +177,7 @@ export function createMcpConnection(
       greeted = context.generation;
     } else desk.hold(state === 'BACKING_OFF', lastError());
     if (state !== previous) {
+      if (state === 'CONNECTING') oddities.beginAnew();
       if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
       const keeps = LIVE.has(state) || signIn.goesOn();
       links.retire(keeps ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
@@ -194,7 +205,7 @@ export function createMcpConnection(
     });
 
   const isConnected = (): boolean => state === 'READY' || state === 'SUSPECT' || signIn.goesOn();
-  const requests = createRequests({ server, desk, refusal });
+  const requests = createRequests({ server, desk, limits, refusal });
   const isReady = (): boolean => state === 'READY';
   const subscriptions = createSubscriptions({ server, requests, isReady, onOddity: oddities.note });
   function refusal(): McpError | null {
@@ -203,7 +214,15 @@ export function createMcpConnection(
     return state === 'AUTH_REQUIRED' ? notConnected() : signIn.required();
   }
 
-  const call = createToolCalls({ server, desk, clock, tools: () => tools, refusal, onOddity: oddities.note });
+  const call = createToolCalls({
+    server,
+    desk,
+    clock,
+    questions,
+    tools: () => tools,
+    refusal,
+    onOddity: oddities.note,
+  });
 
   const connection: McpConnection = {
     name,
@@ -221,6 +240,9 @@ export function createMcpConnection(
     },
     get tools() {
       return tools;
+    },
+    get warnings() {
+      return oddities.warnings();
     },
     async connect() {
       if (isConnected()) return true;

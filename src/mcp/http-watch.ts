@@ -76,7 +76,8 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
   };
   const onListenEnd = (fault: LinkFault): void => {
     if (stopped) return;
-    if (listening === 'extra') return io.onDoubt(fault.message);
+    // A stream that brought too much would bring it again.
+    if (listening === 'extra' && fault.kind !== 'limit') return io.onDoubt(fault.message);
     dead ??= fault;
     for (const ticket of tickets.open()) ticket.lose(fault);
     io.onDown(fault);
@@ -93,7 +94,16 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
     heard = true;
   };
   return {
-    fetch: observedFetch({ isOver: () => stopped, onTraffic, onStreamEnd, onListenEnd, onResumeFailed }),
+    fetch: observedFetch({
+      tickets,
+      limits: io.limits,
+      answersInPlace: listening === 'extra',
+      isOver: () => stopped,
+      onTraffic,
+      onStreamEnd,
+      onListenEnd,
+      onResumeFailed,
+    }),
     requestSent: schedule,
     dead: () => dead,
     stop() {

@@ -4,6 +4,7 @@
  */
 import type { McpLogin } from '../actors/mcp-auth.ts';
 import { McpError, type McpCalls, type McpTool } from '../actors/mcp-calls.ts';
+import type { ToolIdentity } from '../tools/server-tool.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
 import { effectsOf } from './after-loss.ts';
 import type { McpResolvedSettings, McpServerConfig } from './config.ts';
@@ -12,7 +13,8 @@ import { secretsOfConnection } from './connection-secrets.ts';
 import type { McpConnection, McpConnectionNews, McpState, McpConnectionOptions } from './connection-types.ts';
 import { createListeners } from './listeners.ts';
 import { policyFromAnnotations } from './policy-from-annotations.ts';
-import { registeredNames } from './tool-names.ts';
+import { type ServerIdentity, serverIdentity, toolFacts } from './tool-identity.ts';
+import { type ToolNames, createToolNames } from './tool-names.ts';
 
 /** A tool of a server as an agent registers it. */
 export interface McpToolEntry {
@@ -28,6 +30,8 @@ export interface McpToolEntry {
   readonly polling: boolean;
   /** Recovery steps of the configuration, as they were given. */
   readonly onError: unknown;
+  /** What permissions hold it by. */
+  readonly identity: ToolIdentity;
 }
 
 /** A server as the hub sees it now. */
@@ -40,6 +44,8 @@ export interface McpServerStatus {
   readonly tools: number;
   readonly instructions: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** What it said beyond the limits. */
+  readonly warnings: readonly string[];
 }
 
 /** A server that waits for a person to sign in. */
@@ -88,6 +94,7 @@ export interface McpHub extends McpCalls {
 interface Member {
   readonly connection: McpConnection;
   readonly shared: boolean;
+  readonly identity: ServerIdentity;
   readonly release: () => void;
 }
 
@@ -107,6 +114,7 @@ export function createMcpHub(
 ): McpHub {
   const members = new Map<string, Member>();
   const news = createListeners<McpHubNews>();
+  const names = createToolNames();
 
   const add: McpHub['add'] = (server, config) => {
     if (members.has(server))
@@ -121,13 +129,16 @@ export function createMcpHub(
       connection.on('mcp.log', (event) => news.emit({ ...event, server })),
       connection.on('mcp.oddity', (event) => news.emit({ ...event, server })),
     ];
-    members.set(server, { connection, shared, release: () => stops.forEach((stop) => stop()) });
+    const identity = serverIdentity(connection.server.target);
+    members.set(server, { connection, shared, identity, release: () => stops.forEach((stop) => stop()) });
+    names.add(server);
     news.emit({ type: 'mcp.added', server });
   };
   const remove: McpHub['remove'] = async (server) => {
     const member = members.get(server);
     if (member === undefined) return false;
     members.delete(server);
+    names.remove(server);
     if (!member.shared) await member.connection.disconnect();
     member.release();
     news.emit({ type: 'mcp.removed', server });
@@ -141,6 +152,7 @@ export function createMcpHub(
     tools: connection.tools.length,
     instructions: connection.info?.instructions ?? null,
     error: connection.error === null ? null : { code: connection.error.code, message: connection.error.message },
+    warnings: connection.warnings,
   });
   const status = (): readonly McpServerStatus[] => [...members].map(statusOf);
   for (const [server, config] of Object.entries(servers)) add(server, config);
@@ -160,7 +172,7 @@ export function createMcpHub(
       await firstOf(all, timeoutMs, signal);
       return status();
     },
-    tools: () => entriesOf(members),
+    tools: () => entriesOf(members, names),
     server: (name) => members.get(name)?.connection ?? null,
     instructions: () =>
       status().flatMap(({ name, instructions }) =>
@@ -187,20 +199,27 @@ export function createMcpHub(
   };
 }
 
-function entriesOf(members: ReadonlyMap<string, Member>): readonly McpToolEntry[] {
-  const listed = [...members].flatMap(([server, { connection }]) =>
-    connection.tools.map((tool) => ({ server, connection, tool })),
-  );
-  const names = registeredNames(listed.map(({ server, tool }) => ({ server, tool: tool.name })));
-  return listed.map(({ server, connection, tool }, index) => ({
-    name: names[index] ?? tool.name,
-    server,
-    tool,
-    ...traitsOf(tool, connection.server.settings),
-  }));
+function entriesOf(members: ReadonlyMap<string, Member>, names: ToolNames): readonly McpToolEntry[] {
+  return [...members].flatMap(([server, { connection, identity }]) => {
+    const { tools } = connection;
+    const called = names.of(
+      server,
+      tools.map((tool) => tool.name),
+    );
+    return tools.map((tool, index) => ({
+      name: called[index] ?? tool.name,
+      server,
+      tool,
+      identity: { ...identity, ...toolFacts(tool) },
+      ...traitsOf(tool, connection.server.settings),
+    }));
+  });
 }
 
-function traitsOf(tool: McpTool, settings: McpResolvedSettings): Omit<McpToolEntry, 'name' | 'server' | 'tool'> {
+function traitsOf(
+  tool: McpTool,
+  settings: McpResolvedSettings,
+): Omit<McpToolEntry, 'name' | 'server' | 'tool' | 'identity'> {
   const override = Object.hasOwn(settings.overrides, tool.name) ? settings.overrides[tool.name] : undefined;
   const fromServer = settings.policy === 'by-annotations' ? policyFromAnnotations(tool) : (settings.policy ?? null);
   return {

@@ -46,10 +46,13 @@ export type {
   McpElicit,
   McpElicitation,
   McpElicitationAnswer,
+  McpFormElicitation,
   McpRoot,
   McpSampled,
   McpSampler,
   McpSampling,
+  McpUrlElicitation,
 } from './answers.ts';
 export type { McpProgress, McpServerInfo } from './link.ts';
 export type { McpLogLevel, McpLogMessage } from './server-log.ts';
+export type { McpLimits } from './server-limits.ts';

@@ -2,6 +2,7 @@ import type { McpTool } from '../actors/mcp-calls.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 import type { McpAnswers } from './answers.ts';
 import type { McpTarget } from './config.ts';
+import type { McpLimits } from './server-limits.ts';
 
 /** What a server said of itself when the link was made. */
 export interface McpServerInfo {
@@ -25,7 +26,8 @@ export type LinkFaultKind =
   | 'session' // the server does not know our session any more
   | 'refused' // an HTTP status that says no to this request
   | 'protocol' // not MCP, or a version that we do not speak
-  | 'answer' // the server answered with a JSON-RPC error
+  | 'answer' // the server answered with a JSON-RPC error, or with something that is no answer
+  | 'limit' // what it sent is larger than the configuration allows
   | 'aborted'; // we gave up ourselves
 
 /** A failure on a link. `delivered: false` promises that the server cannot have begun to carry out the request. */
@@ -59,7 +61,15 @@ export type McpList = 'tools' | 'resources' | 'prompts';
 
 /** Something odd that a server did and that was survived. */
 export interface McpOddity {
-  readonly kind: 'noise' | 'bad-message' | 'too-large' | 'unexpected' | 'bad-tool' | 'bad-result' | 'unanswered';
+  readonly kind:
+    | 'noise'
+    | 'bad-message'
+    | 'too-large'
+    | 'limit'
+    | 'unexpected'
+    | 'bad-tool'
+    | 'bad-result'
+    | 'unanswered';
   readonly message: string;
 }
 
@@ -69,10 +79,24 @@ export interface McpClock {
   clearTimeout(id: unknown): void;
 }
 
+/** The clock of the process. */
+export const REAL_CLOCK: McpClock = {
+  setTimeout: (fn, ms) => {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+  clearTimeout: (cancel) => {
+    if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
+  },
+};
+
 /** What a link tells its owner, and what it may use. */
 export interface LinkIo {
   readonly signal: AbortSignal;
   readonly clock: McpClock;
+  readonly limits: McpLimits;
+  /** Whether a tool is wanted, by the server's own name for it. */
+  readonly isWanted: (tool: string) => boolean;
   readonly answers: McpAnswers;
   /** Puts a token on requests to the server; left out where none is wanted. */
   readonly authorize?: ((inner: typeof fetch) => typeof fetch) | undefined;

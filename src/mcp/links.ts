@@ -12,6 +12,7 @@ import { connectTimeout, toMcpError } from './call-errors.ts';
 import type { McpServer } from './config.ts';
 import type { McpAnswers } from './answers.ts';
 import type { Dial, LinkFault, LinkIo, McpClock, McpLink, McpList, McpOddity } from './link.ts';
+import type { McpLimits } from './server-limits.ts';
 import { limitTime } from './time-limit.ts';
 
 /** The links of one connection; the three ports of its machine. */
@@ -35,6 +36,7 @@ export interface LinksOptions {
   readonly server: McpServer;
   readonly dial: Dial | null;
   readonly clock: McpClock;
+  readonly limits: McpLimits;
   readonly answers: (generation: number) => McpAnswers;
   readonly authorize: LinkIo['authorize'];
   readonly isBusy: (generation: number) => boolean;
@@ -58,8 +60,7 @@ export function createLinks(options: LinksOptions): Links {
     const end: Promise<unknown> = work.catch(() => undefined).finally(() => ending.delete(end));
     ending.add(end);
   };
-  const isWanted = ({ name }: McpTool): boolean =>
-    (tools === undefined || tools.includes(name)) && !exclude.includes(name);
+  const isWanted = (name: string): boolean => (tools === undefined || tools.includes(name)) && !exclude.includes(name);
 
   /** Does work on a link within a time; whatever goes wrong becomes an {@link McpError}. */
   const within = async <T>(ms: number, outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
@@ -81,6 +82,8 @@ export function createLinks(options: LinksOptions): Links {
   const ioOf = (generation: number, signal: AbortSignal): LinkIo => ({
     signal,
     clock,
+    limits: options.limits,
+    isWanted,
     answers: options.answers(generation),
     authorize: options.authorize,
     onDown: (fault) => options.onDown(generation, fault),
@@ -111,7 +114,7 @@ export function createLinks(options: LinksOptions): Links {
     listTools: ({ generation }, signal) =>
       within(connectTimeoutMs, signal, async (limited) => {
         const listed = await existing(generation).listTools({ signal: limited });
-        return listed.filter(isWanted);
+        return listed.filter(({ name }) => isWanted(name));
       }),
     async ping({ generation }, signal) {
       const limit = limitTime(clock, PING_MS, signal);

@@ -1,9 +1,19 @@
-import type { JsonObject } from '../parsing/json.ts';
+import { type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { readChallenge } from './auth/challenge.ts';
+import { readRetryAfter } from '../actors/retry-after.ts';
+import { createEventGuard } from './event-guard.ts';
 import { LinkFault } from './link.ts';
+import { answerIn, beginning, withBody } from './response-body.ts';
+import type { McpLimits } from './server-limits.ts';
+import { secretValues } from './server-secrets.ts';
+import type { Ticket, Tickets } from './tickets.ts';
 
 /** What an HTTP link learns of its traffic, beside the answers themselves. */
 export interface TrafficListener {
+  readonly tickets: Tickets;
+  readonly limits: McpLimits;
+  /** Requests are answered where they are posted; with the older transport, elsewhere. */
+  readonly answersInPlace: boolean;
   /** The link has been given up: nothing is asked any more. */
   readonly isOver: () => boolean;
   /** Bytes came in. */
@@ -24,18 +34,55 @@ const NEVER_SENT: ReadonlySet<unknown> = new Set(
   ).split(' '),
 );
 
-const BODY_CHARS = 2000;
-
 /**
  * A `fetch` that says in {@link LinkFault}s what went wrong and whether the server can have got the request, and that
- * tells when a stream ends: the SDK keeps a request waiting whose stream has died.
+ * tells when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read beyond the limits.
  */
 export function observedFetch(listener: TrafficListener, inner: typeof fetch = fetch): typeof fetch {
+  const { tickets, limits, answersInPlace } = listener;
+  /** Requests whose stream brought too much: it is not taken up again. */
+  const abandoned = new Set<Ticket>();
+
+  const onTooMuch = (ticket: Ticket | null, fault: LinkFault): void => {
+    if (ticket === null) return listener.onListenEnd(fault);
+    abandoned.add(ticket);
+    ticket.lose(fault);
+  };
+  const watched = (response: Response, ticket: Ticket | null, onEnd: () => void): Response => {
+    if (response.body === null) return response;
+    const body = watch(response.body, {
+      guard: createEventGuard(limits, (message) => tickets.refused(message)),
+      onTraffic: listener.onTraffic,
+      onEnd: (fault) => (fault === null ? onEnd() : onTooMuch(ticket, fault)),
+    });
+    return withBody(response, body);
+  };
+  const get = (response: Response, ticket: Ticket | null): Response =>
+    watched(response, ticket, () =>
+      listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true })),
+    );
+  const post = async (response: Response, init: RequestInit | undefined): Promise<Response> => {
+    const requestId = requestIn(init?.body);
+    if (isEventStream(response)) {
+      return watched(response, tickets.find(requestId), () => listener.onStreamEnd(requestId));
+    }
+    refuseForeignAnswer(response);
+    if (requestId === undefined || !answersInPlace) return response;
+    const wanted = (): boolean => tickets.find(requestId) !== null;
+    return withBody(response, await answerIn(response, { requestId, limits, wanted, onTraffic: listener.onTraffic }));
+  };
+
   return async (url, init) => {
     const method = init?.method ?? 'GET';
     // "No such stream" is the one answer after which the SDK does not try again.
     if (method === 'GET' && listener.isOver()) return new Response(null, { status: 405 });
     const resumeAt = new Headers(init?.headers).get('last-event-id');
+    const given = [...abandoned].find((ticket) => resumeAt !== null && ticket.resumeAt === resumeAt);
+    if (given !== undefined) {
+      abandoned.delete(given);
+      return new Response(null, { status: 405 });
+    }
+    const resumed = tickets.open().find((ticket) => resumeAt !== null && ticket.resumeAt === resumeAt) ?? null;
     const onGetFailed = (fault: LinkFault, final: boolean): void =>
       resumeAt === null ? listener.onListenEnd(fault) : listener.onResumeFailed(resumeAt, final);
     const response = await inner(url, init).catch((cause: unknown) => {
@@ -47,19 +94,15 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     if (method === 'POST' && response.status >= 400) throw await statusFault(response, init);
     if (method === 'GET' && response.status >= 400) {
       const offersNoStream = response.status === 405;
-      if (!offersNoStream || resumeAt !== null) onGetFailed(await statusFault(response.clone(), init), offersNoStream);
+      if (!offersNoStream || resumeAt !== null) onGetFailed(await statusFault(response, init), offersNoStream);
     }
-    if (!response.ok || response.body === null) return response;
-    if (!isEventStream(response)) {
-      if (method === 'POST') refuseForeignAnswer(response);
-      return response;
+    if (!response.ok) {
+      // The SDK wants its status and headers, and would read a body to its end.
+      if (!response.bodyUsed) void response.body?.cancel().catch(() => undefined);
+      return withBody(response, null);
     }
-    const requestId = method === 'POST' ? idOf(init?.body) : undefined;
-    const body = watch(response.body, listener.onTraffic, () => {
-      if (method === 'POST') listener.onStreamEnd(requestId);
-      else listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true }));
-    });
-    return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
+    if (method === 'POST') return post(response, init);
+    return method === 'GET' && isEventStream(response) ? get(response, resumed) : response;
   };
 }
 
@@ -99,64 +142,94 @@ function codeOf(error: unknown): string {
 }
 
 async function statusFault(response: Response, init: RequestInit | undefined): Promise<LinkFault> {
-  const { status } = response;
-  const text = (await response.text().catch(() => '')).slice(0, BODY_CHARS);
+  const { status, headers } = response;
+  const hide = hiding(init);
+  const challenge = headers.get('www-authenticate');
+  const asked = challenge === null ? '' : hide(challenge).slice(0, CHALLENGE_CHARS);
+  const retryAfterMs = status === 429 || status === 503 ? readRetryAfter(headers, Date.now()) : undefined;
+  const data = {
+    status,
+    body: hide(await beginning(response)),
+    ...(asked === '' ? {} : { wwwAuthenticate: asked }),
+    ...challengeData(response),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
   const inSession = new Headers(init?.headers).has('mcp-session-id');
-  const data = { status, body: text, ...challengeData(response) };
-  if (status === 403 && data.scopes !== undefined) {
-    const message = `it wants a token with more scopes (${data.scopes.join(', ')})`;
-    return new LinkFault('scope', message, { delivered: false, data });
-  }
+  const later = retryAfterMs === undefined ? '' : `, again in ${Math.ceil(retryAfterMs / 1000)} s`;
+  const said = `HTTP ${status}${later}${asked === '' ? '' : `, ${asked}`}`;
   if (status === 401 || status === 403) {
-    return new LinkFault('auth', `it asks for authorization (HTTP ${status})`, { delivered: false, data });
+    const what = status === 401 ? 'it asks for authorization' : 'it does not allow this';
+    return new LinkFault('auth', `${what} (${said})`, { delivered: false, data });
   }
   if (status === 404 && inSession) {
     return new LinkFault('session', 'it does not know our session any more (HTTP 404)', { delivered: false, data });
   }
   // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it.
-  return new LinkFault('refused', `it answered with HTTP ${status}`, {
-    delivered: status >= 500 && status !== 503,
-    data,
-  });
+  return new LinkFault('refused', `it answered with ${said}`, { delivered: status >= 500 && status !== 503, data });
 }
 
-/** What the server wants, for who can get a token; `scopes` where it misses some of them. */
-function challengeData({ headers }: Response): {
-  readonly challenge?: JsonObject;
-  readonly scopes?: readonly string[];
-} {
+/** What the server wants, for who can get a token. */
+function challengeData({ headers }: Response): { readonly challenge?: JsonObject } {
   const challenge = readChallenge(headers);
-  if (challenge === null) return {};
-  const { error, scopes } = challenge;
-  return { challenge: { ...challenge }, ...(error === 'insufficient_scope' && scopes.length > 0 ? { scopes } : {}) };
+  return challenge === null ? {} : { challenge: { ...challenge } };
 }
 
-function idOf(body: unknown): unknown {
+const CHALLENGE_CHARS = 300;
+
+/** Leaves out of a text of the server what our own headers hold: some servers repeat the token that they refuse. */
+function hiding(init: RequestInit | undefined): (text: string) => string {
+  const sent = Object.fromEntries(new Headers(init?.headers));
+  const [, basic = ''] = /^Basic\s+(\S+)$/i.exec(sent.authorization ?? '') ?? [];
+  const password = Buffer.from(basic, 'base64').toString().split(':').slice(1).join(':');
+  const secrets = [...secretValues(sent), password].filter((secret) => secret.length >= 4);
+  return (text) => secrets.reduce((left, secret) => left.replaceAll(secret, '***'), text);
+}
+
+/** The id of the request in a body; undefined for a notification or an answer of ours. */
+function requestIn(body: unknown): unknown {
   if (typeof body !== 'string') return undefined;
   const message: unknown = JSON.parse(body);
-  return typeof message === 'object' && message !== null && 'id' in message ? message.id : undefined;
+  return isJsonObject(message) && message.method !== undefined ? message.id : undefined;
 }
 
 function isEventStream(response: Response): boolean {
   return response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
 }
 
-function watch(body: ReadableStream<Uint8Array>, onTraffic: () => void, onEnd: () => void): ReadableStream<Uint8Array> {
+function watch(
+  body: ReadableStream<Uint8Array>,
+  {
+    guard,
+    onTraffic,
+    onEnd,
+  }: {
+    readonly guard: (chunk: Uint8Array) => string;
+    readonly onTraffic: () => void;
+    /** With the fault of a stream that is not read any further. */
+    readonly onEnd: (fault: LinkFault | null) => void;
+  },
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await reader.read();
-        if (done) {
-          controller.close();
-          onEnd();
-          return;
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (done) {
+            controller.close();
+            return onEnd(null);
+          }
+          onTraffic();
+          const events = guard(value);
+          if (events === '') continue;
+          return controller.enqueue(encoder.encode(events));
         }
-        onTraffic();
-        controller.enqueue(value);
       } catch (error) {
+        const fault = error instanceof LinkFault ? error : null;
+        if (fault !== null) void reader.cancel().catch(() => undefined);
         controller.error(error);
-        onEnd();
+        onEnd(fault);
       }
     },
     cancel: (reason) => reader.cancel(reason),

@@ -4,6 +4,7 @@ import { isLoopback } from './auth/auth-fetch.ts';
 import { type CheckedAuth, expandAuth } from './auth/options.ts';
 import { type CheckedEntry, FOREIGN_KEYS, httpSchema, stdioSchema } from './config-schema.ts';
 import { expandVariables } from './expand-variables.ts';
+import { shownAddress, splitAddress } from './server-secrets.ts';
 
 /** The variables that `${VAR}` in a configuration may name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -84,13 +85,15 @@ function targetOf(server: string, entry: CheckedEntry, expand: (key: string, tex
       killTree: entry.killTree ?? true,
     };
   }
-  const url = expand('url', entry.url);
+  const { url, authorization } = splitAddress(expand('url', entry.url));
   if (entry.disabled !== true) checkUrl(server, url);
   const transport = entry.type === 'sse' ? 'sse' : entry.type === undefined ? 'auto' : 'streamable';
   const headers = each('headers', entry.headers);
+  const signed = authorization === null || Object.keys(headers).some((name) => /^authorization$/i.test(name));
+  const sent = signed ? headers : { ...headers, Authorization: authorization };
   const auth = entry.auth === undefined ? {} : { auth: expandAuth(entry.auth, expand) };
-  if (auth.auth !== undefined && entry.disabled !== true) checkAuth(server, url, headers, auth.auth);
-  return { kind: 'http', url, headers, transport, ...auth };
+  if (auth.auth !== undefined && entry.disabled !== true) checkAuth(server, url, sent, auth.auth);
+  return { kind: 'http', url, headers: sent, transport, ...auth };
 }
 
 /** Refuses what would send one token in the place of another, or one in the clear. */
@@ -146,10 +149,13 @@ function expanded(server: string, key: string, text: string, env: Environment): 
 function checkUrl(server: string, url: string): void {
   const protocol = URL.canParse(url) ? new URL(url).protocol : '';
   if (protocol === 'http:' || protocol === 'https:') return;
-  throw new McpConfigError(`MCP server '${server}': 'url' must be an http or https address, not '${url}'.`, {
-    server,
-    key: 'url',
-  });
+  throw new McpConfigError(
+    `MCP server '${server}': 'url' must be an http or https address, not '${shownAddress(url)}'.`,
+    {
+      server,
+      key: 'url',
+    },
+  );
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,5 +1,6 @@
 import type { McpError } from '../actors/mcp-calls.ts';
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { toMcpError } from './call-errors.ts';
 import { optionsOf } from '../parsing/known-options.ts';
 import type { CallDesk } from './call-desk.ts';
 import type { McpServer } from './config.ts';
@@ -12,6 +13,7 @@ import type {
 } from './connection-types.ts';
 import { LinkFault, type McpLink } from './link.ts';
 import { traceMeta } from './trace-context.ts';
+import { type McpLimits, pastLimit } from './server-limits.ts';
 
 /** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
 export type Requests = Pick<
@@ -33,11 +35,10 @@ export type Requests = Pick<
 interface RequestsOptions {
   readonly server: McpServer;
   readonly desk: CallDesk;
+  readonly limits: McpLimits;
   /** Why nothing can be asked at the moment; null when it can. */
   readonly refusal: () => McpError | null;
 }
-
-const MAX_PAGES = 1000;
 
 const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', {
   signal: true,
@@ -46,7 +47,7 @@ const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', 
 });
 
 /** Makes the reading side of a connection. */
-export function createRequests({ server, desk, refusal }: RequestsOptions): Requests {
+export function createRequests({ server, desk, limits, refusal }: RequestsOptions): Requests {
   const ask: Requests['ask'] = async (what, method, params, io, check) => {
     checkRequest(io, `MCP server '${server.name}', ${what}`);
     const refused = refusal();
@@ -58,7 +59,7 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
       isReadOnly: () => true,
       times: { silenceMs: timeoutMs, totalMs: timeoutMs },
       signal: io.signal,
-      perform: async (link, signal) => {
+      perform: async ({ link }, signal) => {
         check?.(link);
         if (method === '' || lacks(link, method)) return {};
         const answer = await link.request(method, params, { signal, ...traceMeta(io.traceparent) });
@@ -74,11 +75,17 @@ export function createRequests({ server, desk, refusal }: RequestsOptions): Requ
   ): Promise<readonly JsonObject[]> => {
     const items: JsonObject[] = [];
     const seen = new Set<string>();
+    let bytes = 0;
+    const tooLong = (limit: 'listPages' | 'messageBytes', how: string): McpError =>
+      toMcpError(server.name, pastLimit(limit, `${what} ${how}`, limits));
     for (let params: JsonObject | null = {}; params !== null;) {
+      if (seen.size >= limits.listPages) throw tooLong('listPages', 'has more pages');
       const page: JsonObject = await ask(what, method, params, io);
-      items.push(...objectsIn(page[member]));
+      bytes += Buffer.byteLength(JSON.stringify(page));
+      if (bytes > limits.messageBytes) throw tooLong('messageBytes', 'is larger');
+      for (const item of objectsIn(page[member])) items.push(item);
       const next: Json | undefined = page.nextCursor;
-      const more = typeof next === 'string' && next !== '' && !seen.has(next) && seen.size < MAX_PAGES;
+      const more = typeof next === 'string' && next !== '' && !seen.has(next);
       if (more) seen.add(next);
       params = more ? { cursor: next } : null;
     }

@@ -26,6 +26,7 @@ import {
 } from './link.ts';
 import { listAllTools } from './list-all-tools.ts';
 import { faultOf, isRefusal, notOurProtocol, withEvidence } from './wire-fault.ts';
+import { NAME_CHARS, cutText, pastLimit } from './server-limits.ts';
 import { openStdioWire } from './stdio-wire.ts';
 import { createTickets } from './tickets.ts';
 import type { Wire } from './wire.ts';
@@ -59,7 +60,7 @@ async function dialHttp(
   io: LinkIo,
   kind: 'streamable' | 'sse',
 ): Promise<McpLink> {
-  const tickets = createTickets();
+  const tickets = createTickets(io.clock);
   const watch = createHttpWatch({
     tickets,
     io,
@@ -150,13 +151,15 @@ async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Pr
     await handshake(client, wire, io.signal);
   } catch (error) {
     await wire.end('at-once');
+    // The SDK lets go of its request, whose timer would keep the process alive.
+    wire.transport.onclose?.();
     throw error instanceof LinkFault ? withEvidence(error, wire.evidence()) : error;
   }
-  const info = infoOf(server, client, wire);
+  const info = infoOf(server, client, { wire, io });
   return {
     info,
     listTools: (request) =>
-      info.capabilities.tools === undefined ? Promise.resolve([]) : listAllTools(ask, request, io.onOddity),
+      info.capabilities.tools === undefined ? Promise.resolve([]) : listAllTools(ask, request, io),
     callTool: (tool, args, { task, ...request }) =>
       ask('tools/call', { name: tool, arguments: args, ...(task === undefined ? {} : { task }) }, request),
     request: ask,
@@ -185,7 +188,7 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
   aborted.catch(() => undefined);
   connecting.catch(() => undefined);
   try {
-    await Promise.race([connecting, aborted]);
+    await Promise.race([connecting, aborted, wire.tickets.greetingLost]);
   } catch (error) {
     const fault = faultOf(error, wire, wire.tickets.latest(), signal);
     const answer = wire.tickets.latest()?.answer;
@@ -240,22 +243,30 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
 function capabilitiesOf({ answers }: LinkIo): ClientCapabilities {
   return {
     ...(answers.roots === undefined ? {} : { roots: { listChanged: true } }),
-    ...(answers.elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } }),
+    ...(answers.elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true }, url: {} } }),
     ...(answers.sample === undefined ? {} : { sampling: {} }),
   };
 }
 
-function infoOf(server: string, client: Client, wire: Wire<Transport>): McpServerInfo {
+function infoOf(
+  server: string,
+  client: Client,
+  { wire, io }: { readonly wire: Wire<Transport>; readonly io: LinkIo },
+): McpServerInfo {
   const said = client.getServerVersion();
-  const instructions = client.getInstructions();
+  const { text: instructions, cut } = cutText(client.getInstructions() ?? '', io.limits.instructionsBytes);
+  if (cut > 0) {
+    const { message } = pastLimit('instructionsBytes', 'what it wants said to the model is longer', io.limits);
+    io.onOddity({ kind: 'limit', message: `${message}; ${cut} bytes were cut off` });
+  }
   const capabilities: unknown = client.getServerCapabilities();
   const answer = wire.tickets.latest()?.answer?.result;
   const version = isJsonObject(answer) && typeof answer.protocolVersion === 'string' ? answer.protocolVersion : '';
   return {
-    title: said?.name ?? server,
-    version: said?.version ?? '',
+    title: (said?.name ?? server).slice(0, NAME_CHARS),
+    version: (said?.version ?? '').slice(0, NAME_CHARS),
     protocolVersion: version,
-    ...(instructions === undefined ? {} : { instructions }),
+    ...(instructions === '' ? {} : { instructions }),
     capabilities: isJsonObject(capabilities) ? capabilities : {},
     transport: wire.kind,
   };

@@ -15,6 +15,7 @@ import { type Ending, endProcess, isRunning, killNow, signalProcess } from './en
 import { type Line, createLineReader } from './line-reader.ts';
 import { LinkFault } from './link.ts';
 import { guardProcess } from './orphan-guard.ts';
+import { DEFAULT_MCP_LIMITS } from './server-limits.ts';
 import { createTailBuffer } from './tail-buffer.ts';
 import { type SpawnPlan, planWindowsCommand } from './windows-command.ts';
 
@@ -29,12 +30,15 @@ export interface ServerProcess {
 }
 
 interface Listeners {
+  /** Bytes of a line that is kept; a larger one is skipped. Default: that of the limits. */
+  readonly lineBytes?: number;
   readonly onLine: (line: Line) => void;
+  /** Hears of a line that is larger, with each piece of it. */
+  readonly onTooLong?: (line: Line & { readonly ok: false }) => void;
   readonly onExit: (fault: LinkFault) => void;
 }
 
 const STDERR_BYTES = 64 * 1024;
-const LINE_BYTES = 10 * 1024 * 1024;
 /** How long the last lines of a program that has ended may take to arrive. */
 const DRAIN_MS = 100;
 
@@ -54,7 +58,9 @@ export async function startServer(
   let exited = false;
   const ended = Promise.withResolvers<LinkFault>();
   child.stderr?.on('data', (chunk: Uint8Array) => errors.push(chunk)).on('error', ignore);
-  child.stdout?.on('data', createLineReader(LINE_BYTES, listeners.onLine)).on('error', ignore);
+  const { lineBytes = DEFAULT_MCP_LIMITS.messageBytes, onLine, onTooLong } = listeners;
+  const read = createLineReader(lineBytes, onLine, onTooLong === undefined ? {} : { onTooLong });
+  child.stdout?.on('data', read).on('error', ignore);
   child.stdin?.on('error', ignore);
   child.once('exit', () => {
     exited = true;

@@ -11,8 +11,9 @@ import {
   screenSize,
   visibleOutput,
 } from '../tools/terminal/terminal.ts';
-import type { McpElicit, McpElicitation, McpElicitationAnswer } from './answers.ts';
+import type { McpElicit, McpElicitation, McpElicitationAnswer, McpUrlElicitation } from './answers.ts';
 import { type FormField, formFields, readField } from './form-fields.ts';
+import { isHiddenField, maskedAnswer } from './hidden-answers.ts';
 
 /** Where to ask. */
 export interface TerminalElicitOptions {
@@ -35,7 +36,8 @@ const DECLINE = { action: 'decline' } as const;
 /**
  * Puts the questions of MCP servers to a person in the terminal, for `elicit` of an agent or a connection: field by field,
  * each checked as it is typed, and sent only after a last yes. Enter takes a default or leaves out what is not needed.
- * Ctrl-C and an aborted `signal` cancel; without a terminal, and for a schema that no form can be made of, it declines.
+ * What is typed into a field for a secret is shown as stars. A page is shown with its origin and never opened. Ctrl-C and an
+ * aborted `signal` cancel; without a terminal, and for a schema that no form can be made of, it declines.
  *
  * @example createMcpConnection('forms', { command: 'forms-server' }, { elicit: terminalElicit() })
  */
@@ -73,16 +75,20 @@ interface Page {
   readonly parts: readonly Part[];
   /** The place to type, which fits the narrowest screen. */
   readonly place: string;
+  /** What is typed is a secret. */
+  readonly isHidden?: boolean;
 }
 
 const LINE_CHARS = 2000;
 const MAX_ROWS = 100;
 const MIN_ROWS = 3;
+const HIDDEN_NOTE = 'What you type is shown as stars, and goes to the server alone:';
 const LONGEST_NOTE = '! Not everything is shown: 999,999,999 more characters, 999,999,999 more lines.';
 /** The empty row at the top, and the place to type. */
 const OWN_ROWS = 2;
 
 async function fill(form: Form): Promise<McpElicitationAnswer> {
+  if (form.question.mode === 'url') return visited(form, form.question);
   const fields = formFields(form.question.schema);
   const head = headOf(form.question);
   if (fields === null) {
@@ -105,8 +111,22 @@ async function fill(form: Form): Promise<McpElicitationAnswer> {
   return confirmed(form, content, fields.length === 0 ? head : []);
 }
 
+/** The person opens the page, or does not: nothing here does. */
+async function visited(form: Form, question: McpUrlElicitation): Promise<McpElicitationAnswer> {
+  const parts = [
+    { title: 'An MCP server asks you to open a web page:', lines: question.message.split('\n') },
+    { title: 'The page is at:', lines: [question.origin] },
+    { title: 'Its whole address, to be opened by you, if you trust it:', lines: [question.url] },
+    { title: 'Asked by this server:', lines: [question.server] },
+  ];
+  const done = await ask(form, { parts, place: 'Done there? [y/N] ' });
+  if (done === null) return CANCEL;
+  return isYes(done) ? { action: 'accept', content: {} } : DECLINE;
+}
+
 async function confirmed(form: Form, content: JsonObject, head: readonly Part[]): Promise<McpElicitationAnswer> {
-  const lines = Object.entries(content).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  const seen = maskedAnswer(content, form.question.schema);
+  const lines = Object.entries(seen).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
   const parts = [
     ...head.slice(0, 1),
     { title: lines.length === 0 ? 'A plain yes would be sent.' : 'This would be sent:', lines },
@@ -123,15 +143,17 @@ async function askField(
   field: FormField,
   title: string,
 ): Promise<{ readonly value: Json } | null | 'over'> {
+  const isHidden = isHiddenField(field.name, field.schema);
   let parts: readonly Part[] = [{ title, lines: fieldLines(field) }];
+  if (isHidden) parts = [...parts, { title: HIDDEN_NOTE, lines: [field.name] }];
   for (;;) {
-    const line = await ask(form, { parts, place: 'Your answer: ' }, headOf(form.question));
+    const line = await ask(form, { parts, place: 'Your answer: ', isHidden }, headOf(form.question));
     if (line === null) return 'over';
     const read = readField(field, line);
     if (read.kind === 'value') return { value: read.value };
     if (read.kind === 'left-out') return null;
     parts = [
-      { title: 'That does not fit:', lines: [read.problem] },
+      { title: 'That does not fit:', lines: [isHidden ? 'it is not of the form that is wanted' : read.problem] },
       { title, lines: [field.name] },
     ];
   }
@@ -145,7 +167,7 @@ async function ask(form: Form, page: Page, belongsTo: readonly Part[] = []): Pro
     again || belongsTo.length === 0
       ? oneScreen(whole, size)
       : pageText(page, size, { rows: MAX_ROWS, lineChars: LINE_CHARS });
-  const end = await readLine(terminal, text, signal);
+  const end = await readLine(terminal, { text, isHidden: page.isHidden === true }, signal);
   if (end.kind === 'interrupted') onInterrupt?.();
   return end.kind === 'line' ? end.text : null;
 }

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../parsing/json.ts';
-import type { LinkFault, McpProgress } from './link.ts';
+import { LinkFault, type McpClock, type McpProgress } from './link.ts';
 import type { WireMessage } from './wire.ts';
 
 /** What is known of one request on the wire. */
@@ -24,10 +24,18 @@ export interface Ticket {
 export interface Tickets {
   /** To be called with each message that leaves; gives the ticket of a request. */
   sent(message: WireMessage): Ticket | null;
+  /**
+   * To be called with each message as it came, before all else. True when it answers a request and cannot be read as an
+   * answer: the request has failed, and nobody else needs it. An answer that no request asked for is noted: see
+   * {@link STRANGER_MS}.
+   */
+  refused(message: WireMessage): boolean;
   /** To be called with each message that arrives. True when that was all: nobody else needs it. */
   received(message: WireMessage): boolean;
   /** The ticket that {@link sent} gave last: a request is written while it is made. */
   latest(): Ticket | null;
+  /** Rejects when the request `initialize` is lost: the SDK makes that one itself and waits for nothing but its answer. */
+  readonly greetingLost: Promise<never>;
   find(id: unknown): Ticket | null;
   forget(ticket: Ticket): void;
   /** Its progress is told until the signal aborts, also after its answer if that is a task. */
@@ -39,15 +47,44 @@ export interface Tickets {
  * Keeps book of what is under way on a link: whether it can have reached the server and whether its answer came. The SDK
  * tells neither, and reports a timeout, an abort and a lost session with the same code.
  */
-export function createTickets(): Tickets {
+export function createTickets(clock: McpClock): Tickets {
   const open = new Map<unknown, Ticket>();
   const followed = new Map<unknown, Ticket>();
   let latest: Ticket | null = null;
+  const { promise: greetingLost, reject: loseGreeting } = Promise.withResolvers<never>();
+  greetingLost.catch(() => undefined);
+  /** Answers of late that no request asked for. */
+  let strangers = 0;
+
+  const meetStranger = (message: WireMessage): void => {
+    const waiting = [...open.values()].filter(({ method }) => method !== 'ping');
+    strangers += 1;
+    clock.setTimeout(() => {
+      const left = waiting.filter((ticket) => open.get(ticket.id) === ticket);
+      const known = strangers;
+      strangers -= 1;
+      if (left.length > known) return;
+      for (const ticket of left) refuse(ticket, strangeAnswer(message));
+    }, STRANGER_MS);
+  };
+  const refuse = (ticket: Ticket, why: string): void => {
+    open.delete(ticket.id);
+    ticket.lose(new LinkFault('answer', why, { delivered: true }));
+  };
+
   return {
+    refused(message) {
+      if (message.method !== undefined) return false;
+      const ticket = open.get(message.id);
+      const why = ticket === undefined ? null : badAnswer(message);
+      if (ticket !== undefined && why !== null) refuse(ticket, why);
+      if (ticket === undefined && !isOurs(message.id, latest)) meetStranger(message);
+      return why !== null;
+    },
     sent(message) {
       if (typeof message.method !== 'string' || message.id === undefined) return null;
       const { promise: lost, reject: lose } = Promise.withResolvers<never>();
-      lost.catch(() => undefined);
+      lost.catch(message.method === 'initialize' ? loseGreeting : () => undefined);
       latest = {
         id: message.id,
         method: message.method,
@@ -75,6 +112,7 @@ export function createTickets(): Tickets {
       return false;
     },
     latest: () => latest,
+    greetingLost,
     find: (id) => open.get(id) ?? null,
     forget(ticket) {
       if (open.get(ticket.id) === ticket) open.delete(ticket.id);
@@ -86,6 +124,43 @@ export function createTickets(): Tickets {
     },
     open: () => [...open.values()],
   };
+}
+
+/**
+ * How long the right answer may take after one that no request asked for. Then that one is taken for it, unless more
+ * requests wait than there were such answers: which of them it was meant for nobody knows.
+ */
+const STRANGER_MS = 1000;
+
+/** Whether a request had this id; one with a late or a second answer did. */
+function isOurs(id: unknown, latest: Ticket | null): boolean {
+  const newest = latest?.id;
+  const given = typeof id === 'string' && id.trim() !== '' ? Number(id) : id;
+  return (
+    typeof newest === 'number' && typeof given === 'number' && Number.isInteger(given) && given >= 0 && given <= newest
+  );
+}
+
+/** Why a message is no answer in JSON-RPC; null when it is one. */
+export function badAnswer({ result, error }: WireMessage): string | null {
+  if (result !== undefined && error !== undefined) return 'its answer has both a result and an error';
+  if (isJsonObject(result)) return null;
+  if (error === undefined) {
+    const what = result === undefined ? 'without a result' : `with \`result: ${excerpt(result)}\`, which is no object`;
+    return `it answered ${what}`;
+  }
+  if (isJsonObject(error) && Number.isInteger(error.code) && typeof error.message === 'string') return null;
+  return `it answered with an error that has no code and message: ${excerpt(error)}`;
+}
+
+/** What is said of an answer under an id that no request had. */
+export function strangeAnswer({ id, error }: WireMessage): string {
+  const said = isJsonObject(error) && typeof error.message === 'string' ? `: ${error.message.slice(0, 200)}` : '';
+  return `it answered under the id ${excerpt(id ?? null)}, which no request has${said}`;
+}
+
+function excerpt(value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, 100);
 }
 
 function tellProgress(tickets: readonly ReadonlyMap<unknown, Ticket>[], params: unknown): boolean {

@@ -27,3 +27,14 @@ export function limitTime(clock: McpClock, ms: number, outer: AbortSignal): Time
     },
   };
 }
+
+/** The clock of the process. */
+export const REAL_CLOCK: McpClock = {
+  setTimeout: (fn, ms) => {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+  clearTimeout: (cancel) => {
+    if (typeof cancel === 'function') Reflect.apply(cancel, undefined, []);
+  },
+};

@@ -8,6 +8,7 @@ import type { McpServer, McpToolTraits } from './config.ts';
 import type { McpConnection } from './connection-types.ts';
 import type { McpClock, McpLink, McpOddity, McpProgress, ToolRequestIo } from './link.ts';
 import { mapResult } from './map-result.ts';
+import type { Questions } from './questions.ts';
 import { traceMeta } from './trace-context.ts';
 import { type TaskCall, createTaskCall, taskOf } from './task-call.ts';
 
@@ -15,6 +16,7 @@ interface ToolCallsOptions {
   readonly server: McpServer;
   readonly desk: CallDesk;
   readonly clock: McpClock;
+  readonly questions: Pick<Questions, 'afterPages'>;
   readonly tools: () => readonly McpTool[];
   /** Why nothing can be called at the moment; null when it can. */
   readonly refusal: () => McpError | null;
@@ -29,6 +31,7 @@ export function createToolCalls({
   server,
   desk,
   clock,
+  questions,
   tools,
   refusal,
   onOddity,
@@ -42,7 +45,7 @@ export function createToolCalls({
       mayRepeat: () => true,
       isReadOnly: () => true,
       times: { silenceMs: CANCEL_MS, totalMs: CANCEL_MS },
-      perform: (link, signal) => link.request('tasks/cancel', { taskId }, { signal }),
+      perform: ({ link }, signal) => link.request('tasks/cancel', { taskId }, { signal }),
     });
   };
 
@@ -56,7 +59,7 @@ export function createToolCalls({
       return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
     };
     const isTask = (): boolean => listed()?.taskSupport === 'required';
-    const { onProgress, onQuestion } = io;
+    const { onProgress, onQuestion, onHidden } = io;
     const trace = traceMeta(io.traceparent);
     const silenceMs = io.timeoutMs ?? override?.timeoutMs ?? settings.timeoutMs;
     const totalMs = settings.maxTotalMs ?? 10 * silenceMs;
@@ -95,9 +98,12 @@ export function createToolCalls({
       times: { silenceMs, totalMs },
       signal: io.signal,
       onQuestion,
-      perform: async (link, signal, heard) => {
+      onHidden,
+      perform: async ({ link, generation }, signal, heard) => {
         if (task !== null || (isTask() && runsTasks(link))) return asTask(null).perform(link, { signal, heard });
-        const answer = await send(link, heard, { signal, lasting: signal });
+        const answer = await questions.afterPages({ generation, what: `'${tool}'`, signal }, () =>
+          send(link, heard, { signal, lasting: signal }),
+        );
         const begun = taskOf(answer);
         return begun === null ? answer : asTask(begun).perform(link, { signal, heard });
       },

@@ -42,7 +42,7 @@ export function notOurProtocol(answer: JsonObject, supported: readonly string[])
 /** True where a server said no with 4xx to what it was sent: an older one may know only the SSE transport. */
 export function isRefusal(fault: unknown): boolean {
   const status = fault instanceof LinkFault && fault.kind === 'refused' ? Number(fault.data.status) : 0;
-  return status >= 400 && status < 500;
+  return status >= 400 && status < 500 && status !== 429;
 }
 
 /** The same fault with more to go by. */

@@ -60,6 +60,10 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
       );
     case 'approval.requested':
       return output.info(`${event.tool} waits for approval. ${event.reason}`);
+    case 'permission.outdated':
+      return output.warning(
+        `${event.tool} has changed since it was always allowed (${event.changes.map(({ what }) => what).join(', ')}): it is asked about again.`,
+      );
     case 'recovery.step':
       return output.info(`Mending the call of ${event.tool}: ${event.step} (attempt ${event.attempt}).`);
     case 'escalation.raised':
@@ -79,7 +83,8 @@ export function showEvent(output: GuardedOutput, { event, before, after }: Shown
   }
 }
 
-function questionText({ kind, server, message }: Of<'question.asked'>): string {
+function questionText({ kind, server, message, origin }: Of<'question.asked'>): string {
+  if (origin !== undefined) return `MCP server ${server} asks a person to open a page at ${origin}: ${message}`;
   return kind === 'sampling'
     ? `MCP server ${server} asks the model: ${message}`
     : `MCP server ${server} asks: ${message}`;

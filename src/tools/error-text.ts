@@ -25,7 +25,7 @@ export function describeToolError(error: ToolError): string {
 }
 
 /** The result that the model gets for a call that failed and was not mended: what is wrong, where, and what fits. */
-export function toErrorResult(error: ToolError, own: ToolResult | null, edition?: 2): ToolResult {
+export function toErrorResult(error: ToolError, own: ToolResult | null, edition?: 2 | 3): ToolResult {
   if (own !== null) return { code: error.kind, ...own };
   const base = { status: 'error' as const, error: describeToolError(error), code: error.kind };
   switch (error.kind) {
@@ -63,8 +63,8 @@ export function mayHaveHappened(tool: string): string {
   return `Nobody knows whether the call of '${tool}' took effect: it may have. Do not repeat it, and do not do the same in another way or with another tool, before you have looked how things stand.`;
 }
 
-function executionHint({ tool, outcomeUnknown, retryAfterMs }: ExecutionError, edition: 2 | undefined): string {
-  if (outcomeUnknown === true && edition === 2) return mayHaveHappened(tool ?? 'unknown');
+function executionHint({ tool, outcomeUnknown, retryAfterMs }: ExecutionError, edition: 2 | 3 | undefined): string {
+  if (outcomeUnknown === true && edition !== undefined) return mayHaveHappened(tool ?? 'unknown');
   if (outcomeUnknown === true)
     return 'Nobody knows whether the call took effect: look before you repeat it, and assume neither.';
   if (retryAfterMs !== undefined && retryAfterMs > 0)

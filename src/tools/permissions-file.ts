@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { makeFolder } from './folders.ts';
 import type { PermissionWarning } from './permissions.ts';
 import { PermissionStoreError } from './permissions-error.ts';
-import { type Permissions, parsePermissions, printPermissions } from './permissions-format.ts';
+import { PERMISSIONS_VERSION, type Permissions, parsePermissions, printPermissions } from './permissions-format.ts';
 import { takeLock } from './permissions-lock.ts';
 import { systemCode } from './system-code.ts';
 
@@ -100,7 +100,7 @@ function updateOnce({ path, onWarning, change }: Update): Permissions | null {
 function setAside(path: string, onWarning: OnWarning): void {
   const aside = `${path}.corrupt-${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${randomUUID().slice(0, 8)}`;
   writing(path, () => renameSync(path, aside));
-  const message = `The permission file ${path} is no permission file of version 1. It was set aside as ${aside}, and nothing in it is trusted: tools that need confirmation are asked about again.`;
+  const message = `The permission file ${path} is no permission file of a known version. It was set aside as ${aside}, and nothing in it is trusted: tools that need confirmation are asked about again.`;
   onWarning({ code: 'permissions-corrupt', message, path });
 }
 
@@ -134,7 +134,7 @@ function locked(path: string): PermissionStoreError {
 }
 
 function newerVersion(path: string, version: number): PermissionStoreError {
-  const message = `The permission file ${path} has version ${String(version)}, and this Signalbox knows version 1. Update Signalbox, or choose another path with permissionStore({ path }). The file was not changed.`;
+  const message = `The permission file ${path} has version ${String(version)}, and this Signalbox knows version ${String(PERMISSIONS_VERSION)}. Update Signalbox, or choose another path with permissionStore({ path }). The file was not changed.`;
   return new PermissionStoreError('permissions-newer-version', { path, message });
 }
 

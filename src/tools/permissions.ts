@@ -1,15 +1,31 @@
+import type { ServerTool, ToolChange } from './server-tool.ts';
+
 /** Remembers which tools a person said "always allow" to, for one agent. Made by `permissionStore()`. */
 export interface PermissionStore {
-  /** True when the tool needs no question. Never throws: what cannot be read allows nothing, and is reported as a warning. */
-  isAlwaysAllowed(tool: string): boolean;
-  /** Keeps "always allow" for a tool. Durable when it returns; throws a `PermissionStoreError` when it cannot be kept. */
-  add(tool: string): void;
-  /** Takes "always allow" back; says whether there was something to take back. Throws like {@link PermissionStore.add}. */
-  remove(tool: string): boolean;
+  /**
+   * True when the tool needs no question: one of the program by its name, one of an MCP server as `of` says it; its name
+   * alone never does. Never throws: what cannot be read allows nothing, and is reported as a warning.
+   */
+  isAlwaysAllowed(tool: string, of?: ServerTool): boolean;
+  /**
+   * Keeps "always allow" for a tool of the program, or with `of` for that tool of an MCP server as it is now. Durable when
+   * it returns; throws a `PermissionStoreError` when it cannot be kept.
+   */
+  add(tool: string, of?: ServerTool): void;
+  /** What has changed of a tool of an MCP server since it was always allowed; null where it never was, or has not. */
+  changesOf(of: ServerTool): readonly ToolChange[] | null;
+  /**
+   * Takes "always allow" back: of the tool of the program with this name, and of every tool of an MCP server that is called
+   * so there or was registered so; with `server` (as `listServerTools` gives it) only of that server's. Says whether there
+   * was something to take back. Throws like {@link PermissionStore.add}.
+   */
+  remove(tool: string, server?: string): boolean;
   /** Takes every "always allow" of this agent back; other agents keep theirs. Throws like {@link PermissionStore.add}. */
   clear(): void;
-  /** The tools that are always allowed, sorted by name. Throws a `PermissionStoreError` when the file cannot be read. */
+  /** The tools of the program that are always allowed, sorted by name. Throws a `PermissionStoreError` when the file cannot be read. */
   list(): readonly string[];
+  /** The tools of MCP servers that are always allowed as long as they do not change, by server and tool. Throws like `list`. */
+  listServerTools(): readonly ServerTool[];
   /**
    * The store of the agent with this name, on the same file. A store that was made without `agent` becomes the store of
    * the first agent that asks; any other agent gets a store of its own. One made with `agent` is shared by all that ask.

@@ -1,5 +1,6 @@
 import '../platform.ts';
 export { isSafeShellArg } from './is-safe-shell-arg.ts';
+export type { ServerTool, ShownTool, ToolChange } from './server-tool.ts';
 export type { PermissionProblem, PermissionStore, PermissionWarning } from './permissions.ts';
 export { PermissionStoreError } from './permissions-error.ts';
 export { permissionStore, type PermissionStoreOptions } from './permissions-store.ts';

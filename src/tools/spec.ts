@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../parsing/json.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
+import type { ToolChange, ToolIdentity } from './server-tool.ts';
 
 /** Whether a call may run: at once, after somebody agreed, or never. */
 export type Policy = 'allow' | 'confirm' | 'deny';
@@ -16,7 +17,8 @@ export type Effects = 'none' | 'idempotent' | 'once';
 /** Where a tool comes from. */
 export type ToolOrigin =
   | { readonly kind: 'local' }
-  | { readonly kind: 'mcp'; readonly server: string; readonly tool: string }
+  /** `identity`: what permissions hold it by. Absent in recordings of 0.1. */
+  | { readonly kind: 'mcp'; readonly server: string; readonly tool: string; readonly identity?: ToolIdentity }
   /** A child agent: a call hands it a task. */
   | { readonly kind: 'agent' };
 
@@ -34,6 +36,8 @@ export interface ToolSpec {
   readonly origin: ToolOrigin;
   /** A person said "always allow" to this tool of this agent. */
   readonly alwaysAllowed: boolean;
+  /** Set where a person did, and this tool of this server has changed since. */
+  readonly changes?: readonly ToolChange[];
   /** The arguments are also checked by code (a Standard Schema, `validateArgs`), so a leaf is needed. */
   readonly checkedByCode: boolean;
   /** What is done about its errors before the model is told. */

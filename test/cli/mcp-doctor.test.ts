@@ -101,9 +101,10 @@ describe('signalbox mcp doctor', () => {
   });
 
   test('explains an address where nothing listens, and a proxy that is not used', async () => {
-    const config = { url: `http://127.0.0.1:${await freePort()}/mcp` };
-    const { code, stdout } = await doctor(config, { HTTPS_PROXY: 'http://proxy.invalid' });
+    const config = { url: `http://me:hush-hush-7@127.0.0.1:${await freePort()}/mcp` };
+    const { code, stdout, stderr } = await doctor(config, { HTTPS_PROXY: 'http://proxy.invalid' });
     expect(code).toBe(1);
+    expect(stdout + stderr).not.toContain('hush-hush-7');
     expect(stdout).toContain(`Nothing listens at ${new URL(config.url).origin} (ECONNREFUSED)`);
     expect(stdout).toContain('NODE_USE_ENV_PROXY=1');
     expect((await doctor(config)).stdout).not.toContain('PROXY');

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { permissionStore } from '../../src/tools/security.ts';
+import { kept } from '../tools/security/permission-folder.ts';
 import { runCli, temporaryFolder } from './spawn-cli.ts';
 
 const TWO = { signalbox: ['files_write_file', 'files_edit_file'], nightly: ['delete_note'] };
@@ -78,7 +79,7 @@ test('remove takes one tool back from the only agent there is; a second time the
     stdout: "Agent 'signalbox' asks again before it runs 'files_write_file'.\n",
     stderr: '',
   });
-  expect(await user.kept()).toEqual({ version: 1, agents: { signalbox: ['files_edit_file'] } });
+  expect(await user.kept()).toEqual(kept({ signalbox: ['files_edit_file'] }));
   expect(permissionStore({ path: user.file, agent: 'signalbox' }).isAlwaysAllowed('files_write_file')).toBe(false);
   const second = await user.permissions('remove', 'files_write_file');
   expect(second).toMatchObject({ code: 1, stdout: '' });
@@ -102,7 +103,7 @@ test('clear takes all of one agent back and leaves the others alone', async () =
     code: 0,
     stdout: "Agent 'signalbox' asks again before it runs: files_edit_file, files_write_file.\n",
   });
-  expect(await user.kept()).toEqual({ version: 1, agents: { nightly: ['delete_note'] } });
+  expect(await user.kept()).toEqual(kept({ nightly: ['delete_note'] }));
 });
 
 test.each([[['remove', 'delete_note']], [['clear']]])(
@@ -122,6 +123,7 @@ test.each([
   ['remove without a tool', ['remove'], "'remove' needs the name of a tool."],
   ['two tools', ['remove', 'a', 'b'], "'b' is one argument too many."],
   ['a tool for clear', ['clear', 'a'], "'a' is one argument too many."],
+  ['--server with list', ['list', '--server', 'x'], "--server goes with 'remove', not with 'list'."],
   ['--json with clear', ['clear', '--json'], "--json goes with 'list', not with 'clear'."],
 ])('%s is wrong usage, exit code 2', async (_title, args, said) => {
   await using user = await home(ONE);
@@ -135,19 +137,19 @@ test('a corrupt file is set aside and reported, and allows nothing', async () =>
   await using user = await home('{ "version": 1, "agents": ');
   const ended = await user.permissions('list');
   expect(ended).toMatchObject({ code: 0, stdout: `Nothing is always allowed (${user.file}).\n` });
-  expect(ended.stderr).toContain('is no permission file of version 1. It was set aside as');
+  expect(ended.stderr).toContain('is no permission file of a known version. It was set aside as');
   expect((await readdir(dirname(user.file))).filter((name) => name.includes('.corrupt-'))).toHaveLength(1);
 });
 
 test.each([[['list']], [['remove', 'a']], [['clear']]])(
   '%j leaves the file of a newer version alone, says so without a stack, exit code 1',
   async (args) => {
-    await using user = await home('{ "version": 2, "agents": {} }');
+    await using user = await home('{ "version": 3, "agents": {} }');
     const ended = await user.permissions(...args);
     expect(ended).toMatchObject({ code: 1, stdout: '' });
-    expect(ended.stderr).toContain('has version 2, and this Signalbox knows version 1');
+    expect(ended.stderr).toContain('has version 3, and this Signalbox knows version 2');
     expect(ended.stderr).not.toMatch(/^\s+at /m);
-    expect(await user.kept()).toEqual({ version: 2, agents: {} });
+    expect(await user.kept()).toEqual({ version: 3, agents: {} });
   },
 );
 
@@ -166,5 +168,43 @@ test('names are shown, not obeyed, and may be any text', async () => {
   const removed = await user.permissions('remove', '\u001b[2J');
   expect(removed).toMatchObject({ code: 0 });
   expect(removed.stdout).not.toContain('\u001b');
-  expect(await user.kept()).toEqual({ version: 1, agents: {} });
+  expect(await user.kept()).toEqual(kept({}));
+});
+
+const serverTool = (server: string, tool: string) => ({
+  server,
+  serverId: server,
+  tool,
+  name: `files_${tool}`,
+  fingerprint: '1',
+  shown: { title: '', description: '', inputSchema: '', annotations: '' },
+});
+
+test('tools of MCP servers are shown with their server, and taken back by either name, of one server or of all', async () => {
+  const serverTools = [
+    serverTool('https://a.example/mcp', 'write_file'),
+    serverTool('npx b\n\u001b[2J', 'write_file'),
+    serverTool('npx b', 'edit_file'),
+  ];
+  const file = { version: 2, agents: { signalbox: { tools: ['write_file'], serverTools } } };
+  await using user = await home(JSON.stringify(file));
+  const list = await user.permissions('list');
+  expect(list.stdout).toContain(
+    'files_write_file: write_file of https://a.example/mcp, as long as it does not change\n',
+  );
+  expect(list.stdout).not.toContain('\u001b');
+  expect(JSON.parse((await user.permissions('list', '--json')).stdout)).toMatchObject({
+    agents: { signalbox: ['write_file'] },
+    serverTools: { signalbox: [{ server: 'https://a.example/mcp', tool: 'write_file' }, {}, {}] },
+  });
+  const leftOf = async () => {
+    const { agents } = JSON.parse((await user.permissions('list', '--json')).stdout);
+    const { serverTools: left } = JSON.parse((await user.permissions('list', '--json')).stdout);
+    return [agents.signalbox, left?.signalbox.map((one: { readonly server: string }) => one.server).toSorted()];
+  };
+  expect(await user.permissions('remove', 'write_file', '--server', 'nobody')).toMatchObject({ code: 1 });
+  await user.permissions('remove', 'files_write_file', '--server', 'https://a.example/mcp');
+  expect(await leftOf()).toEqual([['write_file'], ['npx b', 'npx b\n\u001b[2J']]);
+  await user.permissions('remove', 'write_file');
+  expect(await leftOf()).toEqual([[], ['npx b']]);
 });

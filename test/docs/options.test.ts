@@ -62,8 +62,8 @@ test('an option that is not in the table is refused by name', () => {
 });
 
 function nested(option: string, value: unknown): object {
-  const [outer = '', inner] = option.split('.');
-  return { [outer]: inner === undefined ? value : { [inner]: value } };
+  const [outer = '', ...inner] = option.split('.');
+  return { [outer]: inner.length === 0 ? value : nested(inner.join('.'), value) };
 }
 
 function plain(cell: string): string {

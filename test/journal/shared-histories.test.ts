@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
@@ -18,6 +19,7 @@ import type { Message } from '../../src/actors/model.ts';
 import { fileJournal } from '../../src/journal/file.ts';
 import type { JournalStore } from '../../src/journal/run-journal.ts';
 import { replay } from '../../src/journal/replay.ts';
+import { sqliteJournal } from '../../src/journal/sqlite.ts';
 
 const LONG = 'It is mild there, a little warmer than in the one before, with a light wind from the west. '.repeat(20);
 
@@ -215,5 +217,51 @@ describe('a history', () => {
     copyFileSync(file, alone);
     expect(shown(alone).stderr).toMatch(/histories\/.*copy it too/);
     expect(shown(alone).status).toBe(1);
+  });
+});
+
+describe('the runs of a conversation in a database', () => {
+  const rows = (path: string, sql: string): readonly unknown[] => {
+    using database = new DatabaseSync(path);
+    return database.prepare(sql).all();
+  };
+  const messages = (path: string): number => rows(path, 'select n from histories').length;
+
+  test('hold what was said before them once, and are read, listed and resumed as if each had it', async () => {
+    const path = join(temporaryFolder(), 'runs.sqlite');
+    const { asked } = await converse(sqliteJournal(path), 9);
+    expect(messages(path)).toBe(16);
+    const store = sqliteJournal(path);
+    expect((await store.list?.())?.length).toBe(9);
+    expect((await store.read?.('run-9'))?.head.history).toEqual(asked[8]?.slice(1, 17));
+    rows(path, "delete from lines where run = (select id from runs where run_id = 'run-9') and n > 2 returning n");
+    rows(
+      path,
+      'update progress set records = 2, ended = 0 where records > 0 and run = (select max(id) from runs) returning run',
+    );
+    const resumed = talker({ journal: sqliteJournal(path) });
+    expect(await resumed.agent.resume('run-9')).toMatchObject({ result: `${LONG}18` });
+    expect(resumed.asked).toEqual([asked[8]]);
+  });
+
+  test('forget it with the last of them, and go on with another one', async () => {
+    const path = join(temporaryFolder(), 'runs.sqlite');
+    const { agent } = await converse(sqliteJournal(path), 9);
+    const store = sqliteJournal(path);
+    for (let turn = 1; turn <= 8; turn++) await store.remove?.(`run-${turn}`);
+    expect(messages(path)).toBe(16);
+    await store.remove?.('run-9');
+    expect(messages(path)).toBe(0);
+    await agent.run('And the next?', { runId: 'later' });
+    expect((await sqliteJournal(path).read?.('later'))?.head.history).toHaveLength(18);
+    expect(messages(path)).toBe(18);
+  });
+
+  test('say so where it is damaged', async () => {
+    const path = join(temporaryFolder(), 'runs.sqlite');
+    await converse(sqliteJournal(path), 9);
+    rows(path, "update histories set line = replace(line, 'mild', 'mold') where n = 3 returning n");
+    await expect(sqliteJournal(path).read?.('run-9')).rejects.toMatchObject({ code: 'bad-recording', line: 1 });
+    expect((await sqliteJournal(path).list?.())?.length).toBe(9);
   });
 });

@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { isIntact } from '../../src/journal/sqlite-rows.ts';
+import { sqliteRuns } from '../../src/journal/sqlite-runs.ts';
 import { newWriter } from '../../src/journal/writer.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { storeContract } from './store-contract.ts';
 import { processContract } from './store-processes.ts';
 import { answered, interrupted, taken } from './stored-runs.ts';
@@ -38,8 +42,37 @@ test("who seemed dead and was not writes nothing more: the run is another's now"
 test('a database of a newer version is refused', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
-  new DatabaseSync(path).exec('pragma user_version = 2');
+  new DatabaseSync(path).exec('pragma user_version = 3');
   await expect(sqliteJournal(path).list?.()).rejects.toMatchObject({ code: 'store-newer' });
+});
+
+test('a database of the first version gets checksums, and shows what it showed', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await answered(store, 'ended');
+  await interrupted(store, 'open');
+  const listed = await store.list?.();
+  const first = join(folder.path, 'first.sqlite');
+  const database = new DatabaseSync(path);
+  const sums = 'select head_sum, sum from runs, progress where run = id';
+  const written = database.prepare(sums).all();
+  database.prepare('vacuum into ?').run(first);
+  const old = new DatabaseSync(first);
+  old.exec('drop table histories; drop index runs_by_history; alter table runs drop column history');
+  old.exec('alter table runs drop column head_sum; alter table progress drop column sum; pragma user_version = 1');
+  expect(await sqliteJournal(first).list?.()).toEqual(listed);
+  expect(old.prepare(sums).all()).toEqual(written);
+  expect(written).toHaveLength(2);
+});
+
+test('texts that a database cannot hold as they are do not look damaged', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  const agent = createAgent({ name: 'odd \ud800', model: scriptedModel(['Yes.']), journal: store, silent: true });
+  await agent.run('What is \ud800?', { runId: 'odd', metadata: { '\udfff': '\ud800' } });
+  expect(isIntact(new DatabaseSync(path).prepare('select * from runs, progress').get() ?? {})).toBe(true);
 });
 
 test('a database is readable by its owner only, and holds no secret', async () => {
@@ -51,6 +84,24 @@ test('a database is readable by its owner only, and holds no secret', async () =
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(`${path}-secrets/a%2Fb.vault`).mode & 0o777).toBe(0o600);
   expect(statSync(`${path}-secrets`).mode & 0o777).toBe(0o700);
+});
+
+test('a row that was damaged is not taken for that of a run which is over, or never began', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await interrupted(store, 'run');
+  const before = await store.read?.('run');
+  store.secrets?.keep('run', { '«secret:1»': 'a-key' });
+  const old = Date.now() / 1000 - 61;
+  utimesSync(`${path}-secrets/run.vault`, old, old);
+  const database = new DatabaseSync(path);
+  database.exec('update progress set ended = 1');
+  await sqliteJournal(path).list?.();
+  expect(readdirSync(`${path}-secrets`)).toEqual(['run.vault']);
+  database.exec('update progress set ended = 0, records = 0');
+  expect((await answered(store, 'run')).result.error).toMatchObject({ code: 'run-exists' });
+  expect(await store.read?.('run')).toEqual(before);
 });
 
 test('secrets of runs that are over are gone when the database is opened again', async () => {
@@ -91,6 +142,32 @@ test('while another process has the database, beginning, taking and removing a r
   // Each try waits 25 ms within SQLite.
   expect(delay.percentile(50) / 1e6).toBeLessThan(50);
   expect(delay.max / 1e6).toBeLessThan(200);
+});
+
+test('a list of very many runs lets others work meanwhile, and shows one state of the database', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await answered(store, 'first');
+  const database = new DatabaseSync(path);
+  const runs = sqliteRuns(database, path);
+  const [tallied] = (await store.list?.()) ?? [];
+  if (tallied === undefined) throw new Error('there is no run');
+  database.exec('begin');
+  for (let index = 0; index < 8000; index++) {
+    const one = { ...tallied, runId: `run-${index}`, ended: true, waiting: false };
+    const own = runs.begin({ runId: one.runId, writer: 'writer' }, one);
+    runs.append(own, { lines: [], from: 1, tallied: one, history: null });
+    runs.release(own);
+  }
+  database.exec('commit');
+  let over = false;
+  const listing = Promise.resolve(store.list?.()).finally(() => void (over = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(over).toBe(false);
+  await answered(store, 'later');
+  expect(await listing).toHaveLength(8001);
+  expect(await store.list?.()).toHaveLength(8002);
 });
 
 test("durability must be 'process' or 'power'", () => {

@@ -1,8 +1,12 @@
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Agent } from '../../src/agent/agent-types.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { ModelReply, ModelRequest } from '../../src/actors/model.ts';
+import { fileJournal } from '../../src/journal/file.ts';
 import type { RunEvent } from '../../src/machines/run-events.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -191,4 +195,112 @@ test('a connection of your own answers as you say, in an agent too', async () =>
   onTestFinished(() => desk.disconnect());
   const agent = asking({ model: scriptedModel([booking(form), 'Done.']), mcpServers: { desk } });
   expect(await toldBy(agent)).toContain('1A');
+});
+
+const SECRET = 'tr0ub"adour\\ &3';
+const login = {
+  method: 'elicitation/create',
+  params: {
+    message: 'Sign in',
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        user: { type: 'string' },
+        entry: { type: 'string', format: 'password' },
+        apiKey: { type: 'string' },
+        note: { type: 'string', title: 'One-time passcode' },
+      },
+    },
+  },
+};
+
+test('secrets that a person types reach the server, and neither model, events, recording nor trace', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-typed-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const content = { user: 'ada.l', entry: SECRET, apiKey: 'k-0001-aa', note: '4711' };
+  const events: RunEvent[] = [];
+  const requests: ModelRequest[] = [];
+  const replies = [booking(login), calls(['desk_heard', {}, 'b']), { content: 'Done.' }];
+  const complete = (request: ModelRequest): Promise<ModelReply> => {
+    requests.push(request);
+    return Promise.resolve(replies[requests.length - 1] ?? { content: 'Done.' });
+  };
+  const agent = asking({
+    model: { complete },
+    elicit: () => ({ action: 'accept', content }),
+    onEvent: (event) => events.push(event),
+    journal: fileJournal(join(folder, 'runs')),
+    trace: join(folder, 'run.trace.json'),
+  });
+  await agent.ready();
+  const run = agent.run('Book a seat');
+  const result = await run;
+  // The server gives back all that it got, so the tool's result would show it.
+  const given = result.messages.find(({ role }) => role === 'tool')?.content;
+  expect(given).toContain('ada.l');
+  expect(given).toContain('«hidden»');
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      type: 'question.answered',
+      content: { user: 'ada.l', entry: '«hidden»', apiKey: '«hidden»', note: '«hidden»' },
+    }),
+  );
+  await agent.close();
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = await Promise.all(
+    files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), 'utf8')),
+  );
+  const seen = [...texts, JSON.stringify(events), JSON.stringify(requests), JSON.stringify(result), run.recording()];
+  const inJson = JSON.stringify(SECRET).slice(1, -1);
+  for (const secret of [SECRET, inJson, JSON.stringify(inJson).slice(1, -1), 'k-0001-aa', '4711'])
+    for (const text of seen) expect(text).not.toContain(secret);
+  expect(texts.join('')).toContain('ada.l');
+});
+
+test('the server itself gets what was typed', async () => {
+  const desk = createMcpConnection('desk', askingEntry(), {
+    elicit: () => ({ action: 'accept', content: { entry: SECRET } }),
+  });
+  onTestFinished(() => desk.disconnect());
+  expect(JSON.parse(String((await desk.callTool('ask', login)).data))).toMatchObject({
+    result: { content: { entry: SECRET } },
+  });
+});
+
+test('a secret typed for a shared connection is hidden in the agents whose calls were under way', async () => {
+  const desk = createMcpConnection('desk', askingEntry(), {
+    elicit: () => ({ action: 'accept', content: { entry: SECRET } }),
+  });
+  onTestFinished(() => desk.disconnect());
+  const agent = asking({ model: scriptedModel([booking(login), 'Done.']), mcpServers: { desk } });
+  expect(await toldBy(agent)).toContain('«hidden»');
+});
+
+test('how often servers may ask is an option of the agent, and a wrong one is refused', async () => {
+  let asked = 0;
+  const agent = asking({
+    model: scriptedModel([booking({ ...form, times: 3 }), 'Done.']),
+    limits: { mcp: { questionsPerCall: 1 } },
+    elicit: () => {
+      asked += 1;
+      return { action: 'accept', content: { seat: '1A' } };
+    },
+  });
+  await toldBy(agent);
+  expect(asked).toBe(1);
+  expect(() => createAgent({ limits: { mcp: { questionsPerCall: -1 } } })).toThrow('limits.mcp.questionsPerCall');
+});
+
+test('a page that a person is to open is an event with its address and origin', async () => {
+  const events: RunEvent[] = [];
+  const params = { mode: 'url', elicitationId: '1', url: 'https://pay.example.com/x', message: 'Pay here' };
+  const agent = asking({
+    model: scriptedModel([booking({ method: 'elicitation/create', params }), 'Done.']),
+    elicit: () => ({ action: 'decline' }),
+    onEvent: (event) => events.push(event),
+  });
+  await toldBy(agent);
+  expect(events).toContainEqual(
+    expect.objectContaining({ type: 'question.asked', url: params.url, origin: 'https://pay.example.com' }),
+  );
 });

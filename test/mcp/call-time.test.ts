@@ -15,7 +15,13 @@ async function calling() {
   const answers: ((answer: McpElicitationAnswer) => void)[] = [];
   const elicit = (): Promise<McpElicitationAnswer> => new Promise((resolve) => answers.push(resolve));
   const config = { command: 'x', timeoutMs: 1000, maxTotalMs: 3000 };
-  const connection = createMcpConnection('s', config, { dial: world.dial, clock, seed: 3, elicit });
+  const connection = createMcpConnection('s', config, {
+    dial: world.dial,
+    clock,
+    seed: 3,
+    elicit,
+    limits: { mcp: { questionsPerCall: 30 } },
+  });
   const pass = async (ms = 0): Promise<void> => {
     clock.increment(ms);
     for (let at = 0; at < 8; at += 1) await nextTick();

@@ -1,6 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { McpQuestion } from '../../src/actors/mcp-calls.ts';
-import type { McpAnswers, McpElicitationAnswer } from '../../src/mcp/answers.ts';
+import type { McpAnswers, McpElicitation, McpElicitationAnswer } from '../../src/mcp/answers.ts';
 import type { McpConnectionOptions } from '../../src/mcp/connection-types.ts';
 import type { McpServerSettings } from '../../src/mcp/config.ts';
 import { askingEntry } from '../support/mcp/hostile-entry.ts';
@@ -47,7 +47,7 @@ test('a server is offered nothing that nobody answers, and a question it asks al
 test('an answer is sent as the schema wants it: numbers as numbers, defaults filled in', async () => {
   const content = { name: 'Ada', age: '36', mail: 'ada@example.com' };
   const { ask, offered } = asking(answering({ action: 'accept', content }));
-  expect(await offered()).toEqual({ elicitation: { form: { applyDefaults: true } } });
+  expect(await offered()).toEqual({ elicitation: { form: { applyDefaults: true }, url: {} } });
   expect(await ask(form)).toEqual({
     result: { action: 'accept', content: { name: 'Ada', age: 36, mail: 'ada@example.com', colour: 'blue' } },
   });
@@ -73,10 +73,105 @@ test('a function that throws has not agreed', async () => {
   expect(await ask(form)).toEqual({ result: { action: 'cancel' } });
 });
 
-test('a server that wants a web page opened is told that this is not offered', async () => {
-  const { ask } = asking(answering({ action: 'decline' }));
-  const params = { mode: 'url', elicitationId: '1', url: 'https://example.com/pay', message: 'Pay here' };
-  expect(await ask({ method: 'elicitation/create', params })).toMatchObject({ error: { code: -32602 } });
+const page = {
+  method: 'elicitation/create',
+  params: { mode: 'url', elicitationId: '1', url: 'https://pay.example.com/x?id=1', message: 'Pay here' },
+};
+
+test('a page that a person is to open is shown with its origin, and nothing but the answer is sent', async () => {
+  const asked: McpElicitation[] = [];
+  const { ask } = asking({
+    elicit: (question) => {
+      asked.push(question);
+      return { action: asked.length === 1 ? 'accept' : 'decline', content: { anything: 1 } };
+    },
+  });
+  expect(await ask(page)).toEqual({ result: { action: 'cancel' } });
+  expect(await ask(page)).toEqual({ result: { action: 'decline' } });
+  expect(asked[0]).toMatchObject({
+    mode: 'url',
+    server: 'hostile',
+    message: 'Pay here',
+    url: 'https://pay.example.com/x?id=1',
+    origin: 'https://pay.example.com',
+  });
+  const { ask: again } = asking(answering({ action: 'accept', content: {} }));
+  expect(await again(page)).toEqual({ result: { action: 'accept' } });
+});
+
+test.each([
+  'http://pay.example.com/',
+  'javascript:alert(1)',
+  'file:///etc/passwd',
+  'https://you:secret@pay.example.com/',
+  'no address',
+])('nobody is sent to %s', async (url) => {
+  let asked = 0;
+  const { ask, oddities } = asking({
+    elicit: () => {
+      asked += 1;
+      return { action: 'decline' };
+    },
+  });
+  expect(await ask({ ...page, params: { ...page.params, url } })).toMatchObject({ error: { code: -32602 } });
+  expect([asked, oddities()]).toEqual([0, ['unanswered']]);
+});
+
+test('an address is shown in the letters that a browser would show', async () => {
+  const asked: McpElicitation[] = [];
+  const { ask } = asking({
+    elicit: (question) => {
+      asked.push(question);
+      return { action: 'decline' };
+    },
+  });
+  await ask({ ...page, params: { ...page.params, url: 'https://аpple.com/\u202e' } });
+  expect(asked).toMatchObject([{ origin: 'https://xn--pple-43d.com', url: 'https://xn--pple-43d.com/%E2%80%AE' }]);
+});
+
+describe('a call that the server carries out only after a page was opened', () => {
+  const paged = { times: 1, url: 'https://login.example.com/a' };
+
+  test('goes on when the person says that it is done', async () => {
+    const asked: McpElicitation[] = [];
+    const { connection } = asking({
+      elicit: (question) => {
+        asked.push(question);
+        return { action: 'accept', content: {} };
+      },
+    });
+    expect((await connection.callTool('paged', paged)).data).toContain('carried out');
+    expect(asked).toMatchObject([{ mode: 'url', origin: 'https://login.example.com', message: 'Sign in first' }]);
+  });
+
+  test.each([
+    ['is declined', { elicit: () => ({ action: 'decline' }) }],
+    ['finds nobody to ask', {}],
+  ] satisfies [string, McpAnswers][])(
+    'ends with what is to be done when it %s, and was sent once',
+    async (_what, given) => {
+      const { connection } = asking(given);
+      const result = await connection.callTool('paged', paged);
+      expect(result).toMatchObject({
+        code: 'page-required',
+        error: expect.stringContaining('https://login.example.com'),
+      });
+      expect(result.error).not.toContain('login.example.com/a');
+      expect((await connection.callTool('paged', paged)).data).toContain('carried out');
+    },
+  );
+
+  test('is not called a third time by itself', async () => {
+    let asked = 0;
+    const { connection } = asking({
+      elicit: () => {
+        asked += 1;
+        return { action: 'accept', content: {} };
+      },
+    });
+    expect(await connection.callTool('paged', { ...paged, times: 2 })).toMatchObject({ code: 'page-required' });
+    expect(asked).toBe(1);
+  });
 });
 
 test('a question is withdrawn when the call that it came with is cancelled', async () => {
@@ -104,18 +199,113 @@ test('a call hears what is asked during it, and what was answered', async () => 
   ]);
 });
 
-test('a function in the configuration replies to sampling, and no more than twenty times a call', async () => {
+test('a function in the configuration replies to sampling, and no more than eight times a call', async () => {
   let replies = 0;
   const settings: McpServerSettings = { sampling: () => ({ text: `hi ${(replies += 1)}`, model: 'mine' }) };
-  const { ask, offered, connection } = asking({}, settings);
+  const { ask, offered, connection, oddities } = asking({}, settings);
   expect(await offered()).toEqual({ sampling: {} });
   expect(await ask(sampling)).toEqual({
     result: { role: 'assistant', content: { type: 'text', text: 'hi 1' }, model: 'mine', stopReason: 'endTurn' },
   });
-  const { data } = await connection.callTool('ask', { ...sampling, times: 25 });
+  expect(oddities()).toEqual([]);
+  const { data } = await connection.callTool('ask', { ...sampling, times: 12 });
   const answers: unknown = JSON.parse(String(data));
-  expect(replies).toBe(21);
-  expect(answers).toMatchObject({ 19: { result: {} }, 20: { error: { code: -1 } } });
+  expect(replies).toBe(9);
+  expect(answers).toMatchObject({ 7: { result: {} }, 8: { error: { code: -1 } } });
+  expect(oddities()).toHaveLength(4);
+});
+
+test('a person is asked as often as the limit says, and again in the next call', async () => {
+  let asked = 0;
+  const elicit = (): McpElicitationAnswer => {
+    asked += 1;
+    return { action: 'accept', content: { name: 'Ada' } };
+  };
+  const { connection, oddities } = asking({ elicit, limits: { mcp: { questionsPerCall: 3 } } });
+  for (const times of [3, 6]) {
+    const { data } = await connection.callTool('ask', { ...form, times: 5 });
+    const answers: readonly { readonly result: { readonly action: string } }[] = JSON.parse(String(data));
+    const actions = answers.map(({ result }) => result.action);
+    expect(actions).toEqual(['accept', 'accept', 'accept', 'decline', 'decline']);
+    expect(asked).toBe(times);
+  }
+  expect(oddities()).toHaveLength(4);
+});
+
+test.each([
+  ['a person', form, {}],
+  ['a model', sampling, { sampling: true }],
+] as const)(
+  '%s is asked one question at a time, whatever the server sends at once',
+  async (_who, request, settings) => {
+    let [open, most, all] = [0, 0, 0];
+    const slowly = async (): Promise<void> => {
+      open += 1;
+      all += 1;
+      most = Math.max(most, open);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open -= 1;
+    };
+    const { connection } = asking(
+      {
+        elicit: async () => {
+          await slowly();
+          return { action: 'accept', content: { name: 'Ada' } };
+        },
+        sample: async () => {
+          await slowly();
+          return { text: 'hi', model: 'mine' };
+        },
+      },
+      settings,
+    );
+    await connection.callTool('flood', JSON.parse(JSON.stringify({ ...request, times: 6 })));
+    expect([most, all]).toEqual([1, 6]);
+  },
+);
+
+test('a question that nobody settles holds up no other once its call is over', async () => {
+  let asked = 0;
+  const { connection } = asking({
+    elicit: () => {
+      asked += 1;
+      if (asked === 1) return new Promise<never>(() => undefined);
+      return { action: 'accept', content: { name: 'Ada' } };
+    },
+  });
+  const stop = new AbortController();
+  const first = connection.callTool('ask', form, { signal: stop.signal });
+  await expect.poll(() => asked).toBe(1);
+  stop.abort();
+  expect(await first).toMatchObject({ code: 'cancelled' });
+  expect((await connection.callTool('ask', form)).data).toContain('Ada');
+});
+
+test.each([
+  ['a person', form, {}],
+  ['a model', sampling, { sampling: true }],
+] as const)('%s is asked nothing while no call is under way', async (_who, request, settings) => {
+  let asked = 0;
+  const { connection, oddities, news } = asking(
+    {
+      elicit: () => {
+        asked += 1;
+        return { action: 'accept', content: { name: 'Ada' } };
+      },
+      sample: () => {
+        asked += 1;
+        return { text: 'hi', model: 'mine' };
+      },
+    },
+    settings,
+  );
+  await connection.callTool('later', JSON.parse(JSON.stringify(request)));
+  await expect.poll(() => oddities()).toEqual(['unanswered']);
+  await expect.poll(async () => (await connection.callTool('heard')).data).toMatch(/decline|error/);
+  expect(asked).toBe(0);
+  expect(news).toContainEqual(
+    expect.objectContaining({ message: expect.stringContaining('while no call was under way') }),
+  );
 });
 
 test('sampling with pictures or tools is refused', async () => {

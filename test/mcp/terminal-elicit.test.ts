@@ -13,9 +13,15 @@ import { hostileText, ownWords } from '../tools/security/prompt-laws.ts';
 async function answer(
   properties: JsonObject,
   lines: readonly string[],
-  more: { readonly required?: readonly string[]; readonly message?: string; readonly isTTY?: boolean } = {},
+  more: {
+    readonly required?: readonly string[];
+    readonly message?: string;
+    readonly isTTY?: boolean;
+    /** The page that it asks to open, instead of a form. */
+    readonly url?: string;
+  } = {},
 ) {
-  const { required = [], message = 'Who are you?', isTTY = true } = more;
+  const { required = [], message = 'Who are you?', isTTY = true, url } = more;
   const modes: boolean[] = [];
   const setRawMode = (mode: boolean): void => void modes.push(mode);
   const input = Object.assign(new PassThrough(), { isTTY, isRaw: false, setRawMode });
@@ -24,7 +30,12 @@ async function answer(
   output.on('data', (chunk) => (screen += String(chunk)));
   const schema = { type: 'object', properties, required };
   const answered = Promise.resolve(
-    terminalElicit({ input, output })({ server: 'forms', message, schema }, { signal: new AbortController().signal }),
+    terminalElicit({ input, output })(
+      url === undefined
+        ? { server: 'forms', message, schema }
+        : { mode: 'url', server: 'forms', message, url, origin: new URL(url).origin, schema },
+      { signal: new AbortController().signal },
+    ),
   );
   for (const line of lines) {
     for (let at = 0; at < 4; at += 1) await nextTick();
@@ -250,4 +261,32 @@ test('Ctrl-C at a form tells whoever cancels the run, Ctrl-D does not', async ()
     expect(await answered).toEqual({ action: 'cancel' });
   }
   expect(told).toEqual(['\u0003']);
+});
+
+test('what is typed into a field for a secret is shown as stars, also in what would be sent', async () => {
+  const properties: JsonObject = {
+    user: { type: 'string' },
+    entry: { type: 'string', format: 'password', minLength: 4 },
+    apiToken: { type: 'string' },
+  };
+  const lines = ['y\r', 'ada\r', 'abc\r', 'hunter22\r', 'tok-9\r', 'y\r'];
+  const { result, screen } = await answer(properties, lines);
+  expect(result).toEqual({ action: 'accept', content: { user: 'ada', entry: 'hunter22', apiToken: 'tok-9' } });
+  expect(screen).toContain('user = "ada"');
+  expect(screen).toContain('Your answer: ********');
+  expect(screen).toContain('entry = "«hidden»"');
+  for (const secret of ['hunter22', 'tok-9', 'abc']) expect(screen).not.toContain(secret);
+});
+
+test.each([
+  ['y\r', { action: 'accept', content: {} }],
+  ['\r', { action: 'decline' }],
+  ['\u0003', { action: 'cancel' }],
+])('a page is shown with its origin, and %j answers', async (typed, expected) => {
+  const url = 'https://login.example.com/a?b=c';
+  const { result, screen } = await answer({}, [typed], { url, message: 'Sign \u202ein\u001b[2J' });
+  expect(result).toEqual(expected);
+  expect(screen).toContain('The page is at:\n  | https://login.example.com\n');
+  expect(screen).toContain(`  | ${url}\n`);
+  expect(screen).toContain('Sign \\u202ein\\u001b[2J');
 });

@@ -41,6 +41,21 @@ describe('the static import graph', () => {
     },
   );
 
+  test('of /journal in bundles for browsers has no Node module, and all of it that needs no disk', async () => {
+    const { exports }: { readonly exports: { readonly './journal': { readonly browser: string } } } = JSON.parse(
+      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    );
+    const source = exports['./journal'].browser.replace('./dist/', '../../src/').replace(/\.js$/, '.ts');
+    const entry = new URL(source, import.meta.url);
+    expect([...staticGraph(entry).others].filter((name) => isBuiltin(name))).toEqual([]);
+    const [there, all]: readonly object[] = await Promise.all([
+      import(entry.href),
+      import('../../src/journal/index.ts'),
+    ]);
+    const missing = Object.keys(all ?? {}).filter((name) => !Object.keys(there ?? {}).includes(name));
+    expect(missing.toSorted()).toEqual(['fileJournal', 'sqliteJournal']);
+  });
+
   test.each([...sources.keys()])('of %s has only packages that are meant to load with it', (subpath) => {
     const packages = [...graphOf(subpath).others].filter((name) => !isBuiltin(name));
     const meant =

@@ -71,6 +71,7 @@ describe('the types of an agent', () => {
       | 'recovery.step'
       | 'escalation.raised'
       | 'loop.suspected'
+      | 'permission.outdated'
       | 'mcp.changed'
       | 'mcp.log'
       | 'answer'

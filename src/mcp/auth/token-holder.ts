@@ -78,11 +78,16 @@ export function tokenHolder({ origin, find }: HolderOptions): TokenHolder {
       try {
         return await inner(url, { ...init, headers });
       } catch (error) {
-        if (!(error instanceof LinkFault) || (error.kind !== 'auth' && error.kind !== 'scope')) throw error;
-        challenge = narrowed(challengeIn(error), error.kind === 'scope') ?? challenge;
+        if (!(error instanceof LinkFault) || error.kind !== 'auth') throw error;
+        const told = challengeIn(error);
+        const lacking = error.data.status === 403 && told?.error === 'insufficient_scope' ? told.scopes : [];
+        challenge = narrowed(told, error.data.status === 403) ?? challenge;
         // What the server wrote may repeat the token.
         const { body: _body, ...data } = error.data;
-        throw new LinkFault(error.kind, error.message, { delivered: error.delivered, data: { ...data, token: sent } });
+        if (lacking.length === 0)
+          throw new LinkFault('auth', error.message, { delivered: error.delivered, data: { ...data, token: sent } });
+        const message = `it wants a token with more scopes (${lacking.join(', ')})`;
+        throw new LinkFault('scope', message, { delivered: false, data: { ...data, scopes: lacking, token: sent } });
       }
     },
   };

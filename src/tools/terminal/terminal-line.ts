@@ -15,6 +15,8 @@ export interface LinePrompt {
   /** Lays the prompt out, in rows that fit the screen. `again`: the screen was cleared, and nothing else stands there. */
   readonly text: (size: ScreenSize, how: { readonly again: boolean }) => string;
   readonly maxChars: number;
+  /** What is typed is shown as stars. */
+  readonly isHidden?: boolean;
   /** Called once, when keys and screen are free again; what it gives is written below what was typed. */
   readonly note: (end: TypedEnd) => string;
 }
@@ -39,6 +41,7 @@ export function takeLine(
   if (signal?.aborted === true) return done({ kind: 'withdrawn' });
   if (input.readableEnded === true || input.destroyed === true) return done({ kind: 'over' });
   const release = holdKeys(input);
+  const shown = (sign: string): string => (prompt.isHidden === true ? '*' : sign);
   let typed: readonly string[] = [];
   let state: 'settling' | 'asking' | 'too-small' | 'broken' = 'settling';
   let letWrite = (): void => undefined;
@@ -73,14 +76,14 @@ export function takeLine(
       output.write('\b \b');
     } else if (isLetter(sign) && typed.length < prompt.maxChars) {
       typed = [...typed, sign];
-      output.write(sign);
+      output.write(shown(sign));
     }
   };
   const draw = (again: boolean): void => {
     const size = screenSize(output);
     const fits = size.columns >= SMALLEST.columns && size.rows >= SMALLEST.rows;
     state = fits ? 'asking' : 'too-small';
-    const text = fits ? prompt.text(size, { again }) + typed.join('') : TOO_SMALL;
+    const text = fits ? prompt.text(size, { again }) + typed.map(shown).join('') : TOO_SMALL;
     output.write(again ? CLEAR_SCREEN + text : text);
   };
   const onResize = (): void => {
@@ -96,8 +99,12 @@ export function takeLine(
 }
 
 /** The same, awaited, for prompts that leave no note. Gives the line, or why there is none. */
-export function readLine(terminal: Terminal, text: LinePrompt['text'], signal: AbortSignal): Promise<TypedEnd> {
-  const prompt = { text, maxChars: MAX_CHARS, note: () => '' };
+export function readLine(
+  terminal: Terminal,
+  { text, isHidden = false }: Pick<LinePrompt, 'text' | 'isHidden'>,
+  signal: AbortSignal,
+): Promise<TypedEnd> {
+  const prompt = { text, isHidden, maxChars: MAX_CHARS, note: () => '' };
   return new Promise((resolve) => takeLine(terminal, prompt, signal, resolve));
 }
 

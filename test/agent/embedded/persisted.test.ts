@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,12 +23,19 @@ async function desk(dir: string, moment: string): Promise<unknown> {
   return signal ?? code;
 }
 
-test.each(['started', 'paid'])(
-  'a machine that was persisted when its agent had %s goes on after a kill, and pays once',
-  async (moment) => {
+test.each([
+  ['when its agent had started', 'started'],
+  ['when its agent had paid', 'paid'],
+  ['before the process died within the payment', 'paying'],
+  ['while a payment waited, to be approved after the kill,', 'waiting'],
+  ['while a payment waited that was approved and made before the kill', 'approved'],
+])(
+  'a machine that was persisted %s goes on after a kill, and pays once',
+  async (_when, moment) => {
     const dir = mkdtempSync(join(tmpdir(), 'signalbox-desk-'));
     onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
     expect(await desk(dir, moment)).toBe('SIGKILL');
+    expect(existsSync(join(dir, 'paid'))).toBe(moment !== 'waiting');
     expect(await desk(dir, moment)).toBe(0);
     expect(readFileSync(join(dir, 'result'), 'utf8')).toBe('It is paid.');
     expect(readFileSync(join(dir, 'paid'), 'utf8')).toBe('paid\n');

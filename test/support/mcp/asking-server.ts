@@ -12,12 +12,16 @@ const TOOLS = [
   { name: 'steps', inputSchema: { type: 'object' } },
   { name: 'announce', inputSchema: { type: 'object' } },
   { name: 'heard', inputSchema: { type: 'object' } },
+  { name: 'flood', inputSchema: { type: 'object' } },
+  { name: 'later', inputSchema: { type: 'object' } },
+  { name: 'paged', inputSchema: { type: 'object' } },
   { name: 'weather', inputSchema: { type: 'object' }, outputSchema: PROMISE },
 ];
 const waiting = new Map<unknown, (answer: JsonObject) => void>();
 const heard: string[] = [];
 let capabilities: unknown = null;
 let asked = 0;
+let pages = 0;
 
 function write(message: object): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -42,6 +46,19 @@ async function call(id: unknown, name: string, args: JsonObject, token: unknown)
       const answers: JsonObject[] = [];
       for (let at = 0; at < times; at += 1) answers.push(await ask(String(args.method), args.params));
       return answer(times === 1 ? answers[0] : answers);
+    }
+    case 'flood': {
+      const times = Array.from({ length: Number(args.times) });
+      return answer(await Promise.all(times.map(() => ask(String(args.method), args.params))));
+    }
+    case 'later':
+      answer('answered first');
+      return void setTimeout(async () => heard.push(JSON.stringify(await ask(String(args.method), args.params))), 50);
+    case 'paged': {
+      pages += 1;
+      if (pages > Number(args.times)) return answer('carried out');
+      const elicitations = [{ mode: 'url', elicitationId: '1', url: args.url, message: 'Sign in first' }];
+      return write({ id, error: { code: -32042, message: 'a page must be opened', data: { elicitations } } });
     }
     case 'client':
       return answer(capabilities);

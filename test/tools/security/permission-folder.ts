@@ -25,3 +25,9 @@ export function permissionFolder() {
   };
   return { folder, path, warnings, open, content, write };
 }
+
+/** What the file holds when these tools of the program are always allowed to these agents. */
+export function kept(agents: Readonly<Record<string, readonly string[]>>) {
+  const own = Object.entries(agents).map(([agent, tools]) => [agent, { tools, serverTools: [] }] as const);
+  return { version: 2, agents: Object.fromEntries(own) };
+}

@@ -7,7 +7,7 @@ import type { Readable, Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { changePermissions } from '../../../src/tools/permissions-file.ts';
 import { takeLock } from '../../../src/tools/permissions-lock.ts';
-import { ownFolder, permissionFolder } from './permission-folder.ts';
+import { kept, ownFolder, permissionFolder } from './permission-folder.ts';
 
 const SCRIPT = join(import.meta.dirname, 'children', 'add-permissions.ts');
 
@@ -91,7 +91,7 @@ test('a lock that never becomes free is an error with a stable code, and the fil
   const future = new Date(Date.now() + 1500);
   utimesSync(`${path}.lock`, future, future);
   expect(() => open({ agent: 'a' }).add('x')).toThrow(expect.objectContaining({ code: 'permissions-locked' }));
-  expect(content()).toEqual({ version: 1, agents: { a: ['t'] } });
+  expect(content()).toEqual(kept({ a: ['t'] }));
 });
 
 test('a change whose lock was taken away is made again on what the other one wrote', () => {
@@ -107,8 +107,8 @@ test('a change whose lock was taken away is made again on what the other one wro
         writeFileSync(path, JSON.stringify({ version: 1, agents: { other: ['theirs'] } }));
         writeFileSync(`${path}.lock`, `${String(spawnSync(process.execPath, ['--version']).pid)} ${hostname()} thief`);
       }
-      return new Map(all).set('a', new Set(['new']));
+      return new Map(all).set('a', { tools: new Set(['new']), serverTools: [] });
     },
   );
-  expect(content()).toEqual({ version: 1, agents: { a: ['new'], other: ['theirs'] } });
+  expect(content()).toEqual(kept({ a: ['new'], other: ['theirs'] }));
 });

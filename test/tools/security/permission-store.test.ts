@@ -2,7 +2,10 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { permissionStore } from '../../../src/tools/security.ts';
-import { ownFolder, permissionFolder } from './permission-folder.ts';
+import { kept, ownFolder, permissionFolder } from './permission-folder.ts';
+
+/** What is kept of a tool of a server, without what it is told from others by. */
+const HALF = '{"tools":["stolen"],"serverTools":[{"server":"x","serverId":"1","tool":"t","name":"x_t"}]}';
 
 test('what was always allowed is still allowed after a restart', () => {
   const { open } = permissionFolder();
@@ -29,16 +32,16 @@ test('what was allowed can be taken back, one by one or all', () => {
   expect([mine.remove('b'), mine.remove('b'), mine.list()]).toEqual([true, false, ['a', 'c']]);
   mine.clear();
   expect(mine.isAlwaysAllowed('a')).toBe(false);
-  expect(content()).toEqual({ version: 1, agents: { other: ['a'] } });
+  expect(content()).toEqual(kept({ other: ['a'] }));
 });
 
-test('the file has version 1 and sorted names, and the same decisions give the same bytes', () => {
+test('the file has version 2 and sorted names, and the same decisions give the same bytes', () => {
   const [first, second] = [permissionFolder(), permissionFolder()];
   for (const tool of ['b', 'a', 'c', 'a']) first.open({ agent: 'x' }).add(tool);
   first.open({ agent: 'w' }).add('z');
   second.open({ agent: 'w' }).add('z');
   for (const tool of ['c', 'b', 'a']) second.open({ agent: 'x' }).add(tool);
-  expect(first.content()).toEqual({ version: 1, agents: { w: ['z'], x: ['a', 'b', 'c'] } });
+  expect(first.content()).toEqual(kept({ w: ['z'], x: ['a', 'b', 'c'] }));
   expect(readFileSync(first.path, 'utf8')).toBe(readFileSync(second.path, 'utf8'));
 });
 
@@ -156,7 +159,7 @@ describe('agents', () => {
     const agent = store.forAgent('nightly');
     expect([agent.isAlwaysAllowed('keep'), agent.isAlwaysAllowed('drop')]).toEqual([true, false]);
     expect(store.forAgent('other').isAlwaysAllowed('keep')).toBe(false);
-    expect(content()).toMatchObject({ agents: { nightly: ['keep'] } });
+    expect(content()).toMatchObject({ agents: { nightly: { tools: ['keep'] } } });
   });
 
   test('what was added before is kept with the first thing that the agent learns', () => {
@@ -164,7 +167,7 @@ describe('agents', () => {
     const store = open();
     store.add('before');
     store.forAgent('nightly').add('later');
-    expect(content()).toMatchObject({ agents: { nightly: ['before', 'later'] } });
+    expect(content()).toMatchObject({ agents: { nightly: { tools: ['before', 'later'] } } });
   });
 
   test('what was taken back before the store was given away stays taken back', () => {
@@ -191,6 +194,8 @@ describe('a file that is not as it should be', () => {
     ['a version that is text', '{"version":"1","agents":{"first":["t"]}}'],
     ['tools that are no list', '{"version":1,"agents":{"first":"t"}}'],
     ['a tool that is no text', '{"version":1,"agents":{"first":["t",true]}}'],
+    ['version 2 with names alone', '{"version":2,"agents":{"first":["stolen"]}}'],
+    ['a tool of a server without its fingerprint', `{"version":2,"agents":{"first":${HALF}}}`],
     ['agents that are a list', '{"version":1,"agents":[["t"]]}'],
     ['one agent that is broken', '{"version":1,"agents":{"first":["t"],"second":null}}'],
   ])('%s: is set aside and reported, and nothing in it is trusted', (_, text) => {
@@ -209,7 +214,7 @@ describe('a file that is not as it should be', () => {
     const { path, warnings, open, write, content } = permissionFolder();
     write('garbage');
     open({ agent: 'a' }).add('t');
-    expect(content()).toEqual({ version: 1, agents: { a: ['t'] } });
+    expect(content()).toEqual(kept({ a: ['t'] }));
     expect(readdirSync(dirname(path))).toHaveLength(2);
     expect(warnings).toHaveLength(1);
   });
@@ -233,9 +238,9 @@ describe('a file that is not as it should be', () => {
     };
     write('garbage');
     expect(open({ agent: 'a', onWarning: fail }).isAlwaysAllowed('t')).toBe(false);
-    write('{"version":2}');
+    write('{"version":3}');
     expect(open({ agent: 'a', onWarning: fail }).isAlwaysAllowed('t')).toBe(false);
-    expect(content()).toEqual({ version: 2 });
+    expect(content()).toEqual({ version: 3 });
   });
 
   test('an agent that is given the store gets the report, unless the store has a listener of its own', () => {
@@ -254,12 +259,12 @@ describe('a file that is not as it should be', () => {
 
   test('a file of a newer version allows nothing, is refused in clear words, and stays as it is', () => {
     const { path, warnings, open, write } = permissionFolder();
-    const text = '{"version":2,"agents":{"a":["t"]},"more":true}';
+    const text = '{"version":3,"agents":{"a":["t"]},"more":true}';
     write(text);
     const store = open({ agent: 'a' });
     const refusal = expect.objectContaining({
       code: 'permissions-newer-version',
-      message: expect.stringMatching(/version 2.*Update Signalbox/),
+      message: expect.stringMatching(/version 3.*Update Signalbox/),
     });
     for (const act of [() => store.add('x'), () => store.remove('t'), () => store.clear(), () => store.list()])
       expect(act).toThrow(refusal);

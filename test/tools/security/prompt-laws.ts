@@ -4,13 +4,14 @@ import fc from 'fast-check';
 export const BAR = /^ {2}\|(?: |$)/;
 
 const GAP = String.raw`(?:\.\.\. [\d,]+ (?:line|character)s? not shown \.\.\. )*`;
+const SOURCE = String.raw`(?:It is this tool of an MCP server, which says of it: ${GAP}(?:It has changed since you always allowed it: ${GAP})?)?`;
 const NOTE = String.raw`(?:! Not everything is shown: [\d,]+ more characters(?:, [\d,]+ more lines)?\. Deny, unless what you see is enough\. )?`;
 const KEYS =
   'y = allow this once, a = always allow this tool with any arguments, n = deny(?:, s = show everything)? Allow\\? \\[y/a(?:/s)?/N\\]';
 
 /** The rows without a bar, read as one text: the approval prompt's own words, in their order, and nothing else. */
 export const APPROVAL = new RegExp(
-  `^The agent wants to run this tool: ${GAP}Why: ${GAP}Arguments: ${GAP}${NOTE}Tool: ${GAP}${KEYS}$`,
+  `^The agent wants to run this tool: ${GAP}${SOURCE}Why: ${GAP}Arguments: ${GAP}${NOTE}Tool: ${GAP}${KEYS}$`,
 );
 /** All that a person would take for the program's own words. */
 export function ownWords(rows: readonly string[]): string {

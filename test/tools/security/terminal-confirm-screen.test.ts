@@ -53,7 +53,20 @@ function ask(
 
 const lastRow = (rows: readonly string[]): string | undefined => rows.findLast((row) => row !== '');
 
-const hostileCall = fc.record({
+/** What a hostile server says of a tool. */
+const hostileSource = fc.record({
+  server: hostileText,
+  address: hostileText,
+  serverTool: hostileText,
+  title: hostileText,
+  description: hostileText,
+  annotations: fc.constant({ readOnlyHint: true }),
+  changes: fc.array(fc.record({ what: fc.constant('description' as const), before: hostileText, after: hostileText }), {
+    maxLength: 4,
+  }),
+});
+
+const ownCall = fc.record({
   tool: fc.oneof(hostileText, fc.constant('write_file')),
   reason: fc.oneof(hostileText, fc.constant('It asks.')),
   args: fc.oneof(
@@ -62,6 +75,9 @@ const hostileCall = fc.record({
     fc.array(hostileText, { maxLength: 60 }),
   ),
 });
+const hostileCall = fc
+  .tuple(ownCall, fc.oneof(hostileSource, fc.constant({})))
+  .map(([call, source]) => ({ ...call, ...source }));
 
 test.each(DRAWINGS)(
   'on %s every row of a hostile call stands behind the bar, and no other row is new',

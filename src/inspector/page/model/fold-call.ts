@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../../machines/run-events.ts';
 import type { Json } from '../../../parsing/json.ts';
+import type { ToolSource } from '../../../tools/server-tool.ts';
 import type { TalkItem, Told } from './talk.ts';
 import { type TalkDraft, itemOf } from './talk-draft.ts';
 
@@ -18,7 +19,13 @@ export function foldCall(draft: TalkDraft, told: Told, event: CallEvent): void {
   switch (event.type) {
     case 'approval.requested':
       draft.changePlan(told, event, 'running');
-      return change((item) => ({ ...item, args: event.args, status: 'waiting', reason: event.reason }));
+      return change((item) => ({
+        ...item,
+        args: event.args,
+        status: 'waiting',
+        reason: event.reason,
+        source: sourceIn(event),
+      }));
     case 'tool.started':
       draft.changePlan(told, event, 'running');
       return change((item) => ({ ...item, args: event.args, status: 'running' }));
@@ -35,8 +42,15 @@ export function foldCall(draft: TalkDraft, told: Told, event: CallEvent): void {
   }
 }
 
+/** What the event says of whose tool it is: all that it has beside the call. */
+function sourceIn(event: Extract<CallEvent, { type: 'approval.requested' }>): ToolSource {
+  const { type: _type, seq: _seq, replayed: _replayed, child: _child, callId: _id, ...rest } = event;
+  const { tool: _tool, args: _args, reason: _reason, ...source } = rest;
+  return source;
+}
+
 function newCall(told: Told, event: CallEvent, args: Json): CallItem {
   const { callId, tool } = event;
-  const blank = { status: 'running', reason: '', result: null, durationMs: null, recovery: [] } as const;
+  const blank = { status: 'running', reason: '', source: {}, result: null, durationMs: null, recovery: [] } as const;
   return { ...itemOf(told), kind: 'call', callId, tool, args, ...blank };
 }

@@ -98,6 +98,11 @@ function foldNote(draft: TalkDraft, told: Told, event: RunEvent): void {
       return event.verdict === 'nudge'
         ? note('caution', `${event.tool} is called again and again: the model is nudged to do something else.`)
         : note('danger', `${event.tool} goes in circles: the call is refused.`);
+    case 'permission.outdated':
+      return note(
+        'caution',
+        `${event.tool} has changed since it was always allowed (${event.changes.map(({ what }) => what).join(', ')}): it is asked about again.`,
+      );
     case 'mcp.changed':
       return note('info', `Server ${event.server}: ${stateOf(event)}, ${event.tools} tools`);
     case 'mcp.log':

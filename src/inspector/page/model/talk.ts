@@ -2,6 +2,7 @@ import type { RunEvent, RunEventBody } from '../../../machines/run-events.ts';
 import type { RunResult } from '../../../machines/run-result.ts';
 import type { Json } from '../../../parsing/json.ts';
 import type { ToolResult } from '../../../tools/result.ts';
+import type { ToolSource } from '../../../tools/server-tool.ts';
 
 /** One event with its place: when it was said, and after which step (a position in the session's steps). */
 export interface Told {
@@ -48,6 +49,8 @@ export type TalkItem = { readonly at: number; readonly step: number; readonly la
       readonly args: Json;
       readonly status: CallStatus;
       readonly reason: string;
+      /** Whose tool it is, where a person is asked about a tool of an MCP server. */
+      readonly source: ToolSource;
       readonly result: ToolResult | null;
       readonly durationMs: number | null;
       readonly recovery: readonly string[];

@@ -5,7 +5,9 @@ import type { TalkItem } from '../model/talk.ts';
 import { order } from '../state/order.ts';
 import { usePage } from '../state/page-context.ts';
 import { goTo } from '../state/walk.ts';
+import type { ToolSource } from '../../../tools/server-tool.ts';
 import { inertLine } from '../model/inert-text.ts';
+import { InertText } from './InertText.tsx';
 import { later } from './later.tsx';
 import { useDraft } from './use-draft.ts';
 
@@ -41,6 +43,7 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
       <p>
         <b class="mono">{inertLine(tool, 80)}</b> may only run when you say so.
       </p>
+      <SourceRows source={item.source} />
       {may && page.state.cursor.value !== null && (
         <button type="button" class="button" onClick={() => goTo(page.state, null)}>
           Go to now, to answer
@@ -101,5 +104,36 @@ export function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'c
         </>
       )}
     </form>
+  );
+}
+
+/** Whose tool it is, what its MCP server says of it, and what has changed since it was always allowed. */
+function SourceRows({ source }: { readonly source: ToolSource }) {
+  const { server, address, serverTool, title, description, annotations, changes = [] } = source;
+  if (server === undefined) return null;
+  const rows = [
+    ['MCP server', address === undefined ? server : `${server} (${address})`],
+    ['Its tool', serverTool],
+    ['Title', title],
+    ['Description', description],
+    ['Annotations', annotations === undefined ? undefined : JSON.stringify(annotations)],
+    ...changes.flatMap(({ what, before, after }) => [
+      [`Changed: ${what}, before`, before],
+      [`Changed: ${what}, now`, after],
+    ]),
+  ];
+  return (
+    <dl class="approval-source">
+      {rows.map(([name, text]) =>
+        text === undefined ? null : (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <InertText text={text} most={400} />
+            </dd>
+          </div>
+        ),
+      )}
+    </dl>
   );
 }
