@@ -167,7 +167,8 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     listing = true;
     const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port.secrets());
     listing = false;
-    return [...(options.secrets ?? []), ...fixedSecrets, ...[model, ...models.values()].flatMap(secretsOf), ...below];
+    const own = [...fixedSecrets, ...mcp.secrets()];
+    return [...(options.secrets ?? []), ...own, ...[model, ...models.values()].flatMap(secretsOf), ...below];
   };
   const typed = new Set<string>();
   let gathering = false;

@@ -163,7 +163,7 @@ function changed(snapshot: AgentLogicSnapshot, view: View): AgentLogicSnapshot {
 
 async function answer(run: Run, { pending }: AgentLogicSnapshot, event: AgentLogicEvent): Promise<void> {
   if (event.type === 'run.cancelled') return void (await run.cancel(event.reason));
-  const [only, another] = pending;
+  const [only, another] = pending.filter(({ login }) => login === undefined);
   const callId = event.callId ?? (another === undefined ? only?.callId : undefined);
   if (callId === undefined) return;
   if (event.type === 'approval.refused') return void (await run.reject(callId, event.reason));

@@ -8,6 +8,7 @@ import { audienceOf } from './audience.ts';
 import { bindSignal } from './bind-signal.ts';
 import { inspectorOf } from './inspector-of.ts';
 import { keepSecrets } from './keep-secrets.ts';
+import { pendingLogins } from './pending-approvals.ts';
 import type { RunOptions } from './run-options.ts';
 import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
 import { writeTrace } from './write-trace.ts';
@@ -56,6 +57,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       lostMark: (value) => vault().lostMark(value),
     },
     onEvent: audience.onEvent,
+    logins: pendingLogins(core.mcp),
     onPrompt: (prompt) => {
       if (keepsPrompts) prompts.push(prompt);
       if (!replayed()) audience.onPrompt?.(prompt);

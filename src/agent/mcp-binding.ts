@@ -2,7 +2,7 @@ import { type McpCalls, McpError } from '../actors/mcp-calls.ts';
 import type { ServerNote } from '../machines/agent-setup.ts';
 import type { McpServerConfig } from '../mcp/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
-import type { McpHub, McpHubNews, McpToolEntry } from '../mcp/hub.ts';
+import type { McpHub, McpHubNews, McpPendingLogin, McpToolEntry } from '../mcp/hub.ts';
 import type { McpAnswers } from '../mcp/answers.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
@@ -22,6 +22,10 @@ export interface McpBinding extends McpCalls {
   notes(): readonly ServerNote[];
   /** What to warn of: servers that are not ready, and why. */
   warnings(): readonly string[];
+  /** The servers that wait for a person to sign in. */
+  logins(): readonly McpPendingLogin[];
+  /** The tokens and codes of the servers. */
+  secrets(): readonly string[];
   /** The first required server that is not ready. */
   missing(): { readonly code: string; readonly message: string } | null;
   connect(name: string, config: McpServerConfig | McpConnection): Promise<boolean>;
@@ -54,6 +58,11 @@ function onErrorOf({ server, tool, onError }: McpToolEntry): OnError | undefined
   const given: unknown = onError ?? undefined;
   checkOnError(`mcpServers.${server}.overrides.${tool.name}`, given);
   return given;
+}
+
+/** A person is asked to sign in for more, and the server can be used meanwhile. */
+function asksForMore(connection: McpConnection | null): boolean {
+  return connection?.state === 'AUTHORIZING' && connection.isConnected();
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
@@ -116,7 +125,8 @@ export function mcpBinding({ servers, registry, answers, agent, limits, seal, hi
     execute: (args, { signal }) => binding.callTool(entry.server, entry.tool.name, args, { signal }),
   });
 
-  const unready = () => (hub?.servers() ?? []).filter((server) => server.state !== 'READY');
+  const unready = () =>
+    (hub?.servers() ?? []).filter(({ name, state }) => state !== 'READY' && !asksForMore(hub?.server(name) ?? null));
 
   const binding: McpBinding = {
     ready: async ({ timeoutMs, signal }) => {
@@ -125,10 +135,11 @@ export function mcpBinding({ servers, registry, answers, agent, limits, seal, hi
       synchronize();
     },
     notes: () =>
-      (hub?.servers() ?? []).map(({ name, state, instructions }) => ({
+      (hub?.servers() ?? []).map(({ name, state, instructions, error }) => ({
         server: name,
         instructions: instructions ?? '',
-        ready: state === 'READY',
+        ready: state === 'READY' || asksForMore(hub?.server(name) ?? null),
+        ...(error?.code === 'login-required' ? { needs: 'login' as const } : {}),
       })),
     warnings: () => [
       ...unready().map(
@@ -140,6 +151,8 @@ export function mcpBinding({ servers, registry, answers, agent, limits, seal, hi
       ),
       ...unsent,
     ],
+    logins: () => hub?.logins() ?? [],
+    secrets: () => hub?.secrets() ?? [],
     missing: () => {
       const server = unready().find(({ required }) => required);
       if (server === undefined) return null;

@@ -1,6 +1,8 @@
 import { questionInput } from '../machines/escalating.ts';
 import { askedBecause } from '../machines/tool-call-context.ts';
 import type { Move } from '../machines/transition-log.ts';
+import { type JsonObject } from '../parsing/json.ts';
+import type { McpBinding } from './mcp-binding.ts';
 import { sourceOf } from '../tools/server-tool.ts';
 import type { ToolSpec } from '../tools/spec.ts';
 import type { PendingApproval } from './run.ts';
@@ -16,6 +18,46 @@ export interface PendingApprovals {
   follow(move: Move): void;
   find(callId: string): WaitingCall | undefined;
   list(): readonly PendingApproval[];
+}
+
+/** The sign-ins that an agent's servers wait for, as questions of its runs. */
+export interface PendingLogins {
+  list(runId: string): readonly PendingApproval[];
+  /** Takes the address on which a browser has ended. Null: the question is none of these. */
+  approve(callId: string, args: JsonObject | undefined): boolean | null;
+  /** Ends the waiting. Null: the question is none of these. */
+  reject(callId: string): boolean | null;
+}
+
+const LOGIN = 'login:';
+
+/** The sign-ins that the servers of an agent wait for. They belong to no run, so no recording holds them. */
+export function pendingLogins(mcp: Pick<McpBinding, 'logins' | 'connection'>): PendingLogins {
+  const serverOf = (callId: string): string | null => (callId.startsWith(LOGIN) ? callId.slice(LOGIN.length) : null);
+  return {
+    list: (runId) =>
+      mcp.logins().map((login) => ({
+        runId,
+        callId: `${LOGIN}${login.server}`,
+        tool: login.server,
+        args: {},
+        reason: `The MCP server '${login.server}' needs a person to sign in.`,
+        login,
+      })),
+    approve: (callId, { address } = {}) => {
+      const server = serverOf(callId);
+      if (server === null) return null;
+      return typeof address === 'string' && mcp.connection(server)?.answerLogin(address) === true;
+    },
+    reject: (callId) => {
+      const server = serverOf(callId);
+      if (server === null) return null;
+      const connection = mcp.connection(server);
+      if (connection?.pendingLogin == null) return false;
+      connection.cancelLogin();
+      return true;
+    },
+  };
 }
 
 /** Follows the moves of a run and knows which of its calls wait for a person. */

@@ -30,6 +30,22 @@ export interface PendingApproval extends ToolSource {
   readonly tool: string;
   readonly args: unknown;
   readonly reason: string;
+  /**
+   * Set where no call waits, but an MCP server for a person to sign in: open its `url`. `reject` ends the waiting. Where the
+   * browser does not come back by itself, `approve(callId, { args: { address } })` takes the address on which it ended.
+   */
+  readonly login?: PendingLogin;
+}
+
+/** An MCP server that waits for a person to sign in. */
+export interface PendingLogin {
+  readonly server: string;
+  /** Where to sign in. */
+  readonly url: string;
+  /** The scopes that are asked for. */
+  readonly scopes: readonly string[];
+  /** `loopback`: a browser on this machine answers by itself. `paste`: the address on which it ends has to be handed back. */
+  readonly answer: 'loopback' | 'paste';
 }
 
 /** How a waiting call is approved. */

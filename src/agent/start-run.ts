@@ -24,7 +24,7 @@ import { type Move, moveReader, stateText } from '../machines/transition-log.ts'
 import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import { eventLog } from './event-log.ts';
 import { eventOfNote } from './note-event.ts';
-import { pendingApprovals } from './pending-approvals.ts';
+import { type PendingLogins, pendingApprovals } from './pending-approvals.ts';
 import { failedOutput, releasedOutput, stateOf } from './run-state.ts';
 import { runWatch } from './run-watch.ts';
 import { type Run, approvalGiven, runHandle } from './run.ts';
@@ -63,6 +63,8 @@ interface RunPlan {
   /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
   readonly fork?: (recording: string, entry: number, outcome: Json | undefined) => Promise<string>;
   readonly onEvent: (event: RunEvent) => void;
+  /** The sign-ins that the agent's servers wait for. */
+  readonly logins?: PendingLogins;
   /** Gets the system prompt of each request. */
   readonly onPrompt?: (prompt: string) => void;
   /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
@@ -239,9 +241,10 @@ export function startRun(plan: RunPlan): StartedRun {
       preparing.abort();
       return true;
     },
-    approve: (callId, how) => answer(callId, approvalGiven(how)),
-    reject: (callId, reason) => answer(callId, { type: 'approval.refused', reason }),
-    pending: () => (live?.driven.isActive() === true ? pending.list() : []),
+    approve: async (callId, how) => plan.logins?.approve(callId, how.args) ?? answer(callId, approvalGiven(how)),
+    reject: async (callId, reason) =>
+      plan.logins?.reject(callId) ?? answer(callId, { type: 'approval.refused', reason }),
+    pending: () => (live?.driven.isActive() === true ? [...pending.list(), ...(plan.logins?.list(runId) ?? [])] : []),
     recording: () => live?.recording.text() ?? '',
     transitions: () => [...moves],
   });

@@ -45,9 +45,9 @@ export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
       for (const started of runs.keys()) started.announce(told);
     }
     if (news.type !== 'mcp.changed') return;
-    const { server, state } = news;
+    const { server, state, step } = news;
     const tools = core.mcp.connection(server)?.tools.length ?? 0;
-    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, tools });
+    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, step, tools });
   });
   core.registry.onChange(() => void announce(false));
   core.onRemembered(() => announce(false));

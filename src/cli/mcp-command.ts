@@ -2,13 +2,13 @@ import { type Arguments, type Command, UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { didYouMean } from '../parsing/nearest-name.ts';
 
-const ACTIONS = ['list', 'tools', 'call', 'doctor'] as const;
+const ACTIONS = ['list', 'tools', 'call', 'doctor', 'login', 'logout', 'status'] as const;
 
-/** `signalbox mcp list|tools|call|doctor`: the MCP servers of a configuration file, without an agent. */
+/** `signalbox mcp list|tools|call|doctor|login|logout|status`: the MCP servers of a configuration file, without an agent. */
 export const mcpCommand: Command = {
   name: 'mcp',
   summary: 'List, try and examine the MCP servers of a file.',
-  synopsis: 'list | tools [server] | call <server> <tool> [json] | doctor [server]',
+  synopsis: 'list | tools [server] | call <server> <tool> [json] | doctor [server] | login|logout <server> | status',
   about: [
     'Works with MCP servers and needs no model.',
     '',
@@ -16,6 +16,9 @@ export const mcpCommand: Command = {
     '  tools [server]              their tools, with policy and effects',
     '  call <server> <tool> [json] calls a tool and prints its result',
     '  doctor [server]             says what is wrong with a server, and what to do about it',
+    '  login <server>              signs in: opens the browser, or takes the address on which it ends',
+    '  logout <server>             forgets that login',
+    '  status [server]             says where somebody is signed in; asks no server',
     '',
     '  signalbox mcp call files list_directory \'{"path": "."}\'',
     '',
@@ -36,6 +39,7 @@ export const mcpCommand: Command = {
       value: '<seconds>',
       help: "Longest time to connect to a server. Default: the file's connectTimeoutMs, else 30.",
     },
+    { name: 'no-browser', help: 'Only print the address to sign in at.' },
     { name: 'json', help: 'Print JSON for programs.' },
   ],
   async run(args) {
@@ -57,7 +61,14 @@ async function act(action: Action, args: Arguments): Promise<number> {
   const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json') };
   const path = chooseMcpFile(args.values.get('mcp'), process.cwd());
   const entries = await readMcpEntries(path, process.env);
+  const login = { json: options.json, browser: !args.flags.has('no-browser') };
   switch (action.kind) {
+    case 'login':
+      return (await import('./mcp-login.ts')).logIn(pickEntries(entries, action.server), login);
+    case 'logout':
+      return (await import('./mcp-login.ts')).logOut(pickEntries(entries, action.server), login);
+    case 'status':
+      return (await import('./mcp-login.ts')).showStatus(pickEntries(entries, action.server), login);
     case 'list':
       return (await import('./mcp-list.ts')).listServers(entries, options);
     case 'tools':
@@ -71,7 +82,8 @@ async function act(action: Action, args: Arguments): Promise<number> {
 
 type Action =
   | { readonly kind: 'list' }
-  | { readonly kind: 'tools' | 'doctor'; readonly server: string | undefined }
+  | { readonly kind: 'tools' | 'doctor' | 'status'; readonly server: string | undefined }
+  | { readonly kind: 'login' | 'logout'; readonly server: string }
   | { readonly kind: 'call'; readonly server: string; readonly tool: string; readonly args: string };
 
 function readAction({ positionals }: Arguments): Action {
@@ -81,13 +93,17 @@ function readAction({ positionals }: Arguments): Action {
     const what = word === '' ? 'it is not said what to do' : `there is no 'signalbox mcp ${word}'`;
     throw new UsageError(`${what}: ${ACTIONS.join(', ')}.${didYouMean(word, ACTIONS)}`);
   }
-  const most = { list: 1, tools: 2, call: 4, doctor: 2 }[kind];
+  const most = { list: 1, tools: 2, call: 4, doctor: 2, login: 2, logout: 2, status: 2 }[kind];
   const extra = positionals[most];
   if (extra !== undefined) {
     const quotes = kind === 'call' ? ' Put the arguments into quotation marks, as one piece of JSON.' : '';
     throw new UsageError(`'${extra}' is one word too many for 'signalbox mcp ${kind}'.${quotes}`);
   }
   if (kind === 'list') return { kind };
+  if (kind === 'login' || kind === 'logout') {
+    if (server === undefined) throw new UsageError(`'${kind}' needs a server: signalbox mcp ${kind} <server>.`);
+    return { kind, server };
+  }
   if (kind !== 'call') return { kind, server };
   if (server === undefined || tool === undefined) {
     throw new UsageError("'call' needs a server and a tool: signalbox mcp call <server> <tool> [json].");

@@ -22,7 +22,11 @@ export async function withServers<T>(
 ): Promise<T> {
   const usable = entries.filter((entry): entry is UsableEntry => entry.kind === 'usable');
   const servers = Object.fromEntries(usable.map(({ name, config }) => [name, tried(config, timeoutMs)]));
-  const hub = createMcpHub(servers, { limits: { maxFailures: 1 }, ...(elicit === undefined ? {} : { elicit }) });
+  const hub = createMcpHub(servers, {
+    limits: { maxFailures: 1 },
+    offersLogin: false,
+    ...(elicit === undefined ? {} : { elicit }),
+  });
   try {
     await Promise.all(usable.map(({ name }) => hub.connect(name)));
     return await use(hub);

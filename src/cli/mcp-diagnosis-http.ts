@@ -8,23 +8,37 @@ const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_
 /** Says why a server with a URL is no use: unreachable, unauthorized, refusing or silent. Null for anything else. */
 export function diagnoseHttp(symptoms: Symptoms): Finding | null {
   const { data, code } = symptoms.error;
-  if (code === 'auth-required') return unauthorized(symptoms);
+  const { entry, error } = symptoms;
+  if (code === 'login-required') {
+    const fix = `signalbox mcp login ${entry.name}`;
+    return { kind: 'login-required', what: 'Nobody is signed in.', fix, evidence: [error.message] };
+  }
+  if (code === 'auth-failed') {
+    const fix = 'Ask whoever runs the server; where it wants a client that is registered by hand, give its "clientId".';
+    return { kind: 'auth-failed', what: error.message, fix, evidence: [] };
+  }
+  if (code === 'auth-required' || code === 'insufficient-scope') return unauthorized(symptoms);
   if (typeof data.status === 'number') return refused(symptoms, data.status);
   if (typeof data.errno === 'string') return unreachable(symptoms, data.errno);
   return code === 'timeout' ? silent(symptoms) : null;
 }
 
-function unauthorized({ entry, env, error: { data } }: Symptoms): Finding {
+function unauthorized({ entry, env, error }: Symptoms): Finding {
+  const { data } = error;
   const status = Number(data.status);
   const headers: McpHttpConfig['headers'] = 'url' in entry.config ? entry.config.headers : undefined;
   const [name, value = ''] =
     Object.entries(headers ?? {}).find(([header]) => header.toLowerCase() === 'authorization') ?? [];
   const evidence = lastLines(`HTTP ${status}`, data.body);
+  if ('url' in entry.config && entry.config.auth !== undefined) {
+    const fix = 'Look at the credentials in its "auth": are they right, and do they have the scopes that it wants?';
+    return { kind: 'auth-required', what: error.message, fix, evidence };
+  }
   if (name === undefined) {
     return {
       kind: 'auth-required',
       what: `It asks for authorization (HTTP ${status}), and the entry has no Authorization header.`,
-      fix: 'Get a token from whoever runs the server, set it as a variable and add "headers": { "Authorization": "Bearer ${TOKEN}" }. Signing in with a browser (OAuth) is not supported.',
+      fix: 'Add "auth": "oauth" and sign in with \'signalbox mcp login\'; or get a token from whoever runs the server, set it as a variable and add "headers": { "Authorization": "Bearer ${TOKEN}" }.',
       evidence,
     };
   }

@@ -52,7 +52,7 @@ async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report
   const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
   // Without its filters, so that a name can be told that no tool has.
   const open: McpServerConfig = { ...timed, tools: undefined, exclude: undefined };
-  const connection = createMcpConnection(name, open, { limits: { maxFailures: 1 } });
+  const connection = createMcpConnection(name, open, { limits: { maxFailures: 1 }, offersLogin: false });
   const noise: string[] = [];
   connection.on('mcp.oddity', ({ message }) => {
     if (noise.length < MAX_NOISE) noise.push(message);

@@ -24,6 +24,8 @@ export type FindingKind =
   | 'not-mcp'
   | 'wrong-version'
   | 'auth-required'
+  | 'login-required'
+  | 'auth-failed'
   | 'unreachable'
   | 'http-status'
   | 'not-connected'

@@ -56,6 +56,8 @@ export interface ServerNote {
   /** What the server says about its use; empty when it says nothing. */
   readonly instructions: string;
   readonly ready: boolean;
+  /** Why it is not ready, where a person can help: somebody has to sign in. */
+  readonly needs?: 'login';
 }
 
 /** A skill as the model is told of it. */

@@ -58,7 +58,12 @@ export const TOOLSET: JsonObject = {
       type: 'array',
       items: {
         type: 'object',
-        properties: { server: { type: 'string' }, instructions: { type: 'string' }, ready: { type: 'boolean' } },
+        properties: {
+          server: { type: 'string' },
+          instructions: { type: 'string' },
+          ready: { type: 'boolean' },
+          needs: { enum: ['login'], description: 'Somebody has to sign in before it can be used.' },
+        },
         required: ['server', 'instructions', 'ready'],
       },
     },

@@ -138,7 +138,14 @@ export type RunEventBody =
       readonly tool: string;
       readonly verdict: 'nudge' | 'refuse';
     }
-  | { readonly type: 'mcp.changed'; readonly server: string; readonly state: string; readonly tools: number }
+  /** `step`: in AUTHORIZING, how far a sign-in is; with AWAITING_USER its address stands in `run.pending`. */
+  | {
+      readonly type: 'mcp.changed';
+      readonly server: string;
+      readonly state: string;
+      readonly step: string | null;
+      readonly tools: number;
+    }
   /** An MCP server wrote into its log. `grave`: a warning or worse; `leftOut`: how many before it were too many to tell. */
   | {
       readonly type: 'mcp.log';

@@ -187,7 +187,9 @@ function skillText({ name, instructions, tools }: SkillNote): string {
   return `Skill '${name}'${scope}:\n${instructions}`;
 }
 
-function serverText({ server, instructions, ready }: ServerNote, fenced: boolean): string {
+function serverText({ server, instructions, ready, needs }: ServerNote, fenced: boolean): string {
+  if (!ready && needs === 'login')
+    return `The server '${server}' needs a person to sign in before its tools can be used; until then they are missing. If the task needs them, say so.`;
   if (!ready) return `The server '${server}' is not connected at the moment; its tools are missing.`;
   if (instructions === '') return '';
   if (!fenced) return `About the tools whose names begin with '${server}_':\n${instructions}`;

@@ -1,7 +1,8 @@
-import type { LinkFault } from './link.ts';
+import type { McpError } from '../actors/mcp-calls.ts';
 import type { Effects } from '../tools/spec.ts';
 import type { McpResolvedSettings, McpToolTraits } from './config.ts';
 import { effectsFromAnnotations } from './effects-from-annotations.ts';
+import type { LinkFault } from './link.ts';
 
 /** What a call's repetition would do: the configuration's word, else the server's hints. */
 export function effectsOf({ annotations, override }: McpToolTraits): Effects {
@@ -20,12 +21,19 @@ export function mayRepeat(tool: McpToolTraits, settings: Pick<McpResolvedSetting
   return settings.retryAfterLoss !== 'safe' || effectsFromAnnotations(annotations) !== 'once';
 }
 
+/** Whether an error says by itself what became of a call that was sent. */
+export function isPlain({ code }: McpError, delivered: boolean): boolean {
+  return code === 'cancelled' || (!delivered && (code === 'login-required' || code === 'auth-required'));
+}
+
 /** What a fault of one request says about its link. */
-export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doubt' {
+export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doubt' | 'refused' {
   switch (fault.kind) {
     case 'auth':
       // 403 says no to this request, 401 to all.
-      return fault.data.status === 403 ? 'final' : 'lost';
+      return fault.data.status === 403 ? 'final' : 'refused';
+    case 'scope':
+      return 'refused';
     case 'session':
     case 'exited':
       return 'lost';

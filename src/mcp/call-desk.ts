@@ -8,7 +8,7 @@
  * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
  */
 import { McpError, type McpQuestion } from '../actors/mcp-calls.ts';
-import { reactionTo } from './after-loss.ts';
+import { isPlain, reactionTo } from './after-loss.ts';
 import { lostCall, toMcpError } from './call-errors.ts';
 import { type CallTimes, createPostponer, limitCall } from './call-limits.ts';
 import { cancelled, finalError, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
@@ -45,6 +45,11 @@ export interface DeskListener {
   readonly onDoubt: (generation: number) => void;
   /** The link is useless, and a new one is needed. */
   readonly onLost: (generation: number, fault: LinkFault) => void;
+  /**
+   * Our token was refused, or lacks a scope, so the call was not carried out. `again`: there is another token by now;
+   * `wait`: one is being got; `final`: there is none to be had.
+   */
+  readonly onRefused: (generation: number, fault: LinkFault) => 'again' | 'wait' | 'final';
 }
 
 /** The link that calls may be sent on. */
@@ -164,7 +169,7 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
     const call: Call = {
       generation: null,
       patient: true,
-      refuse: (error) => fail(attempts === 0 || error.code === 'cancelled' ? error : lostCall(told(), error)),
+      refuse: (error) => fail(attempts === 0 || isPlain(error, delivered) ? error : lostCall(told(), error)),
       lose: lost,
       rest: () => limits.rest(),
       tell: (question) => job.onQuestion?.(question),
@@ -203,7 +208,9 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
           if (fault === null) return;
           if (current?.generation === generation) current = null;
           listener.onLost(generation, fault);
-          return fault.kind === 'auth' ? fail(toMcpError(server, fault)) : lost(fault);
+          return lost(fault);
+        case 'refused':
+          return fault === null ? undefined : refusedToken(fault, generation);
         case 'later':
           return fault === null ? undefined : postpone(fault);
         case 'doubt':
@@ -212,6 +219,10 @@ export function createCallDesk(server: string, options: DeskOptions, listener: D
           listener.onDoubt(generation);
           return lost(fault);
       }
+    };
+    const refusedToken = (fault: LinkFault, generation: number): void => {
+      const isFinal = listener.onRefused(generation, fault) === 'final' || attempts > 1;
+      return isFinal ? fail(toMcpError(server, fault)) : lost(fault);
     };
     const onAbort = (): void => fail(cancelled(server, job.what));
     const onTimeout = (ms: number): void => {

@@ -1,5 +1,6 @@
+import type { LeafError } from '../actors/journal.ts';
 import { McpError, type McpErrorCode } from '../actors/mcp-calls.ts';
-import type { Json, JsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
 import type { ToolResult } from '../tools/result.ts';
 import { LinkFault, type LinkFaultKind } from './link.ts';
 
@@ -8,6 +9,7 @@ const CODES: Readonly<Record<LinkFaultKind, McpErrorCode>> = {
   exited: 'not-connected',
   unreachable: 'not-connected',
   auth: 'auth-required',
+  scope: 'insufficient-scope',
   session: 'not-connected',
   refused: 'not-connected',
   protocol: 'protocol-error',
@@ -16,11 +18,12 @@ const CODES: Readonly<Record<LinkFaultKind, McpErrorCode>> = {
   aborted: 'cancelled',
 };
 
-const KNOWN: readonly McpErrorCode[] = [...Object.values(CODES), 'timeout'];
+const KNOWN: readonly McpErrorCode[] = [...Object.values(CODES), 'timeout', 'login-required', 'auth-failed'];
 
-/** The code that a connection's machine keeps of what went wrong. */
-export function mcpCodeOf(code: string): McpErrorCode {
-  return KNOWN.find((known) => known === code) ?? 'not-connected';
+/** What a connection's machine has kept of what went wrong, as an error again. */
+export function keptError(server: string, { code, message, data }: LeafError): McpError {
+  const known = KNOWN.find((one) => one === code) ?? 'not-connected';
+  return new McpError(known, server, message, undefined, isJsonObject(data) ? data : {});
 }
 
 /** Turns whatever a link threw into the error that the rest of the program knows. */

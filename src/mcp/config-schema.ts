@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { McpSampler } from './answers.ts';
+import { authSchema } from './auth/options.ts';
 import { LOG_LEVELS } from './server-log.ts';
 import type { McpLimits } from './server-limits.ts';
 
@@ -52,6 +53,7 @@ export const httpSchema = z.strictObject({
   type: z.enum(['http', 'streamable-http', 'sse']).optional(),
   url: text,
   headers: variables.optional(),
+  auth: authSchema.optional(),
   ...settings,
 });
 

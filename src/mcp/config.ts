@@ -1,6 +1,7 @@
 import type { McpToolAnnotations } from '../actors/mcp-calls.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
 import type { McpSampler } from './answers.ts';
+import type { CheckedAuth, McpAuth } from './auth/options.ts';
 import type { McpLogLevel } from './server-log.ts';
 
 /** What one tool of a server gets instead of what the server or its annotations say. */
@@ -74,6 +75,11 @@ export interface McpHttpConfig extends McpServerSettings {
   readonly type?: 'http' | 'streamable-http' | 'sse' | undefined;
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * How a token is got: `'oauth'` or `oauth({ … })` by a person who signs in, `clientCredentials({ … })` by the credentials
+   * of a program, or a function that gives one. Not beside a header `Authorization`. Default: no token.
+   */
+  readonly auth?: McpAuth | undefined;
 }
 
 /** One entry of the `mcpServers` object, as all MCP clients write it. */
@@ -98,6 +104,7 @@ export type McpTarget =
       readonly headers: Readonly<Record<string, string>>;
       /** `auto` tries Streamable HTTP first. */
       readonly transport: 'auto' | 'streamable' | 'sse';
+      readonly auth?: CheckedAuth;
     };
 
 /** A checked entry with all defaults filled in. */

@@ -1,9 +1,11 @@
 import type { AnyActorRef } from 'xstate';
+import type { McpLogin } from '../actors/mcp-auth.ts';
 import type { McpError, McpQuestion, McpTool } from '../actors/mcp-calls.ts';
 import type { McpConnectionLimits } from '../machines/mcp-connection.ts';
 import type { Json, JsonObject } from '../parsing/json.ts';
 import { optionsOf } from '../parsing/known-options.ts';
 import type { ToolResult } from '../tools/result.ts';
+import type { McpLoginStatus } from './auth/authorizer.ts';
 import type { McpAnswers } from './answers.ts';
 import type { McpServer } from './config.ts';
 import type { Dial, McpClock, McpProgress, McpServerInfo } from './link.ts';
@@ -11,7 +13,10 @@ import type { Environment } from './read-config.ts';
 import type { McpLimits } from './server-limits.ts';
 import type { McpLogMessage } from './server-log.ts';
 
-/** Where a connection stands. Only in READY are calls sent; in the last three nothing is tried until it is asked for. */
+/**
+ * Where a connection stands. Calls are sent in READY, and in AUTHORIZING where only more scopes are asked for; in the last
+ * four nothing is tried until it is asked for, but a login that is made elsewhere is noticed.
+ */
 export type McpState =
   | 'IDLE'
   | 'CONNECTING'
@@ -19,9 +24,17 @@ export type McpState =
   | 'READY'
   | 'SUSPECT'
   | 'BACKING_OFF'
+  /** A token is got without a person. */
+  | 'REFRESHING'
+  /** A person signs in; {@link McpLoginStep} says how far that is. */
+  | 'AUTHORIZING'
   | 'FAILED'
+  | 'NEEDS_LOGIN'
   | 'AUTH_REQUIRED'
   | 'STOPPED';
+
+/** How far a sign-in is. In AWAITING_USER a person has to open an address. */
+export type McpLoginStep = 'DISCOVERING' | 'REGISTERING' | 'AWAITING_USER' | 'EXCHANGING';
 
 /** What a connection tells its listeners. */
 export type McpConnectionNews =
@@ -30,6 +43,8 @@ export type McpConnectionNews =
       readonly server: string;
       readonly state: McpState;
       readonly previous: McpState;
+      /** In AUTHORIZING: how far it is. */
+      readonly step: McpLoginStep | null;
       /** Why, where something went wrong. */
       readonly error: { readonly code: string; readonly message: string } | null;
     }
@@ -95,6 +110,8 @@ export interface McpConnectionOptions extends McpAnswers {
   readonly env?: Environment;
   /** Speaks to servers instead of the built-in client. */
   readonly dial?: Dial;
+  /** False: a login that is missing is not prepared, so no port is opened and nothing registered before `login()`. Default true. */
+  readonly offersLogin?: boolean;
 }
 
 /** How a connection's tools are listed. */
@@ -163,6 +180,25 @@ export interface McpConnection {
   ): Promise<() => Promise<void>>;
   /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be told at once. */
   setRoots(folders: readonly string[]): void;
+  /** The sign-in that waits for a person, with the address to open; null while there is none. */
+  readonly pendingLogin: McpLogin | null;
+  /**
+   * Has a person sign in, now or again. Resolves true when that brought a token and the server is usable, false when it
+   * came to nothing; never rejects. Where to is `pendingLogin`, as soon as `mcp.changed` tells of the step
+   * AWAITING_USER; nothing is opened by itself.
+   */
+  login(): Promise<boolean>;
+  /**
+   * Takes the address on which a person's browser has ended, where it did not come back by itself. False: it belongs to
+   * no sign-in that is waited for.
+   */
+  answerLogin(address: string): boolean;
+  /** Ends the sign-in that waits for a person, if there is one. */
+  cancelLogin(): void;
+  /** Disconnects, and forgets the tokens of this login, here and in the store. The server is not told. */
+  logout(): Promise<void>;
+  /** The login as it is kept, without its tokens; null for a server that no person signs in at. */
+  loginStatus(): Promise<McpLoginStatus | null>;
   /** Listens to one kind of news; the returned function ends it. */
   on<T extends McpConnectionNews['type']>(
     type: T,
@@ -209,6 +245,7 @@ const checkOptions = optionsOf<McpConnectionOptions>('createMcpConnection', 'doc
   patienceMs: true,
   env: true,
   dial: true,
+  offersLogin: true,
   roots: true,
   elicit: true,
   sample: true,
@@ -219,6 +256,7 @@ const checkLimits = optionsOf<McpConnectionLimits & { mcp: unknown }>('createMcp
   settleMs: true,
   coolDownMs: true,
   provenMs: true,
+  loginMs: true,
   mcp: true,
 });
 const checkServerLimits = optionsOf<McpLimits>('createMcpConnection: limits.mcp', 'docs/mcp.md', {

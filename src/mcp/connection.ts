@@ -3,30 +3,30 @@
  * to try again (the machine), what becomes of a call (the desk), how a server is spoken to (the links).
  */
 import { createActor } from 'xstate';
-import { connectMcp } from '../actors/connect-mcp.ts';
-import { listMcpTools } from '../actors/list-mcp-tools.ts';
 import { McpError } from '../actors/mcp-calls.ts';
-import { pingMcp } from '../actors/ping-mcp.ts';
 import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
-import { isJsonObject } from '../parsing/json.ts';
 import { createCallDesk } from './call-desk.ts';
-import { errorResult, mcpCodeOf, toMcpError } from './call-errors.ts';
+import { errorResult, keptError, toMcpError } from './call-errors.ts';
 import type { McpServerConfig } from './config.ts';
+import { noteSecrets } from './connection-secrets.ts';
+import { GIVEN_UP, LIVE, loginStep, topLevel } from './connection-state.ts';
 import {
   type McpConnection,
   type McpConnectionNews,
   type McpConnectionOptions,
+  type McpLoginStep,
   type McpState,
   checkConnectionOptions,
   checkListing,
 } from './connection-types.ts';
 import { LinkFault, REAL_CLOCK, type McpLink } from './link.ts';
-import { createLinks } from './links.ts';
+import { createLinks, linkLeaves } from './links.ts';
 import { createListeners } from './listeners.ts';
 import { createOddityCounter } from './oddity-counter.ts';
 import { readMcpServer } from './read-config.ts';
 import { createQuestions } from './questions.ts';
 import { createRequests } from './requests.ts';
+import { authLeaves, authorizerOf, createSignIn } from './sign-in.ts';
 import { rootsOf } from './roots.ts';
 import { createToolCalls } from './tool-calls.ts';
 import { createServerLog } from './server-log.ts';
@@ -34,8 +34,6 @@ import { createSubscriptions } from './subscriptions.ts';
 import { DEFAULT_MCP_LIMITS } from './server-limits.ts';
 import { diffTools } from './tool-changes.ts';
 
-const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT']);
-const GIVEN_UP: ReadonlySet<McpState> = new Set(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED']);
 /** How long answers that are on their way over a link that was given up may take. */
 const LINGER_MS = 1000;
 
@@ -73,10 +71,12 @@ export function createMcpConnection(
       onWaiting: () => actor.send({ type: 'call.wanted' }),
       onImpatient: () => actor.send({ type: 'connection.wanted' }),
       onAnswered: (generation) => {
-        if (actor.getSnapshot().context.failures > 0) actor.send({ type: 'link.proved', generation });
+        const { failures, refusals, stepUps } = actor.getSnapshot().context;
+        if (failures + refusals + stepUps > 0) actor.send({ type: 'link.proved', generation });
       },
       onDoubt: (generation) => actor.send({ type: 'link.doubted', generation }),
       onLost: (generation, fault) => tellLost(generation, fault),
+      onRefused: (generation, fault) => signIn.onRefused(generation, fault),
     },
   );
   const given = server.settings.roots;
@@ -89,9 +89,11 @@ export function createMcpConnection(
     perCall: limits.questionsPerCall,
     onOddity: oddities.note,
   });
+  const authorizer = authorizerOf(server, { clock, offersLogin: options.offersLogin ?? true });
   const links = createLinks({
     server,
     clock,
+    authorize: authorizer?.holder.wrap,
     dial: options.dial ?? null,
     limits,
     answers: (generation) => questions.on(generation, roots === undefined ? undefined : () => roots?.() ?? []),
@@ -110,11 +112,16 @@ export function createMcpConnection(
     },
   });
   const machine = mcpConnectionMachine.provide({
-    actors: { connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) },
+    actors: { ...linkLeaves(links), ...(authorizer === null ? {} : authLeaves(authorizer)) },
   });
   const actor = createActor(machine, {
     id: machine.id,
-    input: { server: name, seed: options.seed ?? Math.floor(Math.random() * 2 ** 31), limits: patience },
+    input: {
+      server: name,
+      seed: options.seed ?? Math.floor(Math.random() * 2 ** 31),
+      limits: patience,
+      auth: authorizer?.kind ?? 'none',
+    },
     clock,
   });
   const tellLost = (generation: number, fault: LinkFault): void => {
@@ -122,21 +129,19 @@ export function createMcpConnection(
     actor.send({ type: 'link.lost', generation, error: { code, message, data } });
   };
 
+  const signIn = createSignIn({ server: name, actor, authorizer });
+
   let state: McpState = 'IDLE';
+  let step: McpLoginStep | null = null;
   let tools = actor.getSnapshot().context.tools;
   let listings = 0;
   let greeted = 0;
 
   const lastError = (): McpError | null => {
     const { error } = actor.getSnapshot().context;
-    if (error === null) return null;
-    return new McpError(
-      mcpCodeOf(error.code),
-      name,
-      error.message,
-      undefined,
-      isJsonObject(error.data) ? error.data : {},
-    );
+    const missing = signIn.required();
+    if (error === null || missing !== null) return missing;
+    return keptError(name, error);
   };
   const notConnected = (): McpError =>
     lastError() ?? new McpError('not-connected', name, `MCP server '${name}' is not connected.`);
@@ -157,14 +162,15 @@ export function createMcpConnection(
   const follow = (): void => {
     const snapshot = actor.getSnapshot();
     const { context } = snapshot;
-    const previous = state;
+    const [previous, stepBefore] = [state, step];
     state = topLevel(snapshot.value);
+    step = loginStep(snapshot.value);
     if (context.listings !== listings) {
       const changes = diffTools(tools, context.tools);
       [tools, listings] = [context.tools, context.listings];
       if (changes !== null) news.emit({ type: 'mcp.tools', server: name, ...changes });
     }
-    const link = state === 'READY' ? links.find(context.generation) : null;
+    const link = state === 'READY' || signIn.goesOn() ? links.find(context.generation) : null;
     if (link !== null) {
       desk.open({ link, generation: context.generation });
       if (greeted !== context.generation) subscriptions.onLink(link);
@@ -173,10 +179,14 @@ export function createMcpConnection(
     if (state !== previous) {
       if (state === 'CONNECTING') oddities.beginAnew();
       if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
-      links.retire(LIVE.has(state) ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
+      const keeps = LIVE.has(state) || signIn.goesOn();
+      links.retire(keeps ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
       if (state === 'FAILED' || state === 'AUTH_REQUIRED') desk.refuse(notConnected());
-      news.emit({ type: 'mcp.changed', server: name, state, previous, error: context.error });
     }
+    const missing = signIn.required();
+    if (missing !== null) desk.refuse(missing);
+    if (state !== previous || step !== stepBefore)
+      news.emit({ type: 'mcp.changed', server: name, state, previous, step, error: missing ?? context.error });
   };
   actor.subscribe(follow);
   actor.start();
@@ -194,13 +204,14 @@ export function createMcpConnection(
       check();
     });
 
+  const isConnected = (): boolean => state === 'READY' || state === 'SUSPECT' || signIn.goesOn();
   const requests = createRequests({ server, desk, limits, refusal });
   const isReady = (): boolean => state === 'READY';
   const subscriptions = createSubscriptions({ server, requests, isReady, onOddity: oddities.note });
   function refusal(): McpError | null {
     if (state === 'STOPPED')
       return new McpError('not-connected', name, `MCP server '${name}' was disconnected; connect it first.`);
-    return state === 'AUTH_REQUIRED' ? notConnected() : null;
+    return state === 'AUTH_REQUIRED' ? notConnected() : signIn.required();
   }
 
   const call = createToolCalls({
@@ -213,7 +224,7 @@ export function createMcpConnection(
     onOddity: oddities.note,
   });
 
-  return {
+  const connection: McpConnection = {
     name,
     server,
     actor,
@@ -234,15 +245,15 @@ export function createMcpConnection(
       return oddities.warnings();
     },
     async connect() {
-      if (state === 'READY' || state === 'SUSPECT') return true;
+      if (isConnected()) return true;
       actor.send({ type: 'connection.wanted' });
-      return until(() => (state === 'READY' ? true : GIVEN_UP.has(state) ? false : null));
+      return until(() => (isConnected() ? true : GIVEN_UP.has(state) || signIn.required() !== null ? false : null));
     },
     async disconnect() {
       actor.send({ type: 'connection.stopped' });
       await links.ended();
     },
-    isConnected: () => state === 'READY' || state === 'SUSPECT',
+    isConnected,
     async listTools(how = {}) {
       checkListing(how);
       const { refresh = false, ...io } = how;
@@ -268,19 +279,20 @@ export function createMcpConnection(
       roots = () => rootsOf(folders);
       void links.find(actor.getSnapshot().context.generation)?.notify('notifications/roots/list_changed');
     },
+    get pendingLogin() {
+      return actor.getSnapshot().context.login;
+    },
+    login: () => signIn.login(until),
+    ...signIn.api,
+    async logout() {
+      await this.disconnect();
+      await authorizer?.forget();
+    },
     on: (type, listener) => news.on(type, listener),
     async [Symbol.asyncDispose]() {
       await this.disconnect();
     },
   };
+  if (authorizer !== null) noteSecrets(connection, authorizer.secrets);
+  return connection;
 }
-
-function topLevel(value: unknown): McpState {
-  const key = typeof value === 'string' ? value : Object.keys(Object(value))[0];
-  return STATES.find((known) => known === key) ?? 'IDLE';
-}
-
-const STATES: readonly McpState[] = [
-  ...(['IDLE', 'CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT'] as const),
-  ...(['BACKING_OFF', 'FAILED', 'AUTH_REQUIRED', 'STOPPED'] as const),
-];

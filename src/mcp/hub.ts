@@ -2,12 +2,14 @@
  * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own:
  * the connections' lives, and connections that somebody else made.
  */
+import type { McpLogin } from '../actors/mcp-auth.ts';
 import { McpError, type McpCalls, type McpTool } from '../actors/mcp-calls.ts';
 import type { ToolIdentity } from '../tools/server-tool.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
 import { effectsOf } from './after-loss.ts';
 import type { McpResolvedSettings, McpServerConfig } from './config.ts';
 import { createMcpConnection } from './connection.ts';
+import { secretsOfConnection } from './connection-secrets.ts';
 import type { McpConnection, McpConnectionNews, McpState, McpConnectionOptions } from './connection-types.ts';
 import { createListeners } from './listeners.ts';
 import { policyFromAnnotations } from './policy-from-annotations.ts';
@@ -46,6 +48,11 @@ export interface McpServerStatus {
   readonly warnings: readonly string[];
 }
 
+/** A server that waits for a person to sign in. */
+export interface McpPendingLogin extends McpLogin {
+  readonly server: string;
+}
+
 /** What a hub tells: the news of its connections, and that a server came or went. */
 export type McpHubNews =
   | McpConnectionNews
@@ -74,6 +81,10 @@ export interface McpHub extends McpCalls {
   server(name: string): McpConnection | null;
   /** What the connected servers want said in the system prompt. */
   instructions(): readonly { readonly server: string; readonly text: string }[];
+  /** The sign-ins that wait for a person. */
+  logins(): readonly McpPendingLogin[];
+  /** The tokens and codes of all connections. */
+  secrets(): readonly string[];
   /** Hears all news until the returned function is called. */
   onChange(listener: (news: McpHubNews) => void): () => void;
   /** Ends all connections that the hub made, and their processes. */
@@ -167,6 +178,11 @@ export function createMcpHub(
       status().flatMap(({ name, instructions }) =>
         instructions === null ? [] : [{ server: name, text: instructions }],
       ),
+    logins: () =>
+      [...members].flatMap(([server, { connection }]) =>
+        connection.pendingLogin === null ? [] : [{ server, ...connection.pendingLogin }],
+      ),
+    secrets: () => [...members.values()].flatMap(({ connection }) => secretsOfConnection(connection)),
     callTool(server, tool, args, io) {
       const member = members.get(server);
       if (member !== undefined) return member.connection.call(tool, args, io);

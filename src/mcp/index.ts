@@ -3,8 +3,22 @@ import '../platform.ts';
 export { createMcpConnection } from './connection.ts';
 export { terminalElicit, type TerminalElicitOptions } from './terminal-elicit.ts';
 export { policyFromAnnotations } from './policy-from-annotations.ts';
+export { clientCredentials, oauth } from './auth/options.ts';
+export { TokenStoreError, fileTokenStore } from './auth/token-store.ts';
 export { McpError } from '../actors/mcp-calls.ts';
 export type { McpErrorCode, McpQuestion, McpTool, McpToolAnnotations } from '../actors/mcp-calls.ts';
+export type { McpLogin } from '../actors/mcp-auth.ts';
+export type { McpLoginStatus } from './auth/authorizer.ts';
+export type {
+  ClientCredentialsOptions,
+  ClientCredentialsSettings,
+  IdentityProviderOptions,
+  McpAuth,
+  OAuthOptions,
+  OAuthSettings,
+  TokenSource,
+} from './auth/options.ts';
+export type { FileTokenStoreOptions, TokenStore } from './auth/token-store.ts';
 export type {
   McpConfigError,
   McpHttpConfig,
@@ -19,6 +33,7 @@ export type {
   McpCompletion,
   McpConnection,
   McpConnectionNews,
+  McpLoginStep,
   McpPrompt,
   McpRequestOptions,
   McpResourceContent,

@@ -22,6 +22,7 @@ export type LinkFaultKind =
   | 'exited' // the server's process ended
   | 'unreachable' // no connection, or it broke
   | 'auth' // 401 or 403
+  | 'scope' // 403: our token lacks a scope, which `data.scopes` names
   | 'session' // the server does not know our session any more
   | 'refused' // an HTTP status that says no to this request
   | 'protocol' // not MCP, or a version that we do not speak
@@ -97,6 +98,8 @@ export interface LinkIo {
   /** Whether a tool is wanted, by the server's own name for it. */
   readonly isWanted: (tool: string) => boolean;
   readonly answers: McpAnswers;
+  /** Puts a token on requests to the server; left out where none is wanted. */
+  readonly authorize?: ((inner: typeof fetch) => typeof fetch) | undefined;
   /** The link is dead. Said at most once. */
   readonly onDown: (fault: LinkFault) => void;
   /** Something broke that need not mean death: a ping should decide. */

@@ -4,8 +4,10 @@
  * I1 A new link is made only when the older ones have ended: at most one lives.
  * I2 What was started for an attempt that was given up is ended.
  */
-import type { McpGeneration, McpGreeting } from '../actors/connect-mcp.ts';
+import { type McpGeneration, type McpGreeting, connectMcp } from '../actors/connect-mcp.ts';
+import { listMcpTools } from '../actors/list-mcp-tools.ts';
 import { McpError, type McpTool } from '../actors/mcp-calls.ts';
+import { pingMcp } from '../actors/ping-mcp.ts';
 import { connectTimeout, toMcpError } from './call-errors.ts';
 import type { McpServer } from './config.ts';
 import type { McpAnswers } from './answers.ts';
@@ -36,6 +38,7 @@ export interface LinksOptions {
   readonly clock: McpClock;
   readonly limits: McpLimits;
   readonly answers: (generation: number) => McpAnswers;
+  readonly authorize: LinkIo['authorize'];
   readonly isBusy: (generation: number) => boolean;
   readonly onDown: (generation: number, fault: LinkFault) => void;
   readonly onDoubt: (generation: number) => void;
@@ -82,6 +85,7 @@ export function createLinks(options: LinksOptions): Links {
     limits: options.limits,
     isWanted,
     answers: options.answers(generation),
+    authorize: options.authorize,
     onDown: (fault) => options.onDown(generation, fault),
     onDoubt: () => options.onDoubt(generation),
     onListChanged: (list) => options.onListChanged(generation, list),
@@ -136,6 +140,11 @@ export function createLinks(options: LinksOptions): Links {
       await Promise.all(ending);
     },
   };
+}
+
+/** The leaves of the machine that connect, list and ping. */
+export function linkLeaves(links: Links) {
+  return { connectMcp: connectMcp(links), listMcpTools: listMcpTools(links), pingMcp: pingMcp(links) };
 }
 
 function givenUp(server: string): McpError {

@@ -1,5 +1,6 @@
+import { type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { readChallenge } from './auth/challenge.ts';
 import { readRetryAfter } from '../actors/retry-after.ts';
-import { isJsonObject } from '../parsing/json.ts';
 import { createEventGuard } from './event-guard.ts';
 import { LinkFault } from './link.ts';
 import { answerIn, beginning, withBody } from './response-body.ts';
@@ -150,6 +151,7 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
     status,
     body: hide(await beginning(response)),
     ...(asked === '' ? {} : { wwwAuthenticate: asked }),
+    ...challengeData(response),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
   const inSession = new Headers(init?.headers).has('mcp-session-id');
@@ -164,6 +166,12 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
   }
   // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it.
   return new LinkFault('refused', `it answered with ${said}`, { delivered: status >= 500 && status !== 503, data });
+}
+
+/** What the server wants, for who can get a token. */
+function challengeData({ headers }: Response): { readonly challenge?: JsonObject } {
+  const challenge = readChallenge(headers);
+  return challenge === null ? {} : { challenge: { ...challenge } };
 }
 
 const CHALLENGE_CHARS = 300;

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { McpConfigError, type McpServer, type McpTarget } from './config.ts';
+import { isLoopback } from './auth/auth-fetch.ts';
+import { type CheckedAuth, expandAuth } from './auth/options.ts';
 import { type CheckedEntry, FOREIGN_KEYS, httpSchema, stdioSchema } from './config-schema.ts';
 import { expandVariables } from './expand-variables.ts';
 import { shownAddress, splitAddress } from './server-secrets.ts';
@@ -88,7 +90,28 @@ function targetOf(server: string, entry: CheckedEntry, expand: (key: string, tex
   const transport = entry.type === 'sse' ? 'sse' : entry.type === undefined ? 'auto' : 'streamable';
   const headers = each('headers', entry.headers);
   const signed = authorization === null || Object.keys(headers).some((name) => /^authorization$/i.test(name));
-  return { kind: 'http', url, headers: signed ? headers : { ...headers, Authorization: authorization }, transport };
+  const sent = signed ? headers : { ...headers, Authorization: authorization };
+  const auth = entry.auth === undefined ? {} : { auth: expandAuth(entry.auth, expand) };
+  if (auth.auth !== undefined && entry.disabled !== true) checkAuth(server, url, sent, auth.auth);
+  return { kind: 'http', url, headers: sent, transport, ...auth };
+}
+
+/** Refuses what would send one token in the place of another, or one in the clear. */
+function checkAuth(
+  server: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { type }: CheckedAuth,
+): void {
+  const header = Object.keys(headers).find((name) => name.toLowerCase() === 'authorization');
+  if (header !== undefined) {
+    const message = `MCP server '${server}' has both 'auth' and the header '${header}'. Keep one: both say which token is sent.`;
+    throw new McpConfigError(message, { server, key: 'auth' });
+  }
+  const { protocol } = new URL(url);
+  if (type === 'source' || protocol === 'https:' || isLoopback(url)) return;
+  const message = `MCP server '${server}': 'url' must be https where 'auth' is used: a token is not sent in the clear.`;
+  throw new McpConfigError(message, { server, key: 'url' });
 }
 
 function settingsOf(entry: CheckedEntry, expand: (key: string, text: string) => string): McpServer['settings'] {

@@ -1,5 +1,6 @@
 /**
- * Owns: all that is spoken with the MCP SDK; no other file imports it. Does not own: when to connect, retry or give up.
+ * Owns: all that is spoken with the MCP SDK's client; its functions for OAuth are used in auth/. Does not own: when to
+ * connect, retry or give up.
  *
  * I1 A link is one client on one transport, used once.
  * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.
@@ -66,7 +67,8 @@ async function dialHttp(
     listening: kind === 'sse' ? 'vital' : 'extra',
     ping: (signal) => link?.ping({ signal }) ?? Promise.resolve(),
   });
-  const options = { requestInit: { headers: { ...target.headers } }, fetch: watch.fetch };
+  const authorized = io.authorize?.(watch.fetch) ?? watch.fetch;
+  const options = { requestInit: { headers: { ...target.headers } }, fetch: authorized };
   const inner = await makeHttpTransport(kind, new URL(target.url), options);
   let dead: LinkFault | null = null;
   const transport: Transport = {

@@ -1,10 +1,11 @@
+import { authSecrets } from './auth/options.ts';
 import { expandVariables } from './expand-variables.ts';
 
 const SECRET_NAME = /auth|key|token|secret|password|passwd|credential|cookie/i;
 
 /**
  * What the configuration of MCP servers gives away of secrets: environment variables and headers whose names say that
- * they hold one, and passwords in addresses. `Bearer abc` counts whole and in its second word. Variables are looked up.
+ * they hold one, passwords in addresses, and what `auth` holds. `Bearer abc` counts whole and in its second word. Variables are looked up.
  */
 export function serverSecrets(servers: { readonly [name: string]: object }): readonly string[] {
   return Object.values(servers).flatMap((config) => {
@@ -12,6 +13,7 @@ export function serverSecrets(servers: { readonly [name: string]: object }): rea
     return [
       ...secretValues(Reflect.get(config, 'env')),
       ...secretValues(Reflect.get(config, 'headers')),
+      ...authSecrets(Reflect.get(config, 'auth')).map(expanded),
       ...(typeof url === 'string' ? splitAddress(expanded(url)).secrets : []),
     ];
   });

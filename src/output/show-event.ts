@@ -167,9 +167,12 @@ function showLog(
 }
 
 /** A server that is on its way says nothing yet. */
-const PASSING: ReadonlySet<string> = new Set(['IDLE', 'CONNECTING', 'DISCOVERING', 'STOPPED']);
+const PASSING: ReadonlySet<string> = new Set(['IDLE', 'CONNECTING', 'DISCOVERING', 'REFRESHING', 'STOPPED']);
 
 function showServer(output: GuardedOutput, event: Extract<RunEvent, { readonly type: 'mcp.changed' }>): void {
   if (event.state === 'READY') output.info(`MCP server ${event.server} is ready: ${count(event.tools, 'tool')}.`);
-  else if (!PASSING.has(event.state)) output.warning(`MCP server ${event.server}: ${event.state}.`);
+  else if (event.step === 'AWAITING_USER')
+    output.warning(`MCP server ${event.server} needs a person to sign in: 'signalbox mcp login ${event.server}'.`);
+  else if (!PASSING.has(event.state) && event.step === null)
+    output.warning(`MCP server ${event.server}: ${event.state}.`);
 }

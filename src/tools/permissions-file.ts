@@ -108,7 +108,7 @@ function setAside(path: string, onWarning: OnWarning): void {
  * Readers need no lock, because a rename shows them the old file or the new one. It is not flushed to the disk: a power cut
  * costs at most a question that is asked again, and the thread is not held up.
  */
-function replaceFile(path: string, text: string): void {
+export function replaceFile(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.tmp`;
   try {
     writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });

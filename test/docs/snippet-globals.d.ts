@@ -17,3 +17,5 @@ declare function showForm(form: {
   readonly signal: AbortSignal;
 }): Promise<Readonly<Record<string, string>> | null>;
 declare const runId: string;
+declare function showLink(server: string, url: string, scopes: readonly string[]): void;
+declare function currentToken(): Promise<string>;

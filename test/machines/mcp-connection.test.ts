@@ -5,7 +5,8 @@ import { type McpConnector, connectMcp } from '../../src/actors/connect-mcp.ts';
 import { type McpLister, listMcpTools } from '../../src/actors/list-mcp-tools.ts';
 import { McpError, type McpErrorCode } from '../../src/actors/mcp-calls.ts';
 import { type McpPinger, pingMcp } from '../../src/actors/ping-mcp.ts';
-import { type McpConnectionLimits, mcpConnectionMachine } from '../../src/machines/mcp-connection.ts';
+import { mcpConnectionMachine } from '../../src/machines/mcp-connection.ts';
+import type { McpConnectionLimits } from '../../src/machines/mcp-connection-parts.ts';
 
 const GREETING = { title: 'x', version: '1', protocolVersion: '1', capabilities: {}, transport: 'stdio' };
 

@@ -193,9 +193,11 @@ test('every other event has its own words', () => {
       { type: 'escalation.raised', source: 'fetch', reason: 'no access', severity: 'high' },
       { type: 'loop.suspected', callId: 'c1', tool: 'fetch', verdict: 'nudge' },
       { type: 'loop.suspected', callId: 'c1', tool: 'fetch', verdict: 'refuse' },
-      { type: 'mcp.changed', server: 'files', state: 'CONNECTING', tools: 0 },
-      { type: 'mcp.changed', server: 'files', state: 'READY', tools: 1 },
-      { type: 'mcp.changed', server: 'files', state: 'FAILED', tools: 0 },
+      { type: 'mcp.changed', server: 'files', state: 'CONNECTING', step: null, tools: 0 },
+      { type: 'mcp.changed', server: 'files', state: 'READY', step: null, tools: 1 },
+      { type: 'mcp.changed', server: 'files', state: 'FAILED', step: null, tools: 0 },
+      { type: 'mcp.changed', server: 'desk', state: 'AUTHORIZING', step: 'DISCOVERING', tools: 0 },
+      { type: 'mcp.changed', server: 'desk', state: 'AUTHORIZING', step: 'AWAITING_USER', tools: 0 },
       { type: 'warning', message: 'The context is small.' },
     ]),
   ).toEqual([
@@ -205,6 +207,7 @@ test('every other event has its own words', () => {
     'warning ["fetch is called again and again without progress. The call is refused."]',
     'info ["MCP server files is ready: 1 tool."]',
     'warning ["MCP server files: FAILED."]',
+    'warning ["MCP server desk needs a person to sign in: \'signalbox mcp login desk\'."]',
     'warning ["The context is small."]',
   ]);
 });

@@ -112,14 +112,22 @@ describe('exploring machines', () => {
     expect(found.states).toContain('toolCall: RUNNING');
   });
 
-  test('the connection machine has no dead state, and every arrow of it can be taken', async () => {
-    const found = await explorePaths(mcpConnectionMachine, {
-      input: { server: 'files', limits: { maxFailures: 2 } },
-      maxPaths: 3000,
-    });
-    expect(found.violations).toEqual([]);
-    const [coverage] = found.coverage;
-    expect(coverage?.states.missed).toEqual([]);
+  test('the connection machine has no dead state, and every state of it can be reached', async () => {
+    const explored = async (auth: 'none' | 'login' | 'stored-login' | 'credentials') => {
+      const input = { server: 'files', limits: { maxFailures: 2 }, auth };
+      const found = await explorePaths(mcpConnectionMachine, { input, maxPaths: 3000 });
+      expect(found.violations).toEqual([]);
+      return found.coverage[0]?.states.missed ?? ['everything'];
+    };
+    const open = await explored('none');
+    const signing = ['REFRESHING', 'NEEDS_LOGIN', 'AUTHORIZING'];
+    // Without auth nobody is ever asked to sign in.
+    expect(open.filter((state) => !signing.some((one) => state.startsWith(one)))).toEqual([]);
+    expect(open).toContain('NEEDS_LOGIN');
+    const byPerson = await explored('login');
+    expect(byPerson.filter((state) => open.includes(state))).toEqual([]);
+    expect(await explored('stored-login')).not.toContain('NEEDS_LOGIN');
+    expect(await explored('credentials')).toContain('NEEDS_LOGIN');
   });
 
   test('one model turn alone', async () => {

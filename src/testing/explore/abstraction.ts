@@ -11,7 +11,7 @@ import { toJson } from '../../actors/to-json.ts';
 import type { agentMachine } from '../../machines/agent.ts';
 import type { Trouble } from '../../machines/agent-context.ts';
 import type { LlmCallContext } from '../../machines/llm-call.ts';
-import type { McpConnectionContext } from '../../machines/mcp-connection.ts';
+import type { McpConnectionContext } from '../../machines/mcp-connection-parts.ts';
 import type { ToolCallContext } from '../../machines/tool-call-context.ts';
 import { type Json, isJsonObject } from '../../parsing/json.ts';
 import { permissionOf } from '../../tools/spec.ts';
@@ -121,6 +121,7 @@ function llmCallMemory({ attempts, shortened, toolCalling, error }: LlmCallConte
   return [attempts, shortened, toolCalling, pause ?? null];
 }
 
-function connectionMemory({ failures, greeting, announced, heeded, error }: McpConnectionContext): Json {
-  return [failures, greeting === null, announced > heeded, error?.code ?? null];
+function connectionMemory(context: McpConnectionContext): Json {
+  const { failures, greeting, announced, heeded, auth, refusals, stepUps, scopes, error } = context;
+  return [failures, greeting === null, announced > heeded, auth, refusals, stepUps, scopes.length, error?.code ?? null];
 }

@@ -132,11 +132,14 @@ function ownEvents({ snapshot }: LiveActor): readonly OutsideEvent[] {
   if (!isMcpConnection(snapshot)) return [];
   const { generation } = snapshot.context;
   const error = { code: 'not-connected', message: 'The link was lost.' };
-  const wishes = ['connection.wanted', 'connection.stopped', 'call.wanted', 'tools.wanted'];
+  const toConnect = ['connection.wanted', 'connection.stopped', 'call.wanted', 'tools.wanted'];
+  const wishes = [...toConnect, 'login.wanted', 'login.cancelled'];
+  const noScope = { code: 'insufficient-scope', message: 'It needs another scope.', data: { scopes: ['write'] } };
   return [
     ...wishes.map((type) => ({ type })),
     { type: 'link.lost', generation, error },
     { type: 'link.lost', generation: generation - 1, error },
+    { type: 'scope.missing', generation, error: noScope },
     { type: 'link.doubted', generation },
     { type: 'link.proved', generation },
     { type: 'tools.changed', generation },

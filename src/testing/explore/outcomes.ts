@@ -22,6 +22,12 @@ export const OUTCOMES: ReadonlyMap<string, OutcomesOf> = new Map<string, Outcome
   ['connectMcp', connectOutcomes],
   ['listMcpTools', () => [{ label: 'lists tools', value: [] }, ...MCP_FAILURES]],
   ['pingMcp', () => [{ label: 'is alive', value: 'alive' }, { label: 'is busy', value: 'busy' }, ...MCP_FAILURES]],
+  ['refreshToken', () => [{ label: 'gets a token', value: { how: 'fetched' } }, ...AUTH_FAILURES]],
+  ['discoverAuth', () => [{ label: 'finds it', value: { issuer: 'https://auth.example' } }, ...AUTH_FAILURES]],
+  ['registerClient', () => [{ label: 'registers', value: LOGIN }, ...AUTH_FAILURES]],
+  ['awaitLogin', () => [{ label: 'a person signs in', value: { by: 'code' } }, ...AUTH_FAILURES]],
+  ['exchangeCode', () => [{ label: 'gets a token', value: { scopes: [] } }, ...AUTH_FAILURES]],
+  ['watchLogin', () => [{ label: 'somebody signs in elsewhere', value: { by: 'elsewhere' } }]],
 ]);
 
 /** What is explored of a leaf that nobody described. */
@@ -32,6 +38,15 @@ const MCP_FAILURES: readonly Representative[] = [
   fails('fails for good', 'spawn-failed', 'There is no such program.'),
   fails('asks for credentials', 'auth-required', 'The server wants a token.'),
 ];
+
+const AUTH_FAILURES: readonly Representative[] = [
+  fails('fails', 'not-connected', 'The authorization server is gone.'),
+  fails('needs a person', 'login-required', 'Somebody has to sign in.'),
+  fails('fails for good', 'auth-failed', 'The authorization server is not safe to use.'),
+  fails('refuses the credentials', 'auth-required', 'The credentials were refused.'),
+];
+
+const LOGIN = { url: 'https://auth.example/authorize', scopes: [], answer: 'loopback' } as const;
 
 function connectOutcomes(): readonly Representative[] {
   const greeting = { title: 'Server', version: '1', protocolVersion: '1', capabilities: {}, transport: 'stdio' };

@@ -104,11 +104,16 @@ function foldNote(draft: TalkDraft, told: Told, event: RunEvent): void {
         `${event.tool} has changed since it was always allowed (${event.changes.map(({ what }) => what).join(', ')}): it is asked about again.`,
       );
     case 'mcp.changed':
-      return note('info', `Server ${event.server}: ${event.state}, ${event.tools} tools`);
+      return note('info', `Server ${event.server}: ${stateOf(event)}, ${event.tools} tools`);
     case 'mcp.log':
       return note(event.grave ? 'caution' : 'info', `Server ${event.server} logs (${event.level}): ${event.message}`);
     default:
   }
+}
+
+/** `AUTHORIZING.AWAITING_USER`; recordings of events from before there were steps have none. */
+function stateOf({ state, step }: { readonly state: string; readonly step: string | null }): string {
+  return step == null ? state : `${state}.${step}`;
 }
 
 function modelTurn(told: Told): Extract<TalkItem, { kind: 'model' }> {

@@ -1,0 +1,104 @@
+/** Why signing in failed. Programs look at `kind`; the words hold no code, token or secret. */
+export type AuthFaultKind =
+  | 'unsafe' // an address or answer that must not be trusted
+  | 'wrong' // the authorization server cannot be used as it is
+  | 'unreachable' // no connection, or it broke
+  | 'busy' // 429 and 5xx
+  | 'invalid-grant' // the token or code does not hold any more
+  | 'invalid-client'; // our registration or credentials do not
+
+/** A failed step of signing in. */
+export class AuthFault extends Error {
+  override readonly name = 'AuthFault';
+  readonly kind: AuthFaultKind;
+
+  constructor(kind: AuthFaultKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}
+
+const REQUEST_MS = 10_000;
+const MOST_BYTES = 256 * 1024;
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether an address stays on this machine. */
+export function isLoopback(address: string | URL): boolean {
+  return LOOPBACK.test(new URL(address).hostname);
+}
+
+/** What requests to authorization servers may reach, and until when. */
+export interface AuthNet {
+  readonly signal: AbortSignal;
+  /** Whether http on loopback will do: only where the MCP server is on loopback, too. */
+  readonly allowsLoopback: boolean;
+}
+
+/** Throws unless an address is https, or loopback where that is allowed. */
+export function checkAddress(
+  what: string,
+  address: string | URL,
+  { allowsLoopback }: Pick<AuthNet, 'allowsLoopback'>,
+): void {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url?.protocol === 'https:') return;
+  if (url?.protocol === 'http:' && isLoopback(url) && allowsLoopback) return;
+  const shown = url === null ? 'no address' : `${url.protocol}//${url.host}`;
+  throw new AuthFault('unsafe', `${what} must be https, and is ${shown}`);
+}
+
+/**
+ * A `fetch` for authorization servers: https alone, no body over 256 KB, ten seconds a request. What may pass by itself (no
+ * connection, 429, 5xx) is thrown as an {@link AuthFault}, so that nobody takes it for an answer. `statuses` gets the
+ * status of each answer.
+ */
+export function authFetch(
+  net: AuthNet,
+  statuses: number[] = [],
+): (url: string | URL, init?: RequestInit) => Promise<Response> {
+  return async (address, init) => {
+    checkAddress('the address of an authorization server', address, net);
+    const { origin } = new URL(address);
+    const signal = AbortSignal.any([net.signal, AbortSignal.timeout(REQUEST_MS)]);
+    try {
+      const response = await fetch(address, { ...init, redirect: 'manual', signal });
+      statuses.push(response.status);
+      if (response.status === 429 || response.status >= 500) {
+        await response.body?.cancel();
+        throw new AuthFault('busy', `${origin} answered with HTTP ${response.status}`);
+      }
+      const body = await readBody(response, origin);
+      const { status, headers } = response;
+      return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
+    } catch (error) {
+      if (error instanceof AuthFault) throw error;
+      throw new AuthFault('unreachable', `${origin} cannot be reached (${reasonOf(error)})`);
+    }
+  };
+}
+
+async function readBody(response: Response, origin: string): Promise<Uint8Array<ArrayBuffer>> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of response.body ?? []) {
+    size += piece.length;
+    if (size > MOST_BYTES) throw new AuthFault('wrong', `${origin} answered with more than ${MOST_BYTES / 1024} KB`);
+    pieces.push(piece);
+  }
+  const body = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    body.set(piece, at);
+    at += piece.length;
+  }
+  return body;
+}
+
+function reasonOf(error: unknown): string {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; depth += 1) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+    if (at.name === 'TimeoutError') return 'no answer in time';
+    at = at.cause;
+  }
+  return 'the connection broke';
+}

@@ -1,0 +1,160 @@
+/**
+ * Owns: getting and renewing the token of one connection, step by step; its machine decides when. Does not own: what is
+ * said to the authorization server (oauth-client.ts), and where tokens are kept (the store).
+ *
+ * I1 A token, code or secret leaves here only in a request, or into the store.
+ * I2 Of all who share a store, one at a time refreshes a login; whoever waited uses what the first one got.
+ */
+import type { McpAuthStep, McpAuthorizer } from '../../actors/mcp-auth.ts';
+import { McpError } from '../../actors/mcp-calls.ts';
+import type { McpAuthKind } from '../../machines/mcp-connection-parts.ts';
+import type { McpClock } from '../link.ts';
+import { limitTime } from '../time-limit.ts';
+import { AuthFault } from './auth-fetch.ts';
+import type { AuthServer } from './find-server.ts';
+import { keptLoginIn } from './kept-login.ts';
+import { loginError } from './login-errors.ts';
+import { loginSteps } from './login-steps.ts';
+import type { CheckedAuth, OAuthSettings } from './options.ts';
+import { createRenewal } from './renewal.ts';
+import { type TokenHolder, isExpired } from './token-holder.ts';
+import { type TokenStore, fileTokenStore } from './token-store.ts';
+
+/** A login as it is kept. */
+export interface McpLoginStatus {
+  readonly signedIn: boolean;
+  readonly issuer: string | null;
+  readonly scopes: readonly string[];
+  /** Milliseconds since 1970; null: it does not say. */
+  readonly expiresAt: number | null;
+  /** It is renewed without a person. */
+  readonly renews: boolean;
+}
+
+/** What signs one connection in. */
+export interface Authorizer extends McpAuthorizer {
+  readonly kind: McpAuthKind;
+  readonly holder: TokenHolder;
+  /** Takes the address on which a person's browser has ended. False: it belongs to no login that is waited for. */
+  answer(address: string): boolean;
+  /** Forgets the tokens, here and in the store. The registration is kept. */
+  forget(): Promise<void>;
+  status(): Promise<McpLoginStatus>;
+  /** The texts that nobody may see. */
+  secrets(): readonly string[];
+}
+
+interface AuthorizerOptions {
+  readonly server: string;
+  readonly url: string;
+  readonly auth: CheckedAuth;
+  readonly clock: McpClock;
+  /** Longest time for one step that waits for no person. */
+  readonly timeoutMs: number;
+  /** False: a login that is missing is not prepared here. */
+  readonly offersLogin: boolean;
+}
+
+const WATCH_MS = 1000;
+
+/** Makes what signs one connection in. Nothing is asked or read before it is needed. */
+export function createAuthorizer(options: AuthorizerOptions): Authorizer {
+  const { server, url, auth, clock, timeoutMs } = options;
+  const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
+  const resource = resourceOf(url);
+  const store: TokenStore = settings?.store ?? fileTokenStore();
+  const kept = keptLoginIn(store, { resource, identity: settings?.identity ?? 'default' });
+  const renewal = createRenewal({ server, url, resource, auth, kept });
+  const { holder, secrets, readKept, find, isUsable } = renewal;
+  let found: AuthServer | null = null;
+
+  /** Does a step within its time; whatever goes wrong becomes an {@link McpError}. */
+  const within = async <T>(outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const limit = limitTime(clock, timeoutMs, outer);
+    try {
+      return await orAborted(work(limit.signal), limit.signal);
+    } catch (error) {
+      const late = `Signing in at MCP server '${server}' took longer than ${timeoutMs / 1000} s.`;
+      throw limit.isOver() ? new McpError('timeout', server, late) : loginError(server, auth, error);
+    } finally {
+      limit.release();
+    }
+  };
+  /** Waits until others have put tokens into the store that are of use. */
+  const elsewhere = async (step: McpAuthStep, signal: AbortSignal): Promise<{ readonly by: 'elsewhere' }> => {
+    for (;;) {
+      await pause(clock, WATCH_MS, signal);
+      const tokens = await readKept().catch(() => null);
+      if (tokens === null || !isUsable(tokens, step)) continue;
+      holder.hold(tokens);
+      return { by: 'elsewhere' };
+    }
+  };
+  const steps = loginSteps({ server, auth, renewal, kept, within, elsewhere, found: () => found });
+
+  return {
+    kind: settings === null ? 'credentials' : options.offersLogin ? 'login' : 'stored-login',
+    holder,
+    refresh: (step, outer) =>
+      within(outer, async (signal) => {
+        const renew = (): Promise<'stored' | 'fetched'> => renewal.renew(step, signal);
+        return { how: await (settings === null ? renew() : store.lock(kept.key, renew, { signal })) };
+      }),
+    discover: (_step, outer) =>
+      within(outer, async (signal) => {
+        found = await find(signal);
+        return { issuer: found.issuer };
+      }),
+    register: steps.register,
+    awaitLogin: steps.awaitLogin,
+    exchange: steps.exchange,
+    watchLogin: elsewhere,
+    answer: steps.answer,
+    async forget() {
+      const tokens = await kept.read();
+      if (tokens !== null) await kept.drop(tokens);
+      renewal.forget();
+    },
+    async status() {
+      const tokens = await readKept();
+      const { issuer = null, scopes = [], expiresAt = null, refresh = null } = tokens ?? {};
+      return {
+        signedIn: tokens !== null && (refresh !== null || !isExpired(tokens)),
+        issuer,
+        scopes,
+        expiresAt,
+        renews: refresh !== null,
+      };
+    },
+    secrets: () => [...secrets, ...holder.seen()],
+  };
+}
+
+/** The work, or a rejection as soon as nobody waits for it any more. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => reject(new AuthFault('unreachable', 'it was given up')), { once: true });
+  return Promise.race([work, promise]);
+}
+
+/** The server's address as a resource: without what belongs to no resource. */
+function resourceOf(url: string): string {
+  const address = new URL(url);
+  address.hash = address.username = address.password = '';
+  return address.href;
+}
+
+function pause(clock: McpClock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clock.clearTimeout(timer);
+      reject(new AuthFault('unreachable', 'nobody waits any more'));
+    };
+    const timer = clock.setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,133 @@
+/**
+ * Owns: finding the authorization server of an MCP server. What a server says of itself is checked before it is used: the
+ * resource, the issuer, PKCE with S256, https.
+ */
+import {
+  discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
+} from '@modelcontextprotocol/sdk/client/auth.js';
+import type {
+  AuthorizationServerMetadata,
+  OAuthProtectedResourceMetadata,
+} from '@modelcontextprotocol/sdk/shared/auth.js';
+import { checkResourceAllowed, resourceUrlFromServerUrl } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
+import { attempt } from './auth-error.ts';
+import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
+import { type Challenge, readChallenge, scopesOf } from './challenge.ts';
+
+/** An authorization server, found and checked. */
+export interface AuthServer {
+  readonly url: string;
+  /** What it calls itself. */
+  readonly issuer: string;
+  /** Null for one of 2025-03-26 that describes itself nowhere. */
+  readonly metadata: AuthorizationServerMetadata | null;
+  /** The MCP server as a resource (RFC 8707); null where that describes itself nowhere. */
+  readonly resource: string | null;
+  /** The scopes that the MCP server names in its description. */
+  readonly scopes: readonly string[];
+}
+
+interface Wanted {
+  readonly serverUrl: string;
+  /** Where the MCP server says that it describes itself. Looked at only within its own origin. */
+  readonly resourceMetadata: string | null;
+  /** The only authorization server that will do. */
+  readonly issuer: string | undefined;
+}
+
+/** Finds the authorization server of an MCP server. */
+export async function findServer(
+  { serverUrl, resourceMetadata, issuer: only }: Wanted,
+  net: AuthNet,
+): Promise<AuthServer> {
+  const described = await readResource(serverUrl, resourceMetadata, net);
+  const named = described?.authorization_servers ?? [];
+  const url = named.find((one) => only !== undefined && isSame(one, only)) ?? named[0] ?? new URL('/', serverUrl).href;
+  checkAddress('the authorization server', url, net);
+  const metadata =
+    (await attempt(() => discoverAuthorizationServerMetadata(url, { fetchFn: authFetch(net) }), [])) ?? null;
+  if (metadata === null && named.length > 0)
+    throw new AuthFault('wrong', `the authorization server ${url} does not describe itself`);
+  if (metadata !== null) checkMetadata(metadata, { url, isNamed: named.length > 0 }, net);
+  const issuer = metadata?.issuer ?? url;
+  if (only !== undefined && !isSame(issuer, only))
+    throw new AuthFault('unsafe', `its authorization server is ${issuer}, and only ${only} is allowed`);
+  return {
+    url,
+    issuer,
+    metadata,
+    resource: described?.resource ?? null,
+    scopes: scopesOf(described?.scopes_supported?.join(' ')),
+  };
+}
+
+async function readResource(
+  serverUrl: string,
+  given: string | null,
+  net: AuthNet,
+): Promise<OAuthProtectedResourceMetadata | null> {
+  const own = given !== null && URL.canParse(given) && new URL(given).origin === new URL(serverUrl).origin;
+  const statuses: number[] = [];
+  try {
+    const where = own && given !== null ? { resourceMetadataUrl: given } : {};
+    const described = await discoverOAuthProtectedResourceMetadata(serverUrl, where, authFetch(net, statuses));
+    const requestedResource = resourceUrlFromServerUrl(serverUrl);
+    if (!checkResourceAllowed({ requestedResource, configuredResource: described.resource }))
+      throw new AuthFault('unsafe', `it describes itself as ${described.resource}, which is another resource`);
+    return described;
+  } catch (error) {
+    if (error instanceof AuthFault) throw error;
+    const status = statuses.at(-1) ?? 0;
+    // Servers of 2025-03-26 have no description: they are their own authorization servers.
+    if (status >= 400) return null;
+    throw new AuthFault('wrong', 'what it says of its authorization cannot be read');
+  }
+}
+
+/** What a server wants of somebody without a token: the answer to a request that does nothing. Null: nothing, or silence. */
+export async function askForChallenge(serverUrl: string, { signal }: AuthNet): Promise<Challenge | null> {
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' }),
+    redirect: 'manual' as const,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(CHALLENGE_MS)]),
+  };
+  try {
+    const response = await fetch(serverUrl, init);
+    await response.body?.cancel();
+    return response.status === 401 ? readChallenge(response.headers) : null;
+  } catch {
+    return null;
+  }
+}
+
+const CHALLENGE_MS = 5000;
+
+function checkMetadata(
+  metadata: AuthorizationServerMetadata,
+  { url, isNamed }: { readonly url: string; readonly isNamed: boolean },
+  net: AuthNet,
+): void {
+  const { issuer, authorization_endpoint, token_endpoint, registration_endpoint } = metadata;
+  if (isNamed && !isSame(issuer, url))
+    throw new AuthFault('unsafe', `the authorization server ${url} calls itself ${issuer}`);
+  checkAddress('the token endpoint', token_endpoint, net);
+  checkAddress('the authorization endpoint', authorization_endpoint, net);
+  if (registration_endpoint !== undefined) checkAddress('the registration endpoint', registration_endpoint, net);
+}
+
+/** Throws unless a person can sign in at this server safely. */
+export function checkLogin({ metadata, url }: AuthServer): void {
+  if (metadata === null) return;
+  if (metadata.code_challenge_methods_supported?.includes('S256') !== true)
+    throw new AuthFault('unsafe', `the authorization server ${url} does not support PKCE with S256`);
+}
+
+/** Two ways of writing one address; a slash at the end makes no difference. */
+export function isSame(one: string, other: string): boolean {
+  const plain = (address: string): string =>
+    (URL.canParse(address) ? new URL(address).href : address).replace(/\/$/, '');
+  return plain(one) === plain(other);
+}

@@ -1,0 +1,260 @@
+/**
+ * Owns: what is asked of an authorization server, by the SDK's own functions. Does not own: where tokens are kept, and
+ * when any of it happens.
+ *
+ * I1 A code or token goes to the endpoints of one server alone, which {@link findServer} has checked.
+ * I2 Only a 400 or 401 that says `invalid_grant` or `invalid_client` counts as such.
+ * I3 No error holds a code, a token or a secret.
+ */
+import {
+  type AddClientAuthentication,
+  exchangeAuthorization,
+  fetchToken,
+  refreshAuthorization,
+  registerClient,
+  startAuthorization,
+} from '@modelcontextprotocol/sdk/client/auth.js';
+import { createPrivateKeyJwtAuth } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
+import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
+import { attempt, codeText } from './auth-error.ts';
+import { scopesOf } from './challenge.ts';
+import type { AuthServer } from './find-server.ts';
+import type { ClientCredentialsSettings, IdentityProviderOptions } from './options.ts';
+
+/** This client, as an authorization server knows it. */
+export interface AuthClient {
+  readonly client_id: string;
+  readonly client_secret?: string | undefined;
+  readonly token_endpoint_auth_method?: string | undefined;
+  readonly client_secret_expires_at?: number | undefined;
+}
+
+/** Tokens as they came. */
+export interface GivenTokens {
+  readonly access: string;
+  readonly refresh: string | null;
+  readonly expiresInS: number | null;
+  /** Null: those that were asked for. */
+  readonly scopes: readonly string[] | null;
+}
+
+/** Registers this client. */
+export async function register(
+  { url, metadata }: AuthServer,
+  { redirectUrl, scopes }: { readonly redirectUrl: string; readonly scopes: readonly string[] },
+  net: AuthNet,
+): Promise<AuthClient> {
+  if (metadata !== null && metadata.registration_endpoint === undefined)
+    throw new AuthFault(
+      'wrong',
+      `the authorization server ${url} lets no client register itself: register one there and give its clientId`,
+    );
+  const methods = metadata?.token_endpoint_auth_methods_supported ?? ['none'];
+  const method =
+    ['none', 'client_secret_basic', 'client_secret_post'].find((known) => methods.includes(known)) ?? 'none';
+  return attempt(
+    () =>
+      registerClient(url, {
+        ...(metadata === null ? {} : { metadata }),
+        clientMetadata: {
+          client_name: 'Signalbox',
+          redirect_uris: [redirectUrl],
+          grant_types: ['authorization_code', 'refresh_token'],
+          response_types: ['code'],
+          token_endpoint_auth_method: method,
+        },
+        ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+        fetchFn: authFetch(net),
+      }),
+    [],
+  );
+}
+
+/** What a login is begun with. */
+export interface LoginRequest {
+  readonly client: AuthClient;
+  readonly redirectUrl: string;
+  readonly scopes: readonly string[];
+  readonly state: string;
+}
+
+/** Makes the address at which a person signs in, and what the code will be exchanged with. */
+export async function startLogin(
+  { url, metadata, resource }: AuthServer,
+  { client, redirectUrl, scopes, state }: LoginRequest,
+): Promise<{ readonly url: string; readonly verifier: string }> {
+  const started = await attempt(
+    () =>
+      startAuthorization(url, {
+        ...(metadata === null ? {} : { metadata }),
+        clientInformation: client,
+        redirectUrl,
+        state,
+        ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+        ...(resource === null ? {} : { resource }),
+      }),
+    [],
+  );
+  return { url: started.authorizationUrl.href, verifier: started.codeVerifier };
+}
+
+/** Exchanges a code for tokens. */
+export async function exchange(
+  server: AuthServer,
+  grant: {
+    readonly client: AuthClient;
+    readonly code: string;
+    readonly verifier: string;
+    readonly redirectUrl: string;
+  },
+  net: AuthNet,
+): Promise<GivenTokens> {
+  const { client, code, verifier, redirectUrl } = grant;
+  const secrets = [code, verifier, client.client_secret];
+  const tokens = await attempt(
+    () =>
+      exchangeAuthorization(server.url, {
+        ...common(server, client, net),
+        authorizationCode: code,
+        codeVerifier: verifier,
+        redirectUri: redirectUrl,
+      }),
+    secrets,
+  );
+  return given(tokens);
+}
+
+/** Exchanges a refresh token for tokens. */
+export async function refresh(
+  server: AuthServer,
+  { client, refreshToken }: { readonly client: AuthClient; readonly refreshToken: string },
+  net: AuthNet,
+): Promise<GivenTokens> {
+  const secrets = [refreshToken, client.client_secret];
+  return given(
+    await attempt(() => refreshAuthorization(server.url, { ...common(server, client, net), refreshToken }), secrets),
+  );
+}
+
+function common({ metadata, resource }: AuthServer, clientInformation: AuthClient, net: AuthNet) {
+  return {
+    ...(metadata === null ? {} : { metadata }),
+    ...(resource === null ? {} : { resource }),
+    clientInformation,
+    fetchFn: authFetch(net),
+  };
+}
+
+/** Gets tokens with the credentials of a program. */
+export async function credentialTokens(
+  server: AuthServer,
+  settings: ClientCredentialsSettings,
+  scopes: readonly string[],
+  net: AuthNet,
+): Promise<GivenTokens> {
+  const { clientId, clientSecret, privateKey, algorithm = 'RS256', identityProvider } = settings;
+  const { url, metadata, resource } = server;
+  const grant =
+    identityProvider === undefined
+      ? { grant_type: 'client_credentials' }
+      : { grant_type: JWT_BEARER, assertion: await vouchedFor(server, identityProvider, scopes, net) };
+  const scope = scopes.join(' ');
+  const tokens = await attempt(
+    () =>
+      fetchToken(
+        {
+          redirectUrl: undefined,
+          clientMetadata: { redirect_uris: [] },
+          clientInformation: () => ({
+            client_id: clientId,
+            ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+            issuer: url,
+          }),
+          tokens: () => undefined,
+          saveTokens: () => undefined,
+          redirectToAuthorization: () => undefined,
+          saveCodeVerifier: () => undefined,
+          codeVerifier: () => '',
+          prepareTokenRequest: () => new URLSearchParams({ ...grant, ...(scope === '' ? {} : { scope }) }),
+          ...(privateKey === undefined
+            ? {}
+            : {
+                addClientAuthentication: signedWith(clientId, privateKey, algorithm),
+              }),
+        },
+        url,
+        {
+          ...(metadata === null ? {} : { metadata }),
+          ...(resource === null ? {} : { resource: new URL(resource) }),
+          fetchFn: authFetch(net),
+        },
+      ),
+    [clientSecret, privateKey],
+  );
+  return given(tokens);
+}
+
+function signedWith(clientId: string, privateKey: string, alg: string): AddClientAuthentication {
+  const sign = createPrivateKeyJwtAuth({ issuer: clientId, subject: clientId, privateKey, alg });
+  return async (...request) => {
+    try {
+      await sign(...request);
+    } catch {
+      throw new AuthFault(
+        'wrong',
+        `the private key cannot sign with ${alg}: it must be PKCS #8 in PEM, and fit \`algorithm\``,
+      );
+    }
+  };
+}
+
+const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token';
+const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag';
+
+/** Has an identity provider vouch for its user at an authorization server (RFC 8693, cross-app access). */
+async function vouchedFor(
+  { issuer, resource }: AuthServer,
+  { tokenEndpoint, clientId, clientSecret, idToken }: IdentityProviderOptions,
+  scopes: readonly string[],
+  net: AuthNet,
+): Promise<string> {
+  checkAddress('the identity provider', tokenEndpoint, net);
+  const body = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    requested_token_type: ID_JAG,
+    audience: issuer,
+    ...(resource === null ? {} : { resource }),
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+    subject_token: typeof idToken === 'string' ? idToken : await idToken(),
+    subject_token_type: ID_TOKEN,
+    client_id: clientId,
+    ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+  });
+  const response = await authFetch(net)(tokenEndpoint, {
+    method: 'POST',
+    body,
+    headers: { accept: 'application/json' },
+  });
+  const answer: unknown = await response.json().catch(() => null);
+  const told = typeof answer === 'object' && answer !== null ? answer : {};
+  const assertion: unknown = Reflect.get(told, 'access_token');
+  if (response.ok && Reflect.get(told, 'issued_token_type') === ID_JAG && typeof assertion === 'string')
+    return assertion;
+  throw new AuthFault(
+    'invalid-grant',
+    `the identity provider refused (HTTP ${response.status}${codeText(Reflect.get(told, 'error'))})`,
+  );
+}
+
+function given({ access_token, refresh_token, expires_in, scope, token_type }: OAuthTokens): GivenTokens {
+  if (token_type.toLowerCase() !== 'bearer')
+    throw new AuthFault('wrong', 'the authorization server gives tokens of another kind than Bearer');
+  return {
+    access: access_token,
+    refresh: refresh_token ?? null,
+    expiresInS: expires_in ?? null,
+    scopes: scope === undefined ? null : scopesOf(scope),
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * Owns: getting a token without a person. Does not own: that one at a time does so (the caller locks).
+ *
+ * I1 A token is dropped only when its own refresh token was refused with `invalid_grant`, a registration only with
+ *    `invalid_client`.
+ * I2 A token is kept before it is used.
+ */
+import type { McpAuthStep } from '../../actors/mcp-auth.ts';
+import { LinkFault } from '../link.ts';
+import { AuthFault, type AuthNet, isLoopback } from './auth-fetch.ts';
+import type { AuthServer } from './find-server.ts';
+import type { KeptLogin, KeptTokens } from './kept-login.ts';
+import { loginRequired } from './login-errors.ts';
+import type { AuthClient, GivenTokens } from './oauth-client.ts';
+import type { CheckedAuth, OAuthSettings, TokenSource } from './options.ts';
+import { type TokenHolder, isExpired, tokenHolder } from './token-holder.ts';
+
+/** Not used for so long before its end. */
+const MARGIN_MS = 5000;
+/** More of its past tokens are not told from ordinary text. */
+const MOST_SECRETS = 200;
+
+/** What gets tokens for one connection, and has them. */
+export interface Renewal {
+  readonly holder: TokenHolder;
+  /** Every token and code that was in use. */
+  readonly secrets: ReadonlySet<string>;
+  remember(secret: string): void;
+  /** Forgets the token and its scopes, here. */
+  forget(): void;
+  /** The tokens in the store; null where they are not for this configuration. */
+  readKept(): Promise<KeptTokens | null>;
+  netOf(signal: AbortSignal): AuthNet;
+  find(signal: AbortSignal): Promise<AuthServer>;
+  /** What is asked for: what was configured or the server names, what was granted, what was lacking, and to be renewed. */
+  scopesFor(at: AuthServer, step: McpAuthStep): readonly string[];
+  keep(given: GivenTokens, about: TokenSubject): Promise<KeptTokens>;
+  isUsable(tokens: KeptTokens, step: McpAuthStep): boolean;
+  /** Gets a token: from the store, by a refresh token, or with what was configured. */
+  renew(step: McpAuthStep, signal: AbortSignal): Promise<'stored' | 'fetched'>;
+}
+
+/** Whose tokens they are. */
+interface TokenSubject {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** The scopes that were asked for. */
+  readonly scopes: readonly string[];
+}
+
+interface RenewalOptions {
+  readonly server: string;
+  readonly url: string;
+  readonly resource: string;
+  readonly auth: CheckedAuth;
+  readonly kept: KeptLogin;
+}
+
+/** Makes what gets tokens without a person. */
+export function createRenewal({ server, url, resource, auth, kept }: RenewalOptions): Renewal {
+  const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
+  const secrets = new Set<string>();
+  let granted: readonly string[] = [];
+  const remember = (secret: string): void => {
+    secrets.add(secret);
+    const [oldest] = secrets;
+    if (secrets.size > MOST_SECRETS && oldest !== undefined) secrets.delete(oldest);
+  };
+
+  const readKept = async (): Promise<KeptTokens | null> => {
+    const tokens = settings === null ? null : await kept.read();
+    if (tokens === null || (settings?.issuer !== undefined && settings.issuer !== tokens.issuer)) return null;
+    if (tokens.refresh !== null) remember(tokens.refresh);
+    granted = tokens.scopes;
+    return tokens;
+  };
+  const holder = tokenHolder({
+    origin: new URL(url).origin,
+    find: async () => {
+      if (auth.type === 'source') return holder.hold({ access: await tokenFrom(auth.get), expiresAt: null });
+      const tokens = await readKept().catch(() => null);
+      if (tokens !== null) holder.hold(tokens);
+    },
+  });
+  const netOf = (signal: AbortSignal): AuthNet => ({ signal, allowsLoopback: isLoopback(url) });
+  const find = async (signal: AbortSignal): Promise<AuthServer> => {
+    const { askForChallenge, findServer } = await import('./find-server.ts');
+    // A token whose end is known was not refused, and a login may be wanted before anything was asked.
+    if (holder.challenge() === null) holder.heard(await askForChallenge(resource, netOf(signal)));
+    const only = auth.type === 'source' ? undefined : auth.issuer;
+    const resourceMetadata = holder.challenge()?.resourceMetadata ?? null;
+    return findServer({ serverUrl: resource, resourceMetadata, issuer: only }, netOf(signal));
+  };
+  const scopesFor = (at: AuthServer, { scopes }: McpAuthStep): readonly string[] => {
+    const own = auth.type === 'source' ? undefined : auth.scopes;
+    const named = holder.challenge()?.scopes ?? [];
+    const first = own ?? (named.length > 0 ? named : at.scopes);
+    const offline = settings !== null && at.metadata?.scopes_supported?.includes('offline_access') === true;
+    return [...new Set([...first, ...granted, ...scopes, ...(offline ? ['offline_access'] : [])])];
+  };
+  const keep = async (given: GivenTokens, about: TokenSubject): Promise<KeptTokens> => {
+    const tokens = tokensOf(given, about);
+    for (const secret of [tokens.access, tokens.refresh]) if (secret !== null) remember(secret);
+    granted = tokens.scopes;
+    try {
+      // Kept before it is used: whoever is killed in between has it all the same.
+      if (settings !== null) await kept.save(tokens);
+    } finally {
+      holder.hold(tokens);
+    }
+    return tokens;
+  };
+  const credentials = async (step: McpAuthStep, signal: AbortSignal): Promise<void> => {
+    if (auth.type !== 'client-credentials') return;
+    const { credentialTokens } = await import('./oauth-client.ts');
+    const at = await find(signal);
+    const scopes = scopesFor(at, step);
+    const given = await credentialTokens(at, auth, scopes, netOf(signal));
+    await keep(given, { issuer: at.issuer, clientId: auth.clientId, scopes });
+  };
+  /** Whether kept tokens are of use now: not those that were refused, nor such as lack a scope. */
+  const isUsable = (tokens: KeptTokens, step: McpAuthStep): boolean =>
+    tokens.access !== holder.current()?.access && !isExpired(tokens) && hasScopes(tokens, step);
+  const renewKept = async (step: McpAuthStep, signal: AbortSignal): Promise<'stored' | 'fetched'> => {
+    const tokens = await readKept();
+    if (tokens !== null && isUsable(tokens, step)) {
+      holder.hold(tokens);
+      return 'stored';
+    }
+    if (tokens === null) throw loginRequired(server, 'nobody has signed in yet');
+    if (!hasScopes(tokens, step)) throw loginRequired(server, 'its login lacks a scope');
+    if (tokens.refresh === null) throw loginRequired(server, 'its login has ended');
+    const at = await find(signal);
+    if (at.issuer !== tokens.issuer) throw loginRequired(server, 'it has another authorization server now');
+    const client = await clientOf(tokens, settings, kept);
+    if (client === null) throw loginRequired(server, 'its login was made by another client');
+    const { refresh } = await import('./oauth-client.ts');
+    try {
+      // Not given up with the step: the server may have replaced the token already, and then it must be kept.
+      const given = await refresh(at, { client, refreshToken: tokens.refresh }, netOf(new AbortController().signal));
+      await keep(
+        { ...given, scopes: given.scopes ?? tokens.scopes },
+        { issuer: at.issuer, clientId: tokens.clientId, scopes: tokens.scopes },
+      );
+      return 'fetched';
+    } catch (error) {
+      if (!(error instanceof AuthFault)) throw error;
+      if (error.kind === 'invalid-grant') await kept.drop(tokens);
+      if (error.kind === 'invalid-client' && settings?.clientId === undefined) await kept.dropClient(at.issuer);
+      throw error;
+    }
+  };
+  return {
+    holder,
+    secrets,
+    remember,
+    forget: () => {
+      granted = [];
+      holder.hold(null);
+    },
+    readKept,
+    netOf,
+    find,
+    scopesFor,
+    keep,
+    isUsable,
+    async renew(step, signal) {
+      if (settings !== null) return renewKept(step, signal);
+      if (auth.type === 'source') holder.hold({ access: await tokenFrom(auth.get), expiresAt: null });
+      else await credentials(step, signal);
+      return 'fetched';
+    },
+  };
+}
+
+/** The token of a function of the caller's. What goes wrong there is a refusal: no other token is to be had. */
+async function tokenFrom(get: TokenSource): Promise<string> {
+  const refused = (message: string, cause?: unknown): LinkFault =>
+    new LinkFault('auth', message, { delivered: false, data: { status: 401 }, cause });
+  const token: unknown = await Promise.resolve()
+    .then(get)
+    .catch((cause: unknown) => {
+      throw refused('the function that gives its token failed', cause);
+    });
+  if (typeof token === 'string' && /^[\x21-\x7E]+$/.test(token)) return token;
+  throw refused('the function that gives its token gave none');
+}
+
+/** Tokens as they are kept. They are not used to their very end: they must still hold when they arrive. */
+function tokensOf({ access, refresh, expiresInS, scopes }: GivenTokens, about: TokenSubject): KeptTokens {
+  const { issuer, clientId } = about;
+  const usableMs = expiresInS === null ? 0 : expiresInS * 1000 - Math.min(MARGIN_MS, expiresInS * 100);
+  const expiresAt = usableMs > 0 ? Date.now() + usableMs : null;
+  return { access, refresh, expiresAt, scopes: [...(scopes ?? about.scopes)], clientId, issuer };
+}
+
+/** The client that tokens were given to; null where it is none of ours any more. */
+async function clientOf(
+  { issuer, clientId }: KeptTokens,
+  settings: OAuthSettings | null,
+  kept: KeptLogin,
+): Promise<AuthClient | null> {
+  if (settings?.clientId === clientId) {
+    const { clientSecret } = settings;
+    return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
+  }
+  const client = await kept.client(issuer);
+  return client?.client_id === clientId ? client : null;
+}
+
+/** Whether tokens have what the server asked for, where it was scopes that it asked for. */
+function hasScopes(tokens: KeptTokens, { scopes, forScopes }: McpAuthStep): boolean {
+  return !forScopes || scopes.every((scope) => tokens.scopes.includes(scope));
+}

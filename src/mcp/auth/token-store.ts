@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { takeRunLock } from '../../journal/run-lock.ts';
+import { isJsonObject } from '../../parsing/json.ts';
+import { optionsOf } from '../../parsing/known-options.ts';
+import { homeFolder, makeFolder } from '../../tools/folders.ts';
+import { replaceFile } from '../../tools/permissions-file.ts';
+import { takeLock } from '../../tools/permissions-lock.ts';
+import { systemCode } from '../../tools/system-code.ts';
+
+/**
+ * Where tokens and registrations are kept: a port of four methods. Values are texts that hold secrets; keys hold none.
+ * `lock` must hold for all who share the store, in other processes and on other machines too.
+ */
+export interface TokenStore {
+  get(key: string): Promise<string | null>;
+  set(key: string, value: string): Promise<void>;
+  delete(key: string): Promise<void>;
+  /** Does the work while nobody else does work under this key. Rejects with the signal's reason when it waits too long. */
+  lock<T>(key: string, work: () => Promise<T>, options: { readonly signal: AbortSignal }): Promise<T>;
+}
+
+/** The tokens cannot be kept or read. `code` says why. */
+export class TokenStoreError extends Error {
+  override readonly name = 'TokenStoreError';
+  readonly code: 'tokens-unreadable' | 'tokens-unwritable' | 'tokens-locked';
+
+  constructor(code: TokenStoreError['code'], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}
+
+const VERSION = 1;
+const POLL_MS = 25;
+
+/** Where the file of tokens is. */
+export interface FileTokenStoreOptions {
+  /** Default `~/.signalbox/mcp/tokens.json`. */
+  readonly path?: string;
+}
+
+const checkOptions = optionsOf<FileTokenStoreOptions>('fileTokenStore', 'docs/mcp.md', { path: true });
+
+/**
+ * Keeps tokens in one file that only its owner may read: mode 0600, in a folder of mode 0700, replaced in one step.
+ * Several processes may use it. Default `~/.signalbox/mcp/tokens.json`. Nothing is read or made before it is first needed.
+ *
+ * @example oauth({ store: fileTokenStore({ path: '/var/lib/my-app/tokens.json' }) })
+ */
+export function fileTokenStore(options: FileTokenStoreOptions = {}): TokenStore {
+  checkOptions(options);
+  const { path: given } = options;
+  const path = (): string => given ?? defaultPath();
+  return {
+    get: async (key) => readAll(path()).get(key) ?? null,
+    set: async (key, value) => change(path(), (all) => void all.set(key, value)),
+    delete: async (key) => change(path(), (all) => void all.delete(key)),
+    lock: async (key, work, { signal }) => {
+      const name = createHash('sha256').update(key).digest('hex').slice(0, 16);
+      const file = `${path()}.${name}.lock`;
+      makeFolder(dirname(file), 0o700);
+      let lock = takeRunLock(file);
+      while (lock === null) {
+        await sleep(POLL_MS, undefined, { signal });
+        lock = takeRunLock(file);
+      }
+      try {
+        return await work();
+      } finally {
+        lock.release();
+      }
+    },
+  };
+}
+
+function defaultPath(): string {
+  const home = homeFolder();
+  if (home !== null) return resolve(home, '.signalbox', 'mcp', 'tokens.json');
+  const message = 'There is no home folder to keep tokens in. Set HOME, or give a store: fileTokenStore({ path }).';
+  throw new TokenStoreError('tokens-unreadable', message);
+}
+
+/** The file as it stands. One that is none of ours holds nothing: its owner signs in again. */
+function readAll(path: string): Map<string, string> {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (cause) {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(cause))) return new Map();
+    throw new TokenStoreError(
+      'tokens-unreadable',
+      `The token file ${path} cannot be read (${systemCode(cause)}).`,
+      cause,
+    );
+  }
+  const file = parse(content);
+  if (!isJsonObject(file) || file.version !== VERSION || !isJsonObject(file.entries)) return new Map();
+  return new Map(
+    Object.entries(file.entries).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
+}
+
+function parse(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return null;
+  }
+}
+
+function change(path: string, edit: (all: Map<string, string>) => void): void {
+  const unwritable = (cause: unknown): TokenStoreError =>
+    new TokenStoreError('tokens-unwritable', `The token file ${path} cannot be written (${systemCode(cause)}).`, cause);
+  for (let attempt = 1; ; attempt += 1) {
+    const lock = lockFor(path, unwritable);
+    if (lock === null || attempt > 3)
+      throw new TokenStoreError('tokens-locked', `Another process keeps the token file ${path} locked. Try again.`);
+    try {
+      const all = readAll(path);
+      edit(all);
+      if (!lock.isHeld()) continue;
+      const entries = Object.fromEntries([...all].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+      return replaceFile(path, `${JSON.stringify({ version: VERSION, entries }, null, 2)}\n`);
+    } catch (cause) {
+      throw cause instanceof TokenStoreError ? cause : unwritable(cause);
+    } finally {
+      lock.release();
+    }
+  }
+}
+
+function lockFor(path: string, unwritable: (cause: unknown) => TokenStoreError): ReturnType<typeof takeLock> {
+  try {
+    makeFolder(dirname(path), 0o700);
+    return takeLock(`${path}.lock`);
+  } catch (cause) {
+    throw unwritable(cause);
+  }
+}

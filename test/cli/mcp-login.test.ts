@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agree, guarded } from '../support/mcp/signing-in.ts';
+import { withFile } from './mcp-folder.ts';
+import { type RunningCli, startCli } from './spawn-cli.ts';
+
+async function addressIn(login: RunningCli): Promise<string> {
+  await login.until('press Enter');
+  const [address = ''] = /http:\/\/\S+\/authorize\S*/.exec(login.printed()) ?? [];
+  return address;
+}
+
+test('login shows the address and waits for the browser; then every command uses the login, until logout', async () => {
+  const { server, auth } = await guarded();
+  const { folder, mcp } = await withFile({ desk: { url: server.url, auth: 'oauth' } });
+  expect(await mcp('doctor')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/Nobody is signed in[\s\S]*signalbox mcp login desk/),
+  });
+  expect(auth.count('POST /register')).toBe(0);
+  const login = startCli(['mcp', 'login', 'desk'], { cwd: folder });
+  await fetch(await agree(await addressIn(login)));
+  expect(await login.ended).toMatchObject({ code: 0, stdout: "Signed in at 'desk'.\n" });
+  expect((await mcp('status')).stdout).toMatch(/^desk +signed in +http:.*; read; renewed by itself/m);
+  expect((await mcp('list')).stdout).toMatch(/^desk +READY +3 tools/m);
+  expect(await mcp('call', 'desk', 'read')).toMatchObject({ code: 0, stdout: 'read done\n' });
+  expect(await mcp('doctor')).toMatchObject({ code: 0 });
+  expect(await mcp('logout', 'desk')).toMatchObject({ code: 0 });
+  expect((await mcp('status')).stdout).toMatch(/^desk +signed out +signalbox mcp login desk/m);
+  const kept = await readFile(join(folder, '.signalbox/mcp/tokens.json'), 'utf8');
+  const printed = login.printed();
+  for (const secret of auth.secrets) expect(kept + printed).not.toContain(secret);
+});
+
+test('login takes the address on which a browser ended elsewhere, after one that is none', async () => {
+  const { server } = await guarded();
+  const auth = { type: 'oauth', redirect: 'https://app.example/back' };
+  const { folder } = await withFile({ desk: { url: server.url, auth } });
+  const login = startCli(['mcp', 'login', 'desk', '--json', '--no-browser'], { cwd: folder });
+  const address = await addressIn(login);
+  login.child.stdin.write('https://app.example/back?code=a&state=b\n');
+  await login.until('belongs to no sign-in');
+  login.child.stdin.write(`${await agree(address)}\n`);
+  const { code, stdout } = await login.ended;
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ server: 'desk', signedIn: true, scopes: ['read'], renews: true });
+});
+
+test('a login that is refused says why, exit code 1; one where nobody signs in is wrong usage', async () => {
+  const { server } = await guarded({ denies: true });
+  const { folder, mcp } = await withFile({ desk: { url: server.url, auth: 'oauth' }, open: { url: server.url } });
+  const login = startCli(['mcp', 'login', 'desk'], { cwd: folder });
+  await fetch(await agree(await addressIn(login)));
+  expect(await login.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('access_denied') });
+  expect(await mcp('login', 'open')).toMatchObject({ code: 2, stderr: expect.stringContaining('"auth": "oauth"') });
+  expect(await mcp('login')).toMatchObject({ code: 2, stderr: expect.stringContaining("'login' needs a server") });
+  expect((await mcp('doctor', 'open')).stdout).toContain('"auth": "oauth"');
+});

@@ -1,0 +1,201 @@
+/** An authorization server on loopback, which can be told to misbehave. Its people agree to everything at once. */
+import { createHash, randomUUID } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What it does wrong, or otherwise than most. All of it may be changed at any time. */
+export interface Misbehaviour {
+  /** Methods of PKCE that it says it knows; null: it says nothing. Default S256. */
+  pkce?: readonly string[] | null;
+  /** What it calls itself in its description. */
+  issuer?: string;
+  /** `iss` of its redirects; null: it sends none. Default: none. */
+  iss?: string | null;
+  /** It promises to send `iss`. */
+  promisesIss?: boolean;
+  /** The `state` of its redirects. Default: the one that it was given. */
+  state?: string;
+  /** What its token endpoint answers, instead of tokens. */
+  tokens?: 'invalid_grant' | 'invalid_client' | 429 | 500 | 'redirect' | 'hang' | 'drop';
+  tokenEndpoint?: string;
+  /** Where its token endpoint redirects to, with `tokens: 'redirect'`. */
+  redirectTo?: string;
+  /** It lets no client register itself. */
+  refusesRegistration?: boolean;
+  /** The person refuses. */
+  denies?: boolean;
+  /** How long a token holds, in seconds. Default 3600. */
+  expiresIn?: number;
+  /** It takes a while to answer at the token endpoint, in milliseconds. */
+  slowMs?: number;
+}
+
+interface Grant {
+  readonly scope: string;
+  readonly resource: string | null;
+  readonly client: string;
+}
+
+/** An authorization server that runs. */
+export interface AuthServer extends AsyncDisposable {
+  readonly url: string;
+  readonly wrong: Misbehaviour;
+  /** Requests by path, in order: `POST /token refresh_token`. */
+  readonly requests: string[];
+  /** What the last request to the token endpoint held. */
+  lastToken(): URLSearchParams;
+  /** What the last request to the authorization endpoint held. */
+  lastAuthorize(): URLSearchParams;
+  /** Every secret that it gave away: codes, tokens, secrets of clients. */
+  readonly secrets: string[];
+  grantOf(token: string): Grant | undefined;
+  /** All access tokens of now hold no more. */
+  expire(): void;
+  /** All refresh tokens hold no more. */
+  revoke(): void;
+  count(request: string): number;
+}
+
+/** Starts an authorization server. */
+export async function authServer(wrong: Misbehaviour = {}): Promise<AuthServer> {
+  const requests: string[] = [];
+  const secrets: string[] = [];
+  const codes = new Map<string, Grant & { readonly challenge: string; readonly redirect: string }>();
+  const access = new Map<string, Grant>();
+  const refresh = new Map<string, Grant>();
+  const clients = new Set<string>();
+  let [authorized, asked] = [new URLSearchParams(), new URLSearchParams()];
+
+  const make = (kind: string): string => {
+    const secret = `${kind}-${randomUUID()}`;
+    secrets.push(secret);
+    return secret;
+  };
+  const describe = () => ({
+    issuer: wrong.issuer ?? url,
+    authorization_endpoint: `${url}/authorize`,
+    token_endpoint: wrong.tokenEndpoint ?? `${url}/token`,
+    ...(wrong.refusesRegistration === true ? {} : { registration_endpoint: `${url}/register` }),
+    response_types_supported: ['code'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
+    ...(wrong.pkce === null ? {} : { code_challenge_methods_supported: wrong.pkce ?? ['S256'] }),
+    ...(wrong.promisesIss === true ? { authorization_response_iss_parameter_supported: true } : {}),
+  });
+  const authorize = (query: URLSearchParams, response: ServerResponse): void => {
+    authorized = query;
+    const back = new URL(query.get('redirect_uri') ?? 'http://nowhere.invalid');
+    const code = make('code');
+    codes.set(code, {
+      scope: query.get('scope') ?? 'read',
+      resource: query.get('resource'),
+      client: query.get('client_id') ?? '',
+      challenge: query.get('code_challenge') ?? '',
+      redirect: back.href,
+    });
+    if (wrong.denies === true) back.searchParams.set('error', 'access_denied');
+    else back.searchParams.set('code', code);
+    back.searchParams.set('state', wrong.state ?? query.get('state') ?? '');
+    if (wrong.iss != null) back.searchParams.set('iss', wrong.iss);
+    response.writeHead(302, { location: back.href }).end();
+  };
+  const give = (grant: Grant, response: ServerResponse, renews: boolean): void => {
+    const [token, renewal] = [make('access'), make('refresh')];
+    access.set(token, grant);
+    if (renews) refresh.set(renewal, grant);
+    send(response, 200, {
+      access_token: token,
+      token_type: 'Bearer',
+      expires_in: wrong.expiresIn ?? 3600,
+      scope: grant.scope,
+      ...(renews ? { refresh_token: renewal } : {}),
+    });
+  };
+  const token = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    asked = new URLSearchParams(await textOf(request));
+    const grantType = asked.get('grant_type') ?? '';
+    requests.push(`POST /token ${grantType}`);
+    if (wrong.slowMs !== undefined) await new Promise((resolve) => setTimeout(resolve, wrong.slowMs));
+    switch (wrong.tokens) {
+      case 'hang':
+        return;
+      case 'redirect':
+        return void response.writeHead(307, { location: wrong.redirectTo ?? 'http://localhost:9/token' }).end();
+      case 429:
+      case 500:
+        return send(response, wrong.tokens, { error: 'invalid_grant' });
+      case 'invalid_grant':
+      case 'invalid_client':
+        return send(response, 400, { error: wrong.tokens, error_description: `not this: ${asked.toString()}` });
+    }
+    const taken = takeGrant(grantType);
+    // The other side is gone before it hears of the tokens that took the place of the old ones.
+    if (wrong.tokens === 'drop') return void response.destroy();
+    if (taken === null) return send(response, 400, { error: 'invalid_grant' });
+    give(taken, response, grantType !== 'client_credentials');
+  };
+  const takeGrant = (grantType: string): Grant | null => {
+    if (grantType === 'client_credentials')
+      return { scope: asked.get('scope') ?? 'read', resource: asked.get('resource'), client: 'program' };
+    if (grantType === 'refresh_token') {
+      const old = asked.get('refresh_token') ?? '';
+      const grant = refresh.get(old) ?? null;
+      refresh.delete(old);
+      return grant;
+    }
+    const code = codes.get(asked.get('code') ?? '');
+    codes.delete(asked.get('code') ?? '');
+    const proved = createHash('sha256')
+      .update(asked.get('code_verifier') ?? '')
+      .digest('base64url');
+    return code?.challenge === proved && code.redirect === asked.get('redirect_uri') ? code : null;
+  };
+
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', url);
+    if (pathname !== '/token') requests.push(`${request.method} ${pathname}`);
+    if (pathname === '/.well-known/oauth-authorization-server') return send(response, 200, describe());
+    if (pathname === '/authorize') return authorize(searchParams, response);
+    if (pathname === '/token') return void token(request, response);
+    if (pathname === '/register' && wrong.refusesRegistration !== true) {
+      return void textOf(request).then((body) => {
+        const client = `client-${clients.size + 1}`;
+        clients.add(client);
+        send(response, 201, { ...JSON.parse(body), client_id: client });
+      });
+    }
+    send(response, 404, {});
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${portOf(server.address())}`;
+  return {
+    url,
+    wrong,
+    requests,
+    secrets,
+    lastToken: () => asked,
+    lastAuthorize: () => authorized,
+    grantOf: (one) => access.get(one),
+    expire: () => access.clear(),
+    revoke: () => refresh.clear(),
+    count: (wanted) => requests.filter((request) => request === wanted).length,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of request) text += String(piece);
+  return text;
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
