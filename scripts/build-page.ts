@@ -17,16 +17,14 @@ const STYLES = ['tokens', 'page', 'bar', 'chart', 'time', 'talk', 'desk', 'compa
 
 /**
  * Builds the inspector's page into a folder: `index.html`, which loads `assets/main.js` and `assets/styles.css`; the layout
- * engine as a chunk beside them; `assets/layouts.json`, the layouts of our own machines; and `saved.js`, all of it as one
+ * engine as a chunk beside them; `assets/layouts-<machine>.json`, the layouts of our own machines; and `saved.js`, all of it as one
  * classic script, for pages that are saved.
  */
 export async function buildPage(outDir: string): Promise<void> {
   const assets = join(outDir, 'assets');
   mkdirSync(assets, { recursive: true });
-  // Nobody sees a part of a pixel, and each digit is sent.
-  const layouts = JSON.stringify(await ownLayouts(), (_key, value: unknown) =>
-    typeof value === 'number' ? Math.round(value) : value,
-  );
+  const machines = await ownLayouts();
+  const layouts = json(Object.assign({}, ...machines.map((machine) => machine.layouts)));
   await bundle({ output: { dir: assets, entryFileNames: 'main.js', chunkFileNames: '[name].js', minify: true } });
   await bundle({
     output: { file: join(outDir, 'saved.js'), format: 'iife', codeSplitting: false, minify: true },
@@ -34,9 +32,15 @@ export async function buildPage(outDir: string): Promise<void> {
   });
   const css = STYLES.map((name) => readFileSync(new URL(`styles/${name}.css`, SOURCE), 'utf8')).join('\n');
   writeFileSync(join(assets, 'styles.css'), css);
-  writeFileSync(join(assets, 'layouts.json'), layouts);
+  for (const { id, layouts: own } of machines) writeFileSync(join(assets, `layouts-${id}.json`), json(own));
+  writeFileSync(join(assets, 'layouts.json'), json(Object.fromEntries(machines.map(({ hash, id }) => [hash, id]))));
   writeFileSync(join(outDir, 'index.html'), readFileSync(new URL('index.html', SOURCE), 'utf8'));
   writeFileSync(join(outDir, 'LICENSES.txt'), licenses());
+}
+
+/** Nobody sees a part of a pixel, and each digit is sent. */
+function json(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) => (typeof member === 'number' ? Math.round(member) : member));
 }
 
 async function bundle(options: BuildOptions): Promise<void> {
@@ -67,17 +71,27 @@ function inlineLayouts(layouts: string): Plugin {
   };
 }
 
-async function ownLayouts(): Promise<{ readonly [key: string]: unknown }> {
+interface MachineLayouts {
+  readonly id: string;
+  readonly hash: string;
+  readonly layouts: { readonly [key: string]: unknown };
+}
+
+async function ownLayouts(): Promise<readonly MachineLayouts[]> {
   const machines = [agentMachine, llmCallMachine, toolCallMachine, loopDetectionMachine, mcpConnectionMachine];
-  const layouts: { [key: string]: unknown } = {};
-  for (const drawing of machines.map(drawMachine))
+  const made: MachineLayouts[] = [];
+  for (const machine of machines) {
+    const drawing = drawMachine(machine);
+    const layouts: { [key: string]: unknown } = {};
     for (const collapsed of collapses(drawing))
       for (const direction of ['RIGHT', 'DOWN'] as const)
         for (const labels of [false, true]) {
           const style = { direction, labels, collapsed };
           layouts[layoutKey(drawing.hash, style)] ??= await layoutMachine(drawing, style);
         }
-  return layouts;
+    made.push({ id: machine.id, hash: drawing.hash, layouts });
+  }
+  return made;
 }
 
 /** The page ships other people's code; their licenses ask to be passed on. */

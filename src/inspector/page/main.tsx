@@ -22,7 +22,7 @@ function start(): void {
   const take = frameFeed(state);
   const saved = readSaved(document);
   const token = new URLSearchParams(location.search).get('token') ?? '';
-  const page: Page = { state, desk: saved?.desk ?? liveDesk(token), layouts: layouts(ownLayouts()) };
+  const page: Page = { state, desk: saved?.desk ?? liveDesk(token), layouts: layouts(ownLayouts) };
   if (saved === null) {
     const feed = liveFeed(state, token, take);
     effect(() => {

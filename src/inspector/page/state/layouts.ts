@@ -15,7 +15,7 @@ export interface Layouts {
  * Keeps layouts by drawing and style. Those of our own machines come with the page; the engine is loaded for the first
  * drawing that is not among them.
  */
-export function layouts(ready: Promise<unknown>): Layouts {
+export function layouts(shipped: (hash: string) => Promise<unknown>): Layouts {
   const known = new Map<string, Signal<ChartLayout | string | null>>();
   return {
     of: (drawing, style) => {
@@ -24,7 +24,7 @@ export function layouts(ready: Promise<unknown>): Layouts {
       if (before !== undefined) return before;
       const made = signal<ChartLayout | string | null>(null);
       known.set(key, made);
-      void make(ready, key, drawing, style).then((layout) => {
+      void make(shipped(drawing.hash), key, drawing, style).then((layout) => {
         made.value = layout;
       });
       return made;
