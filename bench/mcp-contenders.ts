@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { createMcpConnection } from '../src/mcp/index.ts';
-import type { JsonObject } from '../src/parsing/json.ts';
+import type { JsonObject } from '../src/json/json.ts';
 
 /** Where a server is: a program to start, or an address. */
 export type Place = { readonly command: string; readonly args: readonly string[] } | { readonly url: string };

@@ -5,12 +5,12 @@ import { type BuildOptions, type Plugin, build } from 'rolldown';
 import { collapses } from '../src/inspector/page/chart/auto-collapse.ts';
 import { layoutMachine } from '../src/inspector/layout/layout-machine.ts';
 import { layoutKey } from '../src/inspector/page/chart/layout-key.ts';
-import { drawMachine } from '../src/inspector/drawing.ts';
-import { agentMachine } from '../src/machines/agent.ts';
-import { llmCallMachine } from '../src/machines/llm-call.ts';
+import { drawMachine } from '../src/inspector/frames/drawing.ts';
+import { agentMachine } from '../src/machines/agent/agent.ts';
+import { llmCallMachine } from '../src/machines/llm-call/llm-call.ts';
 import { loopDetectionMachine } from '../src/machines/loop-detection.ts';
-import { mcpConnectionMachine } from '../src/machines/mcp-connection.ts';
-import { toolCallMachine } from '../src/machines/tool-call.ts';
+import { mcpConnectionMachine } from '../src/machines/mcp/mcp-connection.ts';
+import { toolCallMachine } from '../src/machines/tool-call/tool-call.ts';
 
 const SOURCE = new URL('../src/inspector/page/', import.meta.url);
 const STYLES = ['tokens', 'page', 'bar', 'chart', 'time', 'talk', 'desk', 'compare', 'dialog'];

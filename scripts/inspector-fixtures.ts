@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { framesOf } from '../src/inspector/frames-of.ts';
-import type { Frame } from '../src/inspector/protocol.ts';
-import { readRecording } from '../src/journal/recording.ts';
+import { framesOf } from '../src/inspector/frames/frames-of.ts';
+import type { Frame } from '../src/inspector/frames/protocol.ts';
+import { readRecording } from '../src/journal/format/recording.ts';
 import { SCENES, startScene } from '../test/inspector/scenes.ts';
 
 // Makes the frames that the page's tests are fed with, of real runs: test/inspector/fixtures/<scene>.json.

@@ -2,8 +2,8 @@ import './platform.ts';
 export { createAgent } from './agent/create-agent.ts';
 export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionError } from './agent/errors.ts';
 export { createToolRegistry } from './agent/registry.ts';
-export { ReplayDivergenceError } from './journal/divergence.ts';
-export { AGENT_STATES } from './machines/run-result.ts';
+export { ReplayDivergenceError } from './journal/replay/divergence.ts';
+export { AGENT_STATES } from './machines/agent/run-result.ts';
 export { consoleOutput } from './output/console-output.ts';
 export { silentOutput } from './output/silent-output.ts';
 export { recover } from './recovery/recover.ts';
@@ -11,7 +11,7 @@ export { skill } from './tools/skill.ts';
 export { tool } from './tools/tool.ts';
 export type { Confirm, ApprovalDecision, ApprovalRequest } from './actors/ask-approval.ts';
 export type { PromptState } from './actors/compose-prompt.ts';
-export type { McpTool, McpToolAnnotations } from './actors/mcp-calls.ts';
+export type { McpTool, McpToolAnnotations } from './actors/mcp/mcp-calls.ts';
 export type {
   Message,
   MessageToolCall,
@@ -36,23 +36,30 @@ export type {
   ConfigurableOptions,
   ListedTool,
 } from './agent/agent-types.ts';
-export type { ChildAgent } from './agent/child-tools.ts';
+export type { ChildAgent } from './agent/below/child-tools.ts';
 export type { AgentOptions, InstructionsInput } from './agent/options.ts';
-export type { RunEventOf } from './agent/typed-events.ts';
+export type { RunEventOf } from './agent/run/typed-events.ts';
 export type { Permissions } from './agent/granted.ts';
 export type { ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
-export type { AgentLimits, RunOptions } from './agent/run-options.ts';
+export type { AgentLimits, RunOptions } from './agent/run/run-options.ts';
 export type { ResumeErrorCode } from './agent/errors.ts';
-export type { ResumeOptions } from './agent/resume-run.ts';
-export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run.ts';
+export type { ResumeOptions } from './agent/past/resume-run.ts';
+export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run/run.ts';
 export type { JournalStore } from './journal/run-journal.ts';
-export type { RunEvent, RunEventBody, Transition } from './machines/run-events.ts';
-export type { AgentPath, AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './machines/run-result.ts';
-export type { PromptParts } from './machines/system-prompt.ts';
-export type { McpServerConfig } from './mcp/config.ts';
+export type { RunEvent, RunEventBody, Transition } from './machines/events/run-events.ts';
+export type {
+  AgentPath,
+  AgentState,
+  ErrorEntry,
+  RunReason,
+  RunResult,
+  RunStatus,
+} from './machines/agent/run-result.ts';
+export type { PromptParts } from './machines/agent/system-prompt.ts';
+export type { McpServerConfig } from './mcp/config/config.ts';
 export type { McpConnection } from './mcp/connection-types.ts';
 export type { OutputHandler, OutputStats } from './output/output-handler.ts';
-export type { Json, JsonObject, JsonSchema } from './parsing/json.ts';
+export type { Json, JsonObject, JsonSchema } from './json/json.ts';
 export type {
   DeserializationError,
   EscalationError,
@@ -62,7 +69,7 @@ export type {
   Severity,
   ToolError,
   UnknownTool,
-} from './parsing/errors.ts';
+} from './json/errors.ts';
 export type { PlanStep, Repair } from './parsing/reply.ts';
 export type { Backoff } from './recovery/backoff.ts';
 export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from './recovery/steps.ts';

@@ -1,4 +1,4 @@
-import { createNodeFetch } from '../../src/models/node-fetch.ts';
+import { createNodeFetch } from '../../src/models/http/node-fetch.ts';
 import type { Contender } from '../harness/job.ts';
 import { openaiLoop } from './openai-loop.ts';
 

@@ -15,7 +15,7 @@ export async function withCompiled<T>(work: (dir: string) => Promise<T>): Promis
   try {
     const config = join(dir, 'tsconfig.json');
     const compilerOptions = { noEmit: false, noCheck: true, rootDir: ROOT, outDir: dir, types: [] };
-    const files = [join(ROOT, 'bench/children/first-request.ts'), join(ROOT, 'src/models/node-fetch.ts')];
+    const files = [join(ROOT, 'bench/children/first-request.ts'), join(ROOT, 'src/models/http/node-fetch.ts')];
     writeFileSync(
       config,
       JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: [], files }),

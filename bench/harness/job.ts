@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 
 /** What one contender is to do: ask the model, call the tool as often as it says, stop at the answer. */
 export interface Job {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../parsing/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { ToolSource } from '../tools/server-tool.ts';
 import { leaf } from './leaf.ts';
 

@@ -1,4 +1,4 @@
-import type { EscalationError } from '../parsing/errors.ts';
+import type { EscalationError } from '../json/errors.ts';
 import type { Verdict } from '../recovery/verdicts.ts';
 import { deadline } from './deadline.ts';
 import { leaf } from './leaf.ts';

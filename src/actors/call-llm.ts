@@ -1,4 +1,4 @@
-import type { JsonObject } from '../parsing/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { checkReply } from './check-reply.ts';
 import { leaf } from './leaf.ts';
 import { type Model, type ModelReply, type ModelRequest, ModelError } from './model.ts';

@@ -1,12 +1,12 @@
-import type { JsonObject } from '../parsing/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { type ToolResult, toToolResult } from '../tools/result.ts';
 import type { Effects, ToolOrigin } from '../tools/spec.ts';
 import { type Deadline, deadline } from './deadline.ts';
 import { type LeafIo, leaf } from './leaf.ts';
-import type { McpCalls } from './mcp-calls.ts';
+import type { McpCalls } from './mcp/mcp-calls.ts';
 import { retryHint } from './retry-hint.ts';
-import { serverNotes } from './server-notes.ts';
-import { describeThrown, toJson } from './to-json.ts';
+import { serverNotes } from './mcp/server-notes.ts';
+import { describeThrown, toJson } from '../json/to-json.ts';
 
 /** What a tool's function gets beside its arguments. */
 export interface ToolIo {

@@ -1,5 +1,5 @@
-import type { Issue } from '../parsing/errors.ts';
-import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import type { Issue } from '../json/errors.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import { leaf } from './leaf.ts';
 
 /** Arguments that fit the JSON Schema, to be checked by the tool's own code. */

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import { ModelError, type ModelReply, type ReplyStats, type Usage } from './model.ts';
 
 type Call = NonNullable<ModelReply['toolCalls']>[number];

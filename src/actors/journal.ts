@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../parsing/json.ts';
+import type { Json, JsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 
 /** Why a leaf failed: a stable code, a text for people, and data such as a status or issues. */

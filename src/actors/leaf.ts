@@ -7,11 +7,11 @@
  * I4 Without a host (a bare machine in somebody's own actor system) it performs directly and records nothing.
  */
 import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
-import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
-import { digest } from './digest.ts';
+import { digest } from '../json/digest.ts';
 import type { Effect, LeafError, Outcome, Perform } from './journal.ts';
-import { describeThrown, toJson } from './to-json.ts';
+import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_VAULT, type Vault } from './vault.ts';
 
 /** What a leaf's function gets beside its input. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
+import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 
 /** A piece of a message. Images are sent where a tool gave them and the model takes them; `url` is a `data:` address. */
 export type Part = { readonly type: 'text'; readonly text: string } | { readonly type: 'image'; readonly url: string };

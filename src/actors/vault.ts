@@ -1,5 +1,5 @@
-import type { Json } from '../parsing/json.ts';
-import { type Building, setOwn } from '../parsing/own-property.ts';
+import type { Json } from '../json/json.ts';
+import { type Building, setOwn } from '../json/own-property.ts';
 
 /**
  * Owns: which texts are secret, and the marks that stand for them.

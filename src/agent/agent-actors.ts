@@ -5,22 +5,22 @@ import { callTool } from '../actors/call-tool.ts';
 import { checkArgs } from '../actors/check-args.ts';
 import { type ComposePromptInput, type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
 import { describeAgent } from '../actors/describe-agent.ts';
-import type { McpCalls } from '../actors/mcp-calls.ts';
+import type { McpCalls } from '../actors/mcp/mcp-calls.ts';
 import type { Model } from '../actors/model.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
 import { runFixer } from '../actors/run-fixer.ts';
-import type { AgentSetup, Toolset } from '../machines/agent-setup.ts';
-import { agentMachine } from '../machines/agent.ts';
-import { llmCallMachine } from '../machines/llm-call.ts';
-import { toolCallMachine } from '../machines/tool-call.ts';
-import { joinParts, promptParts } from '../machines/system-prompt.ts';
-import type { EscalationError } from '../parsing/errors.ts';
+import type { AgentSetup, Toolset } from '../machines/agent/agent-setup.ts';
+import { agentMachine } from '../machines/agent/agent.ts';
+import { llmCallMachine } from '../machines/llm-call/llm-call.ts';
+import { toolCallMachine } from '../machines/tool-call/tool-call.ts';
+import { joinParts, promptParts } from '../machines/agent/system-prompt.ts';
+import type { EscalationError } from '../json/errors.ts';
 import type { Verdict } from '../recovery/verdicts.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-import type { Children } from './child-tools.ts';
+import type { Children } from './below/child-tools.ts';
 import type { AgentOptions } from './options.ts';
 import type { OwnRegistry } from './registry.ts';
-import type { RepairAgents } from './repair.ts';
+import type { RepairAgents } from './below/repair.ts';
 
 /** What the leaves of an agent reach, looked up at each call: options may change between runs. */
 export interface AgentPorts {

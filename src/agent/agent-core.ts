@@ -2,19 +2,19 @@ import { type ModelFacts, callsNatively, factsOf } from '../actors/call-llm.ts';
 import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
 import type { Model } from '../actors/model.ts';
 import { type OwnVault, createVault } from '../actors/vault.ts';
-import type { RunRecord } from '../journal/record.ts';
-import type { Recording } from '../journal/recording.ts';
+import type { RunRecord } from '../journal/format/record.ts';
+import type { Recording } from '../journal/format/recording.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
 import { liveJournal } from '../journal/live.ts';
-import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/agent-setup.ts';
-import { processEnvironment } from '../models/environment.ts';
-import { secretsOf } from '../models/model-secrets.ts';
-import { resolveModel } from '../models/resolve-model.ts';
+import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/agent/agent-setup.ts';
+import { processEnvironment } from '../models/endpoint/environment.ts';
+import { secretsOf } from '../models/endpoint/model-secrets.ts';
+import { resolveModel } from '../models/endpoint/resolve-model.ts';
 import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { confirmOf, isTerminal, settingsOf, toolCallingOf } from './agent-settings.ts';
-import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './child-tools.ts';
+import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './below/child-tools.ts';
 import { checkConfigurable } from './check-options.ts';
-import { decideBy } from './decide.ts';
+import { decideBy } from './below/decide.ts';
 import {
   type Granted,
   NOTHING_GRANTED,
@@ -24,14 +24,14 @@ import {
   needsConfirmation,
   resolvePermissions,
 } from './granted.ts';
-import { type McpBinding, mcpBinding } from './mcp-binding.ts';
-import { serverAnswers } from './server-answers.ts';
-import { serverSecrets } from '../mcp/server-secrets.ts';
+import { type McpBinding, mcpBinding } from './servers/mcp-binding.ts';
+import { serverAnswers } from './servers/server-answers.ts';
+import { serverSecrets } from '../mcp/config/server-secrets.ts';
 import { type AgentOptions, checkOptions } from './options.ts';
-import { repairAgents } from './repair.ts';
-import { checkServers } from './check-servers.ts';
+import { repairAgents } from './below/repair.ts';
+import { checkServers } from './servers/check-servers.ts';
 import { type OwnRegistry, ownRegistry } from './registry.ts';
-import type { ForkRunOptions } from './run-options.ts';
+import type { ForkRunOptions } from './run/run-options.ts';
 
 /** The parts of one agent, resolved and held together; everything heavy is made when it is first needed. */
 export interface AgentCore {

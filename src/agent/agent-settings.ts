@@ -1,8 +1,8 @@
 import type { Confirm } from '../actors/ask-approval.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
-import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent-setup.ts';
-import { closeOpenCalls } from '../machines/conversation.ts';
-import { DEFAULT_MCP_LIMITS } from '../mcp/server-limits.ts';
+import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent/agent-setup.ts';
+import { closeOpenCalls } from '../machines/conversation/conversation.ts';
+import { DEFAULT_MCP_LIMITS } from '../mcp/config/server-limits.ts';
 import { BUSY_BACKOFF } from '../recovery/backoff.ts';
 import type { AgentOptions } from './options.ts';
 
@@ -92,7 +92,7 @@ function frozen(options: AgentOptions): AgentOptions {
 /** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
 export async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
   if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
-  const { terminalConfirm } = await import('../tools/terminal/terminal-confirm.ts');
+  const { terminalConfirm } = await import('../terminal/terminal-confirm.ts');
   return terminalConfirm();
 }
 

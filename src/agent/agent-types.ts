@@ -1,23 +1,23 @@
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import type { Message } from '../actors/model.ts';
-import type { Explorable } from '../journal/explore.ts';
-import type { Forkable } from '../journal/fork.ts';
-import type { Replayable } from '../journal/replay.ts';
-import type { agentMachine } from '../machines/agent.ts';
-import type { RunEvent } from '../machines/run-events.ts';
-import type { AgentPath, AgentState, RunResult } from '../machines/run-result.ts';
-import type { McpServerConfig } from '../mcp/config.ts';
+import type { Explorable } from '../journal/replay/explore.ts';
+import type { Forkable } from '../journal/replay/fork.ts';
+import type { Replayable } from '../journal/replay/replay.ts';
+import type { agentMachine } from '../machines/agent/agent.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
+import type { AgentPath, AgentState, RunResult } from '../machines/agent/run-result.ts';
+import type { McpServerConfig } from '../mcp/config/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
-import type { JsonObject, JsonSchema } from '../parsing/json.ts';
+import type { JsonObject, JsonSchema } from '../json/json.ts';
 import type { Repairer } from '../recovery/steps.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './agent-actors.ts';
-import type { ChildAgent } from './child-tools.ts';
+import type { ChildAgent } from './below/child-tools.ts';
 import type { AgentOptions } from './options.ts';
-import type { ResumeOptions } from './resume-run.ts';
+import type { ResumeOptions } from './past/resume-run.ts';
 import type { ToolRegistry } from './registry.ts';
-import type { RunOptions } from './run-options.ts';
-import type { ApprovalOptions, PendingApproval, Run } from './run.ts';
+import type { RunOptions } from './run/run-options.ts';
+import type { ApprovalOptions, PendingApproval, Run } from './run/run.ts';
 
 /** What `agent.logic` is given when it is invoked or spawned. */
 export interface AgentLogicInput {

@@ -3,11 +3,11 @@
  * agent's own options (`options.ts`).
  */
 import { z } from 'zod';
-import { OptionError, described, givenIn, hint, optionsOf } from '../parsing/known-options.ts';
+import { OptionError, described, givenIn, hint, optionsOf } from '../json/known-options.ts';
 import type { AgentLogicInput, CloseOptions, ConfigurableOptions, ListToolsOptions } from './agent-types.ts';
-import type { ResumeOptions } from './resume-run.ts';
-import type { RunOptions } from './run-options.ts';
-import type { ApprovalOptions } from './run.ts';
+import type { ResumeOptions } from './past/resume-run.ts';
+import type { RunOptions } from './run/run-options.ts';
+import type { ApprovalOptions } from './run/run.ts';
 
 const DOCS = 'docs/agents.md';
 

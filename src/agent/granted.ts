@@ -84,6 +84,6 @@ export async function resolvePermissions(
 ): Promise<Permissions | undefined> {
   if (given !== undefined) return given.forAgent === undefined ? given : given.forAgent(agent);
   if (typeof process === 'undefined') return undefined;
-  const { permissionStore } = await import('../tools/permissions-store.ts');
+  const { permissionStore } = await import('../security/permissions-store.ts');
   return permissionStore({ agent });
 }

@@ -4,16 +4,16 @@ import type { PromptState } from '../actors/compose-prompt.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
 import type { RunPort } from '../inspector/run-port.ts';
 import type { JournalStore } from '../journal/run-journal.ts';
-import type { RunEvent } from '../machines/run-events.ts';
-import type { PromptParts } from '../machines/system-prompt.ts';
-import type { McpElicit } from '../mcp/answers.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
+import type { PromptParts } from '../machines/agent/system-prompt.ts';
+import type { McpElicit } from '../mcp/questions/answers.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
-import type { McpServerConfig } from '../mcp/config.ts';
-import { mcpLimitsSchema } from '../mcp/config-schema.ts';
-import type { ModelName } from '../models/presets.ts';
+import type { McpServerConfig } from '../mcp/config/config.ts';
+import { mcpLimitsSchema } from '../mcp/config/config-schema.ts';
+import type { ModelName } from '../models/endpoint/presets.ts';
 import type { OutputHandler } from '../output/output-handler.ts';
-import type { JsonObject } from '../parsing/json.ts';
-import type { NamesAs } from '../parsing/known-options.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { NamesAs } from '../json/known-options.ts';
 import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import type { Backoff } from '../recovery/backoff.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
@@ -23,10 +23,10 @@ import { type Skill, isSkill } from '../tools/skill.ts';
 import type { Policy } from '../tools/spec.ts';
 import type { ToolFor } from '../tools/tool.ts';
 import { optionError, withoutUndefined } from './check-options.ts';
-import { CHILD } from './child-port.ts';
-import type { ChildAgent } from './child-tools.ts';
+import { CHILD } from './below/child-port.ts';
+import type { ChildAgent } from './below/child-tools.ts';
 import type { Permissions } from './granted.ts';
-import type { AgentLimits } from './run-options.ts';
+import type { AgentLimits } from './run/run-options.ts';
 
 /** What a function that makes instructions is told. */
 export interface InstructionsInput<TContext = unknown> {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Confirm } from '../actors/ask-approval.ts';
-import { McpError, type McpCalls } from '../actors/mcp-calls.ts';
-import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../machines/agent-setup.ts';
-import { MAKE_PLAN } from '../machines/system-prompt.ts';
-import type { NamesAs } from '../parsing/known-options.ts';
+import { McpError, type McpCalls } from '../actors/mcp/mcp-calls.ts';
+import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../machines/agent/agent-setup.ts';
+import { MAKE_PLAN } from '../machines/agent/system-prompt.ts';
+import type { NamesAs } from '../json/known-options.ts';
 import {
   type RecoveryData,
   type ResolvedOnError,
@@ -21,7 +21,7 @@ import { type Tool, tool } from '../tools/tool.ts';
 import { optionError, withoutUndefined } from './check-options.ts';
 import { executeAlone } from './execute-alone.ts';
 import { type Granted, NOTHING_GRANTED, type Permissions, grantOf } from './granted.ts';
-import type { OwnedOnError } from './repair-circle.ts';
+import type { OwnedOnError } from './below/repair-circle.ts';
 
 /** Options of {@link createToolRegistry}. */
 export interface ToolRegistryOptions {

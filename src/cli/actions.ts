@@ -1,5 +1,5 @@
 import { type Arguments, type Command, type OptionSpec, UsageError } from './command.ts';
-import { didYouMean } from '../parsing/nearest-name.ts';
+import { didYouMean } from '../json/nearest-name.ts';
 
 /** One thing that a command with several can do. */
 export interface Action {

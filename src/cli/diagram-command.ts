@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { AnyStateMachine } from 'xstate';
 import { type Command, UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { didYouMean } from '../parsing/nearest-name.ts';
+import { didYouMean } from '../json/nearest-name.ts';
 
 const FORMATS = ['mermaid', 'svg', 'json'] as const;
 
@@ -43,7 +43,7 @@ export const diagramCommand: Command = {
 
 async function drawn(machine: AnyStateMachine, format: (typeof FORMATS)[number]): Promise<string> {
   if (format === 'mermaid') return `${(await import('../inspector/diagram/mermaid.ts')).mermaid(machine)}\n`;
-  const { drawMachine } = await import('../inspector/drawing.ts');
+  const { drawMachine } = await import('../inspector/frames/drawing.ts');
   const drawing = drawMachine(machine);
   if (format === 'json') return `${JSON.stringify(drawing, null, 2)}\n`;
   return (await import('../inspector/diagram/svg.ts')).svg(drawing).catch((error: unknown) => {
@@ -61,7 +61,7 @@ async function machineOf(name: string, exported: string | undefined): Promise<An
     throw new UsageError(
       `there is neither a machine nor a file '${name}'.${didYouMean(name, [...OWN_MACHINES.keys()])}`,
     );
-  const { isMachine } = await import('../inspector/frame-maker.ts');
+  const { isMachine } = await import('../inspector/frames/frame-maker.ts');
   const module: unknown = await import(pathToFileURL(resolve(name)).href);
   const values: readonly unknown[] =
     exported === undefined ? Object.values(Object(module)) : [Reflect.get(Object(module), exported)];

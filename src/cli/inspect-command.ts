@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeThrown } from '../actors/to-json.ts';
+import { describeThrown } from '../json/to-json.ts';
 import type { Inspector } from '../inspector/create-inspector.ts';
 import { type Command, UsageError } from './command.ts';
 import { EXIT_CODE } from './exit-code.ts';
@@ -34,7 +34,7 @@ export const inspectCommand: Command = {
     // Loaded only now: help and wrong usage need none of it.
     const [{ createInspector }, { readRecordingOf }] = await Promise.all([
       import('../inspector/create-inspector.ts'),
-      import('./recording-file.ts'),
+      import('./recording/recording-file.ts'),
     ]);
     const shown: { readonly place: string; readonly text: string | null }[] = [];
     for (const place of places) {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Arguments, type OptionSpec, UsageError } from './command.ts';
-import { didYouMean } from '../parsing/nearest-name.ts';
+import { didYouMean } from '../json/nearest-name.ts';
 
 /** Every command takes these. */
 export const COMMON_OPTIONS: readonly OptionSpec[] = [{ name: 'help', short: 'h', help: 'Show this help.' }];

@@ -1,7 +1,7 @@
 import { type Command, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { didYouMean } from '../parsing/nearest-name.ts';
+import { didYouMean } from '../json/nearest-name.ts';
 import { endProcess } from './process-end.ts';
 import { readArguments } from './read-arguments.ts';
 import { commandUsage, programUsage, synopsisLine } from './usage.ts';

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import type { InspectionEvent, Observer } from 'xstate';
-import { readRecording } from '../journal/recording.ts';
-import { optionsOf } from '../parsing/known-options.ts';
-import { SEND_PATH } from './check-request.ts';
-import { fileSession } from './file-session.ts';
-import { type FolderWatch, watchFolder } from './folder.ts';
-import { liveSystems } from './live-systems.ts';
-import { openBrowser } from './open-browser.ts';
-import { ownPage, ownPlace, pageFiles } from './page-files.ts';
-import { receivedSystems } from './received-systems.ts';
-import { room } from './room.ts';
+import { readRecording } from '../journal/format/recording.ts';
+import { optionsOf } from '../json/known-options.ts';
+import { SEND_PATH } from './server/check-request.ts';
+import { fileSession } from './sessions/file-session.ts';
+import { type FolderWatch, watchFolder } from './sessions/folder.ts';
+import { liveSystems } from './sessions/live-systems.ts';
+import { openBrowser } from './server/open-browser.ts';
+import { ownPage, ownPlace, pageFiles } from './server/page-files.ts';
+import { receivedSystems } from './sessions/received-systems.ts';
+import { room } from './server/room.ts';
 import type { RunPort, WatchedActor } from './run-port.ts';
-import { runSession } from './run-session.ts';
-import { listen } from './server.ts';
-import type { Session } from './session.ts';
-import { sendTokenOf } from './send-token.ts';
-import { sessionList } from './session-list.ts';
+import { runSession } from './sessions/run-session.ts';
+import { listen } from './server/server.ts';
+import type { Session } from './sessions/session.ts';
+import { sendTokenOf } from './server/send-token.ts';
+import { sessionList } from './sessions/session-list.ts';
 import { packageVersion } from './version.ts';
 
 /** How an inspector listens. */

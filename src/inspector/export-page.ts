@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { PROTOCOL, type Frame, type SavedPage } from './protocol.ts';
-import type { PageFiles } from './page-files.ts';
-import type { Session } from './session.ts';
-import { share } from './shared-json.ts';
+import { PROTOCOL, type Frame, type SavedPage } from './frames/protocol.ts';
+import type { PageFiles } from './server/page-files.ts';
+import type { Session } from './sessions/session.ts';
+import { share } from './frames/shared-json.ts';
 
 const EMPTY =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signalbox</title></head><body></body></html>';

@@ -1,9 +1,9 @@
 import type { AnyActorRef } from 'xstate';
 import type { OutsideEvent } from '../actors/journal.ts';
-import type { RecordLine, RunRecord } from '../journal/record.ts';
-import type { Json, JsonObject } from '../parsing/json.ts';
-import type { RunWatcher } from './line-source.ts';
-import type { Ending } from './session-info.ts';
+import type { RecordLine, RunRecord } from '../journal/format/record.ts';
+import type { Json, JsonObject } from '../json/json.ts';
+import type { RunWatcher } from './sessions/line-source.ts';
+import type { Ending } from './sessions/session-info.ts';
 
 /** A run as it is handed to the inspector: its records, its moves while somebody watches, and what may be done with it. */
 export interface WatchedRun {

@@ -1,9 +1,9 @@
-import type { RunEvent } from '../machines/run-events.ts';
-import { optionsOf } from '../parsing/known-options.ts';
-import { systemCode } from '../tools/system-code.ts';
-import { abortable } from './abortable.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
+import { optionsOf } from '../json/known-options.ts';
+import { systemCode } from '../security/system-code.ts';
+import { abortable } from './server/abortable.ts';
 import { eventStream, lastNumber } from './event-stream.ts';
-import { eventText } from './event-text.ts';
+import { eventText } from './frames/event-text.ts';
 
 /** How a run is sent. */
 export interface ToResponseOptions {

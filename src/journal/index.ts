@@ -1,17 +1,17 @@
 import '../platform.ts';
-export { ReplayDivergenceError } from './divergence.ts';
-export { fileJournal } from './file.ts';
-export { fork } from './fork.ts';
-export { JournalError } from './journal-error.ts';
-export { memoryJournal } from './memory.ts';
-export { RecordingError } from './recording.ts';
-export { replay } from './replay.ts';
-export { sqliteJournal } from './sqlite.ts';
-export { transitions } from './transitions.ts';
-export type { Divergence } from './divergence.ts';
-export type { ForkOptions, Forkable } from './fork.ts';
-export type { DivergenceCause } from './likely-cause.ts';
-export type { FileJournalOptions } from './file.ts';
+export { ReplayDivergenceError } from './replay/divergence.ts';
+export { fileJournal } from './stores/file.ts';
+export { fork } from './replay/fork.ts';
+export { JournalError } from './format/journal-error.ts';
+export { memoryJournal } from './stores/memory.ts';
+export { RecordingError } from './format/recording.ts';
+export { replay } from './replay/replay.ts';
+export { sqliteJournal } from './stores/sqlite.ts';
+export { transitions } from './replay/transitions.ts';
+export type { Divergence } from './replay/divergence.ts';
+export type { ForkOptions, Forkable } from './replay/fork.ts';
+export type { DivergenceCause } from './replay/likely-cause.ts';
+export type { FileJournalOptions } from './stores/file.ts';
 export type {
   BlobRecord,
   EndRecord,
@@ -23,14 +23,14 @@ export type {
   RunRecord,
   StartRecord,
   TimerRecord,
-} from './record.ts';
-export type { Recording } from './recording.ts';
-export type { RepairedRun } from './repair.ts';
-export type { ReplayOptions, ReplayPoint, Replayable } from './replay.ts';
-export type { AllowedDifference } from './tolerance.ts';
-export type { JournalErrorCode } from './journal-error.ts';
-export type { MemoryJournalOptions } from './memory.ts';
-export type { PruneLimits } from './prune-runs.ts';
+} from './format/record.ts';
+export type { Recording } from './format/recording.ts';
+export type { RepairedRun } from './format/repair.ts';
+export type { ReplayOptions, ReplayPoint, Replayable } from './replay/replay.ts';
+export type { AllowedDifference } from './replay/tolerance.ts';
+export type { JournalErrorCode } from './format/journal-error.ts';
+export type { MemoryJournalOptions } from './stores/memory.ts';
+export type { PruneLimits } from './stores/prune-runs.ts';
 export type {
   Carried,
   CarriedEffect,
@@ -42,4 +42,4 @@ export type {
   RunSummary,
   TakenRun,
 } from './run-journal.ts';
-export type { SqliteJournalOptions } from './sqlite.ts';
+export type { SqliteJournalOptions } from './stores/sqlite.ts';

@@ -10,9 +10,9 @@
  *    the journal cannot write.
  */
 import type { Effect, Entry, OutsideEvent, Perform } from '../actors/journal.ts';
-import type { Json } from '../parsing/json.ts';
-import { deltaWriter } from './deltas.ts';
-import { type RecordLine, entryRecord, startRecord } from './record.ts';
+import type { Json } from '../json/json.ts';
+import { deltaWriter } from './format/deltas.ts';
+import { type RecordLine, entryRecord, startRecord } from './format/record.ts';
 import type { CarriedEffect, RunHead, RunJournal } from './run-journal.ts';
 
 /** Where a live journal writes. A promise means: not durable before it resolves. */

@@ -1,9 +1,9 @@
 import type { Effect, Journal, OutsideEvent, Perform } from '../actors/journal.ts';
-import type { Json, JsonObject } from '../parsing/json.ts';
+import type { Json, JsonObject } from '../json/json.ts';
 import type { Sink } from './live.ts';
-import type { RecordLine, RunRecord } from './record.ts';
-import type { Recording } from './recording.ts';
-import type { RepairedRun } from './repair.ts';
+import type { RecordLine, RunRecord } from './format/record.ts';
+import type { Recording } from './format/recording.ts';
+import type { RepairedRun } from './format/repair.ts';
 
 /** A journal that also takes events from outside. */
 export interface RunJournal extends Journal {

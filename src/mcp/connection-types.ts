@@ -1,16 +1,16 @@
 import type { AnyActorRef } from 'xstate';
-import type { McpLogin } from '../actors/mcp-auth.ts';
-import type { McpError, McpQuestion, McpTool } from '../actors/mcp-calls.ts';
-import type { McpConnectionLimits } from '../machines/mcp-connection.ts';
-import type { Json, JsonObject } from '../parsing/json.ts';
-import { optionsOf } from '../parsing/known-options.ts';
+import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
+import type { McpError, McpQuestion, McpTool } from '../actors/mcp/mcp-calls.ts';
+import type { McpConnectionLimits } from '../machines/mcp/mcp-connection.ts';
+import type { Json, JsonObject } from '../json/json.ts';
+import { optionsOf } from '../json/known-options.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { McpLoginStatus } from './auth/authorizer.ts';
-import type { McpAnswers } from './answers.ts';
-import type { McpServer } from './config.ts';
-import type { Dial, McpClock, McpProgress, McpServerInfo } from './link.ts';
-import type { Environment } from './read-config.ts';
-import type { McpLimits } from './server-limits.ts';
+import type { McpAnswers } from './questions/answers.ts';
+import type { McpServer } from './config/config.ts';
+import type { Dial, McpClock, McpProgress, McpServerInfo } from './link/link.ts';
+import type { Environment } from './config/read-config.ts';
+import type { McpLimits } from './config/server-limits.ts';
 import type { McpLogMessage } from './server-log.ts';
 
 /**

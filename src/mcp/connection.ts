@@ -3,12 +3,12 @@
  * to try again (the machine), what becomes of a call (the desk), how a server is spoken to (the links).
  */
 import { createActor } from 'xstate';
-import { McpError } from '../actors/mcp-calls.ts';
-import { mcpConnectionMachine } from '../machines/mcp-connection.ts';
-import { createCallDesk } from './call-desk.ts';
-import { errorResult, keptError, toMcpError } from './call-errors.ts';
-import type { McpServerConfig } from './config.ts';
-import { noteSecrets } from './connection-secrets.ts';
+import { McpError } from '../actors/mcp/mcp-calls.ts';
+import { mcpConnectionMachine } from '../machines/mcp/mcp-connection.ts';
+import { createCallDesk } from './calls/call-desk.ts';
+import { errorResult, keptError, toMcpError } from './calls/call-errors.ts';
+import type { McpServerConfig } from './config/config.ts';
+import { noteSecrets } from './auth/connection-secrets.ts';
 import { GIVEN_UP, LIVE, loginStep, topLevel } from './connection-state.ts';
 import {
   type McpConnection,
@@ -19,20 +19,20 @@ import {
   checkConnectionOptions,
   checkListing,
 } from './connection-types.ts';
-import { LinkFault, REAL_CLOCK, type McpLink } from './link.ts';
-import { createLinks, linkLeaves } from './links.ts';
+import { LinkFault, REAL_CLOCK, type McpLink } from './link/link.ts';
+import { createLinks, linkLeaves } from './link/links.ts';
 import { createListeners } from './listeners.ts';
 import { createOddityCounter } from './oddity-counter.ts';
-import { readMcpServer } from './read-config.ts';
-import { createQuestions } from './questions.ts';
-import { createRequests } from './requests.ts';
-import { authLeaves, authorizerOf, createSignIn } from './sign-in.ts';
-import { rootsOf } from './roots.ts';
-import { createToolCalls } from './tool-calls.ts';
+import { readMcpServer } from './config/read-config.ts';
+import { createQuestions } from './questions/questions.ts';
+import { createRequests } from './calls/requests.ts';
+import { authLeaves, authorizerOf, createSignIn } from './auth/sign-in.ts';
+import { rootsOf } from './link/roots.ts';
+import { createToolCalls } from './calls/tool-calls.ts';
 import { createServerLog } from './server-log.ts';
-import { createSubscriptions } from './subscriptions.ts';
-import { DEFAULT_MCP_LIMITS } from './server-limits.ts';
-import { diffTools } from './tool-changes.ts';
+import { createSubscriptions } from './calls/subscriptions.ts';
+import { DEFAULT_MCP_LIMITS } from './config/server-limits.ts';
+import { diffTools } from './policies/tool-changes.ts';
 
 /** How long answers that are on their way over a link that was given up may take. */
 const LINGER_MS = 1000;

@@ -2,19 +2,19 @@
  * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own:
  * the connections' lives, and connections that somebody else made.
  */
-import type { McpLogin } from '../actors/mcp-auth.ts';
-import { McpError, type McpCalls, type McpTool } from '../actors/mcp-calls.ts';
+import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
+import { McpError, type McpCalls, type McpTool } from '../actors/mcp/mcp-calls.ts';
 import type { ToolIdentity } from '../tools/server-tool.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
-import { effectsOf } from './after-loss.ts';
-import type { McpResolvedSettings, McpServerConfig } from './config.ts';
+import { effectsOf } from './calls/after-loss.ts';
+import type { McpResolvedSettings, McpServerConfig } from './config/config.ts';
 import { createMcpConnection } from './connection.ts';
-import { secretsOfConnection } from './connection-secrets.ts';
+import { secretsOfConnection } from './auth/connection-secrets.ts';
 import type { McpConnection, McpConnectionNews, McpState, McpConnectionOptions } from './connection-types.ts';
 import { createListeners } from './listeners.ts';
-import { policyFromAnnotations } from './policy-from-annotations.ts';
-import { type ServerIdentity, serverIdentity, toolFacts } from './tool-identity.ts';
-import { type ToolNames, createToolNames } from './tool-names.ts';
+import { policyFromAnnotations } from './policies/policy-from-annotations.ts';
+import { type ServerIdentity, serverIdentity, toolFacts } from './policies/tool-identity.ts';
+import { type ToolNames, createToolNames } from './policies/tool-names.ts';
 
 /** A tool of a server as an agent registers it. */
 export interface McpToolEntry {

@@ -1,13 +1,13 @@
 /** Connections to MCP servers, usable without an agent. */
 import '../platform.ts';
 export { createMcpConnection } from './connection.ts';
-export { terminalElicit, type TerminalElicitOptions } from './terminal-elicit.ts';
-export { policyFromAnnotations } from './policy-from-annotations.ts';
+export { terminalElicit, type TerminalElicitOptions } from './questions/terminal-elicit.ts';
+export { policyFromAnnotations } from './policies/policy-from-annotations.ts';
 export { clientCredentials, oauth } from './auth/options.ts';
 export { TokenStoreError, fileTokenStore } from './auth/token-store.ts';
-export { McpError } from '../actors/mcp-calls.ts';
-export type { McpErrorCode, McpQuestion, McpTool, McpToolAnnotations } from '../actors/mcp-calls.ts';
-export type { McpLogin } from '../actors/mcp-auth.ts';
+export { McpError } from '../actors/mcp/mcp-calls.ts';
+export type { McpErrorCode, McpQuestion, McpTool, McpToolAnnotations } from '../actors/mcp/mcp-calls.ts';
+export type { McpLogin } from '../actors/mcp/mcp-auth.ts';
 export type { McpLoginStatus } from './auth/authorizer.ts';
 export type {
   ClientCredentialsOptions,
@@ -27,7 +27,7 @@ export type {
   McpServersConfig,
   McpStdioConfig,
   McpToolOverride,
-} from './config.ts';
+} from './config/config.ts';
 export type {
   McpCallOptions,
   McpCompletion,
@@ -52,7 +52,7 @@ export type {
   McpSampler,
   McpSampling,
   McpUrlElicitation,
-} from './answers.ts';
-export type { McpProgress, McpServerInfo } from './link.ts';
+} from './questions/answers.ts';
+export type { McpProgress, McpServerInfo } from './link/link.ts';
 export type { McpLogLevel, McpLogMessage } from './server-log.ts';
-export type { McpLimits } from './server-limits.ts';
+export type { McpLimits } from './config/server-limits.ts';

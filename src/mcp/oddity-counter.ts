@@ -1,4 +1,4 @@
-import type { McpOddity } from './link.ts';
+import type { McpOddity } from './link/link.ts';
 
 /** Counts odd behaviour and passes on what is worth telling. */
 export interface OddityCounter {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../parsing/json.ts';
+import type { Json, JsonObject } from '../json/json.ts';
 import { cutMiddle } from '../tools/cut.ts';
 
 /** How grave a log message of a server is, least first: the levels of syslog. */

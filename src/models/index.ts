@@ -1,7 +1,7 @@
 import '../platform.ts';
-export { chatModel } from './chat-model.ts';
-export type { ChatModelOptions, Fetch } from './endpoint.ts';
-export type { PresetName } from './presets.ts';
+export { chatModel } from './chat/chat-model.ts';
+export type { ChatModelOptions, Fetch } from './endpoint/endpoint.ts';
+export type { PresetName } from './endpoint/presets.ts';
 export {
   ModelError,
   type Message,

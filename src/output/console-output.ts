@@ -1,4 +1,4 @@
-import { optionsOf } from '../parsing/known-options.ts';
+import { optionsOf } from '../json/known-options.ts';
 import type { PlanStep } from '../parsing/reply.ts';
 import { dataText } from './console/data-text.ts';
 import { type Entry, layOut } from './console/layout.ts';

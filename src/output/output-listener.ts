@@ -1,4 +1,4 @@
-import type { RunEvent } from '../machines/run-events.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
 import { guardOutput } from './guard-output.ts';
 import type { OutputHandler } from './output-handler.ts';
 import { advanceView, EMPTY_VIEW, waitingFor } from './run-view.ts';

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../machines/run-events.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
 import type { PlanStep } from '../parsing/reply.ts';
 
 /** What an output has to know of a run to show its next event. */

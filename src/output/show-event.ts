@@ -1,6 +1,6 @@
-import type { RunEvent } from '../machines/run-events.ts';
-import { endingInWords } from '../machines/run-result.ts';
-import { isJsonObject } from '../parsing/json.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
+import { endingInWords } from '../machines/agent/run-result.ts';
+import { isJsonObject } from '../json/json.ts';
 import type { GuardedOutput } from './guard-output.ts';
 import type { OutputStats } from './output-handler.ts';
 import type { RunView } from './run-view.ts';

@@ -2,16 +2,16 @@
 import '../platform.ts';
 export { parseReply } from './reply/parse-reply.ts';
 export type { ParseReplyOptions, TextCalls } from './reply/reply-source.ts';
-export { recoverJson, type RecoverJsonOptions } from './recover-json.ts';
-export type { RecoveredJson } from './recovered-json.ts';
-export { createReplyStream, type PartialReply, type ReplyStream } from './reply-stream.ts';
-export { recoverArguments } from './recover-arguments.ts';
-export { checkArguments, type CheckedArguments } from './check-arguments.ts';
-export { parseToolCallArguments, type ToolCallArguments } from './tool-call-arguments.ts';
-export type { Limits } from './limits.ts';
-export type { ToolName } from './tool-names.ts';
+export { recoverJson, type RecoverJsonOptions } from './recover/recover-json.ts';
+export type { RecoveredJson } from './recover/recovered-json.ts';
+export { createReplyStream, type PartialReply, type ReplyStream } from './stream/reply-stream.ts';
+export { recoverArguments } from './recover/recover-arguments.ts';
+export { checkArguments, type CheckedArguments } from './recover/check-arguments.ts';
+export { parseToolCallArguments, type ToolCallArguments } from './recover/tool-call-arguments.ts';
+export type { Limits } from './recover/limits.ts';
+export type { ToolName } from './reply/tool-names.ts';
 export type { SchemaLike } from './schema/schema-like.ts';
-export { isJsonObject, type Json, type JsonObject, type JsonSchema } from './json.ts';
+export { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../json/json.ts';
 export type {
   DeserializationError,
   EscalationError,
@@ -21,5 +21,5 @@ export type {
   Severity,
   ToolError,
   UnknownTool,
-} from './errors.ts';
+} from '../json/errors.ts';
 export type { PlanStep, Repair, Reply, Strategy, ToolCallRequest } from './reply.ts';

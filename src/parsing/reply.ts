@@ -1,5 +1,5 @@
-import type { Issue } from './errors.ts';
-import type { Json } from './json.ts';
+import type { Issue } from '../json/errors.ts';
+import type { Json } from '../json/json.ts';
 
 /** One change that the parser made to what the model wrote. `cost` ranks readings: 0 loses nothing, higher is bolder. */
 export interface Repair {

@@ -1,4 +1,4 @@
-import { OptionError, hint } from '../parsing/known-options.ts';
+import { OptionError, hint } from '../json/known-options.ts';
 import { type OnError, type RecoveryStep, SLOTS, type SlotName } from './steps.ts';
 import { stepsOf } from './plan-data.ts';
 

@@ -1,6 +1,6 @@
-import type { Json } from '../parsing/json.ts';
-import { recoverJson } from '../parsing/recover-json.ts';
-import { isJsonObject } from '../parsing/json.ts';
+import type { Json } from '../json/json.ts';
+import { recoverJson } from '../parsing/recover/recover-json.ts';
+import { isJsonObject } from '../json/json.ts';
 
 /** Takes Markdown fences off argument text; null when there are none. */
 export function trimFences(text: string): string | null {

@@ -1,4 +1,4 @@
-import type { Severity } from '../parsing/errors.ts';
+import type { Severity } from '../json/errors.ts';
 import type { RecoveryStep, RetryStep, Slot, SlotName } from './steps.ts';
 import { type OnError, SLOTS } from './steps.ts';
 

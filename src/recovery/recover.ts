@@ -1,4 +1,4 @@
-import { optionsOf } from '../parsing/known-options.ts';
+import { optionsOf } from '../json/known-options.ts';
 import type { Backoff } from './backoff.ts';
 import { normalizePathSeparators, repairJson, trailingCommas, trimFences } from './cleaners.ts';
 import { checkSeverity } from './severity.ts';

@@ -1,4 +1,4 @@
-import type { Severity } from '../parsing/errors.ts';
+import type { Severity } from '../json/errors.ts';
 
 /** All severities, from the mildest on. */
 export const SEVERITIES: readonly Severity[] = ['low', 'medium', 'high', 'critical'];

@@ -1,5 +1,5 @@
-import type { Severity, ToolError } from '../parsing/errors.ts';
-import type { Json, JsonSchema } from '../parsing/json.ts';
+import type { Severity, ToolError } from '../json/errors.ts';
+import type { Json, JsonSchema } from '../json/json.ts';
 import type { Backoff } from './backoff.ts';
 
 /** What a repair agent is told about a call that failed. */

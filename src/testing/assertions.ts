@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert';
-import type { Run } from '../agent/run.ts';
-import type { RunReason, RunResult, RunStatus } from '../machines/run-result.ts';
+import type { Run } from '../agent/run/run.ts';
+import type { RunReason, RunResult, RunStatus } from '../machines/agent/run-result.ts';
 import {
   type CallOptions,
   checkCalledTool,
@@ -9,10 +9,10 @@ import {
   checkVisited,
   type Pending,
 } from './checks.ts';
-import type { RecordingSource, Subject } from './evidence.ts';
-import { framesAbove } from './frames-above.ts';
-import type { ExpectedTransitions } from './judge-transitions.ts';
-import type { Verdict } from './verdict.ts';
+import type { RecordingSource, Subject } from './judges/evidence.ts';
+import { framesAbove } from './recordings/frames-above.ts';
+import type { ExpectedTransitions } from './judges/judge-transitions.ts';
+import type { Verdict } from './judges/verdict.ts';
 
 type AtOnce = RunResult | RecordingSource;
 

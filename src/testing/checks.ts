@@ -1,13 +1,13 @@
-import type { Run } from '../agent/run.ts';
-import { transitions } from '../journal/transitions.ts';
-import type { RunReason, RunStatus } from '../machines/run-result.ts';
-import { optionsOf } from '../parsing/known-options.ts';
-import { type Evidence, type RecordingSource, type Subject, evidenceOf, isRun } from './evidence.ts';
-import { judgeCalledTool } from './judge-called-tool.ts';
-import { judgeEnding } from './judge-ending.ts';
-import { type ExpectedTransitions, judgeTransitions } from './judge-transitions.ts';
-import { judgeVisited } from './judge-visited.ts';
-import type { Verdict } from './verdict.ts';
+import type { Run } from '../agent/run/run.ts';
+import { transitions } from '../journal/replay/transitions.ts';
+import type { RunReason, RunStatus } from '../machines/agent/run-result.ts';
+import { optionsOf } from '../json/known-options.ts';
+import { type Evidence, type RecordingSource, type Subject, evidenceOf, isRun } from './judges/evidence.ts';
+import { judgeCalledTool } from './judges/judge-called-tool.ts';
+import { judgeEnding } from './judges/judge-ending.ts';
+import { type ExpectedTransitions, judgeTransitions } from './judges/judge-transitions.ts';
+import { judgeVisited } from './judges/judge-visited.ts';
+import type { Verdict } from './judges/verdict.ts';
 
 /** A verdict at once, or after the run that it is about. */
 export type Pending = Verdict | Promise<Verdict>;

@@ -1,5 +1,5 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
-import { eventName } from '../machines/transition-log.ts';
+import { eventName } from '../machines/events/transition-log.ts';
 
 /** One arrow of a machine's drawing. */
 export interface Edge {

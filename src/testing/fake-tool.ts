@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../parsing/json.ts';
-import { optionsOf } from '../parsing/known-options.ts';
+import type { Json, JsonObject } from '../json/json.ts';
+import { optionsOf } from '../json/known-options.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type ExecuteContext, type Tool, tool } from '../tools/tool.ts';
 

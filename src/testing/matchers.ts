@@ -1,5 +1,5 @@
-import type { Run } from '../agent/run.ts';
-import type { RunReason, RunStatus } from '../machines/run-result.ts';
+import type { Run } from '../agent/run/run.ts';
+import type { RunReason, RunStatus } from '../machines/agent/run-result.ts';
 import {
   type CallOptions,
   checkCalledTool,
@@ -8,8 +8,8 @@ import {
   checkVisited,
   type Pending,
 } from './checks.ts';
-import type { RecordingSource, Subject } from './evidence.ts';
-import type { ExpectedTransitions } from './judge-transitions.ts';
+import type { RecordingSource, Subject } from './judges/evidence.ts';
+import type { ExpectedTransitions } from './judges/judge-transitions.ts';
 
 /**
  * Matchers for vitest and jest. They take a result, a recording or a `Run`; with a `Run` the assertion is a promise to

@@ -1,5 +1,5 @@
 import type { Model, ModelReply, ModelRequest } from '../actors/model.ts';
-import { optionsOf } from '../parsing/known-options.ts';
+import { optionsOf } from '../json/known-options.ts';
 
 /** One answer of a scripted model: a text, a whole reply, an error to fail with, or a function of the request. */
 export type ScriptedReply =

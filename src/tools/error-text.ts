@@ -1,5 +1,5 @@
-import type { ExecutionError, Issue, ToolError } from '../parsing/errors.ts';
-import type { Json, JsonSchema } from '../parsing/json.ts';
+import type { ExecutionError, Issue, ToolError } from '../json/errors.ts';
+import type { Json, JsonSchema } from '../json/json.ts';
 import type { ToolResult } from './result.ts';
 
 const MAX_ISSUES = 10;

@@ -1,4 +1,4 @@
-import { editDistance } from '../parsing/edit-distance.ts';
+import { editDistance } from '../json/edit-distance.ts';
 import { isMisspelt } from './misspelt.ts';
 import type { ToolSpec } from './spec.ts';
 

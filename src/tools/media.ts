@@ -1,4 +1,4 @@
-import { type Json, isJsonObject } from '../parsing/json.ts';
+import { type Json, isJsonObject } from '../json/json.ts';
 import type { ToolResult } from './result.ts';
 
 /** An image of a result, as a `data:` address. */

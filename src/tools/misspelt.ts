@@ -1,4 +1,4 @@
-import { editDistance } from '../parsing/edit-distance.ts';
+import { editDistance } from '../json/edit-distance.ts';
 
 const MOST_EDITS = 2;
 const LONGEST = 64;

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, isJsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 
 /** What a tool call gives. A bare value that a tool returns becomes the `data` of a success. */
 export interface ToolResult {

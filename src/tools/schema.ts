@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../parsing/json.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../json/json.ts';
 
 /** A Standard Schema (zod and others), as far as tools use it: its types, its check, its JSON Schema. */
 export interface StandardSchema<TInput = unknown, TOutput = unknown> {

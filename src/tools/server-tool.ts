@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../parsing/json.ts';
+import type { Json, JsonObject } from '../json/json.ts';
 import type { ToolSpec } from './spec.ts';
 
 /** Which tool of which MCP server a registered tool is: names alone can be anybody's. */

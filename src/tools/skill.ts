@@ -1,4 +1,4 @@
-import { named, optionsOf } from '../parsing/known-options.ts';
+import { named, optionsOf } from '../json/known-options.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from './tool.ts';

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../parsing/json.ts';
+import type { JsonSchema } from '../json/json.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
 import type { ToolChange, ToolIdentity } from './server-tool.ts';
 

@@ -1,6 +1,6 @@
-import type { Issue } from '../parsing/errors.ts';
-import type { Json, JsonObject, JsonSchema } from '../parsing/json.ts';
-import { named, optionsOf } from '../parsing/known-options.ts';
+import type { Issue } from '../json/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
+import { named, optionsOf } from '../json/known-options.ts';
 import { checkOnError } from '../recovery/check-on-error.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type InputOf, type InputSchema, type StandardSchema, readToolSchema } from './schema.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { serverNotes } from '../../src/actors/server-notes.ts';
-import type { JsonObject } from '../../src/parsing/json.ts';
+import { serverNotes } from '../../src/actors/mcp/server-notes.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 
 test('a flood of progress becomes a few remarks, and no question is left out', () => {
   const notes: JsonObject[] = [];

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
-import type { Run } from '../../src/agent/run.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
+import type { Run } from '../../src/agent/run/run.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

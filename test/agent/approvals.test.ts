@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { ApprovalRequest } from '../../src/actors/ask-approval.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
-import { replay } from '../../src/journal/replay.ts';
-import type { EscalationError } from '../../src/parsing/errors.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import type { EscalationError } from '../../src/json/errors.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { OnEscalation } from '../../src/recovery/verdicts.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';

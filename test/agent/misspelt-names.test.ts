@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import { createToolRegistry } from '../../src/agent/registry.ts';
-import { replay } from '../../src/journal/replay.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { type FakeTool, fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Model } from '../../src/actors/model.ts';
-import { chatModel } from '../../src/models/chat-model.ts';
+import { chatModel } from '../../src/models/chat/chat-model.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { startModelServer } from '../support/model-server.ts';

@@ -7,7 +7,7 @@ import * as journal from '../../src/journal/index.ts';
 import * as mcp from '../../src/mcp/index.ts';
 import * as models from '../../src/models/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
-import * as security from '../../src/tools/security.ts';
+import * as security from '../../src/security/index.ts';
 
 const { createAgent, recover, tool } = signalbox;
 

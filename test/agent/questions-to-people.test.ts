@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';

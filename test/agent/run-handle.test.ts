@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { AgentBusyError, AgentClosedError, RunError } from '../../src/agent/errors.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';

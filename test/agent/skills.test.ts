@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { replay } from '../../src/journal/replay.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -12,7 +12,7 @@ import * as mcp from '../../src/mcp/index.ts';
 import * as models from '../../src/models/index.ts';
 import * as parsing from '../../src/parsing/index.ts';
 import * as testing from '../../src/testing/index.ts';
-import * as security from '../../src/tools/security.ts';
+import * as security from '../../src/security/index.ts';
 import { root } from '../docs/documents.ts';
 import { TAKERS, type Taker, untyped } from './option-takers.ts';
 import { TEST_TAKERS } from './test-option-takers.ts';

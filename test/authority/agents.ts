@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ModelReply, ModelRequest } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import type { TextCalls } from '../../src/parsing/reply/reply-source.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';

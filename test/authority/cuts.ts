@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { ENVELOPE, WRITERS } from './dialects.ts';
 
 /** The beginning of a reply that calls a tool. */

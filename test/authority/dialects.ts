@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 
 /** A call as text. `whole`: how much of it holds the whole call; what follows only closes it. */
 export interface Written {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { replay } from '../../src/journal/replay.ts';
-import { chatModel } from '../../src/models/chat-model.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import { chatModel } from '../../src/models/chat/chat-model.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { startModelServer } from '../support/model-server.ts';

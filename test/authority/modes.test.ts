@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import type { TextCalls } from '../../src/parsing/reply/reply-source.ts';
 import { agentIn, type Mode, MODES, NONE_WRONG, ran, wrongOnes } from './agents.ts';
 import { ENVELOPE, MARKED } from './dialects.ts';

@@ -9,18 +9,21 @@ import { parseReply } from '../../src/parsing/index.ts';
 import { MUTANTS, type Mutant } from './mutants/mutants.ts';
 import { breaksLaw } from './mutants/laws.ts';
 
-const source = fileURLToPath(new URL('../../src/parsing', import.meta.url));
+const source = fileURLToPath(new URL('../../src', import.meta.url));
+/** What the parser is made of. */
+const ROOMS = ['json', 'parsing'];
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const runner = fileURLToPath(new URL('mutants/run.ts', import.meta.url));
 
 /** The parser with one change; the change must be there to be made. */
 async function written(folder: string, { file, from, to }: Mutant, n: number): Promise<string> {
   const copy = join(folder, String(n));
-  await cp(source, copy, { recursive: true });
-  const text = await readFile(join(copy, file), 'utf8');
+  await Promise.all(ROOMS.map((room) => cp(join(source, room), join(copy, room), { recursive: true })));
+  const path = join(copy, 'parsing', file);
+  const text = await readFile(path, 'utf8');
   expect(text, `${file} holds no ${from}`).toContain(from);
   await writeFile(
-    join(copy, file),
+    path,
     text.replace(from, () => to),
   );
   return copy;

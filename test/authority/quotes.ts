@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { type Writer, WRITERS } from './dialects.ts';
 
 /** An answer that shows a call and makes none. */

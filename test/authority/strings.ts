@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { type Writer, WRITERS } from './dialects.ts';
 
 /** A call whose text argument holds markup: that of another call, or of its own format. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { AgentChoices } from '../../src/cli/agent-options.ts';
-import { chooseModel } from '../../src/cli/choose-model.ts';
+import type { AgentChoices } from '../../src/cli/agent/agent-options.ts';
+import { chooseModel } from '../../src/cli/agent/choose-model.ts';
 
 const LOCAL = 'http://127.0.0.1:9/v1';
 const NOTHING_CHOSEN: AgentChoices = {

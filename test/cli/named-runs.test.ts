@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { viewer } from '../inspector/viewer.ts';
 import { keptRuns } from './kept-runs.ts';
 import { runCli, startCli, temporaryFolder } from './spawn-cli.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { permissionStore } from '../../src/tools/security.ts';
+import { permissionStore } from '../../src/security/index.ts';
 import { kept } from '../tools/security/permission-folder.ts';
 import { runCli, temporaryFolder } from './spawn-cli.ts';
 

@@ -1,8 +1,8 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readRecording } from '../../src/journal/recording.ts';
-import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
+import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { keptRuns } from './kept-runs.ts';
 import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Verdict } from '../../src/cli/verify-agent.ts';
-import { verdictText } from '../../src/cli/verify-text.ts';
+import type { Verdict } from '../../src/cli/verify/verify-agent.ts';
+import { verdictText } from '../../src/cli/verify/verify-text.ts';
 
 const verdict: Verdict = {
   agent: 'shop',

@@ -16,7 +16,7 @@ function names(cell: string): readonly string[] {
 }
 
 test('the table of events has every event with all that it has, and no other', () => {
-  const source = readFileSync(`${root}src/machines/run-events.ts`, 'utf8');
+  const source = readFileSync(`${root}src/machines/events/run-events.ts`, 'utf8');
   const [, union = ''] = /export type RunEventBody =([\s\S]*?)\n\n/.exec(source) ?? [];
   const events = [...union.matchAll(/readonly type: '([\w.]+)'([\s\S]*?)(?=readonly type: |$)/g)];
   const known = new Map(

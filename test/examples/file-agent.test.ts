@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fileAgent, troubledDisk } from '../../examples/15-file-agent.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 

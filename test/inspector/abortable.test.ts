@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { abortable } from '../../src/inspector/abortable.ts';
+import { abortable } from '../../src/inspector/server/abortable.ts';
 
 const never = (): Promise<string> => new Promise(() => undefined);
 

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { Frame } from '../../src/inspector/protocol.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
+import type { Frame } from '../../src/inspector/frames/protocol.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';

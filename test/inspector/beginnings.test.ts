@@ -1,6 +1,6 @@
 import { assign, createActor, createMachine, enqueueActions, fromCallback, raise, setup } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import type { StepDetail } from '../../src/inspector/protocol.ts';
+import type { StepDetail } from '../../src/inspector/frames/protocol.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';

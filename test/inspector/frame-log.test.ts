@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type FrameLog, frameLog } from '../../src/inspector/frame-log.ts';
-import type { Frame } from '../../src/inspector/protocol.ts';
+import { type FrameLog, frameLog } from '../../src/inspector/frames/frame-log.ts';
+import type { Frame } from '../../src/inspector/frames/protocol.ts';
 
 const KB = 1000;
 const gone = (path: string): Frame => ({ t: 'actor-gone', session: 's', path, step: 1 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { frameText } from '../../src/inspector/frame-text.ts';
-import { framesOf } from '../../src/inspector/frames-of.ts';
-import { readRecording } from '../../src/journal/recording.ts';
+import { frameText } from '../../src/inspector/frames/frame-text.ts';
+import { framesOf } from '../../src/inspector/frames/frames-of.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { SCENES, startScene } from './scenes.ts';
 
 test.each(SCENES)('every frame of a run is written as JSON: %s', async (scene) => {

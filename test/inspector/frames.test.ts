@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { framesOf } from '../../src/inspector/frames-of.ts';
-import type { Frame } from '../../src/inspector/protocol.ts';
-import { readRecording } from '../../src/journal/recording.ts';
+import { framesOf } from '../../src/inspector/frames/frames-of.ts';
+import type { Frame } from '../../src/inspector/frames/protocol.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Frame } from '../../src/inspector/protocol.ts';
+import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';

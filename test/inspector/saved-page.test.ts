@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { SavedPage, StepDetail } from '../../src/inspector/protocol.ts';
-import { share, unshare } from '../../src/inspector/shared-json.ts';
+import type { SavedPage, StepDetail } from '../../src/inspector/frames/protocol.ts';
+import { share, unshare } from '../../src/inspector/frames/shared-json.ts';
 import { HOSTILE, startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';

@@ -5,7 +5,7 @@ import { type Socket, connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Inspector } from '../../src/inspector/index.ts';
-import type { Frame } from '../../src/inspector/protocol.ts';
+import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';

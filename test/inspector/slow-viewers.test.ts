@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { framesOf } from '../../src/inspector/frames-of.ts';
-import type { Frame } from '../../src/inspector/protocol.ts';
+import { framesOf } from '../../src/inspector/frames/frames-of.ts';
+import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import type { RunPort } from '../../src/inspector/run-port.ts';
-import { runSession } from '../../src/inspector/run-session.ts';
-import type { Session } from '../../src/inspector/session.ts';
-import { readRecording } from '../../src/journal/recording.ts';
+import { runSession } from '../../src/inspector/sessions/run-session.ts';
+import type { Session } from '../../src/inspector/sessions/session.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';

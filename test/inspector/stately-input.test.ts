@@ -1,7 +1,7 @@
 import { createInspector as statelyInspector } from '@statelyai/inspect';
 import { describe, expect, test } from 'vitest';
 import { assign, createActor, fromPromise, setup } from 'xstate';
-import type { Frame, SessionInfo, StepInfo } from '../../src/inspector/protocol.ts';
+import type { Frame, SessionInfo, StepInfo } from '../../src/inspector/frames/protocol.ts';
 import { type Viewer, viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
 

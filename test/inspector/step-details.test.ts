@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { StepDetail } from '../../src/inspector/protocol.ts';
-import { framesOf } from '../../src/inspector/frames-of.ts';
-import { readRecording } from '../../src/journal/recording.ts';
+import type { StepDetail } from '../../src/inspector/frames/protocol.ts';
+import { framesOf } from '../../src/inspector/frames/frames-of.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';

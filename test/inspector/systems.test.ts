@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { assign, createActor, createMachine, fromPromise, setup } from 'xstate';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { Frame } from '../../src/inspector/protocol.ts';
+import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { toResponse } from '../../src/inspector/index.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { memoryJournal } from '../../src/journal/memory.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { startScene } from './scenes.ts';

@@ -1,4 +1,4 @@
-import type { Frame, FramePage, StepDetail } from '../../src/inspector/protocol.ts';
+import type { Frame, FramePage, StepDetail } from '../../src/inspector/frames/protocol.ts';
 
 /** What a browser would do with an inspector, over real HTTP. */
 export interface Viewer {

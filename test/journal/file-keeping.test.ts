@@ -4,8 +4,8 @@ import { appendFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { type FileJournalOptions, fileJournal, singleFileJournal } from '../../src/journal/file.ts';
-import { newWriter } from '../../src/journal/writer.ts';
+import { type FileJournalOptions, fileJournal, singleFileJournal } from '../../src/journal/stores/file.ts';
+import { newWriter } from '../../src/journal/stores/writer.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 import { answered, interrupted, recordsOf, taken, waiting, whole } from './stored-runs.ts';

@@ -1,9 +1,9 @@
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fileJournal } from '../../src/journal/file.ts';
+import { fileJournal } from '../../src/journal/stores/file.ts';
 import { storeContract } from './store-contract.ts';
-import { newWriter } from '../../src/journal/writer.ts';
+import { newWriter } from '../../src/journal/stores/writer.ts';
 import { processContract, start } from './store-processes.ts';
 import { interrupted } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';

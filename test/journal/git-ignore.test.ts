@@ -4,11 +4,11 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { fileJournal } from '../../src/journal/file.ts';
+import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { JournalStore } from '../../src/journal/run-journal.ts';
-import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
-import { permissionStore } from '../../src/tools/permissions-store.ts';
+import { permissionStore } from '../../src/security/permissions-store.ts';
 import { runCli } from '../cli/spawn-cli.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryJournal } from '../../src/journal/memory.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { storeContract } from './store-contract.ts';
 import { answered, interrupted, whole } from './stored-runs.ts';
 

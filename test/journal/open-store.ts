@@ -1,5 +1,5 @@
-import { fileJournal } from '../../src/journal/file.ts';
-import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { fileJournal } from '../../src/journal/stores/file.ts';
+import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { whole } from './stored-runs.ts';
 
 /** The store of a kind, at a place: a folder for `file`, a file for `sqlite`. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
-import { CAUSE_TEXTS } from '../../src/journal/likely-cause.ts';
-import { replay } from '../../src/journal/replay.ts';
+import { CAUSE_TEXTS } from '../../src/journal/replay/likely-cause.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { interruptedAfter } from './interrupted.ts';

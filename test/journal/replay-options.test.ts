@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
-import { ReplayDivergenceError } from '../../src/journal/divergence.ts';
-import { type ReplayOptions, replay } from '../../src/journal/replay.ts';
+import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
+import { type ReplayOptions, replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';

@@ -16,10 +16,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { Message } from '../../src/actors/model.ts';
-import { fileJournal } from '../../src/journal/file.ts';
+import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { JournalStore } from '../../src/journal/run-journal.ts';
-import { replay } from '../../src/journal/replay.ts';
-import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 
 const LONG = 'It is mild there, a little warmer than in the one before, with a light wind from the west. '.repeat(20);
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { fork } from '../../src/journal/fork.ts';
-import { memoryJournal } from '../../src/journal/memory.ts';
-import { replay } from '../../src/journal/replay.ts';
+import { fork } from '../../src/journal/replay/fork.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';

@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fileJournal } from '../../src/journal/file.ts';
+import { fileJournal } from '../../src/journal/stores/file.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { readFileContent } from '../../src/journal/file-lines.ts';
-import type { RecordLine } from '../../src/journal/record.ts';
-import { readRecording } from '../../src/journal/recording.ts';
+import { readFileContent } from '../../src/journal/stores/file-lines.ts';
+import type { RecordLine } from '../../src/journal/format/record.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { answered, recordsOf, whole } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

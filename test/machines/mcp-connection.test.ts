@@ -1,12 +1,12 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { createActor, SimulatedClock } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { type McpConnector, connectMcp } from '../../src/actors/connect-mcp.ts';
-import { type McpLister, listMcpTools } from '../../src/actors/list-mcp-tools.ts';
-import { McpError, type McpErrorCode } from '../../src/actors/mcp-calls.ts';
-import { type McpPinger, pingMcp } from '../../src/actors/ping-mcp.ts';
-import { mcpConnectionMachine } from '../../src/machines/mcp-connection.ts';
-import type { McpConnectionLimits } from '../../src/machines/mcp-connection-parts.ts';
+import { type McpConnector, connectMcp } from '../../src/actors/mcp/connect-mcp.ts';
+import { type McpLister, listMcpTools } from '../../src/actors/mcp/list-mcp-tools.ts';
+import { McpError, type McpErrorCode } from '../../src/actors/mcp/mcp-calls.ts';
+import { type McpPinger, pingMcp } from '../../src/actors/mcp/ping-mcp.ts';
+import { mcpConnectionMachine } from '../../src/machines/mcp/mcp-connection.ts';
+import type { McpConnectionLimits } from '../../src/machines/mcp/mcp-connection-parts.ts';
 
 const GREETING = { title: 'x', version: '1', protocolVersion: '1', capabilities: {}, transport: 'stdio' };
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ModelError, type ModelRequest, type Part } from '../../src/actors/model.ts';
 import { replay } from '../../src/journal/index.ts';
-import { chatModel } from '../../src/models/chat-model.ts';
+import { chatModel } from '../../src/models/chat/chat-model.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { McpServerConfig } from '../../src/mcp/config.ts';
+import type { McpServerConfig } from '../../src/mcp/config/config.ts';
 import type { McpConnectionOptions } from '../../src/mcp/connection-types.ts';
 import { type McpConnection, type McpElicitation, createMcpConnection } from '../../src/mcp/index.ts';
 import { realServer } from '../support/mcp/real-servers.ts';

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
-import type { McpServerSettings } from '../../src/mcp/config.ts';
+import type { McpServerSettings } from '../../src/mcp/config/config.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { type WireForm, misbehaving } from '../support/mcp/misbehaving.ts';

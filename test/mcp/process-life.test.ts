@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startServer } from '../../src/mcp/server-process.ts';
+import { startServer } from '../../src/mcp/stdio/server-process.ts';
 import { isAlive, watched } from '../support/mcp/hostile.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 

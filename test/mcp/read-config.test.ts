@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readMcpConfigFile } from '../../src/mcp/config-file.ts';
-import { McpConfigError } from '../../src/mcp/config.ts';
-import { findJsonError } from '../../src/mcp/json-position.ts';
-import { readMcpServer, readMcpServers } from '../../src/mcp/read-config.ts';
+import { readMcpConfigFile } from '../../src/mcp/config/config-file.ts';
+import { McpConfigError } from '../../src/mcp/config/config.ts';
+import { findJsonError } from '../../src/mcp/config/json-position.ts';
+import { readMcpServer, readMcpServers } from '../../src/mcp/config/read-config.ts';
 
 function errorOf(read: () => unknown): McpConfigError {
   try {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type McpConnection, createMcpConnection } from '../../src/mcp/index.ts';
-import type { McpServerConfig } from '../../src/mcp/config.ts';
+import type { McpServerConfig } from '../../src/mcp/config/config.ts';
 import type { McpConnectionOptions } from '../../src/mcp/connection-types.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
 

@@ -2,10 +2,10 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { McpElicitationAnswer } from '../../src/mcp/answers.ts';
+import type { McpElicitationAnswer } from '../../src/mcp/questions/answers.ts';
 import { terminalElicit } from '../../src/mcp/index.ts';
-import type { JsonObject } from '../../src/parsing/json.ts';
-import { terminalConfirm } from '../../src/tools/security.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import { terminalConfirm } from '../../src/security/index.ts';
 import { openScreen } from '../support/screen.ts';
 import { hostileText, ownWords } from '../tools/security/prompt-laws.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createToolNames } from '../../src/mcp/tool-names.ts';
+import { createToolNames } from '../../src/mcp/policies/tool-names.ts';
 
 function namesOf(servers: readonly string[]) {
   const names = createToolNames();

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { chatModel } from '../../src/models/index.ts';
-import type { PresetName } from '../../src/models/presets.ts';
+import type { PresetName } from '../../src/models/endpoint/presets.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { ask } from './ask.ts';
 

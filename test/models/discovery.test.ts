@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { createChatModel } from '../../src/models/chat-model.ts';
-import { discoverEndpoint } from '../../src/models/discover-endpoint.ts';
-import { discoveredSource, settledSource } from '../../src/models/locate-endpoint.ts';
-import { PRESETS, type Preset, type PresetName } from '../../src/models/presets.ts';
+import { createChatModel } from '../../src/models/chat/chat-model.ts';
+import { discoverEndpoint } from '../../src/models/endpoint/discover-endpoint.ts';
+import { discoveredSource, settledSource } from '../../src/models/endpoint/locate-endpoint.ts';
+import { PRESETS, type Preset, type PresetName } from '../../src/models/endpoint/presets.ts';
 import { startModelServer, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain } from './ask.ts';
 

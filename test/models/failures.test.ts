@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Model } from '../../src/actors/model.ts';
-import { configuredModel } from '../../src/models/chat-model.ts';
+import { configuredModel } from '../../src/models/chat/chat-model.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain, weather } from './ask.ts';

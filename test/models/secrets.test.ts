@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { configuredModel } from '../../src/models/chat-model.ts';
-import { secretsOf } from '../../src/models/model-secrets.ts';
+import { configuredModel } from '../../src/models/chat/chat-model.ts';
+import { secretsOf } from '../../src/models/endpoint/model-secrets.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { ask } from './ask.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RunEventBody } from '../../src/machines/run-events.ts';
+import type { RunEventBody } from '../../src/machines/events/run-events.ts';
 import type { OutputHandler } from '../../src/output/output-handler.ts';
 import { outputListener, type OutputListenerOptions } from '../../src/output/output-listener.ts';
 import { callOf, eventsOf, repliedWith, resultOf, weatherRun } from './events.ts';

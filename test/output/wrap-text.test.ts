@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { textWidth } from '../../src/tools/terminal/text-width.ts';
-import { wrapText } from '../../src/tools/terminal/wrap-text.ts';
+import { textWidth } from '../../src/terminal/text-width.ts';
+import { wrapText } from '../../src/terminal/wrap-text.ts';
 
 test.each([
   ['between words', 'one two three', 8, ['one two', 'three']],

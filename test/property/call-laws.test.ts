@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import type { Confirm } from '../../src/actors/ask-approval.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
-import type { Run } from '../../src/agent/run.ts';
-import { replay } from '../../src/journal/replay.ts';
-import type { RunEvent } from '../../src/machines/run-events.ts';
+import type { Run } from '../../src/agent/run/run.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { unpaired } from './agent-scripts.ts';
 import {
   NAMES,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve, sep } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { validatePath } from '../../src/tools/security.ts';
+import { validatePath } from '../../src/security/index.ts';
 
 /** Few names, so that paths and folders meet often. */
 const name = fc.oneof(

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isSafeShellArg, permissionStore, type PermissionStore } from '../../src/tools/security.ts';
+import { isSafeShellArg, permissionStore, type PermissionStore } from '../../src/security/index.ts';
 
 const name = fc.oneof(
   fc.constantFrom('a', 'b', '__proto__', 'constructor', '1', '10', '2'),

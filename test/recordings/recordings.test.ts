@@ -2,11 +2,11 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Agent } from '../../src/agent/agent-types.ts';
-import { FORMAT } from '../../src/journal/record.ts';
-import { readRecording } from '../../src/journal/recording.ts';
-import { transitions } from '../../src/journal/transitions.ts';
-import { normalizedRecording } from '../../src/testing/normalized-recording.ts';
-import { useRecording } from '../../src/testing/use-recording.ts';
+import { FORMAT } from '../../src/journal/format/record.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
+import { transitions } from '../../src/journal/replay/transitions.ts';
+import { normalizedRecording } from '../../src/testing/recordings/normalized-recording.ts';
+import { useRecording } from '../../src/testing/recordings/use-recording.ts';
 import '../../src/testing/vitest.ts';
 import * as agents from './agents.ts';
 

@@ -1,5 +1,5 @@
 import type { ModelReply } from '../../src/actors/model.ts';
-import type { JsonObject } from '../../src/parsing/json.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 
 /** A reply with native tool calls: `call('add', { a: 1 })`, or several. */
 export function calls(

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
-import { agentMachine } from '../../src/machines/agent.ts';
-import { toolCallMachine } from '../../src/machines/tool-call.ts';
+import { agentMachine } from '../../src/machines/agent/agent.ts';
+import { toolCallMachine } from '../../src/machines/tool-call/tool-call.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { Slot } from '../../src/recovery/steps.ts';
 import { explorePaths, fakeTool, scriptedModel } from '../../src/testing/index.ts';

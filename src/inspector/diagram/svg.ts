@@ -1,4 +1,4 @@
-import type { MachineDrawing } from '../protocol.ts';
+import type { MachineDrawing } from '../frames/protocol.ts';
 import type { ChartLayout, Entrance, LabelLine, Route, StateBox } from '../layout/chart-layout.ts';
 
 /** Colours for a light and a dark surface; the drawing follows the reader's. */

@@ -1,5 +1,5 @@
 import type { AnyStateNode, AnyTransitionDefinition } from 'xstate';
-import { guardName } from '../names.ts';
+import { guardName } from '../frames/names.ts';
 
 /** What makes a transition happen, in plain words: its guard, else its event, else that nothing else applied. */
 export function transitionLabel({ guard, eventType }: AnyTransitionDefinition, node: AnyStateNode): string {

@@ -1,5 +1,5 @@
 import type { ElkExtendedEdge, ElkNode } from 'elkjs';
-import type { MachineDrawing, StateDrawing } from '../protocol.ts';
+import type { MachineDrawing, StateDrawing } from '../frames/protocol.ts';
 import type { LabelLine } from './chart-layout.ts';
 import { transitionText } from './transition-text.ts';
 

@@ -1,5 +1,5 @@
 import elk from 'elkjs';
-import type { MachineDrawing } from '../protocol.ts';
+import type { MachineDrawing } from '../frames/protocol.ts';
 import { type ChartStyle, chartGraph } from './chart-graph.ts';
 import type { ChartLayout } from './chart-layout.ts';
 import { readLayout } from './read-layout.ts';

@@ -1,4 +1,4 @@
-import type { TransitionDrawing } from '../protocol.ts';
+import type { TransitionDrawing } from '../frames/protocol.ts';
 
 /** What an arrow says in a drawing: its guard in words, else its event. Its whole definition is one click away. */
 export function transitionText({ guard, label, eventType }: TransitionDrawing): string {

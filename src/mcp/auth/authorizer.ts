@@ -5,11 +5,11 @@
  * I1 A token, code or secret leaves here only in a request, or into the store.
  * I2 Of all who share a store, one at a time refreshes a login; whoever waited uses what the first one got.
  */
-import type { McpAuthStep, McpAuthorizer } from '../../actors/mcp-auth.ts';
-import { McpError } from '../../actors/mcp-calls.ts';
-import type { McpAuthKind } from '../../machines/mcp-connection-parts.ts';
-import type { McpClock } from '../link.ts';
-import { limitTime } from '../time-limit.ts';
+import type { McpAuthStep, McpAuthorizer } from '../../actors/mcp/mcp-auth.ts';
+import { McpError } from '../../actors/mcp/mcp-calls.ts';
+import type { McpAuthKind } from '../../machines/mcp/mcp-connection-parts.ts';
+import type { McpClock } from '../link/link.ts';
+import { limitTime } from '../calls/time-limit.ts';
 import { AuthFault } from './auth-fetch.ts';
 import type { AuthServer } from './find-server.ts';
 import { keptLoginIn } from './kept-login.ts';

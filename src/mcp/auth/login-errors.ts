@@ -1,5 +1,5 @@
-import { McpError } from '../../actors/mcp-calls.ts';
-import { LinkFault } from '../link.ts';
+import { McpError } from '../../actors/mcp/mcp-calls.ts';
+import { LinkFault } from '../link/link.ts';
 import { AuthFault } from './auth-fetch.ts';
 import type { CheckedAuth } from './options.ts';
 

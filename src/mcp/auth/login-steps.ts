@@ -1,4 +1,4 @@
-import type { McpAuthStep, McpAuthorizer } from '../../actors/mcp-auth.ts';
+import type { McpAuthStep, McpAuthorizer } from '../../actors/mcp/mcp-auth.ts';
 import { AuthFault } from './auth-fetch.ts';
 import type { AuthServer } from './find-server.ts';
 import type { KeptLogin } from './kept-login.ts';

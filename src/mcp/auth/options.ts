@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { optionsOf } from '../../parsing/known-options.ts';
+import { optionsOf } from '../../json/known-options.ts';
 import type { TokenStore } from './token-store.ts';
 
 /** How a person signs in at a server. All of it may be left out. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { McpLogin } from '../../actors/mcp-auth.ts';
+import type { McpLogin } from '../../actors/mcp/mcp-auth.ts';
 import { AuthFault, type AuthNet, isLoopback } from './auth-fetch.ts';
 import { type AuthServer, checkLogin, isSame } from './find-server.ts';
 import type { KeptClient, KeptLogin } from './kept-login.ts';

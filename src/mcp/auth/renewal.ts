@@ -5,8 +5,8 @@
  *    `invalid_client`.
  * I2 A token is kept before it is used.
  */
-import type { McpAuthStep } from '../../actors/mcp-auth.ts';
-import { LinkFault } from '../link.ts';
+import type { McpAuthStep } from '../../actors/mcp/mcp-auth.ts';
+import { LinkFault } from '../link/link.ts';
 import { AuthFault, type AuthNet, isLoopback } from './auth-fetch.ts';
 import type { AuthServer } from './find-server.ts';
 import type { KeptLogin, KeptTokens } from './kept-login.ts';

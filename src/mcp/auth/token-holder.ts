@@ -1,5 +1,5 @@
-import { LinkFault } from '../link.ts';
-import { isJsonObject } from '../../parsing/json.ts';
+import { LinkFault } from '../link/link.ts';
+import { isJsonObject } from '../../json/json.ts';
 import type { Challenge } from './challenge.ts';
 
 /** A token that is in use. */

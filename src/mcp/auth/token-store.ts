@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { takeRunLock } from '../../journal/run-lock.ts';
-import { isJsonObject } from '../../parsing/json.ts';
-import { optionsOf } from '../../parsing/known-options.ts';
-import { homeFolder, makeFolder } from '../../tools/folders.ts';
-import { replaceFile } from '../../tools/permissions-file.ts';
-import { takeLock } from '../../tools/permissions-lock.ts';
-import { systemCode } from '../../tools/system-code.ts';
+import { takeRunLock } from '../../journal/stores/run-lock.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import { homeFolder, makeFolder } from '../../security/folders.ts';
+import { replaceFile } from '../../security/permissions-file.ts';
+import { takeLock } from '../../security/permissions-lock.ts';
+import { systemCode } from '../../security/system-code.ts';
 
 /**
  * Where tokens and registrations are kept: a port of four methods. Values are texts that hold secrets; keys hold none.

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../parsing/json.ts';
+import { isJsonObject } from '../../json/json.ts';
 
 /**
  * Data as people read it, at most about so many characters of it: text as it is, anything else as JSON on one line. A

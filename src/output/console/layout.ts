@@ -1,8 +1,8 @@
 import { inert } from './inert.ts';
 import type { Paint, Style } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { cutToWidth, textWidth } from '../../tools/terminal/text-width.ts';
-import { wrapText } from '../../tools/terminal/wrap-text.ts';
+import { cutToWidth, textWidth } from '../../terminal/text-width.ts';
+import { wrapText } from '../../terminal/wrap-text.ts';
 
 /** A text with what stands before its first line; further lines begin below its first word. */
 export interface Entry {

@@ -1,6 +1,6 @@
 import type { Paint } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { cutToWidth } from '../../tools/terminal/text-width.ts';
+import { cutToWidth } from '../../terminal/text-width.ts';
 
 /** Whole lines, with a spinner below them while something is waited for. */
 export interface Screen {

@@ -1,4 +1,4 @@
-import { textWidth } from '../../tools/terminal/text-width.ts';
+import { textWidth } from '../../terminal/text-width.ts';
 
 /** Breaks text into lines between words while it arrives in pieces. */
 export interface WordFlow {

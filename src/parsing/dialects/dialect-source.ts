@@ -1,11 +1,11 @@
-import { type Candidate, readAt } from '../candidates.ts';
-import { isList } from '../depth.ts';
-import type { Json } from '../json.ts';
+import { type Candidate, readAt } from '../recover/candidates.ts';
+import { isList } from '../../json/depth.ts';
+import type { Json } from '../../json/json.ts';
 import type { Repair } from '../reply.ts';
 import { Finder } from '../tolerant/finder.ts';
 import { isSpace } from '../tolerant/characters.ts';
 import { Landmarks } from '../tolerant/landmarks.ts';
-import type { ToolNames } from '../tool-names.ts';
+import type { ToolNames } from '../reply/tool-names.ts';
 import { TagBalance } from './tag-balance.ts';
 
 /** A value read inside a dialect's block. */

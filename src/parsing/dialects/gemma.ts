@@ -1,6 +1,6 @@
-import type { Json } from '../json.ts';
-import { type Building, setOwn } from '../own-property.ts';
-import { parseStrict } from '../strict-json.ts';
+import type { Json } from '../../json/json.ts';
+import { type Building, setOwn } from '../../json/own-property.ts';
+import { parseStrict } from '../../json/strict-json.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';
 

@@ -1,6 +1,6 @@
-import { callsOf } from '../calls-of.ts';
-import { isList } from '../depth.ts';
-import { isJsonObject, type Json } from '../json.ts';
+import { callsOf } from '../reply/calls-of.ts';
+import { isList } from '../../json/depth.ts';
+import { isJsonObject, type Json } from '../../json/json.ts';
 import type { Repair, ToolCallRequest } from '../reply.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';

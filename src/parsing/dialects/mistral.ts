@@ -1,4 +1,4 @@
-import { callsOf, makeCall } from '../calls-of.ts';
+import { callsOf, makeCall } from '../reply/calls-of.ts';
 import type { Repair, ToolCallRequest } from '../reply.ts';
 import type { Dialect } from './dialect.ts';
 

@@ -1,4 +1,4 @@
-import { makeCall } from '../calls-of.ts';
+import { makeCall } from '../reply/calls-of.ts';
 import type { Dialect } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';
 

@@ -1,6 +1,6 @@
-import { isList } from '../depth.ts';
-import { isJsonObject, type Json, type JsonSchema } from '../json.ts';
-import { parseStrict } from '../strict-json.ts';
+import { isList } from '../../json/depth.ts';
+import { isJsonObject, type Json, type JsonSchema } from '../../json/json.ts';
+import { parseStrict } from '../../json/strict-json.ts';
 import type { DialectSource } from './dialect-source.ts';
 
 const WORDS = new Map<string, Json>([

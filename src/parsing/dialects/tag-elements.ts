@@ -1,6 +1,6 @@
-import { isList } from '../depth.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../json.ts';
-import { type Building, setOwn } from '../own-property.ts';
+import { isList } from '../../json/depth.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
+import { type Building, setOwn } from '../../json/own-property.ts';
 import type { DialectSource } from './dialect-source.ts';
 import { takesOnlyText, textValue } from './parameter-value.ts';
 import { valueEnd } from './tag-values.ts';

@@ -1,6 +1,6 @@
-import { callsOf } from '../calls-of.ts';
-import { isJsonObject } from '../json.ts';
-import { type Building, setOwn } from '../own-property.ts';
+import { callsOf } from '../reply/calls-of.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { type Building, setOwn } from '../../json/own-property.ts';
 import type { ToolCallRequest } from '../reply.ts';
 import { unwrapArguments } from '../schema/unwrap-arguments.ts';
 import type { Dialect, DialectReading } from './dialect.ts';

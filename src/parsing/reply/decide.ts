@@ -1,9 +1,9 @@
-import { isJsonObject, type Json } from '../json.ts';
-import { type Envelope, readEnvelope } from '../envelope.ts';
+import { isJsonObject, type Json } from '../../json/json.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
 import type { DialectSource } from '../dialects/dialect-source.ts';
 import { jsonEquals } from '../schema/json-types.ts';
 import type { ToolCallRequest } from '../reply.ts';
-import type { ToolNames } from '../tool-names.ts';
+import type { ToolNames } from './tool-names.ts';
 import { isAlone, isGlue, isNarrated } from './placement.ts';
 import type { Piece, Scan } from './scan.ts';
 

@@ -1,7 +1,7 @@
-import { type Envelope, isArgumentKey, readEnvelope } from '../envelope.ts';
-import { type Fields, readFields } from '../fields.ts';
-import { isJsonObject } from '../json.ts';
-import { isKnown } from '../tool-names.ts';
+import { type Envelope, isArgumentKey, readEnvelope } from './envelope.ts';
+import { type Fields, readFields } from '../recover/fields.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { isKnown } from './tool-names.ts';
 import type { ReplySource } from './reply-source.ts';
 import type { Scan } from './scan.ts';
 

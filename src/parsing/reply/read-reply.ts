@@ -1,9 +1,9 @@
-import { type Envelope, readEnvelope } from '../envelope.ts';
-import { resolveLimits } from '../limits.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
+import { resolveLimits } from '../recover/limits.ts';
 import type { Repair, Reply, Strategy, ToolCallRequest } from '../reply.ts';
-import { parseStrict } from '../strict-json.ts';
-import { stripTokens } from '../strip-tokens.ts';
-import { isKnown, type ToolNames, toolNames } from '../tool-names.ts';
+import { parseStrict } from '../../json/strict-json.ts';
+import { stripTokens } from './strip-tokens.ts';
+import { isKnown, type ToolNames, toolNames } from './tool-names.ts';
 import { withClosers } from './close-envelope.ts';
 import { type Acting, actingPieces, type Decision, decide, type Reach, soleAnswer } from './decide.ts';
 import { fieldsIn } from './fields-in.ts';

@@ -1,9 +1,9 @@
 import { DialectSource } from '../dialects/dialect-source.ts';
-import { optionsOf } from '../known-options.ts';
-import { type Limits, checkLimits, resolveLimits } from '../limits.ts';
-import { messageEnd } from '../masks.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import { type Limits, checkLimits, resolveLimits } from '../recover/limits.ts';
+import { messageEnd } from './masks.ts';
 import type { Repair } from '../reply.ts';
-import { NO_TOOLS, type ToolName, type ToolNames, toolNames } from '../tool-names.ts';
+import { NO_TOOLS, type ToolName, type ToolNames, toolNames } from './tool-names.ts';
 
 /**
  * Which text may become a call. `lenient`: a call that stands in prose, too · `narrated`: one call with whole sentences

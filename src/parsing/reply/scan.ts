@@ -1,8 +1,8 @@
-import { type Candidate, isPlausible, readAt, withStrayClosers } from '../candidates.ts';
+import { type Candidate, isPlausible, readAt, withStrayClosers } from '../recover/candidates.ts';
 import type { Dialect, DialectReading } from '../dialects/dialect.ts';
 import type { DialectSource } from '../dialects/dialect-source.ts';
 import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
-import { leadingTokens } from '../strip-tokens.ts';
+import { leadingTokens } from './strip-tokens.ts';
 import { CODE, isSpace } from '../tolerant/characters.ts';
 import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
 import { Fences, type OpenedFence } from './fences.ts';

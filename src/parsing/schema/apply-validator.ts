@@ -1,7 +1,7 @@
-import type { CheckedArguments } from '../check-arguments.ts';
-import { isList } from '../depth.ts';
-import type { Issue } from '../errors.ts';
-import type { Json, JsonSchema } from '../json.ts';
+import type { CheckedArguments } from '../recover/check-arguments.ts';
+import { isList } from '../../json/depth.ts';
+import type { Issue } from '../../json/errors.ts';
+import type { Json, JsonSchema } from '../../json/json.ts';
 import type { Repair } from '../reply.ts';
 import { pointer } from './fit-context.ts';
 

@@ -1,5 +1,5 @@
-import { isList } from '../depth.ts';
-import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import { isList } from '../../json/depth.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import type { FitContext } from './fit-context.ts';
 import { jsonEquals } from './json-types.ts';
 import { matchesPattern } from './safe-pattern.ts';

@@ -1,5 +1,5 @@
-import type { Issue } from '../errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../json.ts';
+import type { Issue } from '../../json/errors.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import type { Repair } from '../reply.ts';
 
 /** Holds a value against a schema and returns what fits: the same value by reference when nothing had to change. */

@@ -1,5 +1,5 @@
-import { isList } from '../depth.ts';
-import { type Json, type JsonObject, type JsonSchema } from '../json.ts';
+import { isList } from '../../json/depth.ts';
+import { type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { type Fit, type FitContext, isSchema } from './fit-context.ts';
 
 /** Fits the items of a list: `prefixItems` one by one, `items` for the rest, `contains` with its counts. */

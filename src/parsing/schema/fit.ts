@@ -1,5 +1,5 @@
-import { isList } from '../depth.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../json.ts';
+import { isList } from '../../json/depth.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { checkBounds } from './check-bounds.ts';
 import type { FitContext } from './fit-context.ts';
 import { fitCombined } from './fit-combined.ts';

@@ -1,4 +1,4 @@
-import { type Json, isJsonObject } from '../json.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 
 /**
  * Says how a text breaks the `format` of its schema, for the four formats that elicitation knows: `email`, `uri`, `date`,

@@ -1,5 +1,5 @@
-import type { Issue } from '../errors.ts';
-import type { Json, JsonSchema } from '../json.ts';
+import type { Issue } from '../../json/errors.ts';
+import type { Json, JsonSchema } from '../../json/json.ts';
 import { fit } from './fit.ts';
 import { FitContext } from './fit-context.ts';
 

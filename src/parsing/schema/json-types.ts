@@ -1,5 +1,5 @@
-import { isList } from '../depth.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { isList } from '../../json/depth.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
 
 /** The types that JSON Schema knows. */
 export type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonSchema } from '../json.ts';
+import { isJsonObject, type Json, type JsonSchema } from '../../json/json.ts';
 
 /** A Standard Schema (zod, and others) as far as the parser uses it. */
 export interface StandardSchemaLike {

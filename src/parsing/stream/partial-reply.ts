@@ -1,8 +1,8 @@
-import { makeCall } from '../calls-of.ts';
-import { DEFAULT_LIMITS } from '../limits.ts';
-import { readPlan } from '../plan.ts';
+import { makeCall } from '../reply/calls-of.ts';
+import { DEFAULT_LIMITS } from '../recover/limits.ts';
+import { readPlan } from '../reply/plan.ts';
 import type { PlanStep, ToolCallRequest } from '../reply.ts';
-import { parseStrict } from '../strict-json.ts';
+import { parseStrict } from '../../json/strict-json.ts';
 import type { EnvelopeLexer, Member } from './envelope-lexer.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import type { Json } from '../../json/json.ts';
 import { CODE, isComma, isDigit, isQuote, isSpace } from './characters.ts';
 import type { Cursor } from './cursor.ts';
 import { followsComma, isMarkup, keyBegins } from './look-ahead.ts';

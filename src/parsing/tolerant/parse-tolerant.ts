@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import type { Json } from '../../json/json.ts';
 import type { Repair } from '../reply.ts';
 import { Cursor, type CursorSpan } from './cursor.ts';
 import { parseValue } from './parse-value.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import type { Json } from '../../json/json.ts';
 import { CODE, isColon, isComma, isDigit, isQuote, isWordCode } from './characters.ts';
 import type { Cursor, Frame } from './cursor.ts';
 import { isMarkup, quotedKeyWithColon } from './look-ahead.ts';

@@ -1,5 +1,5 @@
 import { type AnyMachineSnapshot, type InspectionEvent, StateMachine } from 'xstate';
-import { stateText } from '../../machines/transition-log.ts';
+import { stateText } from '../../machines/events/transition-log.ts';
 import { edgeOf } from '../edges.ts';
 
 /** Edges by their key, states as `machine: STATE`. */

@@ -7,16 +7,16 @@
  * I2 A machine that is not ours is known by its whole context, unless told otherwise.
  */
 import type { SnapshotFrom } from 'xstate';
-import { toJson } from '../../actors/to-json.ts';
-import type { agentMachine } from '../../machines/agent.ts';
-import type { Trouble } from '../../machines/agent-context.ts';
-import type { LlmCallContext } from '../../machines/llm-call.ts';
-import type { McpConnectionContext } from '../../machines/mcp-connection-parts.ts';
-import type { ToolCallContext } from '../../machines/tool-call-context.ts';
-import { type Json, isJsonObject } from '../../parsing/json.ts';
+import { toJson } from '../../json/to-json.ts';
+import type { agentMachine } from '../../machines/agent/agent.ts';
+import type { Trouble } from '../../machines/agent/agent-context.ts';
+import type { LlmCallContext } from '../../machines/llm-call/llm-call.ts';
+import type { McpConnectionContext } from '../../machines/mcp/mcp-connection-parts.ts';
+import type { ToolCallContext } from '../../machines/tool-call/tool-call-context.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { permissionOf } from '../../tools/spec.ts';
-import type { LiveActor, MachineState } from './live-actors.ts';
-import { loopPattern } from './loop-pattern.ts';
+import type { LiveActor, MachineState } from './walk/live-actors.ts';
+import { loopPattern } from './walk/loop-pattern.ts';
 import { isAgent, isLlmCall, isLoopDetection, isMcpConnection, isToolCall } from './our-machines.ts';
 
 /** The abstraction of all actors together, without what is open and what the laws remember. */

@@ -1,8 +1,8 @@
 import type { Outcome, OutsideEvent } from '../../actors/journal.ts';
-import { type Json, isJsonObject } from '../../parsing/json.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { isErrorResult } from '../../tools/result.ts';
-import { type Happening, type Story, isBirth, ownerOf } from './story.ts';
-import { textAt } from './text-at.ts';
+import { type Happening, type Story, isBirth, ownerOf } from './walk/story.ts';
+import { textAt } from './outcomes/text-at.ts';
 
 /** What is known from outside of one call of a tool. */
 export interface CallFacts {

@@ -1,13 +1,13 @@
 import type { Effect, OutsideEvent } from '../../actors/journal.ts';
-import type { Json, JsonObject } from '../../parsing/json.ts';
-import { isJsonObject } from '../../parsing/json.ts';
-import type { Choice, ExploredRun } from './explored-run.ts';
-import type { LiveActor } from './live-actors.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { Choice, ExploredRun } from './walk/explored-run.ts';
+import type { LiveActor } from './walk/live-actors.ts';
 import { isAgent, isLlmCall, isMcpConnection, isToolCall } from './our-machines.ts';
-import { type KnownTool, type LeafScene, type OutcomesOf, outcomeOf } from './outcome.ts';
-import { OUTCOMES, unknownOutcomes } from './outcomes.ts';
-import { sampleArguments } from './sample-arguments.ts';
-import { ownerOf } from './story.ts';
+import { type KnownTool, type LeafScene, type OutcomesOf, outcomeOf } from './outcomes/outcome.ts';
+import { OUTCOMES, unknownOutcomes } from './outcomes/outcomes.ts';
+import { sampleArguments } from './outcomes/sample-arguments.ts';
+import { ownerOf } from './walk/story.ts';
 import type { View } from './view.ts';
 
 /** What a caller adds to the table of outcomes and events. */

@@ -8,17 +8,17 @@
  */
 import type { AnyStateMachine } from 'xstate';
 import { fraction } from '../../recovery/backoff.ts';
-import type { Explorable } from '../../journal/explore.ts';
-import { agentMachine } from '../../machines/agent.ts';
-import { llmCallMachine } from '../../machines/llm-call.ts';
-import { toolCallMachine } from '../../machines/tool-call.ts';
-import type { Json } from '../../parsing/json.ts';
-import { type Choice, type ExploredRun, exploredRun } from './explored-run.ts';
+import type { Explorable } from '../../journal/replay/explore.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
+import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
+import type { Json } from '../../json/json.ts';
+import { type Choice, type ExploredRun, exploredRun } from './walk/explored-run.ts';
 import { choicesOf } from './choices.ts';
-import type { Exploration } from './exploration.ts';
-import { type Findings, findings } from './findings.ts';
-import { keyOf } from './memory.ts';
-import { type Node, findCycle, pathTo } from './node.ts';
+import type { Exploration } from './walk/exploration.ts';
+import { type Findings, findings } from './walk/findings.ts';
+import { keyOf } from './walk/memory.ts';
+import { type Node, findCycle, pathTo } from './walk/node.ts';
 import { type ExploreOptions, checkExploreOptions, lawsOf } from './options.ts';
 import { subjectOf } from './subject.ts';
 

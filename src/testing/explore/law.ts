@@ -1,10 +1,10 @@
-import type { AgentSettings } from '../../machines/agent-setup.ts';
-import type { AgentOutput } from '../../machines/run-result.ts';
+import type { AgentSettings } from '../../machines/agent/agent-setup.ts';
+import type { AgentOutput } from '../../machines/agent/run-result.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
-import type { ExploredRun } from './explored-run.ts';
-import type { LiveActor } from './live-actors.ts';
+import type { ExploredRun } from './walk/explored-run.ts';
+import type { LiveActor } from './walk/live-actors.ts';
 import { isAgent, isLlmCall, isToolCall } from './our-machines.ts';
-import type { Happening, Story } from './story.ts';
+import type { Happening, Story } from './walk/story.ts';
 
 /** Something that must hold at every state of every path. */
 export interface Law {

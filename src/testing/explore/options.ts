@@ -1,9 +1,9 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { Explorable } from '../../journal/explore.ts';
-import type { Json, JsonObject } from '../../parsing/json.ts';
-import { optionsOf } from '../../parsing/known-options.ts';
+import type { Explorable } from '../../journal/replay/explore.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
+import { optionsOf } from '../../json/known-options.ts';
 import type { Law } from './law.ts';
-import type { OutcomesOf } from './outcome.ts';
+import type { OutcomesOf } from './outcomes/outcome.ts';
 import type { View } from './view.ts';
 
 /** A claim about states: one predicate, or several by name. */

@@ -1,10 +1,10 @@
 import type { SnapshotFrom } from 'xstate';
-import { agentMachine } from '../../machines/agent.ts';
-import { llmCallMachine } from '../../machines/llm-call.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { loopDetectionMachine } from '../../machines/loop-detection.ts';
-import { mcpConnectionMachine } from '../../machines/mcp-connection.ts';
-import { toolCallMachine } from '../../machines/tool-call.ts';
-import type { MachineState } from './live-actors.ts';
+import { mcpConnectionMachine } from '../../machines/mcp/mcp-connection.ts';
+import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
+import type { MachineState } from './walk/live-actors.ts';
 
 /** Tells whose snapshot it is, also when guards, actions or actors of the machine were provided anew. */
 const isOf = (machine: { readonly config: object }, snapshot: MachineState): boolean =>

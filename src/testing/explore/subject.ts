@@ -1,13 +1,13 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import type { LeafWork } from '../../actors/leaf.ts';
 import type { Effect } from '../../actors/journal.ts';
-import { EXPLORE, type Explorable } from '../../journal/explore.ts';
+import { EXPLORE, type Explorable } from '../../journal/replay/explore.ts';
 import { drive } from '../../journal/drive.ts';
-import type { RunRecord } from '../../journal/record.ts';
-import { ROOT_ID, inputOf, runRecord } from '../../journal/run-input.ts';
-import { type AgentInput, type AgentSetup, DEFAULT_SETTINGS } from '../../machines/agent-setup.ts';
-import { agentMachine } from '../../machines/agent.ts';
-import { type Json, isJsonObject } from '../../parsing/json.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
+import { ROOT_ID, inputOf, runRecord } from '../../journal/format/run-input.ts';
+import { type AgentInput, type AgentSetup, DEFAULT_SETTINGS } from '../../machines/agent/agent-setup.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { ExplorationError } from './errors.ts';
 
 /** What is explored: a machine, what it starts from, and the first line of its recordings. */

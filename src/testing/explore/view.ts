@@ -1,4 +1,4 @@
-import type { Json } from '../../parsing/json.ts';
+import type { Json } from '../../json/json.ts';
 
 /** A tool that ran on the way to a state. */
 export interface ToolRun {

@@ -1,5 +1,5 @@
 import type { Model, ModelIo, ModelReply, ModelRequest } from '../../actors/model.ts';
-import { optionsOf } from '../../parsing/known-options.ts';
+import { optionsOf } from '../../json/known-options.ts';
 import { type ScriptedReply, scriptedReply } from '../scripted-model.ts';
 import { inventReply } from './invent-reply.ts';
 import { JSON_MISTAKES } from './json-mistakes.ts';

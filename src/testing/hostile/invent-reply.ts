@@ -1,6 +1,6 @@
 import type { ModelReply, ModelRequest } from '../../actors/model.ts';
-import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../parsing/json.ts';
-import { toolsInPrompt } from '../../models/practice/tools-in-prompt.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { toolsInPrompt } from '../practice/tools-in-prompt.ts';
 import type { Random } from './random.ts';
 
 interface KnownTool {

@@ -1,4 +1,4 @@
-import { type Json, isJsonObject } from '../../parsing/json.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { garbling, losing } from './mistake.ts';
 import type { Random } from './random.ts';
 import { inCalls, inJson } from './said.ts';

@@ -1,5 +1,5 @@
 import type { ModelReply, ModelRequest, Usage } from '../../actors/model.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 
 /** A tool call with its arguments as text, which is what a model really writes. */
 export interface SaidCall {

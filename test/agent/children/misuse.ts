@@ -2,7 +2,7 @@
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Model } from '../../../src/actors/model.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
-import { replay } from '../../../src/journal/replay.ts';
+import { replay } from '../../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { calls } from '../../support/replies.ts';

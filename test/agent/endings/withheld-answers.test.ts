@@ -3,7 +3,7 @@ import { ModelError } from '../../../src/actors/model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { RunError } from '../../../src/agent/errors.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
-import { replay } from '../../../src/journal/replay.ts';
+import { replay } from '../../../src/journal/replay/replay.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../../src/testing/scripted-model.ts';

@@ -73,11 +73,11 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'a definition is a call',
-    'calls-of.ts',
+    'reply/calls-of.ts',
     'isJsonObject(value) && isBareCall(value, listed) ?',
     'isJsonObject(value) ?',
   ),
-  mutant('an envelope may have any field', 'envelope.ts', 'if (!FIELDS.has(key)) return false;', ''),
+  mutant('an envelope may have any field', 'reply/envelope.ts', 'if (!FIELDS.has(key)) return false;', ''),
   mutant(
     'fields are looked for in what is owned',
     'reply/fields-in.ts',
@@ -108,7 +108,7 @@ export const MUTANTS: readonly Mutant[] = [
     'return hasEnded(before) && beginsAnew(after);',
     'return hasEnded(before);',
   ),
-  mutant('a definition of a tool is a call', 'calls-of.ts', 'if (isDefinition(raw)) return [];', ''),
+  mutant('a definition of a tool is a call', 'reply/calls-of.ts', 'if (isDefinition(raw)) return [];', ''),
   mutant(
     'what stands in arguments is taken for a name',
     'reply/decide.ts',

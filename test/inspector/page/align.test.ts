@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { align } from '../../../src/inspector/page/model/align.ts';
+import { align } from '../../../src/inspector/page/model/compare/align.ts';
 
 const aligned = (left: string, right: string): string =>
   align(Array.from(left), Array.from(right))

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { createMachine } from 'xstate';
-import { drawMachine } from '../../../src/inspector/drawing.ts';
+import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
 import { arrowText } from '../../../src/inspector/page/chart/arrow-text.ts';
 import { autoCollapsed } from '../../../src/inspector/page/chart/auto-collapse.ts';
 import { fitCamera, keepInSight, zoomAt } from '../../../src/inspector/page/chart/camera.ts';
 import type { ChartStyle } from '../../../src/inspector/layout/chart-graph.ts';
 import { layoutMachine } from '../../../src/inspector/layout/layout-machine.ts';
 import { routePath } from '../../../src/inspector/page/chart/route-path.ts';
-import { agentMachine } from '../../../src/machines/agent.ts';
-import { toolCallMachine } from '../../../src/machines/tool-call.ts';
+import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
 
 const PLAIN: ChartStyle = { collapsed: new Set(), direction: 'RIGHT', labels: false };
 const agent = drawMachine(agentMachine);

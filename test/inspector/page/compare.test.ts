@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type ComparedRow, compareRuns } from '../../../src/inspector/page/model/compare.ts';
+import { type ComparedRow, compareRuns } from '../../../src/inspector/page/model/compare/compare.ts';
 import { type Fold, foldRows } from '../../../src/inspector/page/model/fold-rows.ts';
-import { jsonDiff } from '../../../src/inspector/page/model/json-diff.ts';
+import { jsonDiff } from '../../../src/inspector/page/model/compare/json-diff.ts';
 import { LENIENT } from '../../../src/inspector/page/model/not-counted.ts';
-import { pairAt } from '../../../src/inspector/page/model/pair-at.ts';
-import { type ComparedRun, rolesOf } from '../../../src/inspector/page/model/roles.ts';
-import { textDifference } from '../../../src/inspector/page/model/text-difference.ts';
-import type { StepInfo } from '../../../src/inspector/protocol.ts';
+import { pairAt } from '../../../src/inspector/page/model/compare/pair-at.ts';
+import { type ComparedRun, rolesOf } from '../../../src/inspector/page/model/talk/roles.ts';
+import { textDifference } from '../../../src/inspector/page/model/compare/text-difference.ts';
+import type { StepInfo } from '../../../src/inspector/frames/protocol.ts';
 import { framesOfScene, modelOf, sessionOf, step } from './fixture.ts';
 
 /** A run of one actor that goes to one state after the other. */

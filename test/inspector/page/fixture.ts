@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type PageModel, pageModel } from '../../../src/inspector/page/model/page-model.ts';
 import type { SessionModel } from '../../../src/inspector/page/model/session-model.ts';
-import type { Frame, SessionInfo, StepInfo } from '../../../src/inspector/protocol.ts';
+import type { Frame, SessionInfo, StepInfo } from '../../../src/inspector/frames/protocol.ts';
 
 /** The frames of a real run, as the server makes them. */
 export function framesOfScene(scene: string): readonly Frame[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { actorAt, actorsAt } from '../../../src/inspector/page/model/actor-state.ts';
-import { talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
-import { waitingCalls } from '../../../src/inspector/page/model/talk.ts';
+import { talkAt } from '../../../src/inspector/page/model/talk/fold-talk.ts';
+import { waitingCalls } from '../../../src/inspector/page/model/talk/talk.ts';
 import { wearAt } from '../../../src/inspector/page/model/wear.ts';
 import { framesOfScene, modelOf, sessionFrame, sessionOf, step } from './fixture.ts';
 

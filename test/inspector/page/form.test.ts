@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { acceptedEvents, wildcards } from '../../../src/inspector/page/model/accepted-events.ts';
-import { argumentsForm } from '../../../src/inspector/page/model/arguments-form.ts';
-import { eventForm } from '../../../src/inspector/page/model/event-form.ts';
-import { draftOf, readDraft, retyped } from '../../../src/inspector/page/model/form-draft.ts';
-import { type FormField, formFields } from '../../../src/inspector/page/model/form-fields.ts';
+import { argumentsForm } from '../../../src/inspector/page/model/forms/arguments-form.ts';
+import { eventForm } from '../../../src/inspector/page/model/forms/event-form.ts';
+import { draftOf, readDraft, retyped } from '../../../src/inspector/page/model/forms/form-draft.ts';
+import { type FormField, formFields } from '../../../src/inspector/page/model/forms/form-fields.ts';
 import {
   type FormKind,
   beginForm,
@@ -12,12 +12,12 @@ import {
   readForm,
   showAsFields,
   showAsJson,
-} from '../../../src/inspector/page/model/form-state.ts';
-import { drawMachine } from '../../../src/inspector/drawing.ts';
-import { valueIssues } from '../../../src/inspector/event-issues.ts';
-import { agentMachine } from '../../../src/machines/agent.ts';
-import { toolCallMachine } from '../../../src/machines/tool-call.ts';
-import type { Json, JsonObject } from '../../../src/parsing/json.ts';
+} from '../../../src/inspector/page/model/forms/form-state.ts';
+import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
+import { valueIssues } from '../../../src/inspector/frames/event-issues.ts';
+import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
+import type { Json, JsonObject } from '../../../src/json/json.ts';
 import { createMachine } from 'xstate';
 import { framesOfScene, modelOf } from './fixture.ts';
 

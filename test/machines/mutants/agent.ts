@@ -1,5 +1,5 @@
 import { assign } from 'xstate';
-import { agentMachine } from '../../../src/machines/agent.ts';
+import { agentMachine } from '../../../src/machines/agent/agent.ts';
 import { type Mutant, no, nothing, yes } from './mutant.ts';
 import { look, asking, throwing, escalating } from './tools.ts';
 

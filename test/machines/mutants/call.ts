@@ -1,6 +1,6 @@
 import { assign } from 'xstate';
-import { agentMachine } from '../../../src/machines/agent.ts';
-import { toolCallMachine } from '../../../src/machines/tool-call.ts';
+import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { type Mutant, no, yes } from './mutant.ts';

@@ -1,7 +1,7 @@
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
-import { agentMachine } from '../../../src/machines/agent.ts';
-import { toolCallMachine } from '../../../src/machines/tool-call.ts';
+import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import type { OnError } from '../../../src/recovery/steps.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';

@@ -1,4 +1,4 @@
-import { permitted } from '../../../src/machines/tool-call-context.ts';
+import { permitted } from '../../../src/machines/tool-call/tool-call-context.ts';
 import {
   ASKING,
   RUNNING,

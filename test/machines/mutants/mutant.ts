@@ -1,9 +1,9 @@
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
-import type { ToolsChanged, Toolset } from '../../../src/machines/agent-setup.ts';
-import { agentMachine } from '../../../src/machines/agent.ts';
-import { toolCallMachine } from '../../../src/machines/tool-call.ts';
-import type { Json, JsonObject } from '../../../src/parsing/json.ts';
+import type { ToolsChanged, Toolset } from '../../../src/machines/agent/agent-setup.ts';
+import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
+import type { Json, JsonObject } from '../../../src/json/json.ts';
 import type { ExploreOptions, View } from '../../../src/testing/index.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import type { Policy } from '../../../src/tools/spec.ts';

@@ -1,7 +1,7 @@
 import { leafErrorOf } from '../../../src/actors/leaf.ts';
 import type { Message } from '../../../src/actors/model.ts';
-import { agentMachine } from '../../../src/machines/agent.ts';
-import { llmCallMachine } from '../../../src/machines/llm-call.ts';
+import { agentMachine } from '../../../src/machines/agent/agent.ts';
+import { llmCallMachine } from '../../../src/machines/llm-call/llm-call.ts';
 import { type Mutant, no, yes } from './mutant.ts';
 import { look } from './tools.ts';
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { isJsonObject } from '../../../src/parsing/json.ts';
+import { isJsonObject } from '../../../src/json/json.ts';
 import type { Workshop } from './work-through.ts';
 
 const server = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));

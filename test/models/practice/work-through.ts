@@ -1,6 +1,6 @@
 import type { Message, ModelReply, ModelTool } from '../../../src/actors/model.ts';
 import type { Model } from '../../../src/actors/model.ts';
-import { isJsonObject, type JsonObject } from '../../../src/parsing/json.ts';
+import { isJsonObject, type JsonObject } from '../../../src/json/json.ts';
 
 /** A set of tools that a question may be worked through with. */
 export interface Workshop {

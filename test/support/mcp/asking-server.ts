@@ -3,7 +3,7 @@
  * can ask for what no client has offered.
  */
 import { createInterface } from 'node:readline';
-import { type JsonObject, isJsonObject } from '../../../src/parsing/json.ts';
+import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
 
 const PROMISE = { type: 'object', properties: { celsius: { type: 'number' } }, required: ['celsius'] };
 const TOOLS = [

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { McpServerSettings, McpStdioConfig } from '../../../src/mcp/config.ts';
+import type { McpServerSettings, McpStdioConfig } from '../../../src/mcp/config/config.ts';
 
 /** The entry of the server that asks its client things. */
 export function askingEntry(settings: McpServerSettings = {}): McpStdioConfig {

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { type JsonObject, isJsonObject } from '../../../src/parsing/json.ts';
+import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
 
 const [mode = 'normal'] = process.argv.slice(2);
 const hints = {

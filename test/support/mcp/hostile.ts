@@ -2,7 +2,7 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { McpServerConfig } from '../../../src/mcp/config.ts';
+import type { McpServerConfig } from '../../../src/mcp/config/config.ts';
 import type { McpConnectionOptions } from '../../../src/mcp/connection-types.ts';
 import { type McpConnection, type McpConnectionNews, createMcpConnection } from '../../../src/mcp/index.ts';
 

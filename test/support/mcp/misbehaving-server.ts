@@ -5,7 +5,7 @@
  */
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { createInterface } from 'node:readline';
-import { type JsonObject, isJsonObject } from '../../../src/parsing/json.ts';
+import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
 
 const [wire = 'stdio', mode = 'normal'] = process.argv.slice(2);
 const MB = 2 ** 20;

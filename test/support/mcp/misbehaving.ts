@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config.ts';
+import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config/config.ts';
 
 /** How a misbehaving server sends its messages. */
 export type WireForm = 'stdio' | 'json' | 'sse';

@@ -7,8 +7,8 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type ServerResponse, createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { McpServerSettings, McpStdioConfig } from '../../../src/mcp/config.ts';
-import { type JsonObject, isJsonObject } from '../../../src/parsing/json.ts';
+import type { McpServerSettings, McpStdioConfig } from '../../../src/mcp/config/config.ts';
+import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
 
 /** What reached the server, over all its connections. */
 export interface Memory {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { McpStdioConfig } from '../../../src/mcp/config.ts';
+import type { McpStdioConfig } from '../../../src/mcp/config/config.ts';
 
 const resolve = createRequire(import.meta.url).resolve;
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { type Dial, LinkFault, type LinkIo, type McpLink } from '../../../src/mcp/link.ts';
+import { type Dial, LinkFault, type LinkIo, type McpLink } from '../../../src/mcp/link/link.ts';
 
 /** One request that reached a scripted server, waiting to be answered by the test. */
 export interface Arrived {

@@ -2,7 +2,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type JsonObject, isJsonObject } from '../../../src/parsing/json.ts';
+import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
 
 interface Reply {
   readonly answer: JsonObject | null;

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config.ts';
-import { type JsonObject, isJsonObject } from '../../../src/parsing/json.ts';
+import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config/config.ts';
+import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
 import { replyTo } from './tool-program.ts';
 
 /** A server under the control of a test. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSafeShellArg } from '../../../src/tools/security.ts';
+import { isSafeShellArg } from '../../../src/security/index.ts';
 
 const character = (code: number) => String.fromCodePoint(code);
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => character(from + n));

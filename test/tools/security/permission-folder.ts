@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { permissionStore, type PermissionStoreOptions, type PermissionWarning } from '../../../src/tools/security.ts';
+import { permissionStore, type PermissionStoreOptions, type PermissionWarning } from '../../../src/security/index.ts';
 
 /** A folder of the test's own, removed afterwards. */
 export function ownFolder(): string {

@@ -5,8 +5,8 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { changePermissions } from '../../../src/tools/permissions-file.ts';
-import { takeLock } from '../../../src/tools/permissions-lock.ts';
+import { changePermissions } from '../../../src/security/permissions-file.ts';
+import { takeLock } from '../../../src/security/permissions-lock.ts';
 import { kept, ownFolder, permissionFolder } from './permission-folder.ts';
 
 const SCRIPT = join(import.meta.dirname, 'children', 'add-permissions.ts');

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { permissionStore } from '../../../src/tools/security.ts';
+import { permissionStore } from '../../../src/security/index.ts';
 import { kept, ownFolder, permissionFolder } from './permission-folder.ts';
 
 /** What is kept of a tool of a server, without what it is told from others by. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { makeInert } from '../../../src/tools/terminal/boxed-text.ts';
+import { makeInert } from '../../../src/terminal/boxed-text.ts';
 import { type Drawing, USUAL, openScreen } from '../../support/screen.ts';
 import { APPROVAL, BAR, hostileText, ownWords } from './prompt-laws.ts';
 import { fakeTerminal, question } from './terminal.ts';

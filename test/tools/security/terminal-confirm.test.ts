@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Confirm } from '../../../src/actors/ask-approval.ts';
-import { terminalConfirm } from '../../../src/tools/security.ts';
+import { terminalConfirm } from '../../../src/security/index.ts';
 import { fakeTerminal, question } from './terminal.ts';
 
 test('a person sees tool, arguments and reason, and how to answer', async () => {

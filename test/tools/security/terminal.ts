@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { terminalConfirm } from '../../../src/tools/security.ts';
+import { terminalConfirm } from '../../../src/security/index.ts';
 
 /**
  * A terminal without a screen: keys go in with `type`, `screen` is what was written. `modes` lists the raw modes set, and

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { validatePath } from '../../../src/tools/security.ts';
+import { validatePath } from '../../../src/security/index.ts';
 
 const world = realpathSync(mkdtempSync(join(tmpdir(), 'signalbox-paths-')));
 const base = join(world, 'data');

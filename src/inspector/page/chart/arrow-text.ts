@@ -1,4 +1,4 @@
-import type { MachineDrawing, StateDrawing, TransitionDrawing } from '../../protocol.ts';
+import type { MachineDrawing, StateDrawing, TransitionDrawing } from '../../frames/protocol.ts';
 
 /** A transition in one line: the state that it leaves, on what, and where it leads. Its id, when it is not in the drawing. */
 export function arrowText(drawing: MachineDrawing | null, id: string): string {

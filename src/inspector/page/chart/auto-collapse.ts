@@ -1,4 +1,4 @@
-import type { MachineDrawing, StateDrawing } from '../../protocol.ts';
+import type { MachineDrawing, StateDrawing } from '../../frames/protocol.ts';
 
 /** Drawings with more states than this are too many to be read at once. */
 const MANY_STATES = 15;

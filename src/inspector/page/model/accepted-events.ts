@@ -1,4 +1,4 @@
-import type { MachineDrawing, StateDrawing } from '../../protocol.ts';
+import type { MachineDrawing, StateDrawing } from '../../frames/protocol.ts';
 
 /**
  * The events from outside that a machine in these states has a transition for, each once: innermost states first. What a

@@ -1,5 +1,5 @@
-import type { StepInfo } from '../../protocol.ts';
-import { lastUpTo } from './last-up-to.ts';
+import type { StepInfo } from '../../frames/protocol.ts';
+import { lastUpTo } from './time/last-up-to.ts';
 import type { ActorTrack, Life, SessionModel } from './session-model.ts';
 
 /** How one actor stands after the step at a position. */

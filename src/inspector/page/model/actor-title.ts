@@ -1,5 +1,5 @@
 import type { ActorState } from './actor-state.ts';
-import type { Talk } from './talk.ts';
+import type { Talk } from './talk/talk.ts';
 
 /**
  * What an actor is about, in one word or two: the tool of a call, else its own id. `whole` is the conversation as far as it

@@ -1,6 +1,6 @@
-import { deltaReader } from '../../../journal/deltas.ts';
-import type { RecordLine } from '../../../journal/record.ts';
-import type { Json } from '../../../parsing/json.ts';
+import { deltaReader } from '../../../journal/format/deltas.ts';
+import type { RecordLine } from '../../../journal/format/record.ts';
+import type { Json } from '../../../json/json.ts';
 
 /** One effect as it crossed the boundary: what was asked, and what came back. */
 export interface Exchange {

@@ -1,9 +1,9 @@
-import type { RecordLine } from '../../../journal/record.ts';
-import type { ActorInfo, Frame, SessionInfo, StepInfo } from '../../protocol.ts';
-import { foldTalk } from './fold-talk.ts';
-import { lastUpTo } from './last-up-to.ts';
+import type { RecordLine } from '../../../journal/format/record.ts';
+import type { ActorInfo, Frame, SessionInfo, StepInfo } from '../../frames/protocol.ts';
+import { foldTalk } from './talk/fold-talk.ts';
+import { lastUpTo } from './time/last-up-to.ts';
 import type { ActorTrack, Life, SessionModel } from './session-model.ts';
-import type { Told } from './talk.ts';
+import type { Told } from './talk/talk.ts';
 
 /** The frames that belong to one session. */
 type SessionFrame = Exclude<Frame, { t: 'hello' | 'drawing' | 'session' }>;

@@ -1,4 +1,4 @@
-import type { SessionInfo } from '../../protocol.ts';
+import type { SessionInfo } from '../../frames/protocol.ts';
 
 /** Whether the page can fork a run from one of its steps, or why not. */
 export type ForkOffer =

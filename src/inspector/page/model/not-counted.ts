@@ -1,4 +1,4 @@
-import { type Json, isJsonObject } from '../../../parsing/json.ts';
+import { type Json, isJsonObject } from '../../../json/json.ts';
 
 /** Where two values stand: the name under which they are found, and that of what holds them. Members of a list have its name. */
 export interface Standing {

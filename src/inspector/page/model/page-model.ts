@@ -1,5 +1,5 @@
-import type { Frame, MachineDrawing } from '../../protocol.ts';
-import { PROTOCOL } from '../../protocol.ts';
+import type { Frame, MachineDrawing } from '../../frames/protocol.ts';
+import { PROTOCOL } from '../../frames/protocol.ts';
 import { type SessionFold, foldSession } from './fold-session.ts';
 import type { SessionModel } from './session-model.ts';
 

@@ -1,5 +1,5 @@
 import type { SessionModel } from './session-model.ts';
-import type { Told } from './talk.ts';
+import type { Told } from './talk/talk.ts';
 import { inertLine } from './inert-text.ts';
 
 /** A place that a search has found. */

@@ -1,6 +1,6 @@
-import type { RecordLine } from '../../../journal/record.ts';
-import type { ActorInfo, SessionInfo, StepInfo } from '../../protocol.ts';
-import type { Told, Talk } from './talk.ts';
+import type { RecordLine } from '../../../journal/format/record.ts';
+import type { ActorInfo, SessionInfo, StepInfo } from '../../frames/protocol.ts';
+import type { Told, Talk } from './talk/talk.ts';
 
 /** One life of an actor: an invoked child is born anew each time its state is entered, always under the same path. */
 export interface Life {

@@ -1,4 +1,4 @@
-import type { Talk } from './talk.ts';
+import type { Talk } from './talk/talk.ts';
 
 /** What one turn of the model cost. */
 export interface TurnCost {

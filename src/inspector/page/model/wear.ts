@@ -1,4 +1,4 @@
-import type { StepInfo } from '../../protocol.ts';
+import type { StepInfo } from '../../frames/protocol.ts';
 import { withAncestors } from './actor-state.ts';
 import type { SessionModel } from './session-model.ts';
 

@@ -1,4 +1,4 @@
-import type { Act, StepDetail } from '../../protocol.ts';
+import type { Act, StepDetail } from '../../frames/protocol.ts';
 
 /** What became of an order. */
 export type Answer =

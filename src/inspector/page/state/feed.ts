@@ -1,6 +1,6 @@
 import { batch } from '@preact/signals';
-import type { Frame } from '../../protocol.ts';
-import { isJsonObject } from '../../../parsing/json.ts';
+import type { Frame } from '../../frames/protocol.ts';
+import { isJsonObject } from '../../../json/json.ts';
 import type { PageState } from './page-state.ts';
 
 /** How long folding may take of one animation frame, in milliseconds: the rest of its 16 is for drawing. */

@@ -1,9 +1,9 @@
 import { type Signal, signal } from '@preact/signals';
-import type { MachineDrawing } from '../../protocol.ts';
+import type { MachineDrawing } from '../../frames/protocol.ts';
 import type { ChartStyle } from '../../layout/chart-graph.ts';
 import type { ChartLayout } from '../../layout/chart-layout.ts';
 import { layoutKey } from '../chart/layout-key.ts';
-import { isJsonObject } from '../../../parsing/json.ts';
+import { isJsonObject } from '../../../json/json.ts';
 
 /** Layouts as they become known. Asking for one that is not there yet makes it. */
 export interface Layouts {

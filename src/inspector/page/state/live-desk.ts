@@ -1,5 +1,5 @@
-import { type Json, isJsonObject } from '../../../parsing/json.ts';
-import type { StepDetail } from '../../protocol.ts';
+import { type Json, isJsonObject } from '../../../json/json.ts';
+import type { StepDetail } from '../../frames/protocol.ts';
 import type { Answer, Desk } from './desk.ts';
 
 /** The desk of a page that a server stands behind. `token` is the one that the page was opened with. */

@@ -1,4 +1,4 @@
-import type { Frame } from '../../protocol.ts';
+import type { Frame } from '../../frames/protocol.ts';
 import { readFrame } from './feed.ts';
 import type { PageState } from './page-state.ts';
 import { type SessionFeed, sessionFeed } from './session-feed.ts';

@@ -1,4 +1,4 @@
-import type { Act } from '../../protocol.ts';
+import type { Act } from '../../frames/protocol.ts';
 import type { Page } from './page-context.ts';
 import { showSession } from './walk.ts';
 

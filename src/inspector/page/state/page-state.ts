@@ -1,11 +1,11 @@
 import { type ReadonlySignal, type Signal, computed, signal } from '@preact/signals';
 import { type ActorState, actorsAt } from '../model/actor-state.ts';
-import type { AnswerDraft } from '../model/answer-draft.ts';
-import { talkAt } from '../model/fold-talk.ts';
+import type { AnswerDraft } from '../model/forms/answer-draft.ts';
+import { talkAt } from '../model/talk/fold-talk.ts';
 import { type PageModel, pageModel } from '../model/page-model.ts';
 import type { SessionModel } from '../model/session-model.ts';
-import type { Stretch } from '../model/time-scale.ts';
-import type { Talk } from '../model/talk.ts';
+import type { Stretch } from '../model/time/time-scale.ts';
+import type { Talk } from '../model/talk/talk.ts';
 
 /** What stands on the desk beside the conversation. */
 export type DeskTab = 'step' | 'steps' | 'sequence' | 'exchanges' | 'costs' | 'search' | 'compare';

@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals';
-import { placeAtTime } from '../model/place-at-time.ts';
+import { placeAtTime } from '../model/time/place-at-time.ts';
 import type { PageState } from './page-state.ts';
 
 /** The speeds that playing goes through, as multiples of the recorded one. */

@@ -1,6 +1,6 @@
-import { isJsonObject } from '../../../parsing/json.ts';
-import type { Frame, SavedPage, SharedJson, StepDetail } from '../../protocol.ts';
-import { unshare } from '../../shared-json.ts';
+import { isJsonObject } from '../../../json/json.ts';
+import type { Frame, SavedPage, SharedJson, StepDetail } from '../../frames/protocol.ts';
+import { unshare } from '../../frames/shared-json.ts';
 import type { Desk } from './desk.ts';
 import { isFrame } from './feed.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../../parsing/json.ts';
-import type { Frame, FramePage } from '../../protocol.ts';
+import { isJsonObject } from '../../../json/json.ts';
+import type { Frame, FramePage } from '../../frames/protocol.ts';
 import { isFrame, readFrame } from './feed.ts';
 
 /** The stream of one session. */

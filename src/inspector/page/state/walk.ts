@@ -1,4 +1,4 @@
-import { stepMarks } from '../model/step-marks.ts';
+import { stepMarks } from '../model/time/step-marks.ts';
 import type { PageState } from './page-state.ts';
 
 /** Moves the cursor by so many steps. Stepping past the end is following again. */

@@ -1,16 +1,16 @@
-import { hasTalk } from '../model/has-talk.ts';
+import { hasTalk } from '../model/talk/has-talk.ts';
 import { isComparing } from '../state/comparing.ts';
 import type { Pane } from '../state/page-state.ts';
 import { usePage } from '../state/page-context.ts';
 import { Banners } from './Banners.tsx';
-import { ChartBoard } from './ChartBoard.tsx';
-import { DeskBoard } from './DeskBoard.tsx';
-import { Dialogs } from './Dialogs.tsx';
-import { TalkBoard } from './TalkBoard.tsx';
-import { TimeBoard } from './TimeBoard.tsx';
+import { ChartBoard } from './chart/ChartBoard.tsx';
+import { DeskBoard } from './desk/DeskBoard.tsx';
+import { Dialogs } from './dialogs/Dialogs.tsx';
+import { TalkBoard } from './talk/TalkBoard.tsx';
+import { TimeBoard } from './time/TimeBoard.tsx';
 import { Toast } from './Toast.tsx';
 import { TopBar } from './TopBar.tsx';
-import { Waiting } from './Waiting.tsx';
+import { Waiting } from './talk/Waiting.tsx';
 
 const PANES: readonly (readonly [Pane, string])[] = [
   ['chart', 'Chart'],

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type Json, type JsonObject, isJsonObject } from '../../../parsing/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../../json/json.ts';
 import { inertLine } from '../model/inert-text.ts';
 import { InertText } from './InertText.tsx';
 

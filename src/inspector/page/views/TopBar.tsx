@@ -1,7 +1,7 @@
-import type { SessionInfo } from '../../protocol.ts';
-import { hasTalk } from '../model/has-talk.ts';
+import type { SessionInfo } from '../../frames/protocol.ts';
+import { hasTalk } from '../model/talk/has-talk.ts';
 import { inertLine } from '../model/inert-text.ts';
-import { durationText } from '../model/time-scale.ts';
+import { durationText } from '../model/time/time-scale.ts';
 import { costsOf } from '../model/usage.ts';
 import { isComparing } from '../state/comparing.ts';
 import { order } from '../state/order.ts';

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { lastUpTo } from '../model/last-up-to.ts';
+import { lastUpTo } from '../model/time/last-up-to.ts';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface VirtualListProps<T> {

@@ -1,4 +1,4 @@
-import type { SessionInfo } from '../../protocol.ts';
+import type { SessionInfo } from '../../frames/protocol.ts';
 import type { Tone } from '../model/tone.ts';
 
 /** How the state of a session is shown. */

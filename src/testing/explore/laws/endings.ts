@@ -1,8 +1,8 @@
-import { isJsonObject } from '../../../parsing/json.ts';
+import { isJsonObject } from '../../../json/json.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law } from '../law.ts';
-import { type Happening, ownerOf } from '../story.ts';
-import { textAt } from '../text-at.ts';
+import { type Happening, ownerOf } from '../walk/story.ts';
+import { textAt } from '../outcomes/text-at.ts';
 
 /** How a run may end. */
 export const ends: Law = {

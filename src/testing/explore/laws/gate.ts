@@ -1,15 +1,15 @@
-import { digest } from '../../../actors/digest.ts';
-import type { ToolsChanged } from '../../../machines/agent-setup.ts';
-import { changeBelow } from '../../../machines/delegation.ts';
-import { checkArguments } from '../../../parsing/check-arguments.ts';
-import { type Json, isJsonObject } from '../../../parsing/json.ts';
+import { digest } from '../../../json/digest.ts';
+import type { ToolsChanged } from '../../../machines/agent/agent-setup.ts';
+import { changeBelow } from '../../../machines/agent/delegation.ts';
+import { checkArguments } from '../../../parsing/recover/check-arguments.ts';
+import { type Json, isJsonObject } from '../../../json/json.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts } from '../call-facts.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import { isAgent, isLlmCall, isToolCall } from '../our-machines.ts';
-import { type Happening, type Story, isBirth, ownerOf } from '../story.ts';
-import { textAt } from '../text-at.ts';
+import { type Happening, type Story, isBirth, ownerOf } from '../walk/story.ts';
+import { textAt } from '../outcomes/text-at.ts';
 import { eachRun, toolsAt } from './running-tools.ts';
 
 /** What may run at all, an agent below included. */

@@ -1,6 +1,6 @@
-import { type Json, isJsonObject } from '../../../parsing/json.ts';
+import { type Json, isJsonObject } from '../../../json/json.ts';
 import type { Law, Moment } from '../law.ts';
-import { textAt } from '../text-at.ts';
+import { textAt } from '../outcomes/text-at.ts';
 
 /** The budget of steps. That it falls on every cycle is checked on the graph of all states. */
 export const stepBudget: Law = {

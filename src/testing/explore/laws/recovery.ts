@@ -3,8 +3,8 @@ import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts } from '../call-facts.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
-import { type Happening, ownerOf } from '../story.ts';
-import { toolRun } from '../tool-run.ts';
+import { type Happening, ownerOf } from '../walk/story.ts';
+import { toolRun } from '../outcomes/tool-run.ts';
 
 /** What must be tried before the model hears of a failure. */
 export const recoveryTried: Law = {

@@ -1,7 +1,7 @@
 import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
-import { type Happening, isBirth } from '../story.ts';
-import { toolRun } from '../tool-run.ts';
+import { type Happening, isBirth } from '../walk/story.ts';
+import { toolRun } from '../outcomes/tool-run.ts';
 
 type Move = Extract<Happening, { kind: 'moved' }>;
 

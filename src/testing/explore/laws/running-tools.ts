@@ -1,14 +1,14 @@
 import type { Effect } from '../../../actors/journal.ts';
-import { digest } from '../../../actors/digest.ts';
-import { checkArguments } from '../../../parsing/check-arguments.ts';
-import { type JsonObject, isJsonObject } from '../../../parsing/json.ts';
+import { digest } from '../../../json/digest.ts';
+import { checkArguments } from '../../../parsing/recover/check-arguments.ts';
+import { type JsonObject, isJsonObject } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts } from '../call-facts.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import { isToolCall } from '../our-machines.ts';
-import { isBirth, ownerOf } from '../story.ts';
-import { textAt } from '../text-at.ts';
+import { isBirth, ownerOf } from '../walk/story.ts';
+import { textAt } from '../outcomes/text-at.ts';
 
 /** One run of a tool that has just begun. */
 export interface Begun {

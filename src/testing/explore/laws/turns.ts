@@ -1,9 +1,9 @@
-import { type Json, isJsonObject } from '../../../parsing/json.ts';
-import type { RunReason } from '../../../machines/run-result.ts';
+import { type Json, isJsonObject } from '../../../json/json.ts';
+import type { RunReason } from '../../../machines/agent/run-result.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
-import { type Happening, ownerOf } from '../story.ts';
-import { textAt } from '../text-at.ts';
+import { type Happening, ownerOf } from '../walk/story.ts';
+import { textAt } from '../outcomes/text-at.ts';
 
 type Move = Extract<Happening, { kind: 'moved' }>;
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { assign, createActor, setup, toPromise, waitFor } from 'xstate';
 import type { Model } from '../../../../src/actors/model.ts';
 import { createAgent } from '../../../../src/agent/create-agent.ts';
-import { fileJournal } from '../../../../src/journal/file.ts';
+import { fileJournal } from '../../../../src/journal/stores/file.ts';
 import { tool } from '../../../../src/tools/tool.ts';
 
 const [dir = '', moment = ''] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { permissionStore } from '../../../../src/tools/permissions-store.ts';
+import { permissionStore } from '../../../../src/security/permissions-store.ts';
 
 const [path = '', agent = '', prefix = '', count = '0'] = process.argv.slice(2);
 process.stdout.write('ready\n');

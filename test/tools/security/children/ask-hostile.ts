@@ -1,5 +1,5 @@
 import { readlinkSync } from 'node:fs';
-import { terminalConfirm } from '../../../../src/tools/security.ts';
+import { terminalConfirm } from '../../../../src/security/index.ts';
 
 // One question, of the arguments that stand in the environment; `tty` is where the test changes the terminal's size.
 const args: unknown = JSON.parse(process.env['ARGS'] ?? 'null');

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { terminalConfirm } from '../../../../src/tools/security.ts';
+import { terminalConfirm } from '../../../../src/security/index.ts';
 
 // It asks when it is told to, so that keys can be typed before.
 const keepAlive = setInterval(() => undefined, 1000);

@@ -1,0 +1,106 @@
+import type { JsonObject, JsonSchema } from '../../json/json.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import type { Usage } from '../model.ts';
+
+/** MCP's hints about a tool. They are the server's claims, not proofs. */
+export interface McpToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+/** A tool as an MCP server lists it. */
+export interface McpTool {
+  readonly name: string;
+  /** The name for people, where the server gives one. */
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  /** Whether a call of it runs as a task. Absent: never. */
+  readonly taskSupport?: 'optional' | 'required';
+  readonly annotations?: McpToolAnnotations;
+}
+
+/** How a call can fail before there is a result. `unknown-outcome`: it may or may not have been carried out. */
+export type McpErrorCode =
+  | 'not-connected'
+  | 'lost-before-send'
+  | 'unknown-outcome'
+  | 'timeout'
+  | 'cancelled'
+  | 'protocol-error'
+  | 'auth-required'
+  | 'login-required'
+  | 'insufficient-scope'
+  | 'auth-failed'
+  | 'forbidden'
+  | 'spawn-failed'
+  | 'queue-full'
+  | 'limit-exceeded'
+  | 'page-required';
+
+/**
+ * A failed MCP request: a stable `code`, and the server it concerns. `data` is JSON for whoever wants more: `stderr` (the
+ * last 64 KB that a stdio server wrote), `status` of an HTTP answer, `exitCode`, `rpcCode`.
+ */
+export class McpError extends Error {
+  override readonly name = 'McpError';
+  readonly code: McpErrorCode;
+  readonly server: string;
+  readonly data: JsonObject;
+
+  constructor(code: McpErrorCode, server: string, message: string, cause?: unknown, data: JsonObject = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.server = server;
+    this.data = data;
+  }
+}
+
+/** What a server asked while a call was under way, and what it was told. */
+export type McpQuestion =
+  | {
+      readonly phase: 'asked';
+      readonly kind: 'elicitation' | 'sampling';
+      readonly server: string;
+      readonly message: string;
+      /** The page that a person is to open, and its origin, where that is what it asks. */
+      readonly url?: string;
+      readonly origin?: string;
+    }
+  | {
+      readonly phase: 'answered';
+      readonly kind: 'elicitation' | 'sampling';
+      readonly server: string;
+      readonly action: 'accept' | 'decline' | 'cancel';
+      /** What the server got with `accept`; marks stand for secrets that were typed. */
+      readonly content: JsonObject;
+      readonly usage: Usage | null;
+    };
+
+/** What the leaf that calls tools knows of MCP. Rejects with an {@link McpError}; a tool's own error is a result. */
+export interface McpCalls {
+  callTool(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    io: {
+      readonly signal: AbortSignal;
+      readonly timeoutMs?: number;
+      /** The trace that the run belongs to. */
+      readonly traceparent?: string;
+      readonly onProgress?: (progress: {
+        readonly progress: number;
+        readonly total?: number;
+        readonly message?: string;
+      }) => void;
+      /** Hears what the server asks meanwhile, and how that was answered. */
+      readonly onQuestion?: (question: McpQuestion) => void;
+      /** Hears what a person typed as a secret meanwhile: it must be seen nowhere. */
+      readonly onHidden?: (text: string) => void;
+    },
+  ): Promise<ToolResult>;
+}

@@ -1,0 +1,94 @@
+import type { ChildSetup } from '../../machines/agent/agent-setup.ts';
+import { childResult } from '../../machines/agent/delegation.ts';
+import { type RunResult, endingInWords } from '../../machines/agent/run-result.ts';
+import type { JsonObject } from '../../json/json.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import { type Tool, tool } from '../../tools/tool.ts';
+import { CHILD, type ChildPort, MAX_DEPTH, type Policies } from './child-port.ts';
+
+/** Agents below another, by the names of their tools. */
+export type Children = ReadonlyMap<string, ChildPort>;
+
+/** An agent that may stand below another. */
+export interface ChildAgent {
+  readonly name: string;
+  readonly [CHILD]: ChildPort;
+}
+
+const TASK: JsonObject = {
+  type: 'object',
+  properties: {
+    task: {
+      type: 'string',
+      minLength: 1,
+      description: 'What to do, with everything needed to do it: the agent sees nothing of this conversation.',
+    },
+  },
+  required: ['task'],
+};
+
+/** The children of an agent. Throws a `TypeError` when two have one name, or agents would stand too deep. */
+export function childrenOf(agents: readonly ChildAgent[]): Children {
+  const children = new Map<string, ChildPort>();
+  for (const agent of agents) {
+    const name = toolName(agent.name);
+    if (children.has(name))
+      throw new TypeError(
+        `createAgent: option 'children': two agents are named '${name}'. Give each a name of its own.`,
+      );
+    const port = agent[CHILD];
+    if (port.depth >= MAX_DEPTH)
+      throw new TypeError(
+        `createAgent: option 'children': agents may stand ${MAX_DEPTH} deep, and '${name}' is deeper.`,
+      );
+    children.set(name, port);
+  }
+  return children;
+}
+
+/** A tool's name may hold no blanks. */
+export function toolName(name: string): string {
+  return name.replaceAll(/[^\p{L}\p{N}_.-]+/gu, '_').slice(0, 64);
+}
+
+/** The tool by which a model hands a task to a child. Called by code, it runs the child on its own. */
+export function childTool(name: string, child: ChildPort): Tool {
+  return tool({
+    name,
+    description: child.description,
+    inputSchema: TASK,
+    execute: async ({ task }: JsonObject, { signal, context }) =>
+      resultOf(await child.run(typeof task === 'string' ? task : '', { signal, context })),
+  });
+}
+
+function resultOf(result: RunResult): ToolResult {
+  return result.status === 'answered' || result.status === 'stopped'
+    ? childResult(result)
+    : { status: 'error', error: endingInWords(result) };
+}
+
+/** Has all children prepare, and gives what takes their setups as they stand then. */
+export async function preparedChildren(children: Children, signal: AbortSignal): Promise<() => readonly ChildSetup[]> {
+  const makers = await Promise.all(
+    [...children].map(async ([name, child]) => [name, await child.prepare(signal)] as const),
+  );
+  return () => makers.map(([name, make]) => ({ tool: name, setup: make() }));
+}
+
+/** The setups of all children as they stand now. */
+export async function childrenNow(children: Children): Promise<readonly ChildSetup[]> {
+  return Promise.all([...children].map(async ([name, child]) => ({ tool: name, setup: await child.setupNow() })));
+}
+
+/** Recorded setups as these children would give them now; those of agents that are gone stay as recorded. */
+export function replayedChildren(
+  recorded: readonly ChildSetup[],
+  children: Children,
+  policies: Policies,
+): readonly ChildSetup[] {
+  return recorded.map((one) => {
+    const child = children.get(one.tool);
+    return child === undefined ? one : { tool: one.tool, setup: child.replayed(one.setup, policies) };
+  });
+}

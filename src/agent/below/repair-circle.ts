@@ -1,0 +1,50 @@
+import { stepsOf } from '../../recovery/plan-data.ts';
+import type { OnError, Repairer } from '../../recovery/steps.ts';
+
+/** An `onError` and who has it, as its error text names it: `Tool 'x'`. */
+export interface OwnedOnError {
+  readonly owner: string;
+  readonly onError: OnError | undefined;
+}
+
+const known = new WeakMap<Repairer, () => readonly OwnedOnError[]>();
+
+/** Says what an agent does about its own errors, so that circles through it are found. */
+export function declareOnErrors(agent: Repairer, onErrors: () => readonly OwnedOnError[]): void {
+  known.set(agent, onErrors);
+}
+
+/**
+ * Refuses a repair agent that mends its own mistakes, itself or by way of others: a `TypeError` that names the way round.
+ * Slots that are functions cannot be looked into.
+ */
+export function refuseRepairCircle(agent: Repairer, onErrors: readonly OwnedOnError[]): void {
+  for (const { owner, onError } of onErrors) {
+    const way = wayTo(agent, [{ owner, onError }], new Set());
+    if (way === null) continue;
+    throw new TypeError(
+      `${owner}: onError lets an agent mend its own mistakes (${[agent.name, ...way].join(' → ')}). Use another agent with recover.fix().`,
+    );
+  }
+}
+
+/** The names on the way from these slots to the agent, or null. */
+function wayTo(agent: Repairer, onErrors: readonly OwnedOnError[], seen: Set<Repairer>): readonly string[] | null {
+  for (const fixer of onErrors.flatMap(({ onError }) => fixersOf(onError))) {
+    if (fixer === agent) return [fixer.name];
+    if (seen.has(fixer)) continue;
+    seen.add(fixer);
+    const way = wayTo(agent, known.get(fixer)?.() ?? [], seen);
+    if (way !== null) return [fixer.name, ...way];
+  }
+  return null;
+}
+
+/** The agents among the steps of an `onError`; slots that are functions cannot be looked into. */
+export function fixersOf(onError: OnError | undefined): readonly Repairer[] {
+  return Object.values(onError ?? {}).flatMap((slot) =>
+    slot === undefined || typeof slot === 'function'
+      ? []
+      : stepsOf(slot).flatMap((step) => (step.kind === 'fix-agent' ? [step.agent] : [])),
+  );
+}

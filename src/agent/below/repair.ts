@@ -1,0 +1,181 @@
+import { workOf } from '../../actors/leaf.ts';
+import type { AgentSetup, ChildSetup } from '../../machines/agent/agent-setup.ts';
+import { DEFAULT_SETTINGS } from '../../machines/agent/agent-setup.ts';
+import type { AgentOutput } from '../../machines/agent/run-result.ts';
+import { repairRequest, repairedBy } from '../../machines/tool-call/tool-recovery.ts';
+import type { ToolError } from '../../json/errors.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { recover } from '../../recovery/recover.ts';
+import { SEVERITIES, readSeverity } from '../../recovery/severity.ts';
+import type { RecoveryStep, RepairTask, Repaired, Repairer } from '../../recovery/steps.ts';
+import { type Tool, tool } from '../../tools/tool.ts';
+import { type AgentPorts, agentLeaves } from '../agent-actors.ts';
+import type { AgentCore } from '../agent-core.ts';
+import { CHILD, type ChildPort } from './child-port.ts';
+import { type ChildAgent, toolName } from './child-tools.ts';
+import { type OwnRegistry, ownRegistry } from '../registry.ts';
+import { type OwnedOnError, fixersOf } from './repair-circle.ts';
+
+/** The repair agents that the `onError` slots of an agent name or have chosen, by their names in places. */
+export interface RepairAgents {
+  /** All that are known: functions choose others when something has gone wrong. */
+  all(): ReadonlyMap<string, ChildPort>;
+  /**
+   * A repair agent with the setup that it has now, its servers waited for; null for one that mends by its own code.
+   * Rejects for an agent that is at work `above` already: none mends its own mistakes, whatever a function chooses.
+   */
+  prepared(fixer: Repairer, above: readonly AgentPorts[], signal: AbortSignal): Promise<ChildSetup | null>;
+}
+
+/** Keeps the repair agents of an agent whose tools, skills and own options have these slots. */
+export function repairAgents(onErrors: () => readonly OwnedOnError[]): RepairAgents {
+  const known = new Map<string, ChildPort>();
+  const nameOf = (port: ChildPort): string => {
+    for (const [name, one] of known) if (one === port) return name;
+    const plain = `repair:${toolName(port.name)}`;
+    let name = plain;
+    for (let n = 2; known.has(name); n++) name = `${plain}-${n}`;
+    known.set(name, port);
+    return name;
+  };
+  const meet = (fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null => {
+    const port = repairPortOf(fixer);
+    return port === null ? null : { name: nameOf(port), port };
+  };
+  return {
+    all: () => {
+      for (const fixer of onErrors().flatMap(({ onError }) => fixersOf(onError))) meet(fixer);
+      return known;
+    },
+    prepared: async (fixer, above, signal) => {
+      const met = meet(fixer);
+      if (met === null) return null;
+      const { name, port } = met;
+      if (above.some(({ options }) => options === port.ports.options))
+        throw new Error(`The agent '${port.name}' cannot mend its own mistakes.`);
+      return { tool: name, setup: (await port.prepare(signal))() };
+    },
+  };
+}
+
+function repairPortOf(fixer: Repairer): ChildPort | null {
+  return isAgent(fixer) ? fixer[CHILD].repairer : null;
+}
+
+function isAgent(fixer: object): fixer is ChildAgent {
+  return CHILD in fixer;
+}
+
+/**
+ * An agent as it mends arguments: with its own instructions, model and tools, and two tools more, by which it hands the
+ * matter up or stops the run. It makes no plans. `end` says what these two do besides.
+ */
+export function repairCore(core: AgentCore, end: WaysOut = HANDED_UP): AgentCore {
+  const added = ownRegistry({ defaultPolicy: 'allow' }, () => core.ports.mcp, ADDED_SETTINGS, NOBODY_ASKED);
+  added.register(...waysOut(end).filter(({ name }) => !core.registry.has(name)));
+  const { registry: own } = core;
+  const registry: OwnRegistry = {
+    ...own,
+    has: (name) => own.has(name) || added.has(name),
+    find: (name) => own.find(name) ?? added.find(name),
+    slot: (name, slot) => (!own.has(name) && added.has(name) ? added : own).slot(name, slot),
+  };
+  const ports: AgentPorts = { ...core.ports, registry };
+  const mending = (setup: AgentSetup): AgentSetup => ({
+    ...setup,
+    toolset: { ...setup.toolset, tools: [...setup.toolset.tools, ...added.specs()] },
+    settings: { ...setup.settings, plans: false },
+  });
+  const leaves = agentLeaves(ports);
+  return {
+    ...core,
+    registry,
+    ports,
+    prepare: async (how) => {
+      const make = await core.prepare(how);
+      return () => mending(make());
+    },
+    setupNow: async () => mending(await core.setupNow()),
+    work: () => workOf(Object.values(leaves)),
+  };
+}
+
+const ADDED_SETTINGS = { ...DEFAULT_SETTINGS, toolMs: 1000 };
+const NOBODY_ASKED = { confirm: () => Promise.resolve(undefined), permissions: () => Promise.resolve(undefined) };
+
+/** What a call of one of the two tools does to the run of the repair agent. */
+interface WaysOut {
+  readonly escalate: (error: ToolError) => RecoveryStep;
+  readonly throwException: (error: ToolError) => RecoveryStep;
+}
+
+const HANDED_UP: WaysOut = {
+  escalate: (error) => recover.escalate(reasonOf(error), severityOf(error)),
+  throwException: (error) => recover.throwException(reasonOf(error)),
+};
+
+/** The two tools: they always fail, and what is done about that is what they are for. */
+function waysOut(end: WaysOut): readonly Tool[] {
+  const reason: JsonObject = { type: 'string' };
+  const given = () => {
+    throw new Error('given up');
+  };
+  return [
+    tool({
+      name: 'escalate',
+      description: 'Say that these arguments are not yours to mend. Somebody above decides.',
+      inputSchema: {
+        type: 'object',
+        properties: { reason, severity: { type: 'string', description: SEVERITIES.join(', ') } },
+      },
+      execute: given,
+      onError: { executionError: end.escalate },
+    }),
+    tool({
+      name: 'throwException',
+      description: 'Stop the whole run at once, because going on would do harm.',
+      inputSchema: { type: 'object', properties: { reason } },
+      execute: given,
+      onError: { executionError: end.throwException },
+    }),
+  ];
+}
+
+function argumentsOf(error: ToolError): JsonObject {
+  return error.kind === 'execution' && isJsonObject(error.args) ? error.args : {};
+}
+
+function reasonOf(error: ToolError): string {
+  const { reason } = argumentsOf(error);
+  return typeof reason === 'string' && reason !== '' ? reason : 'no reason was given';
+}
+
+function severityOf(error: ToolError): ReturnType<typeof readSeverity> {
+  return readSeverity(argumentsOf(error).severity);
+}
+
+/**
+ * Mends arguments by an agent outside of any run: by its own function where it mends by code, else by a run of its own.
+ * Where no agent stands above, its two tools end that run with what they say.
+ */
+export async function repairBy(
+  core: AgentCore,
+  task: RepairTask,
+  run: (core: AgentCore, task: string) => PromiseLike<AgentOutput>,
+): Promise<Repaired> {
+  const { implementedBy } = core.options();
+  if (implementedBy !== undefined) return { kind: 'arguments', value: await implementedBy(task) };
+  let said: Repaired | null = null;
+  const alone = repairCore(core, {
+    escalate: (error) => {
+      said = { kind: 'escalate', reason: reasonOf(error), severity: severityOf(error) };
+      return recover.throwException();
+    },
+    throwException: (error) => {
+      said = { kind: 'throw', reason: reasonOf(error) };
+      return recover.throwException();
+    },
+  });
+  const output = await run(alone, repairRequest(task));
+  return { ...(said ?? repairedBy(core.name, output)), usage: output.usage };
+}

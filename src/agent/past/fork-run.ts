@@ -1,0 +1,116 @@
+import type { OwnVault } from '../../actors/vault.ts';
+import { toJson } from '../../json/to-json.ts';
+import { continuedJournal } from '../../journal/replay/continued-journal.ts';
+import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts';
+import type { ForkOptions } from '../../journal/replay/fork.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
+import { recordedRest } from '../../journal/replay/recorded-rest.ts';
+import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import { definitionHash } from '../../journal/format/run-input.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { AgentCore } from '../agent-core.ts';
+import { launchRun } from '../run/launch-run.ts';
+import { type LiveRuns, restartNews } from './live-runs.ts';
+import { replayHead } from './replay-head.ts';
+import { newRunId } from '../run/run-id.ts';
+import type { ForkRunOptions } from '../run/run-options.ts';
+import type { Run } from '../run/run.ts';
+
+/** Starts a run of its own from a point of a recorded one. Throws a `TypeError` for a point that is none. */
+export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOptions): Run {
+  const { core } = live;
+  const { input, outcome, then = 'live', missing = 'live', runId = newRunId(), context, signal, inspect } = options;
+  const at = options.at ?? (input === undefined ? Number.NaN : 1);
+  if (Number.isNaN(at))
+    throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
+  const cut = cutRecording(runnable(recording), at, outcome);
+  const head = forkHead(live, recording.head, { ...options, runId, at: cut.past.lines.at(-1), entry: cut.entry });
+  const vault = forkVault(live.core, recording);
+  const past: Recording = { head, lines: cut.past.lines };
+  let known = lastKnown(past);
+  let played = true;
+  const started = launchRun(core, {
+    runId,
+    task: head.input,
+    given: {
+      context,
+      ...(signal === undefined ? {} : { signal }),
+      ...(inspect === undefined ? {} : { inspect }),
+    },
+    replayed: () => played,
+    resumable: core.journal().take !== undefined,
+    vault: () => vault,
+    prepare: async (stop) => {
+      await live.ready(stop);
+      return (why) => ({
+        head,
+        work: core.work(),
+        journal: (accepts) => {
+          const journal = continuedJournal({
+            past,
+            state: () => started.run.state.state,
+            tolerance: { allow: [], anyRequest: true, now: head },
+            kind: 'copied',
+            known: outcomesOf(cut.rest),
+            news: async (restart) => {
+              const tools = then === 'live' ? 'now' : 'recorded';
+              const news = await restartNews(core, { past, tools, restart, seal: vault.seal });
+              known = news.known;
+              return news.event;
+            },
+            goOn: (carried) => {
+              const opened = core.journal().open({ head, accepts, carried });
+              return then === 'live' ? opened : recordedRest(opened, { lines: cut.rest, missing, accepts });
+            },
+            onLive: () => {
+              played = false;
+              if (then === 'live') live.follow(started, known);
+            },
+          });
+          if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
+          return journal;
+        },
+      });
+    },
+    onDone: () => live.forget(started),
+  });
+  live.add(started);
+  return started.run;
+}
+
+/** The marks of the parent, where its secrets are still kept; else the agent's, which has them if it made that run. */
+function forkVault(core: AgentCore, recording: Recording): OwnVault {
+  const kept = core.options().journal?.secrets?.read(recording.head.runId) ?? {};
+  if (Object.keys(kept).length > 0) return core.vaultOf(recording);
+  core.vault.reserve([recording.head, recording.lines]);
+  return core.vault;
+}
+
+interface ForkHead extends Pick<ForkOptions, 'input' | 'metadata'> {
+  readonly runId: string;
+  /** The last record of the shared part. */
+  readonly at: Recording['lines'][number] | undefined;
+  readonly entry: number;
+}
+
+function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, input, metadata }: ForkHead): RunRecord {
+  const {
+    cancelled: _cancelled,
+    refused: _refused,
+    ...rest
+  } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded');
+  const json = toJson(metadata ?? {});
+  if (!json.ok || !isJsonObject(json.value)) throw new TypeError("fork: option 'metadata' must be a JSON object.");
+  // Time goes on from the cut, so that waits which were begun before it last as long as they should.
+  const age = at === undefined || at.t === 'run' ? 0 : at.at;
+  return core.sealed({
+    ...rest,
+    runId,
+    at: new Date(Date.now() - age).toISOString(),
+    machine: { ...recorded.machine, hash: definitionHash() },
+    input: input ?? rest.input,
+    metadata: metadata === undefined ? rest.metadata : json.value,
+    parent: { runId: recorded.runId, entry },
+  });
+}

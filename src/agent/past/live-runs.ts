@@ -1,0 +1,115 @@
+import { digest } from '../../json/digest.ts';
+import type { OutsideEvent } from '../../actors/journal.ts';
+import { toJson } from '../../json/to-json.ts';
+import { type KnownTools, lastKnown, repairSetups } from '../../journal/format/recorded-tools.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import type { ChildSetup, Restart, Toolset } from '../../machines/agent/agent-setup.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { heldTo } from '../../tools/spec.ts';
+import type { AgentCore } from '../agent-core.ts';
+import { childrenNow } from '../below/child-tools.ts';
+import type { StartedRun } from '../run/start-run.ts';
+
+/** The runs of one agent that go on, and what they know of its tools. */
+export interface LiveRuns {
+  readonly core: AgentCore;
+  add(run: StartedRun): void;
+  /** A run goes on with tools that it was told of; what is different by now is told to it. */
+  follow(run: StartedRun, known: KnownTools): void;
+  forget(run: StartedRun): void;
+  /** Waits for what a run needs, as one that starts does, at most until the signal aborts. */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+/** Watches over runs that have a past; `runs` are all runs of the agent, with the tools that each knows of. */
+export function liveRuns(
+  core: AgentCore,
+  runs: Map<StartedRun, Toolset | null>,
+  followChildren: () => () => void,
+): LiveRuns {
+  const unfollow = new Map<StartedRun, () => void>();
+  const tellDifference = async (run: StartedRun, known: KnownTools): Promise<void> => {
+    const toolset = core.toolset(await core.granted());
+    if (!runs.has(run)) return;
+    runs.set(run, toolset);
+    const now = toJson(core.vault.seal(toolset));
+    if (now.ok && !isSame(known.toolset, now.value)) await run.send({ type: 'tools.changed', toolset: now.value });
+  };
+  return {
+    core,
+    add: (run) => {
+      runs.set(run, null);
+      unfollow.set(run, followChildren());
+    },
+    // Where it cannot be written the run has ended, and says why.
+    follow: (run, known) => void tellDifference(run, known).catch(() => undefined),
+    forget: (run) => {
+      runs.delete(run);
+      unfollow.get(run)?.();
+      unfollow.delete(run);
+    },
+    ready: async (signal) => void (await core.prepare({ signal })),
+  };
+}
+
+/** What a run that goes on is to be told first, and the tools that it knows of then. */
+export interface RestartNews {
+  readonly event: OutsideEvent | null;
+  readonly known: KnownTools;
+}
+
+/** How a run goes on behind these records. */
+interface Continued {
+  readonly past: Pick<Recording, 'head' | 'lines'>;
+  /**
+   * `now`: the run gets the tools as they stand. `recorded`: it keeps those that it had, and takes over only what has
+   * become stricter about them.
+   */
+  readonly tools: 'now' | 'recorded';
+  readonly restart: Restart;
+  readonly seal: <T>(value: T) => T;
+}
+
+/**
+ * What has become of the tools since a recording was made, as the event by which the run is told before anything else; the
+ * machine holds it to the policies that it had.
+ */
+export async function restartNews(core: AgentCore, { past, tools, restart, seal }: Continued): Promise<RestartNews> {
+  const mending = repairSetups(past);
+  const { toolset: knownTools, children: below } = lastKnown(past);
+  const before = { toolset: knownTools, children: [...below, ...mending] };
+  const toolset = core.toolset(await core.granted());
+  const repairers = new Map(
+    [...core.ports.repairers.all()].filter(([name]) => mending.some(({ tool }) => tool === name)),
+  );
+  const now = seal({ toolset, children: await childrenNow(new Map([...core.children, ...repairers])) });
+  const known = tools === 'now' ? now : strictest(before, now);
+  const areSame = isSame(before.toolset, known.toolset);
+  const isBelow = isSame(toolsBelow(before.children), toolsBelow(known.children));
+  const told = toJson({ toolset: known.toolset, ...(isBelow ? {} : { children: known.children }), restart });
+  if ((areSame && isBelow) || !told.ok || !isJsonObject(told.value)) return { event: null, known: before };
+  return { event: { ...told.value, type: 'tools.changed' }, known };
+}
+
+/** The tools as they were, with what has become stricter about those that are still there. */
+function strictest(before: KnownTools, now: KnownTools): KnownTools {
+  const tools = before.toolset.tools.map((was) => {
+    const tool = now.toolset.tools.find(({ name }) => name === was.name);
+    return tool === undefined ? was : heldTo(was, tool);
+  });
+  const children = before.children.map(({ tool, setup }): ChildSetup => {
+    const child = now.children.find((one) => one.tool === tool);
+    return child === undefined ? { tool, setup } : { tool, setup: { ...setup, ...strictest(setup, child.setup) } };
+  });
+  return { toolset: { ...before.toolset, tools }, children };
+}
+
+/** The tools of agents below, without what is new whenever an agent is asked for its setup. */
+function toolsBelow(children: readonly ChildSetup[]): readonly object[] {
+  return children.map(({ tool, setup }) => ({ tool, toolset: setup.toolset, below: toolsBelow(setup.children) }));
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  const [a, b] = [toJson(one), toJson(other)];
+  return a.ok && b.ok && digest(a.value) === digest(b.value);
+}

@@ -1,0 +1,71 @@
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { Message } from '../../actors/model.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import type { ReplayOptions } from '../../journal/replay/replay.ts';
+import type { Toolset } from '../../machines/agent/agent-setup.ts';
+import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { AgentCore } from '../agent-core.ts';
+import { forkRun } from './fork-run.ts';
+import { liveRuns } from './live-runs.ts';
+import { replayRun } from './replay-run.ts';
+import { type ResumeOptions, resumeRun } from './resume-run.ts';
+import type { PendingApproval, Run } from '../run/run.ts';
+import type { ForkRunOptions } from '../run/run-options.ts';
+import type { StartedRun } from '../run/start-run.ts';
+import { answerStored, pendingStored } from './stored-approvals.ts';
+
+/** What an agent does with runs that have a past. */
+export interface PastRuns {
+  replay(recording: Recording, options: ReplayOptions): Run;
+  fork(recording: Recording, options: ForkRunOptions): Run;
+  resume(runId: string, options: ResumeOptions): Run;
+  /** Takes up a run that is not the agent's own: its conversation stays as it is. */
+  carryOn(runId: string, how: CarryOn): Run;
+  pending(runId: string): Promise<readonly PendingApproval[]>;
+  answer(runId: string, callId: string, answer: OutsideEvent): Promise<boolean>;
+}
+
+/** How `agent.logic` takes up a run. */
+interface CarryOn {
+  readonly context: unknown;
+  readonly after: Promise<unknown> | undefined;
+  readonly onStable: () => void;
+}
+
+interface Owner {
+  /** All runs of the agent that go on, with the tools that each knows of. */
+  readonly runs: Map<StartedRun, Toolset | null>;
+  /** Hears of changes of the agents below, until what it gives back is called. */
+  readonly followChildren: () => () => void;
+  /**
+   * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
+   * there is no result, and the history stays as it is.
+   */
+  readonly occupy: (run: StartedRun) => (result: RunResult | null, history: readonly Message[]) => void;
+}
+
+/** Binds what can be done with past runs to an agent. */
+export function pastRuns(core: AgentCore, { runs, followChildren, occupy }: Owner): PastRuns {
+  const live = liveRuns(core, runs, followChildren);
+  return {
+    replay: (recording, options) => replayRun(core, recording, options),
+    fork: (recording, options) => forkRun(live, recording, options),
+    resume: (runId, options) => {
+      let history: readonly Message[] = [];
+      const started = resumeRun(live, runId, options, {
+        onTaken: (before) => {
+          history = before;
+        },
+        onDone: (result) => over(result, history),
+      });
+      const over = occupy(started);
+      return started.run;
+    },
+    carryOn: (runId, { context, after, onStable }) => {
+      const told = { onTaken: () => undefined, onDone: () => undefined, onStable };
+      return resumeRun(live, runId, { context }, after === undefined ? told : { ...told, after }).run;
+    },
+    pending: (runId) => pendingStored(core.journal(), runId),
+    answer: (runId, callId, answer) => answerStored(core.journal(), { runId, callId, answer: core.vault.seal(answer) }),
+  };
+}

@@ -1,0 +1,71 @@
+import type { RunRecord } from '../../journal/format/record.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import type { AgentSetup, Toolset } from '../../machines/agent/agent-setup.ts';
+import { type ToolSpec, heldTo } from '../../tools/spec.ts';
+import type { AgentCore } from '../agent-core.ts';
+import type { Policies } from '../below/child-port.ts';
+import { replayedChildren } from '../below/child-tools.ts';
+
+/** A run that was taken up again or forked keeps the policies that it began with: they are not those of any one agent. */
+export function policiesFor({ head, lines }: Recording): Policies {
+  return head.parent !== undefined || lines.some(({ t }) => t === 'restart') ? 'recorded' : 'own';
+}
+
+/**
+ * The first line of a recording as this agent would have written it: its own instructions and local tools, everything
+ * else as recorded. Equal to the recorded one unless the agent was changed.
+ */
+export function replayHead(recorded: RunRecord, core: AgentCore, policies: Policies): RunRecord {
+  const { instructions = '', systemPrompt } = core.options();
+  return core.sealed({
+    ...recorded,
+    instructions: typeof instructions === 'string' ? instructions : '',
+    promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
+    toolset: replayToolset(recorded.toolset, core, policies),
+    ...(recorded.children === undefined
+      ? {}
+      : { children: replayedChildren(recorded.children, core.children, policies) }),
+  });
+}
+
+/** A child's recorded setup as it would give it now. */
+export function replaySetup(recorded: AgentSetup, core: AgentCore, policies: Policies): AgentSetup {
+  const { instructions = '', systemPrompt, onEscalation } = core.options();
+  return {
+    ...recorded,
+    instructions: typeof instructions === 'string' ? instructions : '',
+    promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
+    toolset: replayToolset(recorded.toolset, core, policies),
+    children: replayedChildren(recorded.children, core.children, policies),
+    escalates: onEscalation !== undefined,
+  };
+}
+
+/** Recorded order; local tools as they are now, those that are gone left out, new ones at the end. */
+function replayToolset(recorded: Toolset, core: AgentCore, policies: Policies): Toolset {
+  const keys = new Set(recorded.tools.filter((tool) => tool.alwaysAllowed).map((tool) => tool.name));
+  const own = new Map(
+    core.registry
+      .specs({ keys, outdated: new Map() })
+      .filter((spec) => spec.origin.kind !== 'mcp')
+      .map((spec) => [spec.name, spec]),
+  );
+  const known = recorded.tools.flatMap((tool): readonly ToolSpec[] => {
+    if (tool.origin.kind === 'mcp') return [tool];
+    const now = own.get(tool.name);
+    own.delete(tool.name);
+    return now === undefined ? [] : [underPolicies(tool, now, policies)];
+  });
+  return {
+    ...recorded,
+    tools: [...known, ...own.values()],
+    skills: core.registry.skills(),
+    recovery: core.registry.recovery(),
+  };
+}
+
+function underPolicies(was: ToolSpec, now: ToolSpec, policies: Policies): ToolSpec {
+  if (policies === 'own') return now;
+  const { policy, enabled, alwaysAllowed } = policies === 'recorded' ? was : heldTo(now, was);
+  return { ...now, policy, enabled, alwaysAllowed };
+}

@@ -1,0 +1,71 @@
+import { callLlm } from '../../actors/call-llm.ts';
+import { type LeafWork, workOf } from '../../actors/leaf.ts';
+import type { Model } from '../../actors/model.ts';
+import { MARKS_ONLY } from '../../actors/vault.ts';
+import { continuedJournal } from '../../journal/replay/continued-journal.ts';
+import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts';
+import { liveJournal } from '../../journal/live.ts';
+import { runnable } from '../../journal/format/recorded-tools.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import { replayJournal } from '../../journal/replay/replay-journal.ts';
+import type { ReplayOptions, ReplayPoint } from '../../journal/replay/replay.ts';
+import type { AgentCore } from '../agent-core.ts';
+import { restartNews } from './live-runs.ts';
+import { policiesFor, replayHead } from './replay-head.ts';
+import type { Run } from '../run/run.ts';
+import { startRun } from '../run/start-run.ts';
+
+/** Plays a recording on an agent; with `then` in the options, a model answers behind the recorded part. */
+export function replayRun(core: AgentCore, recording: Recording, options: ReplayOptions): Run {
+  const { allow = [], until, then } = options;
+  if (then !== undefined) runnable(recording);
+  const head = replayHead(recording.head, core, then === undefined ? policiesFor(recording) : 'recorded');
+  const tolerance = { allow, now: head };
+  const past = typeof until === 'number' ? cutRecording(recording, until).past : recording;
+  let played = true;
+  const started = startRun({
+    runId: head.runId,
+    task: head.input,
+    replayed: () => played,
+    context: undefined,
+    vault: MARKS_ONLY,
+    onEvent: () => undefined,
+    onDone: () => undefined,
+    prepare: () => () => ({
+      head,
+      work: then === undefined ? core.work() : answeredBy(then, core.work()),
+      journal: (accepts, place) => {
+        const state = (): string => started.run.state.state;
+        if (then === undefined) return replayJournal(recording, state, tolerance);
+        const isOver = untilOf(until);
+        return continuedJournal({
+          past,
+          state,
+          tolerance,
+          until: (entry) => isOver({ entry, state: place() }),
+          kind: 'copied',
+          known: outcomesOf(recording.lines),
+          news: async (restart) => {
+            const known = { past: { head, lines: past.lines }, tools: 'recorded' as const, restart };
+            return (await restartNews(core, { ...known, seal: MARKS_ONLY.seal })).event;
+          },
+          goOn: (carried) => liveJournal({ head, accepts, carried }, null),
+          onLive: () => {
+            played = false;
+          },
+        });
+      },
+    }),
+  });
+  return started.run;
+}
+
+function untilOf(until: ReplayOptions['until']): (point: ReplayPoint) => boolean {
+  if (typeof until === 'function') return until;
+  if (typeof until === 'string') return ({ state }) => state === until || state.startsWith(`${until}.`);
+  return () => false;
+}
+
+function answeredBy(model: Model, work: LeafWork): LeafWork {
+  return new Map([...work, ...workOf([callLlm({ model: () => model })])]);
+}

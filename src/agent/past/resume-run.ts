@@ -1,0 +1,145 @@
+import { continuedJournal } from '../../journal/replay/continued-journal.ts';
+import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
+import { liveJournal } from '../../journal/live.ts';
+import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import { definitionHash } from '../../journal/format/run-input.ts';
+import type { RunHead, RunJournal, TakenRun } from '../../journal/run-journal.ts';
+import type { Message } from '../../actors/model.ts';
+import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { AgentCore } from '../agent-core.ts';
+import { ResumeError } from '../errors.ts';
+import { type RunToLaunch, launchRun } from '../run/launch-run.ts';
+import { type LiveRuns, restartNews } from './live-runs.ts';
+import type { RunOptions } from '../run/run-options.ts';
+import type { StartedRun } from '../run/start-run.ts';
+
+/** Options of a resumed run. */
+export interface ResumeOptions extends Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect'> {
+  /**
+   * Changes a recording that was made by other machines into one that these can play. It is asked for nothing else, and
+   * the run is then kept as it gave it.
+   */
+  readonly migrate?: (recording: Recording) => Recording;
+}
+
+/** Who is told what the run started from, and that it is over. */
+interface Resumption extends Pick<RunToLaunch, 'onStable'> {
+  /** Waited for before the run is taken: whoever had it in this process gives it back. */
+  readonly after?: Promise<unknown>;
+  readonly onTaken: (history: readonly Message[]) => void;
+  readonly onDone: (result: RunResult | null) => void;
+}
+
+/** Takes up a run that an agent's journal keeps. Returns at once; what is in the way makes the result reject. */
+export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, told: Resumption): StartedRun {
+  const { core } = live;
+  const caughtUp = Promise.withResolvers<undefined>();
+  let played = true;
+  let taken: TakenRun | null = null;
+  let vault = core.vault;
+
+  const started = launchRun(core, {
+    runId,
+    task: '',
+    given,
+    replayed: () => played,
+    caughtUp: caughtUp.promise,
+    resumable: true,
+    ...(told.onStable === undefined ? {} : { onStable: told.onStable }),
+    vault: () => vault,
+    prepare: async (signal) => {
+      await told.after;
+      taken = await takeRun(core, runId);
+      const held = taken;
+      const isChanged = held.recording.head.machine.hash !== definitionHash();
+      const migrated = isChanged && given.migrate !== undefined;
+      const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
+      let known = lastKnown(past);
+      vault = core.vaultOf(past);
+      told.onTaken(vault.open(past.head.history));
+      if (past.lines.at(-1)?.t !== 'end') await live.ready(signal);
+      const { head } = past;
+      return (why) => ({
+        head,
+        work: core.work(),
+        journal: (accepts) => {
+          const journal = continuedJournal({
+            past,
+            state: () => started.run.state.state,
+            kind: migrated ? 'rewritten' : 'resumed',
+            news: async (restart) => {
+              const news = await restartNews(core, { past, tools: 'now', restart, seal: vault.seal });
+              known = news.known;
+              return news.event;
+            },
+            goOn: (carried) => {
+              taken = null;
+              const run: RunHead = { head, accepts, carried };
+              return migrated ? reopened(core, held, run) : liveJournal(run, held.sink);
+            },
+            onLive: () => {
+              played = false;
+              caughtUp.resolve(undefined);
+              live.follow(started, known);
+              told.onStable?.();
+            },
+          });
+          if (why !== undefined) void journal.send({ type: 'run.cancelled', reason: why });
+          return isChanged && !migrated ? refusing(journal, runId, () => played) : journal;
+        },
+      });
+    },
+    onDone: async (result) => {
+      caughtUp.resolve(undefined);
+      live.forget(started);
+      await taken?.sink.close();
+      told.onDone(result === null ? null : vault.open(result));
+    },
+  });
+  live.add(started);
+  return started;
+}
+
+async function takeRun(core: AgentCore, runId: string): Promise<TakenRun> {
+  const store = core.journal();
+  if (store.take === undefined) throw new ResumeError('journal-cannot-resume', runId);
+  const taken = await store.take(runId);
+  if (taken === null) throw new ResumeError('run-unknown', runId);
+  return taken;
+}
+
+function migrate(recording: Recording, change: ResumeOptions['migrate']): Recording {
+  const { head, lines } = change?.(recording) ?? recording;
+  return { head: { ...head, machine: { ...head.machine, hash: definitionHash() } }, lines };
+}
+
+/** Begins the run anew under its id, in the place of the one that was taken. */
+async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: RunHead): Promise<RunJournal> {
+  const store = core.journal();
+  const { runId } = recording.head;
+  const secrets = store.secrets?.read(runId) ?? {};
+  await sink.close();
+  await store.remove?.(runId);
+  store.secrets?.keep(runId, secrets);
+  return store.open(run);
+}
+
+/** A divergence of machines that are known to be others is what it says: they changed. */
+function refusing(journal: RunJournal, runId: string, isPlayed: () => boolean): RunJournal {
+  const explained = (error: unknown): never => {
+    if (isPlayed() && error instanceof ReplayDivergenceError) throw new ResumeError('machine-changed', runId, error);
+    throw error;
+  };
+  return {
+    ...journal,
+    next: () => journal.next().catch(explained),
+    end: async (output) => {
+      try {
+        await journal.end(output);
+      } catch (error) {
+        explained(error);
+      }
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * Owns: what a person says to a run that nobody writes at the moment. It is appended to the run's records, and takes
+ * effect when the run is resumed.
+ */
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { Drive } from '../../journal/drive.ts';
+import { type PlayedRecording, playRecording } from '../../journal/replay/play-recording.ts';
+import type { Playback } from '../../journal/replay/playback.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import type { JournalStore } from '../../journal/run-journal.ts';
+import { type PendingApprovals, pendingApprovals } from '../run/pending-approvals.ts';
+import type { PendingApproval } from '../run/run.ts';
+
+/** The calls of a stored run that wait for a person; none for a run that is over or not there. */
+export async function pendingStored(store: JournalStore, runId: string): Promise<readonly PendingApproval[]> {
+  const recording = (await store.read?.(runId)) ?? null;
+  if (recording === null) return [];
+  const { driven, pending } = played(recording);
+  return driven.isActive() ? pending.list() : [];
+}
+
+/**
+ * Writes an answer to a waiting call down. False when no such call waits, or its time to be answered is over. Rejects when
+ * somebody else writes the run.
+ */
+export async function answerStored(
+  store: JournalStore,
+  { runId, callId, answer }: { readonly runId: string; readonly callId: string; readonly answer: OutsideEvent },
+): Promise<boolean> {
+  const taken = (await store.take?.(runId)) ?? null;
+  if (taken === null) return false;
+  const { recording, sink } = taken;
+  try {
+    const { driven, pending, past } = played(recording);
+    const to = driven.isActive() ? pending.find(callId)?.path : undefined;
+    if (to === undefined || !driven.accepts(answer, to)) return false;
+    const age = Math.max(past.at(), Date.now() - Date.parse(recording.head.at));
+    fireOverdue(driven, past, age);
+    if (!driven.isActive() || !driven.accepts(answer, to)) return false;
+    await sink.append([{ t: 'event', at: age, event: answer, to, aside: true }]);
+    return true;
+  } finally {
+    await sink.close();
+  }
+}
+
+interface Played extends PlayedRecording {
+  readonly pending: PendingApprovals;
+}
+
+function played(recording: Recording): Played {
+  const pending = pendingApprovals(recording.head.runId);
+  return { ...playRecording(recording, (move) => pending.follow(move)), pending };
+}
+
+/** Timers that ran out meanwhile come before what is said now, such as the deadline of the approval. Nothing is written. */
+function fireOverdue(driven: Drive, past: Playback, age: number): void {
+  const due = past
+    .inFlight()
+    .flatMap(({ effect, at }) => (effect.ms === undefined ? [] : [{ id: effect.id, due: at + effect.ms }]))
+    .filter((timer) => timer.due <= age)
+    .toSorted((a, b) => a.due - b.due);
+  for (const { id } of due) if (driven.isActive()) driven.deliver({ t: 'timer', id });
+}

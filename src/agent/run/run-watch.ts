@@ -1,0 +1,82 @@
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { RunWatcher } from '../../inspector/sessions/line-source.ts';
+import type { Attachment, RunPort } from '../../inspector/run-port.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
+import type { Recorder } from '../../journal/format/recording.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { Move } from '../../machines/events/transition-log.ts';
+import type { Json } from '../../json/json.ts';
+import type { Run } from './run.ts';
+
+/** What the inspector may see of a run, and do with it. */
+interface Watched {
+  readonly head: RunRecord;
+  readonly recording: Recorder;
+  readonly run: Run;
+  readonly send: (event: OutsideEvent, to?: string) => Promise<boolean>;
+  readonly fork: ((recording: string, entry: number, outcome: Json | undefined) => Promise<string>) | undefined;
+}
+
+/** Tells the inspector what a run does. While nobody watches, each call is one comparison. */
+export interface RunWatch {
+  onMove(move: Move): void;
+  onEvent(event: RunEvent): void;
+  attach(inspector: RunPort | null, watched: Watched): void;
+  ended(result: RunResult): void;
+}
+
+/** Makes what stands between a run and the inspector. Whoever watches cannot break the run. */
+export function runWatch(): RunWatch {
+  let watcher: RunWatcher | null = null;
+  let attachment: Attachment | null = null;
+  /** What the machine did when it was made, for who watches as soon as the run is shown. */
+  let first: ((watching: RunWatcher) => void)[] | null = [];
+  /** Let go of when the run is over: whoever can look at it still must not keep all its events. */
+  let live: Pick<Watched, 'run' | 'send'> | null = null;
+  return {
+    onMove: (move) => {
+      if (watcher !== null) quietly(watcher.onMove, move);
+      else first?.push(({ onMove }) => quietly(onMove, move));
+    },
+    onEvent: (event) => {
+      if (watcher !== null) quietly(watcher.onEvent, event);
+      else first?.push(({ onEvent }) => quietly(onEvent, event));
+    },
+    attach: (inspector, { head, recording, run, send, fork }) => {
+      const made = first ?? [];
+      first = null;
+      if (inspector === null) return;
+      let beginning = true;
+      live = { run, send };
+      attachment = inspector.attach({
+        head,
+        reader: recording.reader,
+        recording: recording.text,
+        watch: (next) => {
+          watcher = next;
+          recording.watch(next === null ? null : next.onLine);
+          if (next !== null && beginning) for (const tell of made.splice(0)) tell(next);
+        },
+        approve: async (callId, how) => live?.run.approve(callId, how) ?? false,
+        reject: async (callId, reason) => live?.run.reject(callId, reason) ?? false,
+        cancel: async (reason) => live?.run.cancel(reason) ?? false,
+        ...(fork === undefined ? {} : { fork: (entry, outcome) => fork(recording.text(), entry, outcome) }),
+        send: async (event, to) => (to === undefined ? live?.send(event) : live?.send(event, to)) ?? false,
+      });
+      beginning = false;
+    },
+    ended: ({ status, reason }) => {
+      live = null;
+      attachment?.ended({ status: status === 'waiting' ? 'interrupted' : status, reason });
+    },
+  };
+}
+
+function quietly<T>(listener: (told: T) => void, told: T): void {
+  try {
+    listener(told);
+  } catch {
+    // It is the inspector's to notice.
+  }
+}

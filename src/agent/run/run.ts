@@ -1,0 +1,154 @@
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { RunEvent, Transition } from '../../machines/events/run-events.ts';
+import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../../machines/agent/run-result.ts';
+import type { JsonObject } from '../../json/json.ts';
+import type { PlanStep } from '../../parsing/reply.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import type { ToolSource } from '../../tools/server-tool.ts';
+import { checkApproval } from '../check-options.ts';
+import { RunError, ToolExecutionError } from '../errors.ts';
+
+/** Where a run is at this moment. */
+export interface RunState<TLast = ToolResult> {
+  readonly state: AgentState;
+  /** The same with the states inside it, as a dotted path: `PLANNING.ASKING`. */
+  readonly path: AgentPath;
+  readonly plan: readonly PlanStep[] | null;
+  /** Position in the plan, from 0. */
+  readonly currentStep: number;
+  readonly totalPlanSteps: number;
+  readonly planIterations: number;
+  readonly stepsTaken: number;
+  readonly lastResult: TLast | null;
+  readonly errorHistory: readonly ErrorEntry[];
+}
+
+/** A call that waits for a person. Of a tool of an MCP server it also says whose it is, what that says of it, and what has changed. */
+export interface PendingApproval extends ToolSource {
+  readonly runId: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: unknown;
+  readonly reason: string;
+  /**
+   * Set where no call waits, but an MCP server for a person to sign in: open its `url`. `reject` ends the waiting. Where the
+   * browser does not come back by itself, `approve(callId, { args: { address } })` takes the address on which it ended.
+   */
+  readonly login?: PendingLogin;
+}
+
+/** An MCP server that waits for a person to sign in. */
+export interface PendingLogin {
+  readonly server: string;
+  /** Where to sign in. */
+  readonly url: string;
+  /** The scopes that are asked for. */
+  readonly scopes: readonly string[];
+  /** `loopback`: a browser on this machine answers by itself. `paste`: the address on which it ends has to be handed back. */
+  readonly answer: 'loopback' | 'paste';
+}
+
+/** How a waiting call is approved. */
+export interface ApprovalOptions {
+  /** Also from now on: the tool is not asked about again. */
+  readonly always?: boolean;
+  /** Arguments to use instead; they are checked again. */
+  readonly args?: JsonObject;
+}
+
+/** The event by which a person lets a call run. */
+export function approvalGiven({ always = false, args }: ApprovalOptions): OutsideEvent {
+  return { type: 'approval.given', always, args: args ?? null };
+}
+
+/**
+ * One run of an agent. It has started already; await it for its result, iterate it for its events, both as late and as
+ * often as you like.
+ *
+ * @example
+ * const run = agent.run('What is in this folder?');
+ * for await (const event of run) console.log(event.type);
+ * const { result } = await run;
+ */
+export interface Run<TEvent = RunEvent, TLast = ToolResult> extends PromiseLike<RunResult>, AsyncIterable<TEvent> {
+  readonly runId: string;
+  readonly state: RunState<TLast>;
+  catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult | T>;
+  finally(onFinally?: (() => void) | null): Promise<RunResult>;
+  /** The answer's text. Throws a `RunError` for any other ending, a `ToolExecutionError` after `throwException`. */
+  orThrow(): Promise<string>;
+  /**
+   * Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. Rejects, as `approve` and
+   * `reject` do, with the cause where the journal cannot write it: the run then ends here as failed, with that code.
+   */
+  cancel(reason?: string): Promise<boolean>;
+  /**
+   * Lets the run go, to be resumed later here or in another process: what runs is aborted, no end is written, the lock is
+   * freed, and the result has the status `waiting`. Resolves false, and the run goes on, where its journal cannot take it
+   * up again; also when it was over.
+   */
+  release(): Promise<boolean>;
+  /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
+  approve(callId: string, options?: ApprovalOptions): Promise<boolean>;
+  /** Denies a waiting call; the model is told why. False: it does not wait. */
+  reject(callId: string, reason?: string): Promise<boolean>;
+  readonly pending: readonly PendingApproval[];
+  /** The recording so far, as JSON lines. */
+  recording(): string;
+  /** Every move of every machine so far. */
+  transitions(): readonly Transition[];
+}
+
+/** What stands behind a run's handle. */
+export interface RunControls {
+  readonly runId: string;
+  readonly done: Promise<RunResult>;
+  readonly state: () => RunState;
+  readonly read: () => AsyncIterator<RunEvent, undefined>;
+  readonly cancel: (reason: string) => Promise<boolean>;
+  readonly release: () => Promise<boolean>;
+  readonly approve: (callId: string, options: ApprovalOptions) => Promise<boolean>;
+  readonly reject: (callId: string, reason: string) => Promise<boolean>;
+  readonly pending: () => readonly PendingApproval[];
+  readonly recording: () => string;
+  readonly transitions: () => readonly Transition[];
+}
+
+/** Whoever does not wait for a promise is not told by the process that it was rejected. */
+function unawaited<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** The handle of a run. Nobody awaiting it is no unhandled rejection, whatever happens. */
+export function runHandle(controls: RunControls): Run {
+  const done = unawaited(controls.done);
+  return {
+    runId: controls.runId,
+    get state() {
+      return controls.state();
+    },
+    get pending() {
+      return controls.pending();
+    },
+    // oxlint-disable-next-line unicorn/no-thenable -- A run is awaitable by design.
+    then: (onFulfilled, onRejected) => done.then(onFulfilled, onRejected),
+    catch: (onRejected) => done.catch(onRejected),
+    finally: (onFinally) => done.finally(onFinally),
+    orThrow: async () => {
+      const result = await done;
+      if (result.success) return result.result;
+      throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
+    },
+    cancel: (reason = '') => unawaited(controls.cancel(reason)),
+    release: controls.release,
+    approve: (callId, options = {}) => {
+      checkApproval(options, 'run.approve');
+      return unawaited(controls.approve(callId, options));
+    },
+    reject: (callId, reason = '') => unawaited(controls.reject(callId, reason)),
+    recording: controls.recording,
+    transitions: controls.transitions,
+    [Symbol.asyncIterator]: controls.read,
+  };
+}

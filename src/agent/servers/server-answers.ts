@@ -1,0 +1,109 @@
+import type { Confirm } from '../../actors/ask-approval.ts';
+import type { Model, ModelRequest } from '../../actors/model.ts';
+import type { Vault } from '../../actors/vault.ts';
+import type { McpAnswers, McpElicit, McpSampled, McpSampling } from '../../mcp/questions/answers.ts';
+import type { AgentOptions } from '../options.ts';
+
+interface AnswersOptions {
+  readonly options: () => AgentOptions;
+  /** Whether a person sits at a terminal and may be asked there. */
+  readonly terminal: boolean;
+  readonly model: () => Model;
+  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
+  readonly vault: Pick<Vault, 'seal'>;
+}
+
+/** The longest reply that a server gets, in tokens, where the agent's own replies have no limit. */
+const MAX_SAMPLE_TOKENS = 4096;
+/** How long a reply for a server may take where the model does not watch over that itself. */
+const RESPONSE_MS = 120_000;
+
+/**
+ * What an agent answers its MCP servers with. Questions to a person go to the option `elicit`, else to the terminal; where
+ * there is neither, servers are not offered that they may ask. Replies come from the agent's own model.
+ */
+export function serverAnswers({ options, terminal, model, confirm, vault }: AnswersOptions): McpAnswers {
+  const { elicit, silent } = options();
+  const asksInTerminal = elicit === undefined && silent !== true && terminal;
+  const ask: McpElicit = async (question, { signal }) => {
+    const own = options().elicit;
+    const { approvalMs } = options().timeouts ?? {};
+    const limited = approvalMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(approvalMs)]);
+    if (own !== undefined) return untilAborted(() => own(question, { signal: limited }), limited);
+    const { terminalElicit } = await import('../../mcp/questions/terminal-elicit.ts');
+    return terminalElicit()(question, { signal: limited });
+  };
+  return {
+    ...(elicit === undefined && !asksInTerminal ? {} : { elicit: ask }),
+    sample: async (request, { signal, confirm: mustAsk }) => {
+      if (mustAsk) await agreed(request, await confirm(), signal);
+      return sample(request, { model: model(), maxTokens: options().maxTokens ?? MAX_SAMPLE_TOKENS, vault, signal });
+    },
+  };
+}
+
+/** Throws when nobody agrees to show the request to the model. */
+async function agreed(request: McpSampling, confirm: Confirm | 'wait' | undefined, signal: AbortSignal): Promise<void> {
+  const { server, messages, systemPrompt, maxTokens } = request;
+  if (typeof confirm !== 'function') throw new Error('there is nobody to agree');
+  const answer = await confirm({
+    callId: `sampling:${server}`,
+    tool: `${server} (a reply of your model)`,
+    args: {
+      ...(systemPrompt === undefined ? {} : { systemPrompt }),
+      messages: messages.map(({ role, text }) => ({ role, text })),
+      maxTokens,
+    },
+    reason: `The MCP server '${server}' asks for a reply of your model. You pay for it, and it reads the reply.`,
+    signal,
+  });
+  if (answer !== 'allow-once' && answer !== 'always-allow') throw new Error('a person refused');
+}
+
+/**
+ * Asks the model what a server wants asked. Secrets that stand in it reach the model as marks; a mark in the reply stays a
+ * mark, or a server could have any secret named to it.
+ */
+async function sample(
+  request: McpSampling,
+  {
+    model,
+    maxTokens,
+    vault,
+    signal,
+  }: {
+    readonly model: Model;
+    readonly maxTokens: number;
+    readonly vault: Pick<Vault, 'seal'>;
+    readonly signal: AbortSignal;
+  },
+): Promise<McpSampled> {
+  const { systemPrompt, temperature } = request;
+  const messages: ModelRequest['messages'] = [
+    ...(systemPrompt === undefined ? [] : [{ role: 'system' as const, content: systemPrompt }]),
+    ...request.messages.map(({ role, text }) => ({ role, content: text })),
+  ];
+  const { content, finishReason, usage } = await model.complete(
+    {
+      messages: vault.seal(messages),
+      toolCalling: 'native',
+      stream: false,
+      maxTokens: Math.min(request.maxTokens, maxTokens),
+      ...(temperature === undefined ? {} : { temperature }),
+    },
+    { signal: model.keepsTime === true ? signal : AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_MS)]) },
+  );
+  return {
+    text: content,
+    model: model.id ?? 'unknown',
+    truncated: finishReason === 'length',
+    ...(usage === undefined ? {} : { usage }),
+  };
+}
+
+/** A person who does not answer in time has not answered: the question is cancelled, whatever the function does then. */
+function untilAborted<T>(work: () => T | Promise<T>, signal: AbortSignal): Promise<T | { readonly action: 'cancel' }> {
+  const { promise, resolve } = Promise.withResolvers<{ readonly action: 'cancel' }>();
+  signal.addEventListener('abort', () => resolve({ action: 'cancel' }), { once: true });
+  return Promise.race([Promise.resolve(work()), promise]);
+}

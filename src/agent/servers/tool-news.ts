@@ -1,0 +1,62 @@
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { McpLogLevel } from '../../mcp/server-log.ts';
+import { toJson } from '../../json/to-json.ts';
+import type { Toolset } from '../../machines/agent/agent-setup.ts';
+import type { AgentCore } from '../agent-core.ts';
+import { childrenNow } from '../below/child-tools.ts';
+import type { StartedRun } from '../run/start-run.ts';
+
+/** Tells runs that go on what has become of tools and servers. */
+export interface ToolNews {
+  /** Hears of changes of the agents below, until what it gives back is called. */
+  followChildren(): () => void;
+}
+
+function isGrave(level: McpLogLevel): boolean {
+  return level !== 'debug' && level !== 'info' && level !== 'notice';
+}
+
+/** Follows an agent's tools and servers for its runs. `runs` holds the tools that each knows of; null before it began. */
+export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>): ToolNews {
+  /** `below`: the tools of an agent below have changed. */
+  const announce = async (below: boolean): Promise<void> => {
+    if (runs.size === 0) return;
+    const toolset = core.toolset(await core.granted());
+    const json = toJson(toolset);
+    const children = below ? toJson(await childrenNow(core.children)) : null;
+    if (!json.ok || children?.ok === false) return;
+    const changed: OutsideEvent = {
+      type: 'tools.changed',
+      toolset: json.value,
+      ...(children === null ? {} : { children: children.value }),
+    };
+    const behind = [...runs].filter(([, known]) => known !== null && (below || known !== toolset));
+    await Promise.all(
+      behind.map(([started]) => {
+        runs.set(started, toolset);
+        // Where it cannot be written the run has ended, and says why.
+        return started.send(changed).catch(() => false);
+      }),
+    );
+  };
+  core.mcp.onNews((news) => {
+    if (news.type === 'mcp.log') {
+      const told = core.vault.seal({ ...news, grave: isGrave(news.level) });
+      for (const started of runs.keys()) started.announce(told);
+    }
+    if (news.type !== 'mcp.changed') return;
+    const { server, state, step } = news;
+    const tools = core.mcp.connection(server)?.tools.length ?? 0;
+    for (const started of runs.keys()) started.announce({ type: 'mcp.changed', server, state, step, tools });
+  });
+  core.registry.onChange(() => void announce(false));
+  core.onRemembered(() => announce(false));
+  return {
+    followChildren: () => {
+      const stop = [...core.children.values()].map((child) => child.onChange(() => void announce(true)));
+      return () => {
+        for (const end of stop) end();
+      };
+    },
+  };
+}

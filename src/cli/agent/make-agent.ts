@@ -1,0 +1,93 @@
+import { createAgent } from '../../agent/create-agent.ts';
+import type { AgentOptions } from '../../agent/options.ts';
+import type { Agent } from '../../agent/agent-types.ts';
+import { terminalElicit } from '../../mcp/questions/terminal-elicit.ts';
+import type { Inspector } from '../../inspector/create-inspector.ts';
+import { type ConsoleOutput, consoleOutput } from '../../output/console-output.ts';
+import { silentOutput } from '../../output/silent-output.ts';
+import { terminalConfirm } from '../../terminal/terminal-confirm.ts';
+import type { AgentChoices } from './agent-options.ts';
+import { type ChosenJournal, chooseJournal } from './choose-journal.ts';
+import { type ChosenModel, chooseModel } from './choose-model.ts';
+import { chooseServers } from './choose-servers.ts';
+import { type Interrupts, takeInterrupts } from '../interrupts.ts';
+
+/** How a command shows its runs. */
+export interface Showing {
+  /** The answer appears on the console, since it and the program's output are one screen. */
+  readonly answerOnConsole: boolean;
+  /** The runs are shown on a local page too. */
+  readonly inspect?: { readonly open: boolean } | null;
+  /** The name of the conversation that its runs belong to. */
+  readonly session?: string;
+  /** Where its runs are kept, if not where the options say. */
+  readonly journal?: ChosenJournal;
+}
+
+/** An agent for a command, and what was chosen for it. */
+export interface CliAgent {
+  readonly agent: Agent;
+  /** Null when nothing is to be shown. */
+  readonly console: ConsoleOutput | null;
+  readonly model: ChosenModel;
+  readonly journal: ChosenJournal;
+  readonly inspector: Inspector | null;
+  /** The name of the conversation that its runs belong to, if it has one. */
+  readonly session: string | null;
+  /** Taken over for as long as there is something to end. */
+  readonly interrupts: Interrupts;
+  /** Ends everything that was started: servers, and the practice model. */
+  close(): Promise<void>;
+}
+
+/** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
+export async function makeAgent(choices: AgentChoices, showing: Showing): Promise<CliAgent> {
+  const folder = process.cwd();
+  const { answerOnConsole, inspect = null, session = null, journal = chooseJournal(choices.recordFile) } = showing;
+  const mcpServers = await chooseServers(choices.mcpFile, folder);
+  const model = await chooseModel(choices, process.env);
+  const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
+  const inspector = inspect === null ? null : await startInspector(inspect);
+  const interrupts = takeInterrupts();
+  const agent = createAgent({
+    name: 'signalbox',
+    instructions: instructionsFor(folder),
+    model: model.model,
+    mcpServers,
+    journal: journal.journal,
+    output: console ?? silentOutput(),
+    silent: choices.silent,
+    showPrompts: choices.showPrompts,
+    showStats: choices.showStats,
+    ...(inspector === null ? {} : { inspect: inspector }),
+    // A reply that grows before one's eyes is worth its events only where somebody is looking.
+    streaming: console !== null && process.stderr.isTTY === true,
+    ...(choices.silent ? {} : asksInTerminal(interrupts)),
+    ...(choices.maxSteps === undefined ? {} : { maxSteps: choices.maxSteps }),
+  });
+  const close = async (): Promise<void> => {
+    interrupts.release();
+    await agent.close();
+    await inspector?.close();
+    await model.close();
+  };
+  return { agent, console, model, journal, inspector, session, interrupts, close };
+}
+
+/** Whoever presses Ctrl-C at a question means the whole run, as everywhere else. Without a terminal nobody is asked. */
+function asksInTerminal({ interrupt }: Interrupts): Pick<AgentOptions, 'confirm' | 'elicit'> {
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return {};
+  return { confirm: terminalConfirm({ onInterrupt: interrupt }), elicit: terminalElicit({ onInterrupt: interrupt }) };
+}
+
+async function startInspector(options: { readonly open: boolean }): Promise<Inspector> {
+  const { createInspector } = await import('../../inspector/create-inspector.ts');
+  return createInspector(options);
+}
+
+function instructionsFor(folder: string): string {
+  return (
+    'You are a helpful assistant. You work with the tools that you are given, and say frankly when they do not suffice. ' +
+    `The current folder is ${folder}.`
+  );
+}

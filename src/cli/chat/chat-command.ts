@@ -1,0 +1,99 @@
+import type { Run } from '../../agent/run/run.ts';
+import { inert } from '../../output/console/inert.ts';
+import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/agent-options.ts';
+import { chatLoop } from './chat-loop.ts';
+import { type Command, UsageError } from '../command.ts';
+import { EXIT_CODE } from '../exit-code.ts';
+import type { CliAgent } from '../agent/make-agent.ts';
+import { answerOnConsole, recordingText, reportResult } from '../run/report-result.ts';
+import { type Ran, runOnce } from '../run/run-once.ts';
+import { type Session, openSession } from './session.ts';
+import { packageVersion } from '../../inspector/version.ts';
+
+const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
+
+/** `signalbox chat`: answers a first question about the current folder, then whatever it is asked. */
+export const chatCommand: Command = {
+  name: 'chat',
+  summary: 'Ask an agent about the current folder, question after question.',
+  synopsis: '["<first question>"] [options]',
+  about: [
+    'Starts an agent with file tools on the current folder and asks it a first question. In a',
+    'terminal it then takes further ones; elsewhere it prints the answer and the path of the',
+    'recording, and exits. Tools that may change something ask first.',
+    '',
+    'With --session the conversation has a name and goes on where it stood, also in another process;',
+    'an answer that was interrupted is finished first.',
+    '',
+    `The first question, unless you give another: ${FIRST_QUESTION}`,
+  ].join('\n'),
+  options: [
+    ...AGENT_OPTIONS,
+    { name: 'inspect', help: 'Show the runs on a local page as they go on; its address is printed.' },
+    { name: 'open', help: 'Open that page in the browser.' },
+    { name: 'session', value: '<name>', help: 'Take up the conversation of this name, or begin it.' },
+  ],
+  async run(args) {
+    const choices = readAgentChoices(args, process.env);
+    const question = args.positionals.join(' ').trim();
+    // Loaded only now: help and wrong usage need none of it.
+    const { makeAgent } = await import('../agent/make-agent.ts');
+    const watched = args.flags.has('inspect') || args.flags.has('open');
+    const session = args.values.get('session');
+    const cli = await makeAgent(choices, {
+      answerOnConsole: answerOnConsole(),
+      inspect: watched ? { open: args.flags.has('open') } : null,
+      ...(session === undefined ? {} : { session }),
+    });
+    try {
+      const begun = session === undefined ? null : await openSession(cli, session);
+      if (!choices.silent) greet(cli, choices, begun);
+      const interrupted = begun?.interrupted ?? null;
+      let last = interrupted === null ? null : await answer(cli, resumed(cli, interrupted.runId));
+      const isNew = begun === null || (begun.messages === 0 && interrupted === null);
+      if (last?.stoppedBy == null && (question !== '' || isNew))
+        last = await answer(cli, question === '' ? FIRST_QUESTION : question);
+      if (inTerminal()) return await chatLoop(cli, last?.stoppedBy ?? null);
+      if (last === null) throw new UsageError('there is no question. Put it in quotation marks.');
+      return EXIT_CODE[last.result.status];
+    } finally {
+      await cli.close();
+    }
+  },
+};
+
+const resumed =
+  ({ agent }: CliAgent, runId: string) =>
+  (signal: AbortSignal): Run =>
+    agent.resume(runId, { signal });
+
+async function answer(cli: CliAgent, what: Parameters<typeof runOnce>[1]): Promise<Ran> {
+  const ran = await runOnce(cli, what);
+  reportResult(cli, ran.result);
+  const recording = cli.console === null ? null : recordingText(cli, ran.result);
+  if (recording !== null) (inTerminal() ? console.error : console.log)(recording);
+  return ran;
+}
+
+function inTerminal(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+function greet({ model, session, inspector }: CliAgent, { mcpFile }: AgentChoices, begun: Session | null): void {
+  const tools = mcpFile === undefined ? `the files below ${process.cwd()}` : `the MCP servers of ${mcpFile}`;
+  const lines = [
+    `signalbox ${packageVersion()}`,
+    ...(model.said === '' ? [] : [model.said]),
+    `Tools: ${tools}. What may change something asks first.`,
+    ...(inspector === null ? [] : [`Inspector: ${inspector.url}`]),
+    ...(begun === null ? [] : [sessionText(session ?? '', begun)]),
+    '',
+  ];
+  console.error(lines.join('\n'));
+}
+
+function sessionText(name: string, { interrupted, messages }: Session): string {
+  const known = messages === 0 ? 'new' : `${messages} messages so far`;
+  if (interrupted === null) return `Conversation '${inert(name)}': ${known}.`;
+  return `Conversation '${inert(name)}': first the answer that was interrupted, to: ${inert(interrupted.input)}`;
+}

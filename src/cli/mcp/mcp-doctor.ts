@@ -1,0 +1,125 @@
+import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.ts';
+import type { McpConnection } from '../../mcp/connection-types.ts';
+import { createMcpConnection } from '../../mcp/connection.ts';
+import { inert } from '../../output/console/inert.ts';
+import { EXIT_CODE } from '../exit-code.ts';
+import type { Trying } from './mcp-connected.ts';
+import { diagnose, diagnoseEntry } from './mcp-diagnosis.ts';
+import type { McpEntry, UsableEntry } from './mcp-file.ts';
+import type { Finding } from './mcp-finding.ts';
+import { nearestName } from '../../json/nearest-name.ts';
+
+/** What was found out about one server. */
+interface Report {
+  readonly server: string;
+  /** False when there are findings. */
+  readonly ok: boolean;
+  readonly summary: string;
+  readonly findings: readonly Finding[];
+  /** What is odd but does no harm. */
+  readonly remarks: readonly string[];
+}
+
+/** Examines each server and prints in words what is wrong with it and what to do. Exit code 0 when all are well, else 1. */
+export async function examineServers(
+  entries: readonly McpEntry[],
+  options: Trying & { readonly json: boolean },
+): Promise<number> {
+  const reports = await Promise.all(entries.map((entry) => examine(entry, options)));
+  if (options.json) console.log(JSON.stringify(reports));
+  else if (reports.length === 0) console.log('No server is configured.');
+  else for (const line of reports.flatMap(linesOf)) console.log(inert(line));
+  return reports.every(({ ok }) => ok) ? EXIT_CODE.answered : EXIT_CODE.failed;
+}
+
+/** As many odd lines show what a server does. */
+const MAX_NOISE = 5;
+
+async function examine(entry: McpEntry, trying: Trying): Promise<Report> {
+  const { name } = entry;
+  switch (entry.kind) {
+    case 'disabled':
+      return { server: name, ok: true, summary: 'switched off ("disabled": true)', findings: [], remarks: [] };
+    case 'wrong':
+      return report(name, 'cannot be tried', [diagnoseEntry(entry)], []);
+    case 'usable':
+      return tryOut(entry, trying);
+  }
+}
+
+async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report> {
+  const { name, config } = entry;
+  const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
+  // Without its filters, so that a name can be told that no tool has.
+  const open: McpServerConfig = { ...timed, tools: undefined, exclude: undefined };
+  const connection = createMcpConnection(name, open, { limits: { maxFailures: 1 }, offersLogin: false });
+  const noise: string[] = [];
+  connection.on('mcp.oddity', ({ message }) => {
+    if (noise.length < MAX_NOISE) noise.push(message);
+  });
+  const since = performance.now();
+  try {
+    // Asked twice: some servers end after the first answers.
+    const listed =
+      (await connection.connect()) &&
+      (await connection.listTools({ refresh: true }).then(
+        () => true,
+        () => false,
+      ));
+    const seconds = ((performance.now() - since) / 1000).toFixed(1);
+    if (!listed) {
+      const { error } = connection;
+      const seen = { ...entry, server: connection.server };
+      const symptoms = error ?? { code: 'not-connected', message: `'${name}' is not connected.`, data: {} };
+      return report(
+        name,
+        `not usable (${connection.state})`,
+        [diagnose({ entry: seen, env: process.env, error: symptoms, noise })],
+        [],
+      );
+    }
+    const remarks = noise.length === 0 ? [] : [`It does odd things, which are survived: ${noise.join(' | ')}`];
+    return report(name, summaryOf(connection, seconds), unknownTools(entry, connection), remarks);
+  } finally {
+    await connection.disconnect();
+  }
+}
+
+function summaryOf({ info, tools }: McpConnection, seconds: string): string {
+  const who =
+    info === null ? '' : `: ${info.title} ${info.version}, MCP ${info.protocolVersion} over ${info.transport}`;
+  return `connected in ${seconds} s${who}, ${tools.length} tool${tools.length === 1 ? '' : 's'}`;
+}
+
+/** Names in the entry that no tool of the server has: a misspelt `exclude` excludes nothing. */
+function unknownTools({ server: { settings } }: UsableEntry, { tools }: McpConnection): readonly Finding[] {
+  const names = tools.map((tool) => tool.name);
+  const overrides: Readonly<Record<string, McpToolOverride>> = settings.overrides;
+  const given = { tools: settings.tools ?? [], exclude: settings.exclude, overrides: Object.keys(overrides) };
+  return Object.entries(given).flatMap(([key, list]) =>
+    list
+      .filter((name) => !names.includes(name))
+      .map((name) => {
+        const meant = nearestName(name, names);
+        return {
+          kind: 'unknown-tool' as const,
+          what: `'${key}' names the tool '${name}', and the server has none of that name.`,
+          fix: meant === undefined ? `It has: ${names.join(', ')}.` : `Did you mean '${meant}'?`,
+          evidence: [],
+        };
+      }),
+  );
+}
+
+function report(server: string, summary: string, findings: readonly Finding[], remarks: readonly string[]): Report {
+  return { server, ok: findings.length === 0, summary, findings, remarks };
+}
+
+function linesOf({ server, ok, summary, findings, remarks }: Report): readonly string[] {
+  const details = findings.flatMap(({ what, fix, evidence }) => [
+    `  ${what}`,
+    ...evidence.map((line) => `    ${line}`),
+    `  What to do: ${fix}`,
+  ]);
+  return [`${ok ? 'ok   ' : 'WRONG'} ${server}: ${summary}`, ...details, ...remarks.map((remark) => `  ${remark}`)];
+}

@@ -1,0 +1,84 @@
+import type { McpHub } from '../../mcp/hub.ts';
+import { inert } from '../../output/console/inert.ts';
+import { EXIT_CODE } from '../exit-code.ts';
+import { type Trying, withServers } from './mcp-connected.ts';
+import type { McpEntry } from './mcp-file.ts';
+import { textTable } from './mcp-table.ts';
+
+/** A server as `signalbox mcp list` tells of it. */
+interface ServerRow {
+  readonly name: string;
+  /** A state of the connection, `DISABLED`, or `MISCONFIGURED` for an entry that cannot be used. */
+  readonly state: string;
+  readonly transport: string | null;
+  readonly tools: number;
+  /** The server's own name and version. */
+  readonly title: string | null;
+  readonly version: string | null;
+  readonly protocolVersion: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** Prints each server with its state. The exit code is 0 whatever the states are; `doctor` judges. */
+export async function listServers(
+  entries: readonly McpEntry[],
+  options: Trying & { readonly json: boolean },
+): Promise<number> {
+  const rows = await withServers(entries, options, async (hub) => entries.map((entry) => rowOf(entry, hub)));
+  if (options.json) console.log(JSON.stringify(rows));
+  else {
+    for (const line of textTable(rows.map(cellsOf))) console.log(line);
+    if (rows.length === 0) console.error('No server is configured.');
+    if (rows.some(({ error }) => error !== null))
+      console.error("\n'signalbox mcp doctor' says what is wrong, and what to do about it.");
+  }
+  return EXIT_CODE.answered;
+}
+
+const NOTHING = { transport: null, tools: 0, title: null, version: null, protocolVersion: null, error: null } as const;
+
+function rowOf(entry: McpEntry, hub: McpHub): ServerRow {
+  const { name } = entry;
+  if (entry.kind === 'disabled') return { ...NOTHING, name, state: 'DISABLED' };
+  if (entry.kind === 'wrong') {
+    const { code, message } = entry.error;
+    return { ...NOTHING, name, state: 'MISCONFIGURED', error: { code, message } };
+  }
+  const connection = hub.server(name);
+  const info = connection?.info ?? null;
+  const error = connection?.error ?? null;
+  return {
+    name,
+    state: connection?.state ?? 'IDLE',
+    transport: info?.transport ?? null,
+    tools: connection?.tools.length ?? 0,
+    title: info?.title ?? null,
+    version: info?.version ?? null,
+    protocolVersion: info?.protocolVersion ?? null,
+    error: error === null ? null : { code: error.code, message: error.message },
+  };
+}
+
+function cellsOf({ name, state, transport, tools, title, version, error }: ServerRow): readonly string[] {
+  if (error !== null) return [name, state, oneLine(error.message)];
+  if (transport === null) return [name, state];
+  return [
+    name,
+    state,
+    `${tools} tool${tools === 1 ? '' : 's'} over ${transport}; ${inert(title ?? '')} ${inert(version ?? '')}`,
+  ];
+}
+
+/** A server's last words stand behind the first line break; some of them say enough. */
+function oneLine(text: string): string {
+  const line = inert(
+    text
+      .split('\n')
+      .map((part) => part.trim())
+      .filter(Boolean)
+      .join(' '),
+  );
+  return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS)}…` : line;
+}
+
+const MAX_CHARS = 300;

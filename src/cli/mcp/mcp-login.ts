@@ -1,0 +1,100 @@
+import { createInterface } from 'node:readline';
+import { openBrowser } from '../../inspector/server/open-browser.ts';
+import type { McpConnection } from '../../mcp/connection-types.ts';
+import { createMcpConnection } from '../../mcp/connection.ts';
+import { inert } from '../../output/console/inert.ts';
+import { UsageError } from '../command.ts';
+import { EXIT_CODE } from '../exit-code.ts';
+import type { McpEntry, UsableEntry } from './mcp-file.ts';
+import { textTable } from './mcp-table.ts';
+
+/** How a person signs in. */
+export interface LoginOptions {
+  readonly json: boolean;
+  /** Opens the browser, where there is one. */
+  readonly browser: boolean;
+}
+
+/**
+ * `signalbox mcp login <server>`: shows the address, opens it where a person sits at a terminal, and waits for the browser or
+ * for the pasted address on which it ended. Exit code 0 when the server can be used then, else 1.
+ */
+export async function logIn(entries: readonly McpEntry[], { json, browser }: LoginOptions): Promise<number> {
+  const connection = connectionOf(entries);
+  const input = createInterface({ input: process.stdin });
+  input.on('line', (line) => {
+    if (line.trim() !== '' && !connection.answerLogin(line.trim()))
+      console.error('This address belongs to no sign-in that is waited for. Paste the whole address, up to its end.');
+  });
+  connection.on('mcp.changed', ({ step }) => {
+    const { pendingLogin } = connection;
+    if (step !== 'AWAITING_USER' || pendingLogin === null) return;
+    console.error(`Open this address to sign in at '${connection.name}':\n\n${pendingLogin.url}\n`);
+    const then = pendingLogin.answer === 'paste' ? 'Then paste' : 'If your browser is on another machine, then paste';
+    console.error(`${then} the address on which it ends, and press Enter.`);
+    if (browser && process.stderr.isTTY) openBrowser(pendingLogin.url);
+  });
+  try {
+    const signedIn = await connection.login();
+    const error = connection.error;
+    if (json) console.log(JSON.stringify({ server: connection.name, signedIn, ...(await statusOf(connection)) }));
+    else if (signedIn) console.log(`Signed in at '${connection.name}'.`);
+    if (!signedIn) console.error(inert(error?.message ?? `Nobody signed in at '${connection.name}'.`));
+    return signedIn ? EXIT_CODE.answered : EXIT_CODE.failed;
+  } finally {
+    input.close();
+    // Whoever pipes into us may keep the pipe open.
+    process.stdin.destroy();
+    await connection.disconnect();
+  }
+}
+
+/** `signalbox mcp logout <server>`: forgets the tokens. */
+export async function logOut(entries: readonly McpEntry[], { json }: LoginOptions): Promise<number> {
+  const connection = connectionOf(entries);
+  await connection.logout();
+  if (json) console.log(JSON.stringify({ server: connection.name, signedIn: false }));
+  else console.log(`The login at '${connection.name}' is forgotten here. The server was not told.`);
+  return EXIT_CODE.answered;
+}
+
+/** `signalbox mcp status [server]`: who is signed in where. Asks no server. */
+export async function showStatus(entries: readonly McpEntry[], { json }: LoginOptions): Promise<number> {
+  const usable = entries.filter((entry): entry is UsableEntry => entry.kind === 'usable');
+  const rows = await Promise.all(
+    usable.map(async ({ name, config }) => ({
+      name,
+      login: await createMcpConnection(name, config, { offersLogin: false }).loginStatus(),
+    })),
+  );
+  if (json) console.log(JSON.stringify(rows));
+  else for (const line of textTable(rows.map(cellsOf))) console.log(line);
+  return EXIT_CODE.answered;
+}
+
+function cellsOf({ name, login }: { readonly name: string; readonly login: Status }): readonly string[] {
+  if (login === null) return [name, 'no login', 'its entry asks for none'];
+  if (!login.signedIn) return [name, 'signed out', `signalbox mcp login ${name}`];
+  const until = login.renews
+    ? 'renewed by itself'
+    : login.expiresAt === null
+      ? ''
+      : new Date(login.expiresAt).toISOString();
+  return [name, 'signed in', inert([login.issuer ?? '', login.scopes.join(' '), until].filter(Boolean).join('; '))];
+}
+
+type Status = Awaited<ReturnType<McpConnection['loginStatus']>>;
+
+async function statusOf(connection: McpConnection): Promise<object> {
+  return (await connection.loginStatus()) ?? {};
+}
+
+function connectionOf(entries: readonly McpEntry[]): McpConnection {
+  const [entry] = entries;
+  if (entry?.kind === 'wrong') throw new UsageError(entry.error.message);
+  if (entry?.kind !== 'usable') throw new UsageError(`the server '${entry?.name ?? ''}' is switched off.`);
+  const { target } = entry.server;
+  if (target.kind === 'http' && target.auth?.type === 'oauth')
+    return createMcpConnection(entry.name, entry.config, { limits: { maxFailures: 1 } });
+  throw new UsageError(`nobody signs in at '${entry.name}': its entry has no "auth": "oauth".`);
+}

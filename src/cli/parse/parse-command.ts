@@ -1,0 +1,60 @@
+import { openTerminal } from '../../output/console/terminal.ts';
+import { type Command, UsageError } from '../command.ts';
+import { EXIT_CODE } from '../exit-code.ts';
+
+/** `signalbox parse [file]`: what is recovered from a model's reply, and how. */
+export const parseCommand: Command = {
+  name: 'parse',
+  summary: "Show what is recovered from a model's reply.",
+  synopsis: '[file] [options]',
+  about: [
+    "Reads a model's reply from a file, or from standard input without one or with '-', and shows",
+    'what an agent would make of it: how it was read, the thought, the answer, the calls or the plan,',
+    'and every repair, marked in the text. Nothing is run.',
+    '',
+    'Exit codes: 0 an answer, a call, a plan or a value was recovered, 1 nothing was, 2 wrong usage.',
+  ].join('\n'),
+  options: [
+    {
+      name: 'tools',
+      value: '<a,b,c>',
+      help: 'The registered tools. Without them, calls count in the JSON envelope only, not in the formats of models.',
+    },
+    {
+      name: 'schema',
+      value: '<file>',
+      help: 'A JSON file with a JSON Schema: recovers the one value that fits it, instead of a reply.',
+    },
+    { name: 'json', help: 'Print what was recovered as one JSON object.' },
+  ],
+  async run({ values, flags, positionals }) {
+    const [file = '-', ...rest] = positionals;
+    if (rest.length > 0) throw new UsageError(`one file is read, and there are ${positionals.length}.`);
+    const tools = readToolNames(values.get('tools'));
+    const schemaFile = values.get('schema');
+    if (tools !== undefined && schemaFile !== undefined) {
+      throw new UsageError('--tools is about replies and --schema about values: give one of them.');
+    }
+    // Loaded only now: help and wrong usage need none of it.
+    const [{ readParseInput }, { readParseSchema }, { readingOf }, { machineJson }, { readingText }] =
+      await Promise.all([
+        import('./parse-input.ts'),
+        import('./parse-schema.ts'),
+        import('./parse-reading.ts'),
+        import('./parse-json.ts'),
+        import('./parse-text.ts'),
+      ]);
+    const schema = schemaFile === undefined ? undefined : readParseSchema(schemaFile);
+    const reading = readingOf(await readParseInput(file), { tools, schema });
+    if (flags.has('json')) console.log(machineJson(reading.recovered));
+    else console.log(readingText(reading, openTerminal(process.stdout, undefined, process.env)));
+    return reading.usable ? EXIT_CODE.answered : EXIT_CODE.failed;
+  },
+};
+
+function readToolNames(list: string | undefined): readonly string[] | undefined {
+  if (list === undefined) return undefined;
+  const names = list.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+  if (names.length === 0) throw new UsageError(`--tools names no tool: '${list}'.`);
+  return names;
+}

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, UsageError } from '../command.ts';
+import { didYouMean } from '../../json/nearest-name.ts';
+
+/** `signalbox permissions`: shows and takes back what a person said "always allow" to. */
+export const permissionsCommand: Command = {
+  name: 'permissions',
+  summary: 'Show, or take back, which tools are always allowed.',
+  synopsis: 'list | remove <tool> | clear [options]',
+  about: [
+    "Works on the file that keeps what was answered with 'always allow', agent by agent:",
+    '  list           shows the tools that run without a question',
+    '  remove <tool>  takes the permission of one tool back; of an MCP server by either of its names',
+    '  clear          takes all permissions of an agent back',
+    "The agent of 'signalbox chat' and 'signalbox run' is called signalbox.",
+    '',
+    'Exit codes: 0 done, 1 there was nothing to take back or the file cannot be used, 2 wrong usage.',
+  ].join('\n'),
+  options: [
+    {
+      name: 'agent',
+      value: '<name>',
+      help: "Whose permissions. Default: those of all agents for 'list'; else those of the only one there is.",
+    },
+    {
+      name: 'path',
+      value: '<file>',
+      help: 'The permission file. Default: ~/.signalbox/security/allowed-tools.json.',
+    },
+    {
+      name: 'server',
+      value: '<address>',
+      help: "With 'remove': only of this MCP server, as 'list' shows it.",
+    },
+    { name: 'json', help: "With 'list': print one JSON object." },
+  ],
+  async run({ values, flags, positionals }) {
+    const [action = '', ...rest] = positionals;
+    const json = flags.has('json');
+    checkAction(action, rest);
+    const server = values.get('server');
+    if (server !== undefined && action !== 'remove')
+      throw new UsageError(`--server goes with 'remove', not with '${action}'.`);
+    if (json && action !== 'list') throw new UsageError(`--json goes with 'list', not with '${action}'.`);
+    // Loaded only now: help and wrong usage need none of it.
+    const [{ defaultPermissionPath }, { listPermissions }, { clearPermissions, removePermission }] = await Promise.all([
+      import('../../security/permissions-store.ts'),
+      import('./permissions-list.ts'),
+      import('./permissions-revoke.ts'),
+    ]);
+    const named = values.get('path');
+    if (named !== undefined && !existsSync(named)) throw new UsageError(`--path: there is no file '${named}'.`);
+    const place = { path: named === undefined ? defaultPermissionPath() : resolve(named), agent: values.get('agent') };
+    if (action === 'list') return listPermissions(place, { json });
+    return action === 'clear' ? clearPermissions(place) : removePermission(place, rest[0] ?? '', server);
+  },
+};
+
+const ACTIONS = ['list', 'remove', 'clear'];
+
+function checkAction(action: string, rest: readonly string[]): void {
+  if (action === '') throw new UsageError(`say what to do: ${ACTIONS.join(', ')}.`);
+  if (!ACTIONS.includes(action)) {
+    throw new UsageError(`there is no '${action}', but ${ACTIONS.join(', ')}.${didYouMean(action, ACTIONS)}`);
+  }
+  if (action === 'remove' && (rest[0] ?? '') === '') throw new UsageError("'remove' needs the name of a tool.");
+  const extra = rest[action === 'remove' ? 1 : 0];
+  if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
+}

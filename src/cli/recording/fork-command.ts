@@ -1,0 +1,65 @@
+import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-options.ts';
+import { type Arguments, type Command, UsageError } from '../command.ts';
+import { IN_OPTION } from '../read-arguments.ts';
+
+/** `signalbox fork <file|run id>`: goes another way from a point of a recorded run. */
+export const forkCommand: Command = {
+  name: 'fork',
+  summary: 'Go another way from a point of a recorded run.',
+  synopsis: '<file|run id> --at <line> [options]',
+  about: [
+    'Plays a recording up to a line and goes on from there as a run of its own, with the model and',
+    'the tools of the options. What was on its way at that line comes out as recorded. The lines',
+    "are those that 'signalbox recording show' counts.",
+    '',
+    'Exit codes are those of signalbox run.',
+  ].join('\n'),
+  options: [
+    IN_OPTION,
+    { name: 'at', value: '<line>', help: 'The last line that both runs share. Default: 1, with --input.' },
+    {
+      name: 'outcome',
+      value: '<json>',
+      help: 'What comes of that line instead, an outcome or the start of a model or tool call: its value, or {"ok": false, "error": {"code": …, "message": …}}.',
+    },
+    { name: 'input', value: '<text>', help: 'The question instead of the recorded one.' },
+    {
+      name: 'recorded',
+      help: 'Take the outcomes from the rest of the recording where the same is asked; only what is new is done.',
+    },
+    ...AGENT_OPTIONS.filter(({ name }) => name !== 'max-steps'),
+    { name: 'json', help: 'Print the whole result as one JSON object instead of the answer.' },
+  ],
+  async run(args) {
+    const [file, extra] = args.positionals;
+    if (file === undefined) throw new UsageError('there is no recording. Name a file, or the id of a run.');
+    if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
+    const choices = readAgentChoices(args, process.env);
+    const fork = { at: readLine(args), input: args.values.get('input'), ...readOutcome(args) };
+    const [{ forkFile }, { readRecordingOf }] = await Promise.all([
+      import('./fork-file.ts'),
+      import('./recording-file.ts'),
+    ]);
+    const { text: recording } = await readRecordingOf(file, args.values.get('in'));
+    const how = { json: args.flags.has('json'), recorded: args.flags.has('recorded') };
+    return forkFile({ recording, ...fork, ...how }, choices);
+  },
+};
+
+function readLine({ values }: Arguments): number {
+  const text = values.get('at') ?? (values.has('input') ? '1' : undefined);
+  if (text === undefined) throw new UsageError('--at is missing: the last line that both runs share.');
+  const line = /^\d+$/.test(text) ? Number(text) : 0;
+  if (line >= 1) return line;
+  throw new UsageError(`--at takes the number of a line, from 1 on, not '${text}'.`);
+}
+
+function readOutcome({ values }: Arguments): { readonly outcome?: unknown } {
+  const text = values.get('outcome');
+  if (text === undefined) return {};
+  try {
+    return { outcome: JSON.parse(text) };
+  } catch {
+    throw new UsageError(`--outcome takes JSON, and '${text}' is none. Is it in quotation marks?`);
+  }
+}

@@ -1,0 +1,97 @@
+import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
+import { RecordingError, lineNumber, readRecording } from '../../journal/format/recording.ts';
+import { transitions } from '../../journal/replay/transitions.ts';
+import { inert } from '../../output/console/inert.ts';
+import { EXIT_CODE } from '../exit-code.ts';
+import { readRecordingOf } from './recording-file.ts';
+import { type LineProblem, checkLines } from './recording-schema.ts';
+
+/** What was found out about a file. */
+interface Verdict {
+  readonly file: string;
+  readonly valid: boolean;
+  readonly ended: boolean;
+  readonly records: number;
+  readonly transitions: number;
+  readonly problems: readonly LineProblem[];
+}
+
+/**
+ * Checks recordings: each line against the schema, then the whole by playing it on this version's machines, without the
+ * agent's code. Prints a line a file and what is wrong, and gives the exit code.
+ */
+export async function validateRecordings(
+  files: readonly string[],
+  { in: place, json }: { readonly in: string | undefined; readonly json: boolean },
+): Promise<number> {
+  const verdicts: Verdict[] = [];
+  // oxlint-disable-next-line no-await-in-loop -- a run of ours may be large: one at a time in memory
+  for (const file of files) verdicts.push(verdictOf(file, (await readRecordingOf(file, place)).text));
+  if (json) console.log(JSON.stringify(verdicts.length === 1 ? verdicts[0] : verdicts));
+  else console.log(verdicts.map(verdictText).join('\n'));
+  return verdicts.every(({ valid }) => valid) ? EXIT_CODE.answered : EXIT_CODE.failed;
+}
+
+function verdictOf(file: string, text: string): Verdict {
+  const invalid = (problems: readonly LineProblem[]): Verdict => ({
+    file,
+    valid: false,
+    ended: false,
+    records: 0,
+    transitions: 0,
+    problems,
+  });
+  const unreadable = headProblem(text);
+  if (unreadable !== null) return invalid([unreadable]);
+  const problems = checkLines(text);
+  if (problems.length > 0) return invalid(problems);
+  try {
+    const recording = readRecording(text);
+    const ended = recording.lines.some(({ t }) => t === 'end');
+    const last = lineNumber(recording, recording.lines.length - 1);
+    const moves = movesOf(text, ended ? Infinity : last);
+    return { file, valid: true, ended, records: recording.lines.length + 1, transitions: moves, problems };
+  } catch (error) {
+    const found = problemOf(error);
+    if (found === null) throw error;
+    return invalid([found]);
+  }
+}
+
+/** A file that does not begin as a recording of this format is not held against its schema line by line. */
+function headProblem(text: string): LineProblem | null {
+  try {
+    readRecording(text);
+  } catch (error) {
+    const found = problemOf(error);
+    return found?.line === 1 ? found : null;
+  }
+  return null;
+}
+
+/** How many moves the machines make; of a run that has not ended it is no problem that the recording ends first. */
+function movesOf(text: string, last: number): number {
+  try {
+    return transitions(text).length;
+  } catch (error) {
+    if (error instanceof ReplayDivergenceError && error.entry > last) return 0;
+    throw error;
+  }
+}
+
+function problemOf(error: unknown): LineProblem | null {
+  if (error instanceof RecordingError) return { line: error.line, path: '', message: error.what };
+  if (error instanceof ReplayDivergenceError) return { line: error.entry, path: '', message: error.message };
+  return null;
+}
+
+function verdictText({ file, valid, ended, records, transitions: moves, problems }: Verdict): string {
+  const name = inert(file);
+  if (valid) return `${name}: valid, ${records} records, ${ended ? `${moves} transitions` : 'it has not ended'}`;
+  const rows = problems.slice(0, SHOWN).map(({ line, path, message }) => `  line ${line}${path}: ${inert(message)}`);
+  const more = problems.length > SHOWN ? [`  … and ${problems.length - SHOWN} more`] : [];
+  return [`${name}: not valid`, ...rows, ...more].join('\n');
+}
+
+/** What is wrong in one line is often wrong in all. */
+const SHOWN = 20;

@@ -1,0 +1,130 @@
+import { openTerminal } from '../../output/console/terminal.ts';
+import { type Action, actionCommand } from '../actions.ts';
+import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-options.ts';
+import { UsageError } from '../command.ts';
+
+/** The options of an agent that fit a run which has begun already. */
+const AGENT_HERE = AGENT_OPTIONS.filter(({ name }) => !['max-steps', 'record'].includes(name));
+const AGENT = AGENT_HERE.map(({ name }) => name);
+
+const QUERY = ['agent', 'state', 'status', 'reason', 'tool', 'error-code', 'metadata', 'limit', 'after'] as const;
+
+const list: Action = {
+  name: 'list',
+  takes: [],
+  help: 'the runs that are kept, the newest first',
+  options: ['in', 'json', ...QUERY],
+  async run({ values, flags }) {
+    const [{ openRuns, readQuery }, { listRuns }] = await Promise.all([
+      import('./runs-place.ts'),
+      import('./runs-list.ts'),
+    ]);
+    const place = openRuns(values.get('in'));
+    const query = await readQuery(values, place);
+    return listRuns(place, { query, json: flags.has('json'), terminal: terminal() });
+  },
+};
+
+const show: Action = {
+  name: 'show',
+  takes: ['<run id>'],
+  help: 'tells a run step by step; the beginning of its id will do',
+  options: ['in', 'json', 'full'],
+  async run({ values, flags, positionals: [runId = ''] }) {
+    const [{ openRuns }, { showRun }] = await Promise.all([import('./runs-place.ts'), import('./runs-show.ts')]);
+    const how = { full: flags.has('full'), json: flags.has('json'), terminal: terminal() };
+    return showRun(openRuns(values.get('in')), runId, how);
+  },
+};
+
+const resume: Action = {
+  name: 'resume',
+  takes: ['<run id>'],
+  help: 'takes up a run that was interrupted, or waits for an approval',
+  options: ['in', 'json', ...AGENT],
+  async run(args) {
+    const [{ openRuns }, { resumeRun }] = await Promise.all([import('./runs-place.ts'), import('./runs-resume.ts')]);
+    const { values, flags, positionals } = args;
+    return resumeRun(openRuns(values.get('in')), positionals[0] ?? '', {
+      choices: readAgentChoices(args, process.env),
+      json: flags.has('json'),
+    });
+  },
+};
+
+const prune: Action = {
+  name: 'prune',
+  takes: [],
+  help: 'removes runs beyond a number or an age',
+  options: ['in', 'json', 'max-runs', 'max-age-days', 'dry-run'],
+  async run({ values, flags }) {
+    const [{ openRuns, readCount }, { pruneRuns }] = await Promise.all([
+      import('./runs-place.ts'),
+      import('./runs-prune.ts'),
+    ]);
+    const [maxRuns, maxAgeDays] = [readCount(values, 'max-runs'), readCount(values, 'max-age-days')];
+    if (maxRuns === undefined && maxAgeDays === undefined)
+      throw new UsageError("'prune' needs --max-runs, --max-age-days or both.");
+    const how = { maxRuns, maxAgeDays, dryRun: flags.has('dry-run'), json: flags.has('json') };
+    return pruneRuns(openRuns(values.get('in')), how);
+  },
+};
+
+const repair: Action = {
+  name: 'repair',
+  takes: ['<run id>'],
+  help: 'cuts a damaged run off before the damage',
+  options: ['in', 'json'],
+  async run({ values, flags, positionals: [runId = ''] }) {
+    const [{ openRuns }, { repairRun }] = await Promise.all([import('./runs-place.ts'), import('./runs-repair.ts')]);
+    return repairRun(openRuns(values.get('in')), runId, flags.has('json'));
+  },
+};
+
+/** `signalbox runs list|show|resume|prune|repair`: the runs that are kept in a folder or a database. */
+export const runsCommand = actionCommand({
+  name: 'runs',
+  summary: 'List, read, take up and remove the runs that are kept.',
+  about: [
+    'Works on the runs of a folder of recordings, or of a SQLite file:',
+    [
+      "A run is 'running' while a living process writes it. One without an end is 'interrupted', or 'waiting' when",
+      'a call of it awaits approval.',
+      '',
+      "'resume' needs the model and the tools that the run had; the answer goes to standard output.",
+      '',
+      "Exit codes: 0 done, 1 there is no such run, 2 wrong usage; of 'resume' those of 'signalbox run'.",
+    ].join('\n'),
+  ],
+  options: [
+    { name: 'in', value: '<place>', help: 'A folder of recordings or a SQLite file. Default: .signalbox/runs.' },
+    { name: 'agent', value: '<name>', help: "With 'list': only runs of this agent." },
+    { name: 'state', value: '<state>', help: "With 'list': running, interrupted, waiting or ended." },
+    { name: 'status', value: '<status>', help: "With 'list': answered, stopped, failed or cancelled." },
+    { name: 'reason', value: '<reason>', help: "With 'list': why they ended, such as max-steps." },
+    { name: 'tool', value: '<name>', help: "With 'list': only runs that used this tool." },
+    { name: 'error-code', value: '<code>', help: "With 'list': only runs that ended with this code." },
+    {
+      name: 'metadata',
+      value: '<name=value>',
+      help: "With 'list': only runs whose metadata has this, such as ticket=17; or a JSON object of what it has.",
+    },
+    { name: 'limit', value: '<n>', help: "With 'list': so many at most, the newest." },
+    { name: 'after', value: '<run id>', help: "With 'list': only runs that come later in it than this one." },
+    { name: 'max-runs', value: '<n>', help: "With 'prune': how many runs that have ended are kept." },
+    {
+      name: 'max-age-days',
+      value: '<n>',
+      help: "With 'prune': removes every run that began more than so many days ago, ended or not, unless it is running.",
+    },
+    { name: 'dry-run', help: "With 'prune': only say what would be removed." },
+    { name: 'full', help: "With 'show': all of every text, not its first lines." },
+    ...AGENT_HERE.map((option) => ({ ...option, help: `With 'resume': ${option.help}` })),
+    { name: 'json', help: "Print JSON for programs; with 'show' the recording itself." },
+  ],
+  actions: [list, show, resume, prune, repair],
+});
+
+function terminal() {
+  return openTerminal(process.stdout, undefined, process.env);
+}

@@ -1,0 +1,79 @@
+import { openTerminal } from '../../output/console/terminal.ts';
+import { type Arguments, type Command, UsageError } from '../command.ts';
+import { EXIT_CODE } from '../exit-code.ts';
+
+/** `signalbox verify <file>`: what an agent can do as it is configured, proven path by path. */
+export const verifyCommand: Command = {
+  name: 'verify',
+  summary: 'Prove what an agent can and cannot do.',
+  synopsis: '<agent.ts> [options]',
+  about: [
+    'Loads a module that exports one or more agents (by default or by name), and explores what each can',
+    'do with its tools, policies and limits: everything that a model, a tool, a person and time can do to',
+    'it, one of each kind. Every state is checked against the laws that an agent must keep. No tool runs',
+    'and no model is asked; MCP servers are connected for their lists of tools. The module itself is run.',
+    '',
+    'Where building an agent takes a function, export it by default, or name it with --export.',
+    '',
+    'A law that is broken comes with a counterexample: a recording of the shortest way there.',
+    '',
+    'Exit codes: 0 proven, 1 a law is broken, 2 wrong usage, 3 no law is broken, but not everything was',
+    'explored.',
+  ].join('\n'),
+  options: [
+    {
+      name: 'max-steps',
+      value: '<n>',
+      help: "Explore with this step limit in place of the agent's own. 3 shows most of what can happen.",
+    },
+    { name: 'max-paths', value: '<n>', help: 'The most paths to walk. Default: 20000.' },
+    {
+      name: 'max-seconds',
+      value: '<n>',
+      help: 'How long to explore each agent at most. Default: 120. 0: as long as it takes.',
+    },
+    { name: 'export', value: '<name>', help: 'Verify this export alone: an agent, or a function that gives one.' },
+    { name: 'out', value: '<folder>', help: 'Where counterexamples are written. Default: .signalbox/verify.' },
+    { name: 'json', help: 'Print what was found as one JSON object.' },
+  ],
+  async run(args) {
+    const [file, ...rest] = args.positionals;
+    if (file === undefined) throw new UsageError('it is not said which module to verify.');
+    if (rest.length > 0) throw new UsageError(`one module is verified, and there are ${args.positionals.length}.`);
+    const maxSteps = readCount(args, 'max-steps');
+    const maxPaths = readCount(args, 'max-paths');
+    const maxSeconds = args.values.get('max-seconds') === '0' ? Infinity : (readCount(args, 'max-seconds') ?? 120);
+    const folder = args.values.get('out') ?? '.signalbox/verify';
+    // Loaded only now: help and wrong usage need none of it.
+    const [{ loadAgents }, { verifyAgent }, { showProgress, verdictText }] = await Promise.all([
+      import('./verify-load.ts'),
+      import('./verify-agent.ts'),
+      import('./verify-text.ts'),
+    ]);
+    const agents = await loadAgents(file, args.values.get('export'));
+    const limits = {
+      maxSeconds,
+      ...(maxSteps === undefined ? {} : { maxSteps }),
+      ...(maxPaths === undefined ? {} : { maxPaths }),
+    };
+    const terminal = openTerminal(process.stdout, undefined, process.env);
+    const json = args.flags.has('json');
+    const verdicts = [];
+    for (const agent of agents) {
+      const progress = showProgress(agent.name);
+      const verdict = await verifyAgent(agent, { ...limits, onProgress: progress.tell }, folder).finally(progress.end);
+      verdicts.push(verdict);
+      if (!json) console.log(verdictText(verdict, terminal));
+    }
+    if (json) console.log(JSON.stringify({ agents: verdicts }));
+    if (verdicts.some(({ ok }) => !ok)) return EXIT_CODE.failed;
+    return verdicts.every(({ exhaustive }) => exhaustive) ? EXIT_CODE.answered : EXIT_CODE.stopped;
+  },
+};
+
+function readCount({ values }: Arguments, name: string): number | undefined {
+  const text = values.get(name);
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(`--${name} must be a whole number from 1 on, and is '${text}'.`);
+}

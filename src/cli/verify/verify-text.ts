@@ -1,0 +1,107 @@
+import { type Paint, painter } from '../../output/console/paint.ts';
+import { openScreen } from '../../output/console/screen.ts';
+import { openTerminal, type Terminal } from '../../output/console/terminal.ts';
+import type { ExploreProgress } from '../../testing/explore/options.ts';
+import { inert } from '../../output/console/inert.ts';
+import { wrapText } from '../../terminal/wrap-text.ts';
+import type { BrokenLaw, Verdict } from './verify-agent.ts';
+
+const NAME_WIDTH = 14;
+const MARK_WIDTH = 8;
+
+/** A verdict as people read it: what is configured, law by law what holds, what was walked, and what is broken. */
+export function verdictText(verdict: Verdict, terminal: Terminal): string {
+  const paint = painter(terminal.color);
+  const columns = Math.min(terminal.columns(), 100);
+  return [
+    paint('bold', inert(verdict.agent)) + paint('dim', `  at most ${counted(verdict.maxSteps, 'step')}`),
+    ...verdict.tools.map((tool) => toolLine(tool, verdict.exhaustive, paint)),
+    '',
+    ...verdict.laws.flatMap((law) => lawLines(law, verdict.exhaustive, { columns, paint })),
+    '',
+    ...summaryLines(verdict, columns),
+    ...verdict.violations.flatMap((violation) => violationLines(violation, { columns, paint })),
+    '',
+  ].join('\n');
+}
+
+interface Layout {
+  readonly columns: number;
+  readonly paint: Paint;
+}
+
+function toolLine({ name, policy, ran }: Verdict['tools'][number], exhaustive: boolean, paint: Paint): string {
+  const never = exhaustive ? 'never runs' : 'did not run';
+  return `  ${paint('cyan', inert(name))}  ${policy}, ${ran ? 'can run' : never}`;
+}
+
+function lawLines(
+  { name, says, held }: Verdict['laws'][number],
+  exhaustive: boolean,
+  layout: Layout,
+): readonly string[] {
+  const { columns, paint } = layout;
+  const [mark, style] = held
+    ? ([exhaustive ? 'proven' : 'held', exhaustive ? 'green' : 'yellow'] as const)
+    : (['BROKEN', 'red'] as const);
+  const indent = 2 + MARK_WIDTH + NAME_WIDTH;
+  return wrapText(inert(says), columns - indent).map((line, index) =>
+    index === 0
+      ? `  ${paint(style, mark.padEnd(MARK_WIDTH))}${name.padEnd(NAME_WIDTH)}${paint('dim', line)}`
+      : `${' '.repeat(indent)}${paint('dim', line)}`,
+  );
+}
+
+function summaryLines(verdict: Verdict, columns: number): readonly string[] {
+  const { configurations, moves, depth, seconds, endings, exhaustive, bounds } = verdict;
+  const walked = `${counted(configurations, 'state')}, ${counted(moves, 'move')}, the longest way to a state ${counted(depth, 'event')}; ${seconds} s.`;
+  const ends = Object.entries(endings)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([reason, count]) => `${reason} ${count}`)
+    .join(', ');
+  const whole = exhaustive
+    ? ['Everything that can happen was explored, one of each kind of outcome.']
+    : ['Not everything was explored:', ...bounds.map((bound) => `${inert(bound)}.`)];
+  return [walked, `Paths that ended: ${ends === '' ? 'none' : ends}.`, ...whole].flatMap((line) =>
+    wrapText(line, columns - 2).map((part) => `  ${part}`),
+  );
+}
+
+function violationLines({ law, message, state, path, file }: BrokenLaw, { columns, paint }: Layout): readonly string[] {
+  const said = wrapText(`${law}: ${inert(message)}`, columns - 2).map((line) => `  ${paint('red', line)}`);
+  const way = path.map((step, index) => `    ${String(index + 1).padStart(2)}  ${inert(step)}`);
+  return [
+    '',
+    ...said,
+    `  in ${state}, and this is the shortest way there:`,
+    ...way,
+    `  The counterexample is a recording: ${file}`,
+  ];
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** Where no line can be redrawn, one is printed as often as this. */
+const LINE_MS = 5_000;
+
+/** Says on standard error how far the exploration of an agent is: a line that changes in a terminal, else one now and then. */
+export function showProgress(agent: string): { tell(soFar: ExploreProgress): void; end(): void } {
+  const terminal = openTerminal(process.stderr, undefined, process.env);
+  const screen = openScreen(terminal, painter(terminal.color));
+  const began = performance.now();
+  let said = `Exploring ${inert(agent)}`;
+  let printed = began;
+  screen.spin(() => said);
+  return {
+    tell: ({ configurations, paths }) => {
+      said = `Exploring ${inert(agent)}: ${configurations} states, ${paths} paths`;
+      const now = performance.now();
+      if (terminal.live || now - printed < LINE_MS) return;
+      printed = now;
+      screen.line(`${said}, ${Math.round((now - began) / 1000)} s`);
+    },
+    end: () => screen.stopSpinning(),
+  };
+}

@@ -1,0 +1,102 @@
+import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import { digest } from '../../json/digest.ts';
+import type { JsonSchema } from '../../json/json.ts';
+import { eventLabel } from './event-label.ts';
+import { eventSchemas } from './event-schemas.ts';
+import { actionName, guardName, sourceName } from './names.ts';
+import type { MachineDrawing, StateDrawing, TransitionDrawing } from './protocol.ts';
+
+const drawings = new WeakMap<object, MachineDrawing>();
+const ids = new WeakMap<object, readonly string[]>();
+
+/**
+ * Draws any XState v5 machine: its states, and what leads from one to another, as data. Pure; the same definition gives
+ * the same drawing and hash, whatever is provided to it. Inline functions are named by what they say, if that is short.
+ *
+ * @example drawMachine(agentMachine).root.children.map(({ name }) => name); // ['PLANNING', 'EXECUTING_PLAN', …]
+ */
+export function drawMachine(machine: AnyStateMachine): MachineDrawing {
+  const before = drawings.get(machine.config);
+  if (before !== undefined) return before;
+  const root = drawState(machine.root);
+  const events = drawnEvents(machine);
+  const known = events === null ? {} : { events };
+  // Machines that look alike may take events of other shapes.
+  const hash = digest(JSON.parse(JSON.stringify(events === null ? root : { root, events })));
+  const drawing: MachineDrawing = { hash, id: machine.id, root, ...known };
+  drawings.set(machine.config, drawing);
+  return drawing;
+}
+
+/** The ids, in the drawing of its machine, of the arrows that a transition is drawn as: one for each target. */
+export function transitionIds(transition: AnyTransitionDefinition): readonly string[] {
+  const known = ids.get(transition);
+  if (known !== undefined) return known;
+  nameTransitions(transition.source);
+  return ids.get(transition) ?? [];
+}
+
+/** The dotted path of a state below its machine; empty for the root. */
+export function statePath(node: AnyStateNode): string {
+  return node.path.join('.');
+}
+
+/** All transitions that begin in a state, those without an event last, as XState tries them. */
+export function transitionsOf(node: AnyStateNode): readonly AnyTransitionDefinition[] {
+  return [...[...node.transitions.values()].flat(), ...(node.always ?? [])];
+}
+
+function drawnEvents(machine: AnyStateMachine): { readonly [type: string]: JsonSchema } | null {
+  const written = [...eventSchemas(machine)].flatMap(([type, { json }]) =>
+    json === null ? [] : [[type, json] as const],
+  );
+  return written.length === 0 ? null : Object.fromEntries(written);
+}
+
+function nameTransitions(node: AnyStateNode): void {
+  const counts = new Map<string, number>();
+  for (const transition of transitionsOf(node)) {
+    const index = counts.get(transition.eventType) ?? 0;
+    counts.set(transition.eventType, index + 1);
+    const id = `${statePath(node)}|${transition.eventType}|${index}`;
+    const more = (transition.target ?? []).slice(1).map((_, extra) => `${id}|${extra + 1}`);
+    ids.set(transition, [id, ...more]);
+  }
+}
+
+function drawState(node: AnyStateNode): StateDrawing {
+  const { type, key, description } = node;
+  const first = type === 'compound' ? node.initial.target[0] : undefined;
+  return {
+    path: statePath(node),
+    name: key,
+    type,
+    initial: first === undefined ? null : statePath(first),
+    children: Object.values(node.states).map(drawState),
+    transitions: transitionsOf(node).flatMap((transition) => drawTransition(transition, node)),
+    invokes: node.invoke.map(({ id, src }) => ({ id, src: sourceName(src, node.machine) })),
+    entry: actionNames(node.entry),
+    exit: actionNames(node.exit),
+    ...(description === undefined ? {} : { description }),
+  };
+}
+
+function drawTransition(transition: AnyTransitionDefinition, node: AnyStateNode): readonly TransitionDrawing[] {
+  const { eventType, guard, actions } = transition;
+  const targets = transition.target ?? [];
+  return transitionIds(transition).map((id, index) => {
+    const target = targets[index];
+    return {
+      id,
+      label: eventLabel(eventType, node),
+      eventType,
+      target: target === undefined ? null : statePath(target),
+      guard: guard === undefined ? null : guardName(guard),
+      actions: actionNames(actions),
+    };
+  });
+}
+
+function actionNames(actions: readonly unknown[]): readonly string[] {
+  return actions.map(actionName).filter((name) => name !== null);
+}

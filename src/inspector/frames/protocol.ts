@@ -1,0 +1,195 @@
+import type { RecordLine } from '../../journal/format/record.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
+
+/*
+ * How server and page talk. Every request under `/api/` carries the token, as `?token=` or `Authorization: Bearer`.
+ *
+ * - `GET /?token=…`                         the page: `index.html` of its folder, which loads `assets/main.js` and
+ *                                           `assets/styles.css`; a saved page is made of `index.html`, the style sheet and
+ *                                           `saved.js`, one classic script with everything in it
+ * - `GET /assets/<file>`                    the page's other files, the only thing that needs no token
+ * - `GET /api/stream`                       SSE: `hello`, then a `session` frame for each session and each change of one
+ * - `GET /api/sessions/<id>/stream`         SSE: all frames of one session from the first on, then as they come. The SSE id
+ *                                           of a frame is its number, so a reconnecting `EventSource` goes on where it was;
+ *                                           `?from=<n>` begins after frame n. Tokens and the like have no number.
+ * - `GET /api/sessions/<id>/frames`         `FramePage`: `?from=<n>&limit=<n>`, to fill a gap or to page through
+ * - `GET /api/sessions/<id>/steps/<n>`      `StepDetail`
+ * - `GET /api/sessions/<id>/recording`      the recording, as a download
+ * - `GET /api/sessions/<id>/export`         one HTML file that opens offline; `?beside=<id>` puts another session into it, to be
+ *                                           compared with
+ * - `POST /api/sessions/<id>/act`           an `Act` as JSON, answered with an `ActReply`
+ * - `POST /api/recordings`                  a recording as `application/x-ndjson`, answered with an `ActReply` that names
+ *                                           its session
+ * - `POST /api/stately`                     an event of Stately's inspect protocol, or a list of them; `?app=<name>` tells
+ *                                           apps apart. Here the token for sending will do, too
+ * - `WS /api/stately`                       the same as messages of a WebSocket; what is no event is answered with an
+ *                                           `ActReply`
+ */
+
+/** The version of what server and page say to each other. A page that knows an older one says so instead of guessing. */
+export const PROTOCOL = 1;
+
+/** A machine's drawing as data: what XState's `machine.config` holds, functions replaced by their names. */
+export interface MachineDrawing {
+  /** Digest of the drawing: layouts are cached by it, and it is sent once. */
+  readonly hash: string;
+  readonly id: string;
+  readonly root: StateDrawing;
+  /**
+   * What is known of the events that it takes, by type: the JSON Schema of the event, or of what it carries beside its
+   * type; `false` where nobody outside can send it. Left out where nothing is known.
+   */
+  readonly events?: { readonly [type: string]: JsonSchema };
+}
+
+/** One state of a drawing. `path` is its dotted path below the machine, empty for the root. */
+export interface StateDrawing {
+  readonly path: string;
+  readonly name: string;
+  readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
+  readonly initial: string | null;
+  readonly children: readonly StateDrawing[];
+  readonly transitions: readonly TransitionDrawing[];
+  readonly invokes: readonly { readonly id: string; readonly src: string }[];
+  readonly entry: readonly string[];
+  readonly exit: readonly string[];
+  readonly description?: string;
+}
+
+/** One arrow. `target` null: it stays where it is. */
+export interface TransitionDrawing {
+  /** Unique in its drawing. */
+  readonly id: string;
+  /** As people read it: `tool.failed`, `after backoff`, `always`, `callLlm.done`. */
+  readonly label: string;
+  readonly eventType: string;
+  readonly target: string | null;
+  readonly guard: string | null;
+  readonly actions: readonly string[];
+}
+
+/** A run, a recording, or somebody's own actor system, as the page lists it. */
+export interface SessionInfo {
+  readonly id: string;
+  readonly kind: 'run' | 'recording' | 'system';
+  readonly title: string;
+  readonly agent: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly status: 'running' | 'answered' | 'stopped' | 'failed' | 'cancelled' | 'interrupted';
+  readonly reason: string | null;
+  /** Why it cannot be shown in full: it was made by another version, or is damaged. */
+  readonly problem: string | null;
+  readonly parent: { readonly runId: string; readonly entry: number } | null;
+  /** What may be done with it from the page. */
+  readonly can: readonly ('approve' | 'cancel' | 'send' | 'fork' | 'download')[];
+}
+
+/**
+ * An actor of a session. `path` is its id from the root down, `agent/c1/callTool`. A path may be used again after its
+ * actor is gone.
+ */
+export interface ActorInfo {
+  readonly path: string;
+  readonly parent: string | null;
+  readonly src: string;
+  /** Hash of its drawing; null for a leaf, which has none. */
+  readonly drawing: string | null;
+}
+
+/**
+ * One move of one machine. `at` counts milliseconds from the session's beginning. `entry` is the line of the recording
+ * that made the machine move, from 1; null where nothing is recorded.
+ */
+export interface StepInfo {
+  /** Counts from 1. */
+  readonly n: number;
+  readonly at: number;
+  readonly actor: string;
+  readonly event: string;
+  /** The ids of the drawing's transitions that were taken. */
+  readonly transitions: readonly string[];
+  /** Dotted paths of all active states, before and after, the root left out. An actor that starts comes from nowhere. */
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  readonly entry: number | null;
+  /** The path of the actor that sent the event, null for somebody outside; left out where it is not told. */
+  readonly sender?: string | null;
+}
+
+/**
+ * Everything that the page is told, one after the other; a saved page holds the same as a list. A `step` frame comes
+ * before the actors that it made, those that it ended, and the events that tell of it. A drawing comes before the first
+ * actor that is drawn by it, once a session.
+ */
+export type Frame =
+  | { readonly t: 'hello'; readonly protocol: number; readonly version: string; readonly live: boolean }
+  | { readonly t: 'session'; readonly session: SessionInfo }
+  | { readonly t: 'drawing'; readonly drawing: MachineDrawing }
+  | { readonly t: 'actor'; readonly session: string; readonly actor: ActorInfo; readonly step: number }
+  | { readonly t: 'actor-gone'; readonly session: string; readonly path: string; readonly step: number }
+  | { readonly t: 'step'; readonly session: string; readonly step: StepInfo }
+  | {
+      readonly t: 'event';
+      readonly session: string;
+      readonly event: RunEvent;
+      readonly at: number;
+      readonly step: number;
+    }
+  | { readonly t: 'record'; readonly session: string; readonly line: number; readonly record: RecordLine }
+  /** A viewer was too slow: this many frames of the session were left out; it may ask for them by `GET`. */
+  | { readonly t: 'gap'; readonly session: string; readonly dropped: number };
+
+/** A stretch of a session's numbered frames: `frames[0]` has the number `from + 1`. `next` null: there are no more yet. */
+export interface FramePage {
+  readonly from: number;
+  readonly frames: readonly Frame[];
+  readonly next: number | null;
+}
+
+/** What a saved page holds, as inert JSON in `<script type="application/json" id="signalbox-saved">`. */
+export interface SavedPage {
+  readonly frames: readonly Frame[];
+  /** The details of the steps in order, objects shared between them written once: read it with `unshare`. */
+  readonly details: SharedJson;
+  /** Another session that it is compared with, whose frames follow those of the first; null for none. */
+  readonly beside: { readonly session: string; readonly details: SharedJson } | null;
+}
+
+/** JSON in which equal objects stand once; made by `share`, read by `unshare`. */
+export interface SharedJson {
+  readonly shared: readonly Json[];
+  readonly root: Json;
+}
+
+/** What the server answers about one step, made when it is asked for: `GET /api/sessions/<id>/steps/<n>`. */
+export interface StepDetail {
+  readonly step: StepInfo;
+  readonly event: JsonObject;
+  /** The context before and after, secrets as marks. Null before a beginning, and where it is not known. */
+  readonly before: Json;
+  readonly after: Json;
+  /** The contexts that cannot be known: an actor moved on from where it began at once, and does not begin the same way again. */
+  readonly unknown: readonly ('before' | 'after')[];
+  /** Each transition that could have been taken on this event, in order, and what its guard said on the recorded snapshot. */
+  readonly candidates: readonly {
+    readonly transition: string;
+    readonly guard: string | null;
+    readonly passed: boolean | 'failed' | 'unknown';
+    readonly taken: boolean;
+  }[];
+}
+
+/** What became of an {@link Act}. `session` is a new one, made by a fork. */
+export type ActReply =
+  | { readonly ok: true; readonly session?: string }
+  | { readonly ok: false; readonly message: string };
+
+/** What the page asks for: `POST /api/sessions/<id>/act`. `send` without `to` goes to the root. */
+export type Act =
+  | { readonly kind: 'approve'; readonly callId: string; readonly always?: boolean; readonly args?: JsonObject }
+  | { readonly kind: 'reject'; readonly callId: string; readonly reason?: string }
+  | { readonly kind: 'cancel'; readonly reason?: string }
+  | { readonly kind: 'send'; readonly event: { readonly type: string } & JsonObject; readonly to?: string }
+  | { readonly kind: 'fork'; readonly entry: number; readonly outcome?: Json };

@@ -1,0 +1,122 @@
+import type { RunEvent } from '../../../../machines/events/run-events.ts';
+import { foldCall } from './fold-call.ts';
+import type { Talk, TalkItem, Told } from './talk.ts';
+import { type TalkDraft, itemOf, talkDraft } from './talk-draft.ts';
+
+/** A conversation under construction: feed it events in order, read `talk` whenever you like. */
+export interface TalkFold {
+  readonly talk: Talk;
+  add(told: Told): void;
+}
+
+/** Makes the conversation of the events of a run. Pure in what it is fed: the same events give the same conversation. */
+export function foldTalk(): TalkFold {
+  const draft = talkDraft();
+  return { talk: draft, add: (told) => fold(draft, told) };
+}
+
+/** The conversation as it stood after the step at `position`. */
+export function talkAt(told: readonly Told[], position: number): Talk {
+  const folding = foldTalk();
+  for (const one of told) {
+    if (one.step > position) break;
+    folding.add(one);
+  }
+  return folding.talk;
+}
+
+function fold(draft: TalkDraft, told: Told): void {
+  const { event } = told;
+  switch (event.type) {
+    case 'run.started':
+      return draft.add({
+        ...itemOf(told),
+        kind: 'task',
+        text: event.task,
+        agent: event.agent,
+        maxSteps: event.maxSteps,
+      });
+    case 'step.started':
+      draft.add({ ...itemOf(told), kind: 'turn', number: event.step, limit: event.limit, of: event.kind });
+      if (event.kind === 'model') draft.add(modelTurn(told));
+      return;
+    case 'model.token':
+      return draft.changeModel(told, (item) => ({
+        ...item,
+        thought: event.thought,
+        answer: event.answer,
+        raw: event.attempt === item.attempt ? item.raw + event.text : event.text,
+        attempt: event.attempt,
+      }));
+    case 'model.retrying':
+      return draft.changeModel(told, (item) => ({
+        ...item,
+        raw: '',
+        answer: '',
+        retries: [...item.retries, { attempt: event.attempt, ...event.error }],
+      }));
+    case 'model.replied':
+      return draft.changeModel(told, (item) => ({ ...item, answer: '', replied: event, endedAt: told.at }));
+    case 'thought':
+      return draft.changeModel(told, (item) => ({ ...item, thought: event.text }));
+    case 'goal':
+      return draft.changeModel(told, (item) => ({ ...item, goal: event.text }));
+    case 'plan.made': {
+      const steps = event.steps.map(({ tool, args }) => ({ tool, args, status: 'waiting', callId: null }) as const);
+      return draft.add({ ...itemOf(told), kind: 'plan', iteration: event.iteration, steps });
+    }
+    case 'state.changed':
+      if (event.from === 'EXECUTING_PLAN') draft.closePlan(told);
+      return;
+    case 'answer':
+      return draft.add({ ...itemOf(told), kind: 'answer', text: event.text });
+    case 'run.finished':
+      return draft.add({ ...itemOf(told), kind: 'end', result: event.result });
+    case 'tool.started':
+    case 'tool.finished':
+    case 'tool.denied':
+    case 'approval.requested':
+    case 'recovery.step':
+      return foldCall(draft, told, event);
+    default:
+      return foldNote(draft, told, event);
+  }
+}
+
+function foldNote(draft: TalkDraft, told: Told, event: RunEvent): void {
+  const note = (tone: 'info' | 'caution' | 'danger', text: string): void =>
+    draft.add({ ...itemOf(told), kind: 'note', tone, text });
+  switch (event.type) {
+    case 'warning':
+      return note('caution', event.message);
+    case 'escalation.raised':
+      return note(
+        event.severity === 'low' ? 'caution' : 'danger',
+        `${event.source} escalated (${event.severity}): ${event.reason}`,
+      );
+    case 'loop.suspected':
+      return event.verdict === 'nudge'
+        ? note('caution', `${event.tool} is called again and again: the model is nudged to do something else.`)
+        : note('danger', `${event.tool} goes in circles: the call is refused.`);
+    case 'permission.outdated':
+      return note(
+        'caution',
+        `${event.tool} has changed since it was always allowed (${event.changes.map(({ what }) => what).join(', ')}): it is asked about again.`,
+      );
+    case 'mcp.changed':
+      return note('info', `Server ${event.server}: ${stateOf(event)}, ${event.tools} tools`);
+    case 'mcp.log':
+      return note(event.grave ? 'caution' : 'info', `Server ${event.server} logs (${event.level}): ${event.message}`);
+    default:
+  }
+}
+
+/** `AUTHORIZING.AWAITING_USER`; recordings of events from before there were steps have none. */
+function stateOf({ state, step }: { readonly state: string; readonly step: string | null }): string {
+  return step == null ? state : `${state}.${step}`;
+}
+
+function modelTurn(told: Told): Extract<TalkItem, { kind: 'model' }> {
+  const empty = { thought: '', goal: '', answer: '', raw: '', attempt: 1, retries: [], replied: null, endedAt: null };
+  return { ...itemOf(told), kind: 'model', ...empty };
+}

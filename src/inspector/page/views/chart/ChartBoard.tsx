@@ -1,0 +1,80 @@
+import type { MachineDrawing } from '../../../frames/protocol.ts';
+import { type ActorState, innermost } from '../../model/actor-state.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { usePage } from '../../state/page-context.ts';
+import { ChartMain } from './ChartMain.tsx';
+import { Tile } from '../Tile.tsx';
+
+/** The panel: the chart of one actor large, and all actors that live beside it. */
+export function ChartBoard() {
+  const { state } = usePage();
+  const drawn = state.actors.value.filter(({ track }) => track.info.drawing !== null);
+  const root = drawn.find(({ track }) => track.info.parent === null);
+  const actor = drawn.find(({ path }) => path === state.focus.value) ?? root;
+  const drawing =
+    actor?.track.info.drawing === undefined ? undefined : state.model.drawings.get(actor.track.info.drawing ?? '');
+  const step = state.session.value?.steps[state.position.value];
+  return (
+    <section class="board board-chart" aria-label="Chart">
+      <div class="chart-area">
+        <div class="chart-main">
+          {actor !== undefined && drawing !== undefined ? (
+            <ChartMain actor={actor} drawing={drawing} />
+          ) : (
+            <p class="empty">
+              {state.session.value === null
+                ? 'No run yet. Start one, or drop a recording here.'
+                : 'No machine has moved yet.'}
+            </p>
+          )}
+          {actor !== undefined && (
+            <nav class="chart-title" aria-label="Actor">
+              {crumbs(actor.path).map((path) => (
+                <button
+                  key={path}
+                  type="button"
+                  class="crumb"
+                  aria-current={path === actor.path}
+                  onClick={() => (state.focus.value = path)}
+                >
+                  {inertLine(path.slice(path.lastIndexOf('/') + 1), 40)}
+                </button>
+              ))}
+            </nav>
+          )}
+          {step !== undefined && (
+            <p class="chart-told" data-testid="told">
+              <b>{inertLine(step.event, 60)}</b> {inertLine(step.actor, 60)}:{' '}
+              {inertLine(innermost(step.from).join(' + ') || '·', 80)} →{' '}
+              <b>{inertLine(innermost(step.to).join(' + '), 80)}</b>
+            </p>
+          )}
+        </div>
+        <aside class="branches" aria-label="Live actors">
+          <div class="board-head">
+            <h2>Live actors</h2>
+            <span class="spring" />
+            <span class="dim mono">{drawn.filter(({ alive }) => alive).length}</span>
+          </div>
+          <div class="branches-list">
+            {bySize(drawn, state.model.drawings).map((one) => (
+              <Tile key={one.path} actor={one} chosen={one.path === actor?.path} />
+            ))}
+          </div>
+        </aside>
+      </div>
+    </section>
+  );
+}
+
+/** The root first, then the larger machines: those that say more. Equals stay in order of birth. */
+function bySize(actors: readonly ActorState[], drawings: ReadonlyMap<string, MachineDrawing>): readonly ActorState[] {
+  const size = ({ track }: ActorState): number =>
+    track.info.parent === null ? Infinity : (drawings.get(track.info.drawing ?? '')?.root.children.length ?? 0);
+  return actors.toSorted((a, b) => (size(a) === size(b) ? 0 : size(b) - size(a)));
+}
+
+function crumbs(path: string): readonly string[] {
+  const parts = path.split('/');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}

@@ -1,0 +1,158 @@
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { MachineDrawing } from '../../../frames/protocol.ts';
+import { autoCollapsed } from '../../chart/auto-collapse.ts';
+import { type Camera, fitCamera, keepInSight } from '../../chart/camera.ts';
+import type { ChartLayout } from '../../../layout/chart-layout.ts';
+import { type ActorState, innermost } from '../../model/actor-state.ts';
+import { NO_WEAR, wearAt } from '../../model/wear.ts';
+import { usePage } from '../../state/page-context.ts';
+import { ChartRoutes, LitLabels } from './ChartRoutes.tsx';
+import { StateView } from './ChartStates.tsx';
+import { ChartTools } from './ChartTools.tsx';
+import { cameraGestures } from './camera-gestures.ts';
+import { useLayout } from './use-layout.ts';
+import { useSize } from '../use-size.ts';
+
+/** Kept free above a drawing for the title and the tools. */
+const TOP = 40;
+/** Below this zoom, names are set as large as their plates allow. */
+const FAR = 0.78;
+
+/** The statechart of one actor: fits itself to its place until somebody zooms or moves it. */
+export function ChartMain({ actor, drawing }: { readonly actor: ActorState; readonly drawing: MachineDrawing }) {
+  const { state } = usePage();
+  const session = state.session.value;
+  const position = state.position.value;
+  const svg = useRef<SVGSVGElement>(null);
+  const size = useSize(svg);
+  const moved = useSignal<Camera | null>(null);
+  const toggled = useSignal<ReadonlySet<string>>(new Set());
+  const { visits, taken: worn } = session === null ? NO_WEAR : wearAt(session, actor.path, position);
+  const collapsed = symmetric(autoCollapsed(drawing, visits), toggled.value);
+  const layout = useLayout({ drawing, collapsed, labels: state.labels.value, size, top: TOP });
+  const drawn = useComputed(() => moved.value).value;
+  const camera = drawn ?? (typeof layout === 'object' && layout !== null ? fitCamera(layout, size, TOP) : null);
+  const taken = new Set(actor.step?.transitions ?? []);
+  const here = innermost(actor.step?.to ?? []).join(' ');
+
+  useEffect(() => {
+    moved.value = null;
+    toggled.value = new Set();
+  }, [actor.path]);
+
+  useLayoutEffect(() => {
+    const element = svg.current;
+    if (element === null) return;
+    return cameraGestures(
+      element,
+      () => camera,
+      (next) => (moved.value = next),
+    );
+  });
+
+  useEffect(() => {
+    if (!state.follow.value || moved.value === null || typeof layout !== 'object' || layout === null) return;
+    const box = layout.states.find(({ path }) => here.split(' ').includes(path));
+    if (box !== undefined) moved.value = keepInSight(moved.value, box, size);
+  }, [here, state.follow.value]);
+
+  const toggle = (path: string): void => {
+    toggled.value = symmetric(toggled.value, new Set([path]));
+  };
+  return (
+    <>
+      {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- A drawing with parts that can be pressed. */}
+      <svg
+        ref={svg}
+        class="chart-svg"
+        role="group"
+        aria-label={`Statechart of ${actor.path}: in ${here || 'no state yet'}`}
+        tabIndex={0}
+      >
+        <defs>
+          <Arrow id="arrow" class="arrow" />
+          <Arrow id="arrow-lit" class="arrow-lit" />
+        </defs>
+        {camera !== null && typeof layout === 'object' && layout !== null && (
+          <g
+            class={camera.zoom < FAR ? 'far' : ''}
+            transform={`translate(${camera.x} ${camera.y}) scale(${camera.zoom})`}
+          >
+            <Plates layout={layout} compound actor={actor} visits={visits} taken={taken} onToggle={toggle} />
+            <ChartRoutes layout={layout} worn={worn} taken={taken} beat={actor.position} labels={state.labels.value} />
+            <Plates layout={layout} compound={false} actor={actor} visits={visits} taken={taken} onToggle={toggle} />
+            <LitLabels layout={layout} taken={taken} />
+          </g>
+        )}
+      </svg>
+      {typeof layout === 'string' && <p class="empty">This machine cannot be laid out: {layout}</p>}
+      <ChartTools camera={camera} view={size} onCamera={(next) => (moved.value = next)} />
+    </>
+  );
+}
+
+interface PlatesProps {
+  readonly layout: ChartLayout;
+  readonly compound: boolean;
+  readonly actor: ActorState;
+  readonly visits: ReadonlyMap<string, number>;
+  readonly taken: ReadonlySet<string>;
+  readonly onToggle: (path: string) => void;
+}
+
+/** Routes lie above the states that hold others, and below those that hold none. */
+function Plates({ layout, compound, actor, visits, taken, onToggle }: PlatesProps) {
+  const { state } = usePage();
+  const live = new Set(
+    state.actors.value
+      .filter(({ track, alive }) => alive && track.info.parent === actor.path)
+      .map(({ track }) => track.info.src),
+  );
+  return (
+    <>
+      {layout.states
+        .filter((box) => compound === ((box.kind === 'compound' || box.kind === 'parallel') && !box.collapsed))
+        .map((box) => (
+          <StateView
+            key={box.path}
+            box={box}
+            active={actor.active.has(box.path)}
+            visits={visits.get(box.path) ?? 0}
+            running={live}
+            taken={taken}
+            onToggle={onToggle}
+            onPick={(path) => {
+              const child = layout.states.find((one) => one.path === path)?.invokes[0];
+              const found = state.actors.value.find(
+                ({ track }) => track.info.parent === actor.path && track.info.src === child,
+              );
+              if (found !== undefined && found.track.info.drawing !== null) state.focus.value = found.path;
+            }}
+          />
+        ))}
+    </>
+  );
+}
+
+function Arrow({ id, class: name }: { readonly id: string; readonly class: string }) {
+  return (
+    <marker
+      id={id}
+      viewBox="0 0 8 8"
+      refX="7"
+      refY="4"
+      markerWidth="7"
+      markerHeight="7"
+      orient="auto"
+      markerUnits="userSpaceOnUse"
+    >
+      <path class={name} d="M0 0.500 8 4 0 7.500z" />
+    </marker>
+  );
+}
+
+/** What is in one of the two but not in both. */
+function symmetric(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...[...one].filter((path) => !other.has(path)), ...[...other].filter((path) => !one.has(path))]);
+}

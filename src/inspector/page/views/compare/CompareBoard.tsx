@@ -1,0 +1,130 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { ComparedRow, Comparison } from '../../model/compare/compare.ts';
+import { type Fold, foldRows } from '../../model/fold-rows.ts';
+import type { SessionModel } from '../../model/session-model.ts';
+import { usePage } from '../../state/page-context.ts';
+import { goTo } from '../../state/walk.ts';
+import { CompareList } from './CompareList.tsx';
+import { ComparePair } from './ComparePair.tsx';
+import { useComparison } from './use-comparison.ts';
+
+interface Chosen {
+  readonly row: ComparedRow;
+  /** Where the cursor stood then: once it is moved, its own row is meant. */
+  readonly position: number;
+}
+
+/** Two runs beside each other: all their moves, and what the two in one line have in common or not. */
+export function CompareBoard({ left, right }: { readonly left: SessionModel; readonly right: SessionModel }) {
+  const { state } = usePage();
+  const comparison = useComparison(left, right);
+  const [chosen, choose] = useState<Chosen | null>(null);
+  const [opened, open] = useState<readonly Fold[]>([]);
+  const { rows } = comparison;
+  const position = state.position.value;
+  const selected = selectedRow(comparison, { chosen, position, follows: state.cursor.value === null });
+  const items = useMemo(
+    () => foldRows({ count: rows.length, counts: (at) => rows[at]?.kind !== 'same' || at === selected, opened }),
+    [rows, opened, selected],
+  );
+  const pick = (index: number): void => {
+    const row = rows[index];
+    if (row === undefined) return;
+    if (row.left !== null) goTo(state, row.left);
+    choose({ row, position: row.left ?? position });
+  };
+  return (
+    <>
+      <Summary comparison={comparison} whole={isWhole(left) && isWhole(right)} selected={selected} onPick={pick} />
+      <div class="compare-body">
+        <CompareList
+          runs={{ left, right }}
+          comparison={comparison}
+          items={items}
+          selected={selected}
+          onPick={pick}
+          onOpen={(fold) => open([...opened, fold])}
+        />
+        {selected !== null && <ComparePair left={left} right={right} comparison={comparison} index={selected} />}
+      </div>
+    </>
+  );
+}
+
+interface SummaryProps {
+  readonly comparison: Comparison;
+  /** Both runs are over, and were read to their end. */
+  readonly whole: boolean;
+  readonly selected: number | null;
+  readonly onPick: (index: number) => void;
+}
+
+function Summary({ comparison: { first, rows, differing }, whole, selected, onPick }: SummaryProps) {
+  const differs = ({ kind }: ComparedRow): boolean => kind !== 'same';
+  const here = selected ?? -1;
+  // A stretch of lines that differ is one place to go to.
+  const begins = (row: ComparedRow, index: number): boolean => differs(row) && rows[index - 1]?.kind !== row.kind;
+  const next = rows.findIndex((row, index) => index > here && begins(row, index));
+  const last = rows.findLastIndex((row, index) => index < here && begins(row, index));
+  if (first === null)
+    return (
+      <p class="compare-summary" data-testid="difference">
+        Both runs went the same way, on the same{whole ? '' : ', so far'}.
+      </p>
+    );
+  return (
+    <p class="compare-summary" data-testid="difference">
+      <span>
+        The first difference{whole ? '' : ' so far'} is at move {first + 1}.{' '}
+        <span class="dim">
+          {differing} of {rows.length} lines differ.
+        </span>
+      </span>
+      <span class="spring" />
+      <button type="button" class="button quiet" onClick={() => onPick(first)}>
+        Go there
+      </button>
+      <button
+        type="button"
+        class="button quiet"
+        data-key=","
+        title="Last difference (,)"
+        disabled={last === -1}
+        onClick={() => onPick(last)}
+      >
+        ‹ last
+      </button>
+      <button
+        type="button"
+        class="button quiet"
+        data-key="."
+        title="Next difference (.)"
+        disabled={next === -1}
+        onClick={() => onPick(next)}
+      >
+        next ›
+      </button>
+    </p>
+  );
+}
+
+/** The row that is looked at: what was clicked, else where the cursor is, else the first difference. */
+function selectedRow(
+  { rows, first }: Comparison,
+  {
+    chosen,
+    position,
+    follows,
+  }: { readonly chosen: Chosen | null; readonly position: number; readonly follows: boolean },
+): number | null {
+  const at = (row: ComparedRow): boolean =>
+    chosen !== null && row.left === chosen.row.left && row.right === chosen.row.right;
+  const clicked = chosen?.position === position ? rows.findIndex(at) : -1;
+  if (clicked !== -1) return clicked;
+  const there = follows ? -1 : rows.findIndex(({ left }) => left === position);
+  return there === -1 ? first : there;
+}
+
+function isWhole({ info, records }: SessionModel): boolean {
+  return info.status !== 'running' && (info.kind === 'system' || records.at(-1)?.t === 'end');
+}

@@ -1,0 +1,106 @@
+import type { ComponentChildren } from 'preact';
+import type { StepInfo } from '../../../frames/protocol.ts';
+import { innermost } from '../../model/actor-state.ts';
+import type { ComparedRow, Comparison } from '../../model/compare/compare.ts';
+import type { Fold, FoldedRow } from '../../model/fold-rows.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import type { SessionModel } from '../../model/session-model.ts';
+import { VirtualList } from '../VirtualList.tsx';
+
+interface CompareListProps {
+  readonly runs: { readonly left: SessionModel; readonly right: SessionModel };
+  readonly comparison: Comparison;
+  readonly items: readonly FoldedRow[];
+  readonly selected: number | null;
+  readonly onPick: (index: number) => void;
+  readonly onOpen: (fold: Fold) => void;
+}
+
+/** The moves of two runs as two tracks: one line where they are the same, two where they part. */
+export function CompareList({ runs, comparison, items, selected, onPick, onOpen }: CompareListProps) {
+  const { rows, roles, first } = comparison;
+  const reveal = items.findIndex((item) => item.kind === 'row' && item.index === selected);
+  return (
+    <VirtualList
+      items={items}
+      estimate={24}
+      label="Both runs"
+      stick={false}
+      reveal={reveal === -1 ? null : reveal}
+      render={(item: FoldedRow) => {
+        if (item.kind === 'fold')
+          return (
+            <button type="button" class="row row-fold" onClick={() => onOpen(item)}>
+              <Tracks kind="fold" />
+              <span>{item.count} moves that are the same</span>
+            </button>
+          );
+        const row = rows[item.index];
+        if (row === undefined) return null;
+        const classes = ['row row-compare', item.index === first && 'first', item.index === selected && 'now'];
+        return (
+          <button
+            type="button"
+            class={classes.filter(Boolean).join(' ')}
+            data-kind={row.kind}
+            aria-current={item.index === selected}
+            onClick={() => onPick(item.index)}
+          >
+            <Tracks kind={row.kind} />
+            <span class="sr">{SAID[row.kind]}: </span>
+            {row.left !== null && (
+              <Move at={row.left} step={runs.left.steps[row.left]} role={roles.left[row.left]} side="A">
+                {row.kind === 'data' && <span class="what">≠ {inertLine(row.what, 60)}</span>}
+              </Move>
+            )}
+            {(row.kind === 'right' || row.kind === 'apart') && (
+              <Move at={row.right} step={runs.right.steps[row.right]} role={roles.right[row.right]} side="B" />
+            )}
+          </button>
+        );
+      }}
+    />
+  );
+}
+
+const SAID: { readonly [kind in ComparedRow['kind']]: string } = {
+  same: 'The same in both',
+  data: 'The same move on something else',
+  apart: 'Other moves',
+  left: 'Only in A',
+  right: 'Only in B',
+};
+
+interface MoveProps {
+  readonly at: number;
+  readonly step: StepInfo | undefined;
+  readonly role: string | undefined;
+  readonly side: 'A' | 'B';
+  readonly children?: ComponentChildren;
+}
+
+function Move({ at, step, role = '', side, children }: MoveProps) {
+  if (step === undefined) return null;
+  return (
+    <span class="cell" data-side={side}>
+      <span class="number">{at + 1}</span> {inertLine(role.slice(role.lastIndexOf('/') + 1), 30)}{' '}
+      {inertLine(step.event, 40)} <span class="dim">→</span> {inertLine(innermost(step.to).join(' + '), 60)}
+      {children}
+    </span>
+  );
+}
+
+/** Where the tracks of both runs have a stop, and whether it is the same one. */
+function Tracks({ kind }: { readonly kind: ComparedRow['kind'] | 'fold' }) {
+  const [a, b] = [kind !== 'right', kind !== 'left'];
+  return (
+    <svg class="tracks" data-kind={kind} width="36" height="24" viewBox="0 0 36 24" aria-hidden="true">
+      <path class="rail rail-a" d="M10 0V24" />
+      <path class="rail rail-b" d="M26 0V24" />
+      {(kind === 'same' || kind === 'data') && <path class="tie" d="M10 12H26" />}
+      {kind !== 'fold' && a && <circle class="stop stop-a" cx="10" cy="12" r="4" />}
+      {kind !== 'fold' && b && <circle class="stop stop-b" cx="26" cy="12" r="4" />}
+      {kind === 'data' && <path class="sign" d="M14.500 12l3.500-4.500 3.500 4.500-3.500 4.500z" />}
+    </svg>
+  );
+}

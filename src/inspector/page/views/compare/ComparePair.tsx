@@ -1,0 +1,183 @@
+import type { ComponentChildren } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { Json } from '../../../../json/json.ts';
+import type { StepDetail, StepInfo } from '../../../frames/protocol.ts';
+import { innermost } from '../../model/actor-state.ts';
+import type { Comparison } from '../../model/compare/compare.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { jsonDiff } from '../../model/compare/json-diff.ts';
+import { LENIENT, NOT_COUNTED } from '../../model/not-counted.ts';
+import { pairAt } from '../../model/compare/pair-at.ts';
+import { durationText } from '../../model/time/time-scale.ts';
+import type { SessionModel } from '../../model/session-model.ts';
+import { usePage } from '../../state/page-context.ts';
+import { Changes } from './Changes.tsx';
+import { JsonTree } from '../JsonTree.tsx';
+import { NotKnown } from '../NotKnown.tsx';
+import { PairDifferences } from './PairDifferences.tsx';
+import { SideMark } from './SideMark.tsx';
+import { useDetail } from '../desk/use-detail.ts';
+
+interface ComparePairProps {
+  readonly left: SessionModel;
+  readonly right: SessionModel;
+  readonly comparison: Comparison;
+  readonly index: number;
+}
+
+/** Two steps that stand beside each other: what each was told, and how the memories of their actors differ after it. */
+export function ComparePair({ left, right, comparison, index }: ComparePairProps) {
+  const { desk } = usePage();
+  const pair = pairAt(comparison, index);
+  const one = stepAt(left, pair.left);
+  const other = stepAt(right, pair.right);
+  const leftDetail = useDetail(left.info.id, one);
+  const rightDetail = useDetail(right.info.id, other);
+  const missing = (one !== undefined && leftDetail === null) || (other !== undefined && rightDetail === null);
+  const heads = [
+    { side: 'A', step: one, at: pair.left, run: left, roles: comparison.roles.left },
+    { side: 'B', step: other, at: pair.right, run: right, roles: comparison.roles.right },
+  ] as const;
+  return (
+    <div class="scroll pair" data-testid="pair">
+      <div class="pair-heads">
+        {heads.map(({ side, step, at, run, roles }) =>
+          step === undefined || at === null ? (
+            <NoMove key={side} side={side} next={stepAt(run, pair.next)} at={pair.next} />
+          ) : (
+            <Head key={side} side={side} step={step} at={at} role={roles[at]} instead={pair.without === side} />
+          ),
+        )}
+      </div>
+      {missing && <p class="dim pad">{desk.acts ? 'Reading these steps…' : 'No more is known of these steps.'}</p>}
+      {leftDetail !== null && rightDetail !== null && <Both left={leftDetail} right={rightDetail} />}
+      {leftDetail !== null && other === undefined && <Alone detail={leftDetail} />}
+      {rightDetail !== null && one === undefined && <Alone detail={rightDetail} />}
+    </div>
+  );
+}
+
+function stepAt({ steps }: SessionModel, position: number | null): StepInfo | undefined {
+  return position === null ? undefined : steps[position];
+}
+
+interface HeadProps {
+  readonly side: 'A' | 'B';
+  readonly step: StepInfo;
+  readonly at: number;
+  readonly role: string | undefined;
+  /** The move is another one: what this side did in the place of the other's. */
+  readonly instead: boolean;
+}
+
+function Head({ side, step, at, role = '', instead }: HeadProps) {
+  const from = innermost(step.from).join(' + ');
+  return (
+    <div class="pair-head" data-side={side} data-instead={instead}>
+      <p>
+        <SideMark side={side} /> {instead && <span class="dim">instead</span>} <b>{inertLine(step.event, 60)}</b>
+        <span class="dim">
+          move {at + 1} · {inertLine(role.slice(role.lastIndexOf('/') + 1), 40)}
+          <span class="time"> · {durationText(step.at)}</span>
+        </span>
+      </p>
+      <p>
+        {from !== '' && <span class="dim from">{inertLine(from, 80)} →</span>}{' '}
+        {inertLine(innermost(step.to).join(' + '), 80)}
+      </p>
+    </div>
+  );
+}
+
+interface NoMoveProps {
+  readonly side: 'A' | 'B';
+  readonly next: StepInfo | undefined;
+  readonly at: number | null;
+}
+
+/** Says that one side has no such move, and where it goes on. */
+function NoMove({ side, next, at }: NoMoveProps) {
+  return (
+    <div class="pair-head" data-side={side}>
+      <p>
+        <SideMark side={side} /> <span class="dim">has no such move</span>
+      </p>
+      <p class="dim">
+        {next === undefined || at === null
+          ? 'and was over before it.'
+          : `and goes on with move ${at + 1}: ${inertLine(next.event, 60)} → ${inertLine(innermost(next.to).join(' + '), 80)}`}
+      </p>
+    </div>
+  );
+}
+
+function Both({ left, right }: { readonly left: StepDetail; readonly right: StepDetail }) {
+  return (
+    <>
+      <Compared title="Event" left={left.event} right={right.event} />
+      {left.unknown.includes('after') || right.unknown.includes('after') ? (
+        <Section title="Context after it">
+          <NotKnown />
+        </Section>
+      ) : (
+        <Compared title="Context after it" left={left.after} right={right.after} />
+      )}
+    </>
+  );
+}
+
+interface ComparedProps {
+  readonly title: string;
+  readonly left: Json;
+  readonly right: Json;
+}
+
+const MOST = 120;
+
+function Compared({ title, left, right }: ComparedProps) {
+  const counted = useMemo(() => jsonDiff(left, right, MOST, LENIENT), [left, right]);
+  const aside = useMemo(() => jsonDiff(left, right, MOST).length - counted.length, [left, right]);
+  const [all, showAll] = useState(false);
+  const shown = useMemo(() => (all ? jsonDiff(left, right, MOST) : counted), [all, counted]);
+  return (
+    <Section title={title}>
+      {shown.length > 0 ? (
+        <PairDifferences differences={shown} />
+      ) : (
+        <p class="pair-same">{aside > 0 ? 'Nothing that counts differs.' : 'The same in both.'}</p>
+      )}
+      {shown.length >= MOST && <p class="pair-note">More differs than is shown here.</p>}
+      {aside > 0 && (
+        <p class="pair-note">
+          {all ? 'Shown with' : 'Not counted:'} {NOT_COUNTED}.{' '}
+          <button type="button" class="more" aria-pressed={all} onClick={() => showAll(!all)}>
+            {all ? 'leave them out' : `show ${aside}`}
+          </button>
+        </p>
+      )}
+    </Section>
+  );
+}
+
+/** A step that the other run has not: what it was told, and what it changed. */
+function Alone({ detail }: { readonly detail: StepDetail }) {
+  return (
+    <>
+      <Section title="Event">
+        <JsonTree value={detail.event} open={2} />
+      </Section>
+      <Section title="What it changed">
+        {detail.unknown.length > 0 ? <NotKnown /> : <Changes differences={jsonDiff(detail.before, detail.after)} />}
+      </Section>
+    </>
+  );
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="pair-section" data-testid={`pair-${title.split(' ')[0]?.toLowerCase() ?? ''}`}>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}

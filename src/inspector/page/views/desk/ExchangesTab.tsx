@@ -1,0 +1,85 @@
+import { useMemo } from 'preact/hooks';
+import { type Json, isJsonObject } from '../../../../json/json.ts';
+import { type Exchange, exchangesOf } from '../../model/exchange.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { durationText } from '../../model/time/time-scale.ts';
+import { usePage } from '../../state/page-context.ts';
+import { InertText } from '../InertText.tsx';
+import { JsonTree } from '../JsonTree.tsx';
+import { VirtualList } from '../VirtualList.tsx';
+
+/** What crossed the boundary, as it was: requests to the model and to tools, and what they gave. */
+export function ExchangesTab() {
+  const { state } = usePage();
+  const session = state.session.value;
+  const beat = state.slowBeat.value;
+  const exchanges = useMemo(() => exchangesOf(session?.records ?? []), [session, beat]);
+  const entry = session?.steps[state.position.value]?.entry ?? null;
+  if (exchanges.length === 0) return <p class="empty">Nothing is recorded of this.</p>;
+  const at = exchanges.findIndex(({ settled }) => settled === entry);
+  return (
+    <VirtualList
+      items={exchanges}
+      estimate={33}
+      measured
+      label="Requests and replies"
+      stick={false}
+      reveal={at < 0 ? null : at}
+      render={(exchange: Exchange, index) => <ExchangeView key={exchange.id} exchange={exchange} open={index === at} />}
+    />
+  );
+}
+
+function ExchangeView({ exchange, open }: { readonly exchange: Exchange; readonly open: boolean }) {
+  const { name, id, at, durationMs, request, outcome } = exchange;
+  return (
+    <details class="exchange" open={open}>
+      <summary>
+        <b class={outcome === null ? 'wait' : outcome.ok ? '' : 'danger'}>{inertLine(name, 40)}</b>
+        <span class="dim">{inertLine(id, 60)}</span>
+        <span class="spring" />
+        <span class="dim">
+          {durationText(at)} {durationMs === null ? '· open' : `+ ${durationText(durationMs)}`}
+        </span>
+      </summary>
+      <div class="payload">
+        <span class="payload-name">request</span>
+        <Messages request={request} />
+        <JsonTree value={request} open={1} />
+      </div>
+      {outcome !== null && (
+        <div class="payload">
+          <span class="payload-name">{outcome.ok ? 'reply' : 'failure'}</span>
+          <JsonTree value={outcome.value} open={2} />
+        </div>
+      )}
+    </details>
+  );
+}
+
+/** A model request's messages, as a conversation: the rest of the request is the tree below. */
+function Messages({ request }: { readonly request: Json }) {
+  const inner: Json = isJsonObject(request) && isJsonObject(request.request) ? request.request : request;
+  const messages: Json = isJsonObject(inner) ? (inner.messages ?? null) : null;
+  if (!isList(messages)) return null;
+  return (
+    <>
+      {messages.map((message, index) =>
+        isJsonObject(message) ? (
+          <div key={index}>
+            <span class="message-role">{inertLine(typeof message.role === 'string' ? message.role : '', 20)}</span>{' '}
+            <InertText
+              class="mono"
+              text={typeof message.content === 'string' ? message.content : JSON.stringify(message.content ?? '')}
+              most={400}
+            />
+          </div>
+        ) : null,
+      )}
+    </>
+  );
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,106 @@
+import { useMemo } from 'preact/hooks';
+import { inertLine } from '../../model/inert-text.ts';
+import { type Lifelines, placeLifelines } from '../../model/time/lifelines.ts';
+import { type Message, messagesOf } from '../../model/time/sequence.ts';
+import { usePage } from '../../state/page-context.ts';
+import { goTo } from '../../state/walk.ts';
+import { VirtualList } from '../VirtualList.tsx';
+
+const ROW = 24;
+const LEFT = 64;
+const COLUMN = 112;
+
+/** Who told whom what, from top to bottom. Actors that never live together share a line. */
+export function SequenceTab() {
+  const { state } = usePage();
+  const session = state.session.value;
+  const beat = state.slowBeat.value;
+  const messages = useMemo(() => (session === null ? [] : messagesOf(session)), [session, beat]);
+  const lines = useMemo(() => (session === null ? null : placeLifelines(session)), [session, beat]);
+  const position = state.position.value;
+  if (session === null || lines === null || messages.length === 0)
+    return <p class="empty">No actor has heard anything yet.</p>;
+  const width = LEFT + lines.names.length * COLUMN + 24;
+  const at = messages.findLastIndex((message) => message.position <= position);
+  return (
+    <div class="desk-page sequence">
+      <svg width={width} height={28} role="img" aria-label={`Actors: ${lines.names.join(', ')}`}>
+        {lines.names.map((name, column) => (
+          <text key={column} x={LEFT + column * COLUMN} y={18} text-anchor="middle">
+            {inertLine(name, 16)}
+          </text>
+        ))}
+      </svg>
+      <VirtualList
+        items={messages}
+        estimate={ROW}
+        label="Messages"
+        stick={state.cursor.value === null}
+        reveal={at}
+        render={(message: Message, index) => (
+          <Row
+            message={message}
+            lines={lines}
+            width={width}
+            now={index === at}
+            onPick={() => goTo(state, message.position)}
+          />
+        )}
+      />
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly message: Message;
+  readonly lines: Lifelines;
+  readonly width: number;
+  readonly now: boolean;
+  readonly onPick: () => void;
+}
+
+function Row({ message, lines, width, now, onPick }: RowProps) {
+  const { from, to, label, kind } = message;
+  const x = (path: string | null): number =>
+    path === null ? 12 : LEFT + (lines.columnOf(path, message.position) ?? 0) * COLUMN;
+  const [start, end] = [x(from), x(to)];
+  const own = start === end;
+  const text = inertLine(label, 34);
+  return (
+    <svg width={width} height={ROW} style={{ display: 'block' }}>
+      {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- There are no buttons inside a drawing. */}
+      <g
+        class={now ? 'message-row now' : 'message-row'}
+        role="button"
+        tabIndex={-1}
+        aria-label={`${from ?? 'outside'} to ${to}: ${text}`}
+        onClick={onPick}
+      >
+        <rect class="row-back" width={width} height={ROW} />
+        {lines.names.map((_, column) => (
+          <line key={column} class="life" x1={LEFT + column * COLUMN} x2={LEFT + column * COLUMN} y1={0} y2={ROW} />
+        ))}
+        {own ? (
+          <path class={`message ${kind}`} d={`M${end} 7h16v9h-12`} marker-end="url(#told)" />
+        ) : (
+          <path
+            class={`message ${kind}`}
+            d={`M${start} 16H${end + (end > start ? -5 : 5)}`}
+            stroke-dasharray={kind === 'start' ? '4 3' : ''}
+          />
+        )}
+        {!own && (
+          <path
+            class={`message ${kind}`}
+            d={
+              end > start ? `M${end - 9} 12.500l4.500 3.500-4.500 3.500` : `M${end + 9} 12.500l-4.500 3.500 4.500 3.500`
+            }
+          />
+        )}
+        <text x={own ? end + 22 : (start + end) / 2} y={own ? 15 : 11} text-anchor={own ? 'start' : 'middle'}>
+          {text}
+        </text>
+      </g>
+    </svg>
+  );
+}

@@ -1,0 +1,138 @@
+import type { MachineDrawing, StepDetail } from '../../../frames/protocol.ts';
+import { arrowText } from '../../chart/arrow-text.ts';
+import { innermost } from '../../model/actor-state.ts';
+import { exchangesOf } from '../../model/exchange.ts';
+import { type ForkOffer, forkOffer } from '../../model/fork-offer.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { jsonDiff } from '../../model/compare/json-diff.ts';
+import { durationText } from '../../model/time/time-scale.ts';
+import type { PageModel } from '../../model/page-model.ts';
+import type { SessionModel } from '../../model/session-model.ts';
+import { usePage } from '../../state/page-context.ts';
+import { Changes } from '../compare/Changes.tsx';
+import { Icon, Lamp } from '../Icon.tsx';
+import { JsonTree } from '../JsonTree.tsx';
+import { NotKnown } from '../NotKnown.tsx';
+import { useDetail } from './use-detail.ts';
+
+/** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
+export function StepTab() {
+  const { state, desk } = usePage();
+  void state.beat.value;
+  const session = state.session.value;
+  const step = session?.steps[state.position.value];
+  const current = useDetail(session?.info.id, step);
+
+  if (session === null || step === undefined) return <p class="empty">No step yet.</p>;
+  const before = session.steps[state.position.value - 1];
+  return (
+    <div class="scroll pad" data-testid="step">
+      <div class="section">
+        <p class="move">
+          <b>{inertLine(step.event, 80)}</b>
+          <span class="dim">{inertLine(step.actor, 80)}</span>
+          <span class="dim">
+            at {durationText(step.at)}, {durationText(step.at - (before?.at ?? 0))} after the last
+          </span>
+        </p>
+        <p class="move">
+          <span>{inertLine(innermost(step.from).join(' + ') || '·', 120)}</span>
+          <span class="dim">→</span>
+          <b>{inertLine(innermost(step.to).join(' + '), 120)}</b>
+        </p>
+        <ForkPlace offer={forkOffer(session.info, step.entry, desk.acts)} />
+      </div>
+      {current === null ? (
+        <p class="dim">{desk.acts ? 'Reading this step…' : 'No more is known of this step.'}</p>
+      ) : (
+        <>
+          <Candidates detail={current} drawing={drawingOf(session, state.model, step.actor)} />
+          <div class="section">
+            <h3>What changed</h3>
+            {current.unknown.length > 0 ? (
+              <NotKnown />
+            ) : current.before === null ? (
+              <p class="dim">It begins.</p>
+            ) : (
+              <Changes differences={jsonDiff(current.before, current.after)} />
+            )}
+          </div>
+          <div class="section">
+            <h3>Event</h3>
+            <JsonTree value={current.event} open={3} />
+          </div>
+          <div class="section">
+            <h3>Context after</h3>
+            {current.unknown.includes('after') ? <NotKnown /> : <JsonTree value={current.after} open={1} />}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** The button that forks, or why there is none and what to do instead. */
+function ForkPlace({ offer }: { readonly offer: ForkOffer }) {
+  if (offer.kind === 'none') return null;
+  if (offer.kind === 'offered') return <ForkButton entry={offer.entry} />;
+  return (
+    <p class="refusal" data-testid="no-fork">
+      <Icon name="fork" />
+      <span>
+        Cannot be forked from here. {offer.why} In code it is{' '}
+        <code>{`fork(recording, agent, { at: ${offer.entry} })`}</code>.
+      </span>
+    </p>
+  );
+}
+
+function ForkButton({ entry }: { readonly entry: number }) {
+  const { state } = usePage();
+  const ask = (): void => {
+    const records = state.session.value?.records ?? [];
+    const settled = exchangesOf(records).find((exchange) => exchange.settled === entry);
+    const outcome = settled?.outcome?.ok === true ? JSON.stringify(settled.outcome.value, null, 2) : '';
+    state.dialog.value = { kind: 'fork', entry, outcome };
+  };
+  return (
+    <button type="button" class="button" onClick={ask}>
+      <Icon name="fork" /> Fork from here
+    </button>
+  );
+}
+
+function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly drawing: MachineDrawing | null }) {
+  if (detail.candidates.length === 0) return null;
+  return (
+    <div class="section">
+      <h3>What it could have done</h3>
+      <ul data-testid="candidates">
+        {detail.candidates.map(({ transition, guard, passed, taken }) => (
+          <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>
+            <Lamp
+              tone={taken ? 'done' : passed === true ? 'go' : passed === 'unknown' ? 'wait' : 'danger'}
+              quiet={!taken && passed !== 'failed'}
+              size={12}
+            />
+            <span>
+              <b>{guard === null ? 'otherwise' : inertLine(guard, 120)}</b>{' '}
+              <span class="dim">{inertLine(arrowText(drawing, transition), 160)}</span>
+            </span>
+            <span class={taken ? 'verdict done' : 'verdict dim'}>{verdict(taken, passed)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function drawingOf(session: SessionModel, model: PageModel, actor: string): MachineDrawing | null {
+  return model.drawings.get(session.actors.get(actor)?.info.drawing ?? '') ?? null;
+}
+
+function verdict(taken: boolean, passed: boolean | 'failed' | 'unknown'): string {
+  if (taken) return 'taken';
+  if (passed === 'failed') return 'guard failed';
+  if (passed === 'unknown') return 'not known';
+  return passed ? 'allowed, but an earlier one was taken' : 'guard said no';
+}

@@ -1,0 +1,34 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { usePage } from '../../state/page-context.ts';
+
+/** What all dialogs have: they are modal, Escape closes them, and the focus comes back. */
+export function DialogFrame({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  const { state } = usePage();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      // Outside of a modal dialog nothing can have the focus while it is there.
+      requestAnimationFrame(() => {
+        if (before instanceof HTMLElement) before.focus();
+      });
+    };
+  }, []);
+  const close = (): void => {
+    state.dialog.value = null;
+  };
+  return (
+    <dialog ref={dialog} aria-label={title} onClose={close}>
+      <div class="dialog-head">
+        <h2>{title}</h2>
+        <span class="spring" />
+        <button type="button" class="button quiet" onClick={close}>
+          Close
+        </button>
+      </div>
+      <div class="dialog-body">{children}</div>
+    </dialog>
+  );
+}

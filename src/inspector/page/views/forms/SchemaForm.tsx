@@ -1,0 +1,96 @@
+import { useId } from 'preact/hooks';
+import {
+  type FormKind,
+  type FormReading,
+  type FormState,
+  showAsFields,
+  showAsJson,
+} from '../../model/forms/form-state.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { FormFields } from './FormFields.tsx';
+
+interface SchemaFormProps {
+  readonly kind: FormKind;
+  readonly state: FormState;
+  readonly reading: FormReading;
+  /** All that is wrong is shown, also of fields where nobody has been yet. */
+  readonly strict: boolean;
+  /** What the object is called, and its JSON. */
+  readonly title: string;
+  readonly jsonLabel: string;
+  readonly onState: (state: FormState) => void;
+}
+
+/** Asks for an object: by fields where they are known, or as JSON, and back without losing anything. */
+export function SchemaForm({ kind, state, reading, strict, title, jsonLabel, onState }: SchemaFormProps) {
+  const id = useId();
+  const { fields } = kind;
+  const { json, draft } = state;
+  const general = strict || state.edited ? reading.general : [];
+  return (
+    <fieldset class="form" aria-describedby={general.length === 0 ? undefined : `${id}-problems`}>
+      <legend class="sr">{title}</legend>
+      {fields !== null && fields.length > 0 && (
+        <div class="form-head">
+          <span>{title}</span>
+          <div class="form-switch">
+            <button
+              type="button"
+              aria-pressed={json === null}
+              disabled={json !== null && reading.value === null}
+              onClick={() => onState(showAsFields(kind, state))}
+            >
+              Fields
+            </button>
+            <button
+              type="button"
+              aria-pressed={json !== null}
+              onClick={() => {
+                if (json === null) onState(showAsJson(kind, state));
+              }}
+            >
+              JSON
+            </button>
+          </div>
+        </div>
+      )}
+      {json === null && fields?.length === 0 && <p class="form-hint form-row">It carries nothing.</p>}
+      {json === null ? (
+        <FormFields
+          fields={fields ?? []}
+          draft={draft}
+          problems={reading.byField}
+          strict={strict}
+          onDraft={(next) => onState({ ...state, draft: next })}
+        />
+      ) : (
+        <div class="form-row">
+          <label class="form-label" for={`${id}-json`}>
+            {jsonLabel}
+          </label>
+          <textarea
+            id={`${id}-json`}
+            class="field"
+            rows={Math.min(14, Math.max(5, json.split('\n').length + 1))}
+            spellcheck={false}
+            value={json}
+            aria-invalid={general.length > 0}
+            aria-describedby={general.length === 0 ? undefined : `${id}-problems`}
+            onInput={(event) => onState({ ...state, json: event.currentTarget.value, edited: true })}
+          />
+        </div>
+      )}
+      {general.length > 0 && (
+        <ul id={`${id}-problems`}>
+          {general.slice(0, MOST_PROBLEMS).map((problem) => (
+            <li key={problem} class="problem">
+              {inertLine(problem, 300)}
+            </li>
+          ))}
+        </ul>
+      )}
+    </fieldset>
+  );
+}
+
+const MOST_PROBLEMS = 6;

@@ -1,0 +1,92 @@
+import { durationText } from '../../model/time/time-scale.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { usePage } from '../../state/page-context.ts';
+import { nextSpeed, togglePlay } from '../../state/play.ts';
+import { goTo, walk, walkMarks } from '../../state/walk.ts';
+import { Icon } from '../Icon.tsx';
+import { Lanes } from './Lanes.tsx';
+
+const STRETCHES = [
+  ['elastic', 'Elastic', 'Pauses are shortened'],
+  ['even', 'Steps', 'Every step has the same room'],
+  ['true', 'Clock', 'As the clock went'],
+] as const;
+
+/** Time: the controls, where the cursor stands, and the lanes. */
+export function TimeBoard() {
+  const { state } = usePage();
+  void state.beat.value;
+  const session = state.session.value;
+  const position = state.position.value;
+  const step = session?.steps[position];
+  const live = state.cursor.value === null;
+  return (
+    <section class="board board-time" aria-label="Timeline">
+      <div class="transport" role="toolbar" aria-label="Time">
+        <Control icon="first" label="First step (Home)" onClick={() => goTo(state, 0)} />
+        <Control icon="back" label="Step back (←)" onClick={() => walk(state, -1)} />
+        <Control
+          icon={state.speed.value === null ? 'play' : 'pause'}
+          label={state.speed.value === null ? 'Play (Space)' : 'Pause (Space)'}
+          onClick={() => togglePlay(state)}
+        />
+        <Control icon="ahead" label="Step ahead (→)" onClick={() => walk(state, 1)} />
+        <Control icon="last" label="Latest step (End)" onClick={() => goTo(state, null)} />
+        <button type="button" class="button quiet" title="Playing speed (s)" onClick={() => nextSpeed(state)}>
+          ×{state.speed.value ?? 1}
+        </button>
+        <button type="button" class="button quiet extra" title="Last mark ([)" onClick={() => walkMarks(state, -1)}>
+          ‹ mark
+        </button>
+        <button type="button" class="button quiet extra" title="Next mark (])" onClick={() => walkMarks(state, 1)}>
+          mark ›
+        </button>
+        <p class="readout" data-testid="readout">
+          {live && session?.info.status === 'running' && (
+            <>
+              <span class="live-lamp" /> live{' '}
+            </>
+          )}
+          <b>{position + 1}</b> of {session?.steps.length ?? 0}
+          {step !== undefined && (
+            <>
+              {' '}
+              · {durationText(step.at)} · {inertLine(step.actor, 40)} · {inertLine(step.event, 40)}
+            </>
+          )}
+        </p>
+        <span class="spring" />
+        <div class="segmented" role="group" aria-label="How time is drawn">
+          {STRETCHES.map(([stretch, name, title]) => (
+            <button
+              key={stretch}
+              type="button"
+              title={title}
+              aria-pressed={state.stretch.value === stretch}
+              onClick={() => (state.stretch.value = stretch)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      </div>
+      <Lanes />
+    </section>
+  );
+}
+
+function Control({
+  icon,
+  label,
+  onClick,
+}: {
+  readonly icon: 'first' | 'back' | 'play' | 'pause' | 'ahead' | 'last';
+  readonly label: string;
+  readonly onClick: () => void;
+}) {
+  return (
+    <button type="button" class="button quiet icon" title={label} aria-label={label} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}

@@ -1,0 +1,61 @@
+import { describeThrown, toJson } from '../../json/to-json.ts';
+import { OUTSIDE_EVENTS } from '../../machines/events/outside-events.ts';
+import { checkEvent } from '../frames/check-event.ts';
+import type { Act, ActReply } from '../frames/protocol.ts';
+import type { WatchedRun } from '../run-port.ts';
+
+/** Does what the page asks of a run. Never rejects: what does not work is said in the reply. */
+export function actOnRun(run: WatchedRun, over: () => boolean): (act: Act) => Promise<ActReply> {
+  return async (act) => {
+    if (over() && act.kind !== 'fork') return no('The run is over.');
+    try {
+      return await perform(run, act);
+    } catch (error) {
+      return no(describeThrown(error).message);
+    }
+  };
+}
+
+async function perform(run: WatchedRun, act: Act): Promise<ActReply> {
+  switch (act.kind) {
+    case 'approve': {
+      const how = { always: act.always ?? false, ...(act.args === undefined ? {} : { args: act.args }) };
+      return verdict(await run.approve(act.callId, how), `The call ${act.callId} does not wait for approval.`);
+    }
+    case 'reject':
+      return verdict(
+        await run.reject(act.callId, act.reason ?? ''),
+        `The call ${act.callId} does not wait for approval.`,
+      );
+    case 'cancel':
+      return verdict(await run.cancel(act.reason ?? ''), 'The run is over.');
+    case 'send':
+      return send(run, act);
+    case 'fork': {
+      if (run.fork === undefined) return no('This run cannot be forked: its agent does not offer it.');
+      return { ok: true, session: await run.fork(act.entry, act.outcome) };
+    }
+  }
+}
+
+/** Events by which XState and our leaves tell machines what happened: sent by hand they would be a lie. */
+const RESERVED = /^(?:xstate|leaf)\./;
+
+async function send(run: WatchedRun, { event, to }: Extract<Act, { kind: 'send' }>): Promise<ActReply> {
+  if (RESERVED.test(event.type)) return no(`Events such as ${event.type} are made by the machine itself.`);
+  const usable = toJson(event);
+  if (!usable.ok) return no(`The event is not usable: ${usable.reason}.`);
+  const json = Object.hasOwn(OUTSIDE_EVENTS, event.type) ? OUTSIDE_EVENTS[event.type] : undefined;
+  const checked = await checkEvent(event, json === undefined ? undefined : { json, standard: null });
+  if (!checked.ok) return no(checked.message);
+  const taken = await run.send(event, to);
+  return verdict(taken, `${to ?? 'The machine'} does not take ${event.type} now.`);
+}
+
+function verdict(ok: boolean, message: string): ActReply {
+  return ok ? { ok } : no(message);
+}
+
+function no(message: string): ActReply {
+  return { ok: false, message };
+}

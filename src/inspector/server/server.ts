@@ -1,0 +1,118 @@
+/**
+ * Owns: the socket, and who may speak through it. Does not own: what is answered.
+ *
+ * I1 It listens on 127.0.0.1 and nowhere else.
+ * I2 Nothing is answered before host, origin and token were checked.
+ * I3 Whatever goes wrong in one request stays in it.
+ */
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { describeThrown } from '../../json/to-json.ts';
+import { type AppSockets, type Upgrade, appSockets, refuseUpgrade } from './app-sockets.ts';
+import { type Gate, checkRequest, checkUpgrade } from './check-request.ts';
+import type { ReceivedSystems } from '../sessions/received-systems.ts';
+import { type RouteWorld, answer } from './routes.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
+import { sendResponse } from './send-response.ts';
+
+interface ServerOptions extends RouteWorld, Gate {
+  /** An app has connected that gives itself this name. */
+  readonly connect: ReceivedSystems['connect'];
+  /** From the beginning, the process stays while it listens; see `hold`. */
+  readonly keepAlive: boolean;
+}
+
+/** A server that listens. */
+export interface InspectorServer {
+  readonly port: number;
+  /** Whether the process stays while it listens, or may end when nothing else is left to do. */
+  hold(stay: boolean): void;
+  close(): Promise<void>;
+}
+
+/** Of a body and of a message, in bytes. */
+const LONGEST = 10_000_000;
+
+/** Listens on a port of 127.0.0.1; 0 for any that is free. Rejects when the port is taken. */
+export async function listen({ port, keepAlive, connect, ...world }: ServerOptions): Promise<InspectorServer> {
+  const apps = appSockets(connect, LONGEST);
+  const gate = (): Gate => ({ ...world, port: portOf(server) });
+  const server = createServer((request, response) => {
+    handle(request, response, world, gate()).catch(() => response.destroy());
+  });
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => undefined);
+    upgrade({ request, socket, head }, apps, gate()).catch(() => socket.destroy());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: '127.0.0.1', port }, () => resolve());
+  });
+  // The socket that listens speaks for all: a browser that is still connected holds no process.
+  if (!keepAlive) server.on('connection', (socket) => socket.unref());
+  const hold = (stay: boolean): void => void (stay ? server.ref() : server.unref());
+  hold(keepAlive);
+  return {
+    port: portOf(server),
+    hold,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+        apps.close();
+      }),
+  };
+}
+
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  world: RouteWorld,
+  gate: Gate,
+): Promise<void> {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  const refused = checkRequest(request, url, gate);
+  if (refused !== null) {
+    response.writeHead(refused.status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+    return void response.end(refused.message);
+  }
+  const { method } = request;
+  const lastEventId = request.headers['last-event-id'];
+  const allowed = {
+    method: method === 'POST' ? method : 'GET',
+    url,
+    lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
+    body: () => bodyOf(request),
+  } as const;
+  const answered = await answer(allowed, world).catch(
+    (error: unknown) => new Response(describeThrown(error).message, { status: 500, headers: TEXT }),
+  );
+  if (method === 'HEAD') return void response.writeHead(answered.status, Object.fromEntries(answered.headers)).end();
+  await sendResponse(answered, response);
+}
+
+async function upgrade(wish: Upgrade, apps: AppSockets, gate: Gate): Promise<void> {
+  const url = new URL(wish.request.url ?? '/', 'http://127.0.0.1');
+  const refused = checkUpgrade(wish.request, url, gate);
+  if (refused !== null) return refuseUpgrade(wish.socket, refused);
+  await apps.accept(wish, url.searchParams.get('app') ?? '');
+}
+
+const TEXT = { 'content-type': 'text/plain; charset=utf-8' };
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request) {
+    const piece: Buffer = Buffer.from(part);
+    length += piece.length;
+    if (length > LONGEST) throw new Error(`The body is longer than ${LONGEST} bytes.`);
+    parts.push(piece);
+  }
+  return Buffer.concat(parts).toString();
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

@@ -1,0 +1,142 @@
+/**
+ * Owns: how records become lines, and that a large payload stands in a recording once.
+ *
+ * I1 A value of more than 8192 characters of JSON is written once, as a `blob` line before its first use; wherever it
+ *    stands, `{ "$blob": hash }` stands for it. What is large in the head is there already and needs no blob.
+ * I2 A text that is the JSON of a value, as tool messages are, is written as `{ "$json": value }` when it is large.
+ * I3 Reading gives back what was written, whatever was written: an object with such a key of its own is put in `$is`.
+ */
+import { digest } from '../../json/digest.ts';
+import type { Message } from '../../actors/model.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { withSum } from './checksums.ts';
+import type { BlobRecord, RecordLine, RunRecord } from './record.ts';
+
+/** From which size on a payload is stored by itself, in characters of its JSON. */
+export const LARGE = 8192;
+
+/** What stands for something else, as the only key of an object. */
+const KEYS = ['$blob', '$json', '$is'] as const;
+/** Finds lines in which something may stand for something else. */
+export const HOLDS_KEY = /"\$(?:blob|json|is)"/;
+
+/** Writes records as lines, each ended by a newline: the blobs that are new, then the record. */
+export type LineWriter = (record: RecordLine) => string;
+
+/**
+ * A writer for one recording; `known` are the payloads that stand in it already. With `sums`, the number of the records
+ * before, each line gets a checksum, as it has where it is stored. `headAs` says what is written in the place of the head.
+ */
+export function lineWriter(
+  known: ReadonlyMap<string, Json> = new Map(),
+  sums: number | null = null,
+  headAs: (head: RunRecord) => object = (head) => head,
+): LineWriter {
+  const stored = new Map(known);
+  let count = sums ?? 0;
+  const ended = (text: string): string => `${sums === null ? text : withSum(text, count)}\n`;
+  return (record) => {
+    count += 1;
+    if (record.t === 'run') {
+      const written = headAs(record);
+      const text = JSON.stringify(written);
+      // What stands elsewhere is long, and each of its messages looked at once.
+      const own = written === record ? record : { ...written, history: [] };
+      if (text.length > LARGE) for (const value of largeParts(own)) stored.set(digest(value), value);
+      if (written !== record)
+        for (const message of record.history.filter(isLargeMessage))
+          for (const value of largeParts(message)) stored.set(digest(value), value);
+      return ended(text);
+    }
+    const text = JSON.stringify(record);
+    if (text.length <= LARGE && !HOLDS_KEY.test(text)) return ended(text);
+    const blobs: BlobRecord[] = [];
+    const short = shortened(record, stored, blobs);
+    return [...blobs, short].map((line) => ended(JSON.stringify(line))).join('');
+  };
+}
+
+function shortened(record: object, stored: Map<string, Json>, blobs: BlobRecord[]): object {
+  /** The value with its large parts replaced. `spine`: how a record is built shall stay to be seen. */
+  const shorten = (value: Json, key: string, depth: number): Json => {
+    if (typeof value === 'string') return isLargeText(value) ? shortText(value, depth) : value;
+    if (typeof value !== 'object' || value === null) return value;
+    const short: Json = isList(value)
+      ? value.map((item) => shorten(item, '', depth + 1))
+      : literal(mapMembers(value, (member, name) => shorten(member, name, depth + 1)));
+    return isSpine(key, depth) ? short : stand(value, short);
+  };
+  const shortText = (text: string, depth: number): Json => {
+    const parsed = exactJson(text);
+    return stand(text, parsed === null ? text : { $json: shorten(parsed, '', depth + 1) });
+  };
+  const stand = (value: Json, short: Json): Json => {
+    if (JSON.stringify(short).length <= LARGE) return short;
+    const hash = digest(value);
+    const before = stored.get(hash);
+    if (before === undefined) {
+      stored.set(hash, value);
+      blobs.push({ t: 'blob', hash, value: short });
+    } else if (!isSame(before, value)) return short;
+    return { $blob: hash };
+  };
+  return Object.fromEntries(
+    Object.entries(record).map(([key, value]: readonly [string, Json]) => [key, shorten(value, key, 1)]),
+  );
+}
+
+/** The members of a record, and the lists of messages of a request. */
+function isSpine(key: string, depth: number): boolean {
+  return depth === 1 || (key === 'messages' && depth === 2) || (key === 'add' && depth === 3);
+}
+
+const small = new WeakSet<Message>();
+
+function isLargeMessage(message: Message): boolean {
+  if (small.has(message)) return false;
+  const isLarge = JSON.stringify(message).length > LARGE;
+  if (!isLarge && Object.isFrozen(message)) small.add(message);
+  return isLarge;
+}
+
+/** The digest proves nothing, so that what is meant to be the same is looked at. */
+function isSame(a: Json, b: Json): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+function isLargeText(text: string): boolean {
+  return text.length * 6 + 2 > LARGE && (text.length > LARGE || JSON.stringify(text).length > LARGE);
+}
+
+/** The object or list that a text is the JSON of, to the letter; else null. */
+function exactJson(text: string): Json {
+  if (!/^[[{]/.test(text)) return null;
+  try {
+    const value: Json = JSON.parse(text);
+    return JSON.stringify(value) === text ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function literal(object: JsonObject): JsonObject {
+  return KEYS.some((key) => Object.hasOwn(object, key)) ? { $is: object } : object;
+}
+
+function mapMembers(object: JsonObject, map: (member: Json, name: string) => Json): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, member]) => [name, map(member, name)]));
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** The parts of a value that are stored once, innermost first. */
+export function* largeParts(value: unknown): Generator<Json> {
+  if (typeof value === 'string') {
+    if (isLargeText(value)) yield value;
+  } else if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) yield* largeParts(member);
+    if ((Array.isArray(value) || isJsonObject(value)) && JSON.stringify(value).length > LARGE) yield value;
+  }
+}

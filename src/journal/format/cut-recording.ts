@@ -1,0 +1,59 @@
+import type { Effect, Outcome } from '../../actors/journal.ts';
+import type { KnownOutcome } from '../replay/continued-journal.ts';
+import { type RecordLine, entryRecord } from './record.ts';
+import { type Recording, lineNumber } from './recording.ts';
+
+/** A recording in two parts. */
+export interface CutRecording {
+  /** Up to the cut, without an end. */
+  readonly past: Recording;
+  /** What the recording holds behind the cut. */
+  readonly rest: readonly RecordLine[];
+  /** The number of the last record of the past that stands in the recording as it is. */
+  readonly entry: number;
+}
+
+/**
+ * Cuts a recording right behind the record of a number, counted from 1, the head included. With an `outcome`, that record
+ * (an outcome, or the start of a leaf) comes out so instead. Throws a `TypeError` for a number that is none of a record
+ * before the end, and for an outcome where nothing has one.
+ */
+export function cutRecording(recording: Recording, at: number, outcome?: Outcome): CutRecording {
+  const { head, lines } = recording;
+  const end = lines.findIndex(({ t }) => t === 'end');
+  const last = end === 0 || lines.length === 0 ? 1 : lineNumber(recording, (end === -1 ? lines.length : end) - 1);
+  if (!Number.isInteger(at) || at < 1 || at > last)
+    throw new TypeError(`The recording can be cut behind its records 1 to ${last}, and not behind ${at}.`);
+  const count = lines.filter((_, index) => lineNumber(recording, index) <= at).length;
+  const [kept, rest] = [lines.slice(0, count), lines.slice(count)];
+  const past = (pastLines: readonly RecordLine[]): Recording => ({ ...recording, lines: pastLines });
+  if (outcome === undefined) return { past: past(kept), rest, entry: at };
+  const edited = count === 0 || lineNumber(recording, count - 1) !== at ? undefined : kept.at(-1);
+  if (edited?.t === 'outcome') {
+    const changed = entryRecord({ t: 'outcome', id: edited.id, out: outcome }, edited.at);
+    return {
+      past: past([...kept.slice(0, -1), changed]),
+      rest,
+      entry: count < 2 ? 1 : lineNumber(recording, count - 2),
+    };
+  }
+  if (edited?.t !== 'start' || edited.ms !== undefined)
+    throw new TypeError(`Record ${at} of ${head.runId} is no outcome and no start of a leaf: it has none to change.`);
+  // Everything that was started together stays together.
+  const behind = lines.findIndex(({ t }, index) => index >= count && t !== 'start');
+  const starts = lines.slice(0, behind === -1 ? lines.length : behind);
+  const others = lines.slice(starts.length).filter((line) => !(line.t === 'outcome' && line.id === edited.id));
+  const changed = entryRecord({ t: 'outcome', id: edited.id, out: outcome }, edited.at);
+  return { past: past([...starts, changed]), rest: others, entry: lineNumber(recording, starts.length - 1) };
+}
+
+/** Finds the outcomes that stand behind a cut, for what was in flight there. */
+export function outcomesOf(rest: readonly RecordLine[]): (effect: Effect) => KnownOutcome | undefined {
+  const known = new Map<string, KnownOutcome>();
+  rest.forEach((line, order) => {
+    if (line.t !== 'outcome') return;
+    const out: Outcome = line.ok ? { ok: true, value: line.value } : { ok: false, error: line.error };
+    if (!known.has(line.id)) known.set(line.id, { out, order });
+  });
+  return (effect) => known.get(effect.id);
+}

@@ -1,0 +1,91 @@
+import type { Effect } from '../../actors/journal.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+
+/**
+ * Writes requests against the one before of the same name, so that a recording grows with what is new: a member that is
+ * the same object becomes `{ "$same": id }`, a list that begins alike `{ "$from": id, "keep": n, "add": [...] }`. A
+ * member that looks like one of these by itself is put in `{ "$is": member }`. A first list that goes on from the starting
+ * history, which the run's first line has, becomes `{ "$history": n, "lead": [...], "add": [...] }`.
+ */
+export function deltaWriter({ history }: { readonly history: readonly object[] }): (effect: Effect) => Json {
+  const last = new Map<string, Written>();
+  return (effect) => {
+    const { name, id, request } = effect;
+    if (!isJsonObject(request)) return request;
+    const before = last.get(name);
+    last.set(name, { id, request });
+    return Object.fromEntries(
+      Object.entries(request).map(([key, value]) => [
+        key,
+        (before === undefined ? afterHistory(history, value) : null) ?? against(before, key, value),
+      ]),
+    );
+  };
+}
+
+interface Written {
+  readonly id: string;
+  readonly request: JsonObject;
+}
+
+function against(before: Written | undefined, key: string, value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  const old = before?.request[key];
+  if (before !== undefined && value === old) return { $same: before.id };
+  if (!isList(value)) return LOOKS_WRITTEN.some((name) => Object.hasOwn(value, name)) ? { $is: value } : value;
+  if (before === undefined || old === undefined || !isList(old)) return value;
+  let keep = 0;
+  while (keep < value.length && keep < old.length && value[keep] === old[keep]) keep++;
+  return keep === 0 ? value : { $from: before.id, keep, add: value.slice(keep) };
+}
+
+/** How far behind the beginning of a list its history may begin: behind the system prompt. */
+const LONGEST_LEAD = 2;
+
+function afterHistory(history: readonly object[], value: Json): Json {
+  const first = history[0];
+  if (first === undefined || typeof value !== 'object' || value === null || !isList(value)) return null;
+  const lead = value.slice(0, LONGEST_LEAD).findIndex((item) => item === first);
+  if (lead === -1) return null;
+  let keep = 1;
+  while (keep < history.length && value[lead + keep] === history[keep]) keep++;
+  return { $history: keep, lead: value.slice(0, lead), add: value.slice(lead + keep) };
+}
+
+const LOOKS_WRITTEN = ['$same', '$from', '$is', '$history'] as const;
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** Reads requests back: feed it the start records in order. `history` is that of the run's first line. */
+export function deltaReader({ history }: { readonly history: readonly object[] }): (id: string, written: Json) => Json {
+  const requests = new Map<string, JsonObject>();
+  return (id, written) => {
+    if (!isJsonObject(written)) return written;
+    const request = Object.fromEntries(
+      Object.entries(written).map(([key, value]) => [
+        key,
+        withHistory(history, value) ?? restored(requests, key, value),
+      ]),
+    );
+    requests.set(id, request);
+    return request;
+  };
+}
+
+function withHistory(history: readonly object[], value: Json): Json {
+  if (!isJsonObject(value) || typeof value.$history !== 'number') return null;
+  const { $history: keep, lead, add } = value;
+  return Array.isArray(lead) && Array.isArray(add) ? ([...lead, ...history.slice(0, keep), ...add] as Json) : null;
+}
+
+function restored(requests: ReadonlyMap<string, JsonObject>, key: string, value: Json): Json {
+  if (!isJsonObject(value)) return value;
+  if (isJsonObject(value.$is)) return value.$is;
+  if (typeof value.$same === 'string') return requests.get(value.$same)?.[key] ?? null;
+  if (typeof value.$from !== 'string' || typeof value.keep !== 'number' || !Array.isArray(value.add)) return value;
+  const old = requests.get(value.$from)?.[key];
+  const add: readonly Json[] = value.add;
+  return [...(old !== undefined && isList(old) ? old.slice(0, value.keep) : []), ...add];
+}

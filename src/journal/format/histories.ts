@@ -1,0 +1,111 @@
+/**
+ * Owns: that what was said before a run is stored once for a whole conversation, however many runs it has.
+ *
+ * I1 A history is a list that only grows. The head of a run names it, and the part of it that the run began with.
+ * I2 Messages are stored before the head that names them.
+ * I3 Only the store that began a history adds to it; another process begins its own.
+ */
+import { digest } from '../../json/digest.ts';
+import type { Message } from '../../actors/model.ts';
+import { LARGE } from './blobs.ts';
+
+/** What stands in a stored head in the place of its starting history: the messages from `from` to before `to` of that list. */
+export interface HistoryPart {
+  readonly $history: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A part of a history, and the messages that must be added to it first. */
+export interface StoredPart {
+  readonly part: HistoryPart;
+  readonly added: readonly Message[];
+}
+
+/** The histories that one store has begun. */
+export interface Histories {
+  /** Where the starting history of a run goes; null for one that is short enough to stand in its head. */
+  place(runId: string, history: readonly Message[]): StoredPart | null;
+  /** A history was removed: nothing is added to it any more. */
+  forget(id: string): void;
+}
+
+/** How many conversations are known at a time; one that comes back later begins a new history. */
+const MOST_KNOWN = 50;
+
+/** Finds out which conversation goes on, by what its messages are. */
+export function createHistories(): Histories {
+  const known = new Map<string, string[]>();
+  return {
+    forget: (id) => void known.delete(id),
+    place: (runId, history) => {
+      if (!isLarge(history)) return null;
+      const digests = history.map((message) => factsOf(message).digest);
+      for (const [id, stored] of known) {
+        const from = placeIn(stored, digests);
+        if (from === null) continue;
+        const added = history.slice(stored.length - from);
+        stored.push(...digests.slice(stored.length - from));
+        known.delete(id);
+        known.set(id, stored);
+        return { part: { $history: id, from, to: from + history.length }, added };
+      }
+      const [oldest] = known.keys();
+      if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+      const id = `${runId}.${crypto.randomUUID().slice(0, 8)}`;
+      known.set(id, digests);
+      return { part: { $history: id, from: 0, to: history.length }, added: history };
+    },
+  };
+}
+
+/** Where a list begins in one that only grew: it lies within that, or goes on from its end. */
+function placeIn(stored: readonly string[], digests: readonly string[]): number | null {
+  const [first] = digests;
+  if (first === undefined) return null;
+  for (let from = stored.indexOf(first); from !== -1; from = stored.indexOf(first, from + 1)) {
+    const shared = Math.min(digests.length, stored.length - from);
+    let at = 1;
+    while (at < shared && stored[from + at] === digests[at]) at++;
+    if (at === shared) return from;
+  }
+  return null;
+}
+
+function isLarge(history: readonly Message[]): boolean {
+  let size = 0;
+  for (const message of history) {
+    size += factsOf(message).size;
+    if (size > LARGE) return true;
+  }
+  return false;
+}
+
+interface Facts {
+  readonly size: number;
+  readonly digest: string;
+}
+
+const facts = new WeakMap<Message, Facts>();
+
+/** Kept for messages that cannot change: a conversation is looked at in each of its turns. */
+function factsOf(message: Message): Facts {
+  const before = facts.get(message);
+  if (before !== undefined) return before;
+  const text = JSON.stringify(message);
+  const found = { size: text.length, digest: digest(text) };
+  if (Object.isFrozen(message)) facts.set(message, found);
+  return found;
+}
+
+/** The part that a stored head names in the place of its history; null for one that has its history itself. */
+export function historyPartOf(head: object): HistoryPart | null {
+  const history: unknown = Reflect.get(head, 'history');
+  if (typeof history !== 'object' || history === null || Array.isArray(history)) return null;
+  const { $history, from, to } = Object.fromEntries(Object.entries(history));
+  return typeof $history === 'string' && isPlace(from) && isPlace(to) && from <= to ? { $history, from, to } : null;
+}
+
+function isPlace(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}

@@ -1,0 +1,152 @@
+import type { Effect, Entry, LeafError, OutsideEvent } from '../../actors/journal.ts';
+import type { Message, ToolCalling } from '../../actors/model.ts';
+import type { AgentSettings, ChildSetup, Toolset } from '../../machines/agent/agent-setup.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
+import type { Effects } from '../../tools/spec.ts';
+
+/** The version of the recording format that is written. A newer one is refused, unknown kinds of records are skipped. */
+export const FORMAT = 1;
+
+/** The first line of a recording: all that the run was given. */
+export interface RunRecord {
+  readonly t: 'run';
+  readonly format: number;
+  readonly runId: string;
+  /** When it began, in ISO 8601. */
+  readonly at: string;
+  readonly machine: { readonly id: string; readonly version: string; readonly hash: string };
+  readonly agent: string;
+  readonly input: string;
+  readonly cancelled?: string;
+  readonly refused?: { readonly code: string; readonly message: string };
+  readonly instructions: string;
+  readonly promptByCode: boolean;
+  readonly toolCalling: ToolCalling;
+  /** The model had called natively before the run; left out where it had not. */
+  readonly callsNatively?: boolean;
+  readonly toolset: Toolset;
+  readonly history: readonly Message[];
+  readonly options: AgentSettings;
+  readonly seed: number;
+  readonly warnings: readonly string[];
+  /** The agents below; left out where there is none. */
+  readonly children?: readonly ChildSetup[];
+  /** Code decides about escalations. */
+  readonly escalates?: boolean;
+  readonly metadata: JsonObject;
+  /** Of a fork: the run that it comes from, and the number of the last record that it shares with it. */
+  readonly parent?: { readonly runId: string; readonly entry: number };
+}
+
+/** An effect was started. `at` counts milliseconds from the beginning of the run. */
+export interface StartRecord {
+  readonly t: 'start';
+  readonly at: number;
+  readonly id: string;
+  readonly name: string;
+  readonly effects: Effects;
+  readonly digest: string;
+  readonly key: string;
+  readonly request?: Json;
+  /** Set for a timer: how long it runs. */
+  readonly ms?: number;
+}
+
+/** A leaf has yielded. */
+export type OutcomeRecord =
+  | { readonly t: 'outcome'; readonly at: number; readonly id: string; readonly ok: true; readonly value: Json }
+  | { readonly t: 'outcome'; readonly at: number; readonly id: string; readonly ok: false; readonly error: LeafError };
+
+/** A timer has fired. */
+export interface TimerRecord {
+  readonly t: 'timer';
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Somebody outside said something. */
+export interface EventRecord {
+  readonly t: 'event';
+  readonly at: number;
+  readonly event: OutsideEvent;
+  readonly to?: string;
+  /** It was written while nobody drove the run: what the run wanted before it may be started after it. */
+  readonly aside?: true;
+}
+
+/** The run has ended with this output, without its messages, which follow from the rest. */
+export interface EndRecord {
+  readonly t: 'end';
+  readonly at: number;
+  readonly output: Json;
+}
+
+/** The run was taken up again after its process had ended without an end record. A replay ignores it. */
+export interface RestartRecord {
+  readonly t: 'restart';
+  readonly at: number;
+}
+
+/** A remark; a replay ignores it. */
+export interface NoteRecord {
+  readonly t: 'note';
+  readonly at: number;
+  readonly note: JsonObject;
+}
+
+/** A large payload, on the line before its first use. It stands for nothing by itself: readers put it where it belongs. */
+export interface BlobRecord {
+  readonly t: 'blob';
+  readonly hash: string;
+  readonly value: Json;
+}
+
+/** What a recording consists of; in a file {@link BlobRecord}s stand between. */
+export type RecordLine =
+  | RunRecord
+  | StartRecord
+  | OutcomeRecord
+  | TimerRecord
+  | EventRecord
+  | EndRecord
+  | RestartRecord
+  | NoteRecord;
+
+/** The record of an entry. */
+export function entryRecord(entry: Entry, at: number): OutcomeRecord | TimerRecord | EventRecord {
+  switch (entry.t) {
+    case 'outcome':
+      return entry.out.ok
+        ? { t: 'outcome', at, id: entry.id, ok: true, value: entry.out.value }
+        : { t: 'outcome', at, id: entry.id, ok: false, error: entry.out.error };
+    case 'timer':
+      return { t: 'timer', at, id: entry.id };
+    case 'event':
+      return { t: 'event', at, event: entry.event, ...(entry.to === undefined ? {} : { to: entry.to }) };
+  }
+}
+
+/** The entry that a record stands for; null for records that are none. */
+export function recordedEntry(record: RecordLine): Entry | null {
+  switch (record.t) {
+    case 'outcome':
+      return {
+        t: 'outcome',
+        id: record.id,
+        out: record.ok ? { ok: true, value: record.value } : { ok: false, error: record.error },
+      };
+    case 'timer':
+      return { t: 'timer', id: record.id };
+    case 'event':
+      return { t: 'event', event: record.event, ...(record.to === undefined ? {} : { to: record.to }) };
+    default:
+      return null;
+  }
+}
+
+/** The record of a start; `request` is what to write of the request, already shortened against earlier ones. */
+export function startRecord(effect: Effect, at: number, request: Json): StartRecord {
+  const { id, name, effects, digest, key, ms } = effect;
+  const head = { t: 'start', at, id, name, effects, digest, key } as const;
+  return ms === undefined ? { ...head, request } : { ...head, ms };
+}

@@ -1,0 +1,259 @@
+import type { Effect, Entry } from '../../actors/journal.ts';
+import type { Json } from '../../json/json.ts';
+import { type BlobReader, blobReader } from './blob-reader.ts';
+import { HOLDS_KEY, lineWriter } from './blobs.ts';
+import { type SumReader, beginsWithLine, sumOf, sumReader } from './checksums.ts';
+import { deltaWriter } from './deltas.ts';
+import { historyPartOf } from './histories.ts';
+import { type BlobRecord, FORMAT, type RecordLine, type RunRecord, entryRecord, startRecord } from './record.ts';
+
+/** Keeps what crosses the boundary, by reference: nothing is written out unless somebody asks for the lines. */
+export interface Recorder {
+  start(effect: Effect): void;
+  entry(entry: Entry): void;
+  end(output: Json): void;
+  /** The recording so far, as JSON lines. */
+  text(): string;
+  /** Milliseconds from the beginning to the latest record: a clock that a replay can read too. */
+  readonly elapsed: number;
+  /** Reads the records one after the other, null when there are no more yet. */
+  reader(): () => RecordLine | null;
+  /** Called after each record, for the one who watches the run. One that throws is ignored. */
+  watch(listener: (() => void) | null): void;
+}
+
+type Kept =
+  | { readonly kind: 'start'; readonly at: number; readonly effect: Effect }
+  | { readonly kind: 'entry'; readonly at: number; readonly entry: Entry }
+  | { readonly kind: 'end'; readonly at: number; readonly output: Json };
+
+/** Records one run from its head on; `at` tells the milliseconds since it began. */
+export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
+  const kept: Kept[] = [];
+  let watching: (() => void) | null = null;
+  const keep = (item: Kept): void => {
+    kept.push(item);
+    if (watching !== null) tell(watching);
+  };
+  return {
+    start: (effect) => keep({ kind: 'start', at: at(), effect }),
+    entry: (entry) => keep({ kind: 'entry', at: at(), entry }),
+    end: (output) => keep({ kind: 'end', at: at(), output }),
+    get elapsed() {
+      return kept.at(-1)?.at ?? 0;
+    },
+    reader: () => {
+      const write = deltaWriter(head);
+      let begun = false;
+      let next = 0;
+      return () => {
+        if (!begun) {
+          begun = true;
+          return head;
+        }
+        const item = kept[next];
+        if (item === undefined) return null;
+        next += 1;
+        return lineOf(item, write);
+      };
+    },
+    watch: (listener) => {
+      watching = listener;
+    },
+    text: () => {
+      const [shorten, write] = [deltaWriter(head), lineWriter()];
+      return write(head) + kept.map((item) => write(lineOf(item, shorten))).join('');
+    },
+  };
+}
+
+/** Counts the milliseconds from now on. */
+export function stopwatch(): () => number {
+  const began = performance.now();
+  return () => Math.round(performance.now() - began);
+}
+
+function tell(listener: () => void): void {
+  try {
+    listener();
+  } catch {
+    // Whoever watches must not stop what it watches.
+  }
+}
+
+function lineOf(item: Kept, write: (effect: Effect) => Json): RecordLine {
+  switch (item.kind) {
+    case 'start':
+      return startRecord(item.effect, item.at, item.effect.ms === undefined ? write(item.effect) : null);
+    case 'entry':
+      return entryRecord(item.entry, item.at);
+    case 'end':
+      return { t: 'end', at: item.at, output: item.output };
+  }
+}
+
+/** A recording that was read: its head, and the records after it. */
+export interface Recording {
+  readonly head: RunRecord;
+  /** Large payloads are back where they belong; requests stand as they were written, against earlier ones. */
+  readonly lines: readonly RecordLine[];
+  /** The line of the file on which each of `lines` stands; absent where they simply follow the head. */
+  readonly numbers?: readonly number[];
+  /** The large payloads that stand in the file already, by hash: who writes on needs not write them again. */
+  readonly payloads?: ReadonlyMap<string, Json>;
+  /** How many records there are, where each line has a checksum; absent where lines have none. */
+  readonly sums?: number;
+}
+
+/** The line of its file on which one of a recording's `lines` stands, or the next would; the head is line 1. */
+export function lineNumber({ numbers, lines }: Recording, index: number): number {
+  if (numbers === undefined) return index + 2;
+  return numbers[index] ?? (numbers.at(-1) ?? 1) + index - lines.length + 1;
+}
+
+/** The recording cannot be read; `line` counts from 1. */
+export class RecordingError extends Error {
+  override readonly name = 'RecordingError';
+  readonly code = 'bad-recording';
+  readonly line: number;
+  /** What is wrong with the line, without its number. */
+  readonly what: string;
+
+  constructor(line: number, what: string) {
+    super(`Line ${line} of the recording ${what}`);
+    this.line = line;
+    this.what = what;
+  }
+}
+
+/**
+ * Reads a recording: JSON lines as one text, as a list of lines, or as records that were parsed already. A torn last line
+ * is dropped, but for `torn: false`; records of unknown kinds are skipped. Throws a {@link RecordingError} for anything else
+ * that is wrong, a line that does not fit its checksum first of all.
+ */
+export function readRecording(
+  recording: string | readonly (string | object)[],
+  { torn = true }: { readonly torn?: boolean } = {},
+): Recording {
+  const items = typeof recording === 'string' ? recording.split('\n') : recording;
+  const last = torn ? items.length - 1 : items.length;
+  const blobs = blobReader();
+  const sums = sumReader();
+  const lines: RecordLine[] = [];
+  const numbers: number[] = [];
+  let head: RunRecord | null = null;
+  for (const [index, item] of items.entries()) {
+    const record = readLine(item, index, last, sums);
+    if (head === null) {
+      if (record === null && isBlank(item)) continue;
+      if (record === null && index === last) throw isPath(item) ? path(item) : unbegun();
+      head = readHead(record);
+      blobs.head(head);
+      continue;
+    }
+    if (record === null) {
+      if (isBlank(item) || index === last) continue;
+      throw noRecord(index + 1);
+    }
+    if (typeof Reflect.get(record, 't') !== 'string') throw noRecord(index + 1);
+    if (isBlob(record)) {
+      if (!blobs.blob(record)) throw new RecordingError(index + 1, 'holds a payload that is not that of its hash.');
+    } else if (isRecord(record)) {
+      lines.push(holdsKey(item) ? whole(record, index + 1, blobs) : record);
+      numbers.push(index + 1);
+    }
+  }
+  if (head === null) throw unbegun();
+  const follows = numbers.every((number, index) => number === index + 2);
+  return {
+    head,
+    lines,
+    ...(follows ? {} : { numbers }),
+    payloads: blobs.known,
+    ...(sums.count === null ? {} : { sums: sums.count }),
+  };
+}
+
+const KINDS: ReadonlySet<unknown> = new Set(['run', 'start', 'outcome', 'timer', 'event', 'end', 'note', 'restart']);
+
+function readHead(record: object | null): RunRecord {
+  if (record === null || !isRecord(record) || record.t !== 'run') throw notBegun();
+  if (record.format > FORMAT)
+    throw new RecordingError(
+      1,
+      `has format ${record.format}, and this version of Signalbox reads up to ${FORMAT}. Update signalbox.`,
+    );
+  const part = historyPartOf(record);
+  if (part !== null)
+    throw new RecordingError(
+      1,
+      `begins with a part of histories/${part.$history}.jsonl, which stands beside its file. Read it from its folder: fileJournal(folder).read('${record.runId}').`,
+    );
+  return record;
+}
+
+function notBegun(): RecordingError {
+  return new RecordingError(1, 'is no run record: a recording begins with one ("t": "run").');
+}
+
+function unbegun(): RecordingError {
+  return new RecordingError(1, 'is empty or torn: the run ended before anything of it was written.');
+}
+
+/** What was meant to be read and given. */
+function isPath(item: string | object): item is string {
+  return typeof item === 'string' && /^[^\s{[].{0,999}$/.test(item) && /[/\\]|\.(?:jsonl?|rec)$/.test(item);
+}
+
+function path(item: string): RecordingError {
+  return new RecordingError(1, `is a path (${item}) and no record. Read that file, and give its text.`);
+}
+
+function noRecord(line: number): RecordingError {
+  return new RecordingError(line, 'is no record: it has no kind ("t"). The file is damaged there.');
+}
+
+/** The JSON object of a line; null for one that is blank, torn or something else. */
+function readLine(item: string | object, index: number, last: number, sums: SumReader): object | null {
+  if (typeof item !== 'string') return item;
+  if (isBlank(item)) return null;
+  const sum = sumOf(item);
+  const parsed = parsedJson(sum?.text ?? item);
+  if (parsed === undefined && index === last && !beginsWithLine(item)) return null;
+  if (parsed === undefined)
+    throw new RecordingError(index + 1, 'is no JSON. The file is damaged there; only its last line may be torn.');
+  const record = typeof parsed === 'object' ? parsed : null;
+  const wrong = sums.wrong(sum, record !== null && isBlob(record));
+  if (wrong !== null) throw new RecordingError(index + 1, wrong);
+  return record;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function whole(record: RecordLine, line: number, blobs: BlobReader): RecordLine {
+  const restored = blobs.restore(record);
+  if (restored !== null && isRecord(restored)) return restored;
+  throw new RecordingError(line, 'needs a large payload that does not stand before it. A blob line was lost.');
+}
+
+function isBlank(item: string | object): boolean {
+  return typeof item === 'string' && item.trim() === '';
+}
+
+function holdsKey(item: string | object): boolean {
+  return HOLDS_KEY.test(typeof item === 'string' ? item : JSON.stringify(item));
+}
+
+function isRecord(value: object): value is RecordLine {
+  return KINDS.has(Reflect.get(value, 't'));
+}
+
+function isBlob(value: object): value is BlobRecord {
+  return Reflect.get(value, 't') === 'blob' && typeof Reflect.get(value, 'hash') === 'string';
+}

@@ -1,0 +1,76 @@
+import { digest } from '../../json/digest.ts';
+import type { Json } from '../../json/json.ts';
+import { deltaReader } from '../format/deltas.ts';
+import { firstDifference } from './difference.ts';
+import type { RecordLine } from '../format/record.ts';
+import { type Recording, lineNumber } from '../format/recording.ts';
+
+/** A place where two recordings differ. */
+export interface RecordingDifference {
+  /** The lines of the two files; null where a recording has ended already. */
+  readonly lines: readonly [number | null, number | null];
+  readonly records: readonly [RecordLine | null, RecordLine | null];
+  /** JSON Pointer and both values; empty where one has ended or they are of different kinds. */
+  readonly what: string;
+}
+
+/**
+ * Holds two recordings against each other, times, run ids and seeds aside, and gives the first places where they differ: in what
+ * the runs were given, and in what happened. Empty when they are the same. Requests are compared as they were asked, not as
+ * they are written against each other.
+ */
+export function compareRecordings(a: Recording, b: Recording): readonly RecordingDifference[] {
+  const [[head, ...left], [otherHead, ...right]] = [recordsOf(a), recordsOf(b)];
+  const length = Math.max(left.length, right.length);
+  const first = Array.from({ length }, (_, index) => index).find((index) => differ(left[index], right[index]));
+  return [
+    ...(differ(head, otherHead) ? [difference(head, otherHead)] : []),
+    ...(first === undefined ? [] : [difference(left[first], right[first])]),
+  ];
+}
+
+function differ(one: Compared | undefined, other: Compared | undefined): boolean {
+  return one === undefined || other === undefined || digest(one.plain) !== digest(other.plain);
+}
+
+function difference(one: Compared | undefined, other: Compared | undefined): RecordingDifference {
+  const comparable = one !== undefined && other !== undefined && one.record.t === other.record.t;
+  return {
+    lines: [one?.line ?? null, other?.line ?? null],
+    records: [one?.record ?? null, other?.record ?? null],
+    what: comparable ? firstDifference(one.plain, other.plain) : '',
+  };
+}
+
+interface Compared {
+  readonly line: number;
+  readonly record: RecordLine;
+  readonly plain: Json;
+}
+
+function recordsOf(recording: Recording): readonly Compared[] {
+  const restore = deltaReader(recording.head);
+  const compared = [
+    { line: 1, record: recording.head },
+    ...recording.lines.map((record, index) => ({ line: lineNumber(recording, index), record })),
+  ];
+  return compared
+    .map(({ line, record }): Compared => ({ line, record, plain: plain(record, restore) }))
+    .filter(({ record }) => !REMARKS.has(record.t));
+}
+
+/** What a replay ignores. */
+const REMARKS: ReadonlySet<string> = new Set(['note', 'restart']);
+
+/** A record without what differs between two runs that are the same: times, the id of the run, and its seeds. */
+function plain(record: RecordLine, restore: ReturnType<typeof deltaReader>): Json {
+  const { at: _at, ...rest } = record;
+  if (rest.t === 'run') return json({ ...rest, runId: '', seed: 0, options: { ...rest.options, jitterSeed: 0 } });
+  if (rest.t !== 'start' || rest.request === undefined) return json(rest);
+  return json({ ...rest, request: restore(rest.id, rest.request) });
+}
+
+function json(value: object): Json {
+  const plainValue: Json = JSON.parse(JSON.stringify(value));
+  return plainValue;
+}

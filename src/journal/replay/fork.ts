@@ -1,0 +1,68 @@
+import type { Outcome } from '../../actors/journal.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import type { Recording } from '../format/recording.ts';
+import { readRecording } from '../format/recording.ts';
+
+/** Where a fork leaves its recording, and how it goes on. Prompt, model and tools are those of the agent. */
+export interface ForkOptions {
+  /**
+   * The number of the last record that both share: its line in a file, the head being 1. Default: 1, with a changed
+   * `input`; without one it must be given.
+   */
+  readonly at?: number;
+  /** How the record `at`, an outcome or the start of a leaf, comes out instead. */
+  readonly outcome?: Outcome;
+  /** The task instead of the recorded one. */
+  readonly input?: string;
+  /**
+   * `live` (default): what starts behind the cut is really done. `recorded`: it gets the outcome that the rest of the
+   * recording holds for the same request.
+   */
+  readonly then?: 'live' | 'recorded';
+  /** With `then: 'recorded'`, what the rest holds no outcome for: it is really done (`live`, default), or ends the run. */
+  readonly missing?: 'live' | 'refuse';
+  /** As for `agent.run`. */
+  readonly runId?: string;
+  readonly context?: unknown;
+  readonly metadata?: JsonObject;
+  readonly signal?: AbortSignal;
+}
+
+/** What can fork a recording: an agent. */
+export interface Forkable<TRun> {
+  readonly [FORK]: (recording: Recording, options: ForkOptions) => TRun;
+}
+
+/** The key under which an agent offers to fork recordings. */
+export const FORK: unique symbol = Symbol.for('signalbox.fork');
+
+const checkOptions = optionsOf<ForkOptions>('fork', 'docs/recording.md', {
+  at: true,
+  outcome: true,
+  input: true,
+  // oxlint-disable-next-line unicorn/no-thenable -- it is the name of an option, and this table is awaited by nobody
+  then: true,
+  missing: true,
+  runId: true,
+  context: true,
+  metadata: true,
+  signal: true,
+});
+
+/**
+ * Goes another way from a point of a recorded run: plays it up to the record `at`, then goes on as a run of its own, kept
+ * in the agent's journal under a new id; its head names its parent. What was in flight at the cut keeps the recorded
+ * outcome. Returns a Run at once. Throws a `TypeError` for a cut that is not possible.
+ *
+ * @example
+ * const run = fork(recording, agent, { at: 7, outcome: { ok: true, value: { status: 'error', error: 'offline' } } });
+ */
+export function fork<TRun>(
+  recording: string | readonly (string | object)[],
+  agent: Forkable<TRun>,
+  options: ForkOptions,
+): TRun {
+  checkOptions(options ?? null);
+  return agent[FORK](readRecording(recording), options);
+}

@@ -1,0 +1,83 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { sumOf } from '../format/checksums.ts';
+import { readFileContent } from './file-lines.ts';
+import { type Recording, readRecording } from '../format/recording.ts';
+import { withoutHistory } from '../format/stored-head.ts';
+import { type Tallied, runTally } from '../format/tally.ts';
+
+const NEWLINE = 0x0a;
+const END = Buffer.from('{"t":"end"');
+const BLOB = Buffer.from('{"t":"blob"');
+
+/**
+ * What a list shows of the run in a file. Of one that has ended only the first line and the last are read. Null when
+ * nothing was recorded; throws a `RecordingError` for a file that is damaged.
+ */
+export function summarizeFile(content: Buffer): Tallied | null {
+  const last = content.lastIndexOf(NEWLINE, content.length - 2) + 1;
+  if (last > 0 && endsIn(content)) {
+    const head = content.subarray(0, content.indexOf(NEWLINE)).toString('utf8');
+    const end = content.subarray(last).toString('utf8');
+    const sum = sumOf(end);
+    // Without the number that stands with a checksum the lines must be counted.
+    if (sum === null)
+      return { ...tallied(readRecording([head, end], { torn: !end.endsWith('\n') })), records: countRecords(content) };
+    if (sum.holds) return { ...tallied(readRecording([withoutSum(withoutHistory(head)), sum.text])), records: sum.n };
+  }
+  const read = readFileContent(content, withoutHistory);
+  return read === null ? null : tallied(read.recording);
+}
+
+/**
+ * What a list shows of the run in the file at `path`; of one that has ended no more is read than its first line and its last.
+ * Throws as {@link summarizeFile}.
+ */
+export async function summarizeRunFile(path: string): Promise<Tallied | null> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  const end = await lineOf(file, size, 'last');
+  const isWhole = endsIn(end) && sumOf(end.toString('utf8'))?.holds === true;
+  return summarizeFile(isWhole ? Buffer.concat([await lineOf(file, size, 'first'), end]) : await file.readFile());
+}
+
+/** How much is read at first. */
+const CHUNK = 16_384;
+
+async function lineOf(file: FileHandle, size: number, which: 'first' | 'last'): Promise<Buffer> {
+  for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
+    const { buffer } = await file.read(Buffer.alloc(length), 0, length, which === 'first' ? 0 : size - length);
+    const at = which === 'first' ? buffer.indexOf(NEWLINE) : buffer.lastIndexOf(NEWLINE, length - 2);
+    if (at !== -1) return which === 'first' ? buffer.subarray(0, at + 1) : buffer.subarray(at + 1);
+    if (length === size) return buffer;
+  }
+}
+
+function withoutSum(head: string): string {
+  const sum = sumOf(head);
+  return sum?.holds === true ? sum.text : head;
+}
+
+function tallied({ head, lines }: Recording): Tallied {
+  const tally = runTally(head);
+  for (const record of lines) tally.add(record);
+  return tally.read();
+}
+
+function countRecords(content: Buffer): number {
+  let count = 0;
+  for (let at = 0; at < content.length;) {
+    if (!startsWith(content, BLOB, at)) count += 1;
+    const next = content.indexOf(NEWLINE, at);
+    at = next === -1 ? content.length : next + 1;
+  }
+  return count;
+}
+
+function startsWith(content: Buffer, prefix: Buffer, at: number): boolean {
+  return content.subarray(at, at + prefix.length).equals(prefix);
+}
+
+/** Whether this, the end of a file or all of it, ends in the record of a run's end. */
+export function endsIn(content: Buffer): boolean {
+  return startsWith(content, END, content.lastIndexOf(NEWLINE, content.length - 2) + 1);
+}

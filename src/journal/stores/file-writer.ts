@@ -1,0 +1,221 @@
+import {
+  closeSync,
+  copyFileSync,
+  fdatasync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { isJsonObject } from '../../json/json.ts';
+import { makeFolder } from '../../security/folders.ts';
+import { systemCode } from '../../security/system-code.ts';
+import { type LineWriter, lineWriter } from '../format/blobs.ts';
+import { isUnbegun, readFileContent } from './file-lines.ts';
+import { fileSink } from './file-sink.ts';
+import { type HistoryFiles, historiesIn } from './history-files.ts';
+import { JournalError } from '../format/journal-error.ts';
+import type { Sink } from '../live.ts';
+import type { RecordLine } from '../format/record.ts';
+import { type RepairedRun, wholePart } from '../format/repair.ts';
+import type { RunFiles } from './run-files.ts';
+import type { TakenRun } from '../run-journal.ts';
+import { withHistory } from '../format/stored-head.ts';
+
+/** How the files of runs are written. */
+export interface FileWriting {
+  readonly files: RunFiles;
+  readonly histories: HistoryFiles;
+  readonly durability: 'process' | 'power';
+  /** `not-answered`: the file of a run that ended with an answer is removed. */
+  readonly keep: 'all' | 'not-answered';
+  /** Called when a run is given back. */
+  readonly onClose: () => void | Promise<void>;
+}
+
+const sync = promisify(fdatasync);
+
+/** Begins the file of a new run. Throws a `JournalError` where there is one already. */
+export function createRunFile(writing: FileWriting, runId: string): Sink {
+  const { files } = writing;
+  const path = files.pathOf(runId);
+  const made = makeFolder(files.dir);
+  return locked(writing, runId, (finish) => {
+    const there = contentOf(path);
+    if (there !== null && !isUnbegun(there)) throw new JournalError('run-exists', runId, files.dir);
+    const file = openSync(path, 'a', 0o600);
+    ftruncateSync(file, 0);
+    return runSink(writing, {
+      file,
+      length: 0,
+      write: lineWriter(undefined, 0, writing.histories.store),
+      folders: foldersToSync(files.dir, made),
+      finish,
+    });
+  });
+}
+
+/** Takes the file of a run for writing on, after cutting off what a crash has torn; null when nothing was recorded. */
+export function continueRunFile(writing: FileWriting, runId: string): TakenRun | null {
+  const path = writing.files.pathOf(runId);
+  const inFolder = (text: string): string => withHistory(text, historiesIn(writing.files.dir));
+  if (contentOf(path) === null) return null;
+  return locked(writing, runId, (finish) => {
+    const content = contentOf(path);
+    const read = content === null ? null : readFileContent(content, inFolder);
+    if (content === null || read === null) return null;
+    const { recording, bytes, closed } = read;
+    const file = openSync(path, 'a', 0o600);
+    if (bytes < content.length) cutTorn(writing, runId, { file, bytes, length: content.length });
+    if (!closed) writeSync(file, '\n');
+    const length = bytes + (closed ? 0 : 1);
+    return {
+      recording,
+      sink: runSink(writing, {
+        file,
+        length,
+        write: lineWriter(recording.payloads, recording.sums ?? null),
+        folders: [],
+        finish,
+      }),
+    };
+  });
+}
+
+/** Cuts the file of a damaged run off before its first damage; what it was is kept beside it, `<runId>.jsonl.damaged`. */
+export function repairRunFile(files: RunFiles, runId: string): RepairedRun | null {
+  const path = files.pathOf(runId);
+  if (contentOf(path) === null) return null;
+  const lock = files.lock(runId);
+  try {
+    const content = readFileSync(path);
+    const lines = withHistory(content.toString('utf8'), historiesIn(files.dir)).split('\n');
+    const { repaired } = wholePart(lines.at(-1)?.trim() === '' ? lines.slice(0, -1) : lines);
+    if (repaired.lost === 0) return repaired;
+    copyFileSync(path, `${path}.damaged`);
+    let end = 0;
+    for (let line = 0; line < repaired.kept; line++) end = content.indexOf('\n', end) + 1;
+    truncateSync(path, end);
+    return repaired;
+  } finally {
+    lock.release();
+  }
+}
+
+/** What has grown since it was read belongs to somebody who writes all the same: it is no torn end. */
+function cutTorn({ files }: FileWriting, runId: string, read: { file: number; bytes: number; length: number }): void {
+  if (fstatSync(read.file).size === read.length) return ftruncateSync(read.file, read.bytes);
+  closeSync(read.file);
+  throw new JournalError('run-locked', runId, files.dir);
+}
+
+/** Holds the run's lock while it is written; gives it back at once when nothing comes of it. */
+function locked<T>({ files, keep, onClose }: FileWriting, runId: string, begin: (finish: Finish) => T): T {
+  const lock = files.lock(runId);
+  const finish: Finish = {
+    check: (doubtful) => {
+      // Who holds the lock and finds lines of another has read a run that is no more: it may not go on either.
+      if (doubtful || !lock.isHeld()) throw new JournalError('run-lost', runId, files.dir);
+    },
+    close: (ending) => {
+      if (ending !== null && lock.isHeld(true)) {
+        files.secrets.remove(runId);
+        if (keep === 'not-answered' && ending.answered) files.erase(runId);
+      }
+      lock.release();
+      return onClose();
+    },
+  };
+  let begun: T | null = null;
+  try {
+    begun = begin(finish);
+    return begun;
+  } finally {
+    if (begun === null) lock.release();
+  }
+}
+
+interface Finish {
+  readonly check: (doubtful: boolean) => void;
+  readonly close: (ending: Ending | null) => void | Promise<void>;
+}
+
+interface Ending {
+  readonly answered: boolean;
+}
+
+interface OpenFile {
+  readonly file: number;
+  readonly length: number;
+  readonly write: LineWriter;
+  /** Folders that got a new entry. */
+  readonly folders: readonly string[];
+  readonly finish: Finish;
+}
+
+function runSink({ durability }: FileWriting, { file, length, write, folders, finish }: OpenFile): Sink {
+  let unsynced = folders;
+  let ending: Ending | null = null;
+  const flush = async (): Promise<void> => {
+    await sync(file);
+    for (const folder of unsynced) syncFolder(folder);
+    unsynced = [];
+  };
+  const sink = fileSink({
+    file,
+    length,
+    write,
+    check: finish.check,
+    onClose: () => finish.close(ending),
+    ...(durability === 'power' ? { flush } : {}),
+  });
+  return {
+    append: (records) => {
+      const written = sink.append(records);
+      const remember = (): void => {
+        ending ??= endingOf(records);
+      };
+      return written === undefined ? remember() : written.then(remember);
+    },
+    close: () => sink.close(),
+  };
+}
+
+function endingOf(records: readonly RecordLine[]): Ending | null {
+  const end = records.find((record) => record.t === 'end');
+  return end === undefined ? null : { answered: isJsonObject(end.output) && end.output.status === 'answered' };
+}
+
+function contentOf(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The folder of the new file, and the parents of those that were made for it: a name is kept by the folder it is in. */
+function foldersToSync(dir: string, made: string | undefined): readonly string[] {
+  const folders = [resolve(dir)];
+  if (made === undefined) return folders;
+  for (let at = resolve(dir); at !== dirname(resolve(made)) && at !== dirname(at); at = dirname(at))
+    folders.push(dirname(at));
+  return folders;
+}
+
+function syncFolder(path: string): void {
+  // Windows cannot flush folders, and keeps their names without.
+  if (process.platform === 'win32') return;
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

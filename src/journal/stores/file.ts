@@ -1,0 +1,131 @@
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { optionsOf } from '../../json/known-options.ts';
+import { systemCode } from '../../security/system-code.ts';
+import { lineWriter } from '../format/blobs.ts';
+import { readFileContent } from './file-lines.ts';
+import { fileSink } from './file-sink.ts';
+import { summarizeRunFile } from './file-summary.ts';
+import { type FileWriting, continueRunFile, createRunFile, repairRunFile } from './file-writer.ts';
+import { historiesIn, historyFiles } from './history-files.ts';
+import { liveJournal } from '../live.ts';
+import { type PruneLimits, runPruner } from './prune-runs.ts';
+import { RecordingError } from '../format/recording.ts';
+import { type RunFiles, runFiles } from './run-files.ts';
+import type { JournalStore, RunSummary } from '../run-journal.ts';
+import { withHistory } from '../format/stored-head.ts';
+import { selectRuns, summaryOf } from '../format/tally.ts';
+
+/** How durably {@link fileJournal} writes, and what it keeps. */
+export interface FileJournalOptions extends PruneLimits {
+  /** `process` (default): what is written survives a crash of the process. `power`: also one of the machine. */
+  readonly durability?: 'process' | 'power';
+  /**
+   * `all` (default), or `not-answered`: a run that ended with an answer leaves nothing, every other one leaves its
+   * recording, one that crashed too.
+   */
+  readonly keep?: 'all' | 'not-answered';
+  /** How many runs that have ended are kept, those last written to. Default: all. Checked when a run begins or ends. */
+  readonly maxRuns?: number;
+  /** Forgets every run, ended or not, that was not written to for so many days. Default: none. Checked likewise. */
+  readonly maxAgeDays?: number;
+}
+
+/**
+ * Keeps each run as a file of JSON lines, `<dir>/<runId>.jsonl`, appended while the run goes on; a lock beside it keeps
+ * other processes from writing it. Opening a run that is there already is refused. The folder is made when the first run
+ * begins.
+ *
+ * @example createAgent({ journal: fileJournal('.signalbox/runs', { keep: 'not-answered', maxAgeDays: 30 }) })
+ */
+export function fileJournal(dir: string, options: FileJournalOptions = {}): JournalStore {
+  checkOptions(options);
+  const { durability = 'process', keep = 'all' } = options;
+  const histories = historyFiles(dir, { synced: durability === 'power' });
+  const files = runFiles(dir, histories);
+  let swept = false;
+  const pruneRuns = runPruner(files, options);
+  const prune = (): Promise<void> | undefined => {
+    if (!swept)
+      files.secrets.sweep((runId) => !files.isLocked(runId) && (!files.isThere(runId) || files.hasEnded(runId)));
+    swept = true;
+    return pruneRuns();
+  };
+  const writing: FileWriting = { files, histories, durability, keep, onClose: prune };
+  return {
+    open: (run) => {
+      const sink = createRunFile(writing, run.head.runId);
+      // Where it cannot be done now, the end of the run tries again and says why.
+      prune()?.catch(() => undefined);
+      return liveJournal(run, sink);
+    },
+    take: async (runId) => continueRunFile(writing, runId),
+    read: async (runId) =>
+      readFileContent(await contentOf(files, runId), (text) => withHistory(text, historiesIn(dir)))?.recording ?? null,
+    list: async (query) => {
+      const runs: RunSummary[] = [];
+      // One after the other: a folder may hold more files than a process may open.
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      for (const runId of files.ids()) runs.push(...(await summaryOfFile(files, runId)));
+      return selectRuns(runs, query);
+    },
+    remove: async (runId) => files.remove(runId),
+    repair: async (runId) => repairRunFile(files, runId),
+    secrets: files.secrets,
+  };
+}
+
+/** Keeps one run in the file at `path`, which is made anew. */
+export function singleFileJournal(path: string): JournalStore {
+  return {
+    open: (run) => {
+      closeSync(openSync(path, 'w', 0o600));
+      return liveJournal(run, fileSink({ file: openSync(path, 'a'), write: lineWriter(undefined, 0) }));
+    },
+  };
+}
+
+async function contentOf(files: RunFiles, runId: string): Promise<Buffer> {
+  try {
+    return await readFile(files.pathOf(runId));
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  }
+}
+
+/** A run that is damaged is in no list, but must not hide the others. */
+async function summaryOfFile(files: RunFiles, runId: string): Promise<readonly RunSummary[]> {
+  try {
+    const tallied = await summarizeRunFile(files.pathOf(runId));
+    if (tallied === null) return [];
+    // A copy goes by the name that it has, whatever its first line says.
+    return [{ ...summaryOf(tallied, !tallied.ended && files.isLocked(runId)), runId }];
+  } catch (error) {
+    // It was removed while the others were read.
+    if (systemCode(error) === 'ENOENT') return [];
+    if (!(error instanceof RecordingError)) throw error;
+    process.emitWarning(`${files.pathOf(runId)} is left out of the list of runs. ${error.message}`);
+    return [];
+  }
+}
+
+const checkNames = optionsOf<FileJournalOptions>('fileJournal', 'docs/recording.md', {
+  durability: true,
+  keep: true,
+  maxRuns: true,
+  maxAgeDays: true,
+});
+
+function checkOptions(options: FileJournalOptions): void {
+  checkNames(options);
+  const { durability, keep, maxRuns, maxAgeDays } = options;
+  const wrong = (name: string, must: string): never => {
+    throw new TypeError(`fileJournal: the option ${name} must be ${must}.`);
+  };
+  if (durability !== undefined && !['process', 'power'].includes(durability))
+    wrong('durability', "'process' or 'power'");
+  if (keep !== undefined && !['all', 'not-answered'].includes(keep)) wrong('keep', "'all' or 'not-answered'");
+  if (maxRuns !== undefined && !(Number.isInteger(maxRuns) && maxRuns >= 0)) wrong('maxRuns', 'a whole number from 0');
+  if (maxAgeDays !== undefined && !(maxAgeDays > 0)) wrong('maxAgeDays', 'a number above 0');
+}

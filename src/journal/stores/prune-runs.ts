@@ -1,0 +1,83 @@
+import { statSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { JournalError } from '../format/journal-error.ts';
+import type { RunFiles } from './run-files.ts';
+
+/** Which runs to forget. */
+export interface PruneLimits {
+  /** How many runs that have ended are kept, those last written to. */
+  readonly maxRuns?: number | undefined;
+  /** Forgets every run, ended or not, that was not written to for so many days. */
+  readonly maxAgeDays?: number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** So long it works before others have their turn, in milliseconds: a folder may hold a hundred thousand runs. */
+const SLICE_MS = 10;
+
+/**
+ * Removes runs beyond the limits, never one that is being written, in slices that hold nobody up. Asked again while it
+ * works, it looks once more when it is done; what it gives resolves when nothing is left to be done.
+ */
+export function runPruner(files: RunFiles, limits: PruneLimits): () => Promise<void> | undefined {
+  const { maxRuns = Infinity, maxAgeDays = Infinity } = limits;
+  if (maxRuns === Infinity && maxAgeDays === Infinity) return () => undefined;
+  let working: Promise<void> | null = null;
+  let asked = false;
+  const work = async (): Promise<void> => {
+    try {
+      while (asked) {
+        asked = false;
+        // oxlint-disable-next-line no-await-in-loop -- one pass after the other
+        await inSlices(pruned(files, maxRuns, Date.now() - maxAgeDays * DAY_MS));
+      }
+    } finally {
+      working = null;
+    }
+  };
+  return () => {
+    asked = true;
+    working ??= work();
+    return working;
+  };
+}
+
+async function inSlices(steps: Iterable<void>): Promise<void> {
+  let began = performance.now();
+  for (const _step of steps) {
+    if (performance.now() - began < SLICE_MS) continue;
+    // oxlint-disable-next-line no-await-in-loop -- others have their turn
+    await nextTurn();
+    began = performance.now();
+  }
+}
+
+/** One pass; after each step somebody else may have a turn. */
+function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<void> {
+  const found: { readonly runId: string; readonly at: number }[] = [];
+  for (const runId of files.ids()) {
+    found.push({ runId, at: statSync(files.pathOf(runId), { throwIfNoEntry: false })?.mtimeMs ?? Infinity });
+    yield;
+  }
+  const counts = found.length > maxRuns;
+  let ended = 0;
+  for (const { runId, at } of found.toSorted((a, b) => b.at - a.at)) {
+    if (counts && hasEnded(files, runId)) ended += 1;
+    if (at < oldest || (ended > maxRuns && hasEnded(files, runId))) remove(files, runId);
+    yield;
+  }
+}
+
+function hasEnded(files: RunFiles, runId: string): boolean {
+  // It may have been removed since the folder was read.
+  return files.isThere(runId) && files.hasEnded(runId);
+}
+
+function remove(files: RunFiles, runId: string): void {
+  try {
+    files.remove(runId);
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+  }
+}

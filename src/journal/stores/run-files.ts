@@ -1,0 +1,148 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemCode } from '../../security/system-code.ts';
+import { endsIn } from './file-summary.ts';
+import type { HistoryFiles } from './history-files.ts';
+import { JournalError } from '../format/journal-error.ts';
+import { type RunLock, isLocked, takeRunLock } from './run-lock.ts';
+import { type SecretFiles, secretFiles } from './secret-files.ts';
+import { historyIdOf } from '../format/stored-head.ts';
+
+/** The files of the runs in one folder: `<runId>.jsonl`, and beside it `.lock` and `.vault` while it lasts. */
+export interface RunFiles {
+  readonly dir: string;
+  readonly secrets: SecretFiles;
+  pathOf(runId: string): string;
+  /** The ids of all runs there are. */
+  ids(): readonly string[];
+  /** Throws a `JournalError` (`run-locked`) while somebody else has it. */
+  lock(runId: string): RunLock;
+  isLocked(runId: string): boolean;
+  isThere(runId: string): boolean;
+  /** Whether the run has ended, as far as the last line of its file tells. */
+  hasEnded(runId: string): boolean;
+  /** Removes what is recorded of a run whose lock the caller has, and the history that no other run begins with. */
+  erase(runId: string): void;
+  /** Removes all that is left of a run. Throws as `lock` does; false when there is none. */
+  remove(runId: string): boolean;
+}
+
+const EXTENSION = '.jsonl';
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/** The files of the runs in a folder, which need not exist yet. Throws a `TypeError` for ids that can name no file. */
+export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): RunFiles {
+  const named = (runId: string, extension: string): string => {
+    if (!RUN_ID.test(runId))
+      throw new TypeError(
+        `The run id ${JSON.stringify(runId)} cannot name a file. Use letters, digits, dots, dashes and underscores.`,
+      );
+    return join(dir, runId + extension);
+  };
+  const pathOf = (runId: string): string => named(runId, EXTENSION);
+  const lock = (runId: string): RunLock => {
+    const taken = takeRunLock(named(runId, '.lock'));
+    if (taken === null) throw new JournalError('run-locked', runId, dir);
+    return taken;
+  };
+  const secrets = secretFiles(dir);
+  // Whoever prunes asks again and again, and what has ended stays so.
+  const ended = new Set<string>();
+  const ids = (): readonly string[] =>
+    entriesOf(dir)
+      .filter((name) => name.endsWith(EXTENSION))
+      .map((name) => name.slice(0, -EXTENSION.length))
+      .filter((runId) => RUN_ID.test(runId));
+  // What a run begins with never changes.
+  const beginnings = new Map<string, { readonly file: string; readonly history: string | null }>();
+  const historyOf = (runId: string): string | null => {
+    const stat = statSync(pathOf(runId), { throwIfNoEntry: false });
+    if (stat === undefined) return null;
+    const file = `${stat.ino} ${stat.birthtimeMs}`;
+    const known = beginnings.get(runId);
+    if (known?.file === file) return known.history;
+    const line = firstLineOf(pathOf(runId));
+    const history = line === null ? null : historyIdOf(line);
+    if (line !== null) beginnings.set(runId, { file, history });
+    return history;
+  };
+  const erase = (runId: string): void => {
+    const history = historyOf(runId);
+    for (const name of [pathOf(runId), `${pathOf(runId)}.damaged`]) rmSync(name, { force: true });
+    beginnings.delete(runId);
+    ended.delete(runId);
+    if (history !== null && !ids().some((other) => historyOf(other) === history)) histories.remove(history);
+  };
+  return {
+    dir,
+    secrets,
+    erase,
+    ids,
+    pathOf,
+    lock,
+    isThere: (runId) => existsSync(pathOf(runId)),
+    isLocked: (runId) => isLocked(named(runId, '.lock')),
+    hasEnded: (runId) => {
+      if (!ended.has(runId) && endsIn(tailOf(pathOf(runId)))) ended.add(runId);
+      return ended.has(runId);
+    },
+    remove: (runId) => {
+      const path = pathOf(runId);
+      if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;
+      const held = lock(runId);
+      try {
+        erase(runId);
+        secrets.remove(runId);
+      } finally {
+        held.release();
+      }
+      return true;
+    },
+  };
+}
+
+function entriesOf(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** The whole first line of a file; null when there is none. */
+function firstLineOf(path: string): string | null {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(file);
+    for (let length = Math.min(size, TAIL); ; length = Math.min(length * 4, size)) {
+      const start = Buffer.alloc(length);
+      const read = start.subarray(0, readSync(file, start, 0, length, 0));
+      const end = read.indexOf(0x0a);
+      if (end !== -1) return read.subarray(0, end).toString('utf8');
+      if (length === size) return null;
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** More than the last line of a run that has ended is long, or all that there is. */
+const TAIL = 65_536;
+
+function tailOf(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const size = statSync(path).size;
+    const tail = Buffer.alloc(Math.min(size, TAIL));
+    return tail.subarray(0, readSync(file, tail, 0, tail.length, size - tail.length));
+  } finally {
+    closeSync(file);
+  }
+}

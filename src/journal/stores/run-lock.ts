@@ -1,0 +1,100 @@
+/**
+ * Owns: that one process at a time writes a run's file.
+ *
+ * I1 Of two that want a lock, free or left behind, at most one gets it.
+ * I2 A lock left behind by a dead process is given to the next that asks, even when its pid is in use again.
+ * I3 Where the process cannot be looked at (another host or container), a lock is left behind after a minute of silence.
+ */
+import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createFirst } from '../../security/lock-file.ts';
+import { systemCode } from '../../security/system-code.ts';
+import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
+
+/** A lock that is held until it is released. */
+export interface RunLock {
+  /**
+   * False once somebody took it away: the file was deleted, or this process seemed dead. Looked up when the last look is ten
+   * seconds old, and with `now` at once.
+   */
+  isHeld(now?: boolean): boolean;
+  release(): void;
+}
+
+/** Takes the lock file at `path`; null while somebody else has it. Does not wait. */
+export function takeRunLock(path: string): RunLock | null {
+  const mine = newWriter();
+  return take(path, mine) ? heldLock(path, mine) : null;
+}
+
+/** Whether a living process has this lock. */
+export function isLocked(path: string): boolean {
+  const found = look(path);
+  return found !== null && !found.gone;
+}
+
+function take(path: string, mine: Writer): boolean {
+  if (createFirst(path, JSON.stringify(mine))) return true;
+  const found = look(path);
+  if (found === null) return createFirst(path, JSON.stringify(mine));
+  return found.gone && takeOver(path, mine, found.token);
+}
+
+/** Who wants the place of a dead writer first locks that wish, so that nobody takes away what another just took. */
+function takeOver(path: string, mine: Writer, dead: string): boolean {
+  const wish = `${path}.${dead}`;
+  if (!take(wish, mine)) return false;
+  try {
+    if (look(path)?.token !== dead) return false;
+    const next = `${path}.${mine.token}.new`;
+    writeFileSync(next, JSON.stringify(mine), { mode: 0o600 });
+    renameSync(next, path);
+    return true;
+  } finally {
+    rmSync(wish, { force: true });
+  }
+}
+
+function look(path: string): { readonly token: string; readonly gone: boolean } | null {
+  try {
+    const writer = readWriter(readFileSync(path, 'utf8'));
+    const silentMs = Date.now() - statSync(path).mtimeMs;
+    return { token: writer?.token ?? 'unreadable', gone: isGone(writer, silentMs) };
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function heldLock(path: string, mine: Writer): RunLock {
+  let held = true;
+  let lookedAt = Date.now();
+  const check = (): void => {
+    held &&= look(path)?.token === mine.token;
+    lookedAt = Date.now();
+  };
+  const beat = (): void => {
+    check();
+    if (held) utimesSync(path, new Date(), new Date());
+  };
+  const beats = setInterval(() => {
+    try {
+      beat();
+    } catch {
+      // A sign of life that could not be given is given the next time; a lock that is gone is noticed then, too.
+    }
+  }, BEAT_MS);
+  beats.unref();
+  return {
+    isHeld: (now = false) => {
+      // A process that was stopped, or did something long, has given no sign of life meanwhile: its timers are no clock.
+      if (held && (now || Math.abs(Date.now() - lookedAt) >= BEAT_MS)) check();
+      return held;
+    },
+    release: () => {
+      clearInterval(beats);
+      check();
+      if (held) rmSync(path, { force: true });
+      held = false;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isJsonObject } from '../../json/json.ts';
+import { makeFolder } from '../../security/folders.ts';
+import { systemCode } from '../../security/system-code.ts';
+import type { RunSecrets } from '../run-journal.ts';
+
+/** The secrets of runs in files of one folder, and how a run's are forgotten. */
+export interface SecretFiles extends RunSecrets {
+  remove(runId: string): void;
+  /** Removes those of runs that are over, or not there: their process died before it could. One that just begins is left. */
+  sweep(isOver: (runId: string) => boolean): void;
+}
+
+/** A run's secrets are kept a moment before the run itself. */
+const YOUNG_MS = 60_000;
+const EXTENSION = '.vault';
+
+/**
+ * Keeps the secrets of each run in a file that its owner alone may read, `<dir>/<runId>.vault`: JSON lines of marks and
+ * what they stand for, appended. No command exports it.
+ */
+export function secretFiles(dir: string): SecretFiles {
+  const fileOf = (runId: string): string => join(dir, runId + EXTENSION);
+  return {
+    keep: (runId, secrets) => {
+      makeFolder(dir, 0o700);
+      appendFileSync(fileOf(runId), `${JSON.stringify(secrets)}\n`, { mode: 0o600 });
+    },
+    read: (runId) => readSecrets(fileOf(runId)),
+    remove: (runId) => rmSync(fileOf(runId), { force: true }),
+    sweep: (isOver) => {
+      for (const name of namesIn(dir)) {
+        const runId = name.slice(0, -EXTENSION.length);
+        const at = statSync(join(dir, name), { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+        if (Date.now() - at > YOUNG_MS && isOver(runId)) rmSync(join(dir, name), { force: true });
+      }
+    },
+  };
+}
+
+function namesIn(dir: string): readonly string[] {
+  return existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(EXTENSION)) : [];
+}
+
+function readSecrets(path: string): Readonly<Record<string, string>> {
+  try {
+    return Object.assign({}, ...readFileSync(path, 'utf8').split('\n').map(secretsOf));
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return {};
+    throw error;
+  }
+}
+
+/** A line that a crash has torn holds nothing that was promised to be kept. */
+function secretsOf(line: string): Readonly<Record<string, string>> {
+  try {
+    const value: unknown = JSON.parse(line);
+    const entries = Object.entries(isJsonObject(value) ? value : {});
+    return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,143 @@
+import { closeSync, openSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { dirname } from 'node:path';
+import { makeFolder } from '../../security/folders.ts';
+import { JournalError } from '../format/journal-error.ts';
+import { addSums } from './sqlite-rows.ts';
+
+/** The version of the tables. A newer one is refused. */
+const VERSION = 2;
+
+/** What changes with every record is apart from what may be long: SQLite writes whole rows. */
+const TABLES = `
+  create table if not exists runs (
+    id integer primary key,
+    run_id text not null unique,
+    agent text not null,
+    at text not null,
+    input text not null,
+    metadata text not null,
+    head_sum text not null,
+    history text
+  ) strict;
+  create index if not exists runs_by_time on runs (at desc, run_id desc);
+  create table if not exists progress (
+    run integer primary key references runs (id) on delete cascade,
+    ended integer not null,
+    waiting integer not null,
+    status text,
+    reason text,
+    error_code text,
+    tools text not null,
+    steps integer not null,
+    records integer not null,
+    writer text,
+    beat integer not null,
+    sum text not null
+  ) strict;
+  create table if not exists lines (
+    run integer not null references runs (id) on delete cascade,
+    n integer not null,
+    line text not null,
+    primary key (run, n)
+  ) strict;
+  create index if not exists runs_by_history on runs (history) where history is not null;
+  create table if not exists histories (
+    id text not null,
+    n integer not null,
+    line text not null,
+    primary key (id, n)
+  ) strict, without rowid;
+  pragma user_version = ${VERSION};
+`;
+
+/** SQLite itself waits this long for another process; who may wait longer tries again. */
+const BUSY_MS = 25;
+
+/** How long to go on trying, in milliseconds. */
+const PATIENCE_MS = 10_000;
+
+/** Opens the database at `path`, which is made when it is not there, readable by its owner only. */
+export function openDatabase(path: string, durability: 'process' | 'power'): DatabaseSync {
+  makeFolder(dirname(path));
+  closeSync(openSync(path, 'a', 0o600));
+  // Loaded here and not imported: whoever uses no database should not pay for one.
+  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
+  const database = new Database(path, { timeout: BUSY_MS });
+  patiently(() => {
+    database.exec('pragma journal_mode = wal');
+    database.exec(`pragma synchronous = ${durability === 'power' ? 'full' : 'normal'}`);
+    const version = database.prepare('pragma user_version').get()?.['user_version'];
+    if (typeof version === 'number' && version > VERSION) throw new JournalError('store-newer', null, path);
+    if (version !== VERSION)
+      inTransaction(database, () => {
+        if (version === 1) addSums(database);
+        database.exec(TABLES);
+      });
+  });
+  closeAtExit(database);
+  return database;
+}
+
+/** Another connection to a database that is there, to read in while others write. Close it soon. */
+export function openToRead(path: string): DatabaseSync {
+  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
+  return new Database(path, { timeout: BUSY_MS, readOnly: true });
+}
+
+/** Does something in one transaction: all of it, or, when it throws, nothing. */
+export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('begin immediate');
+  try {
+    const result = work();
+    database.exec('commit');
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    throw error;
+  }
+}
+
+/** Tries again while another process has the database. It blocks the thread: for what cannot wait otherwise. */
+export function patiently<T>(work: () => T): T {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+    }
+  }
+}
+
+/** Tries again while another process has the database, and lets others work in between. */
+export async function patientlyLater<T>(work: () => T): Promise<T> {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+    }
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
+  }
+}
+
+/** SQLITE_BUSY, with whatever it says more. */
+function isBusy(error: unknown): boolean {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
+  return typeof code === 'number' && (code & 0xff) === 5;
+}
+
+const open = new Set<DatabaseSync>();
+
+/** A database that is closed leaves one file; one that is not, two more with what is not in the first yet. */
+function closeAtExit(database: DatabaseSync): void {
+  if (open.size === 0) {
+    process.once('exit', () => {
+      for (const one of open) one.close();
+    });
+  }
+  open.add(database);
+}

@@ -1,0 +1,139 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
+import { checksum } from '../../json/digest.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type Recording, RecordingError, readRecording } from '../format/recording.ts';
+import type { RunSummary } from '../run-journal.ts';
+import { type Tallied, type Tally, runTally, summaryOf } from '../format/tally.ts';
+import { isGone, readWriter } from './writer.ts';
+
+/** A row of both tables as the database gives it, its integers as bigints: a damaged one may be too large for a number. */
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** What each row says of its run, in the order in which its checksum covers it. */
+const HEAD = ['run_id', 'agent', 'at', 'input', 'metadata'] as const;
+const COUNTED = ['run_id', 'ended', 'waiting', 'status', 'reason', 'error_code', 'tools', 'steps', 'records'] as const;
+
+/** The lines of a run, and how many records its row says that they are. */
+export interface StoredLines {
+  readonly lines: readonly string[];
+  readonly records: number;
+}
+
+/** Lines in a database are never torn, and their number is known. */
+export function readStored(stored: StoredLines, runId: string): Recording {
+  const recording = readRecording(stored.lines, { torn: false });
+  if (recording.sums !== undefined && recording.sums < stored.records) throw tooShort(stored);
+  if (recording.head.runId !== runId)
+    throw new RecordingError(1, `is that of ${recording.head.runId}, not of ${runId}.`);
+  return recording;
+}
+
+/** The row of a run says that it has more records than there are. */
+export function tooShort({ lines, records }: StoredLines): RecordingError {
+  return new RecordingError(
+    lines.length + 1,
+    `is missing: it should have ${records} records. The database is damaged.`,
+  );
+}
+
+/** Counts the records of a recording. */
+export function tallyOf({ head, lines }: Recording): Tally {
+  const tally = runTally(head);
+  for (const record of lines) tally.add(record);
+  return tally;
+}
+
+/** The columns that stay as they are, as parameters of a statement. */
+export function headOf({ runId, agent, at, input, metadata }: Tallied): Record<string, SQLInputValue> {
+  const columns = { run_id: runId, agent, at, input, metadata: JSON.stringify(metadata) };
+  return { ...columns, head_sum: sumOf(columns, HEAD) };
+}
+
+/** The columns that change with the records of a run, as parameters of a statement. */
+export function progressOf(tallied: Tallied): Record<string, SQLInputValue> {
+  const { ended, waiting, status, reason, errorCode, toolsUsed, steps, records } = tallied;
+  const columns = {
+    ended: ended ? 1 : 0,
+    waiting: waiting ? 1 : 0,
+    status,
+    reason,
+    error_code: errorCode,
+    tools: JSON.stringify(toolsUsed),
+    steps,
+    records,
+  };
+  return { ...columns, sum: sumOf({ ...columns, run_id: tallied.runId }, COUNTED) };
+}
+
+/** Whether a row is as it was written; what changes without a record, who writes it and since when, is not looked at. */
+export function isIntact(row: Row): boolean {
+  return row['head_sum'] === sumOf(row, HEAD) && row['sum'] === sumOf(row, COUNTED);
+}
+
+function sumOf(row: Row | Record<string, SQLInputValue>, names: readonly string[]): string {
+  return checksum(JSON.stringify(names.map((name) => plain(row[name]))));
+}
+
+function plain(value: SQLInputValue | undefined): string | number | null {
+  // As SQLite stores it.
+  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed();
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'number' ? value : null;
+}
+
+/** Gives the rows of a database of the first version their checksums. */
+export function addSums(database: DatabaseSync): void {
+  database.exec("alter table runs add column head_sum text not null default ''");
+  database.exec("alter table progress add column sum text not null default ''");
+  database.exec('alter table runs add column history text');
+  const head = database.prepare('update runs set head_sum = ? where id = ?');
+  const progress = database.prepare('update progress set sum = ? where run = ?');
+  for (const row of database.prepare(ALL).all()) {
+    head.run(sumOf(row, HEAD), Number(row['id']));
+    progress.run(sumOf(row, COUNTED), Number(row['id']));
+  }
+}
+
+/** Every run with how far it is. A run that has lost its progress is there, too. */
+export const ALL = 'select * from runs left join progress on progress.run = runs.id';
+
+/** What a list shows of a run. */
+export function summaryOfRow(row: Row): RunSummary {
+  const tools: unknown = JSON.parse(textOf(row['tools']));
+  const tallied: Tallied = {
+    runId: textOf(row['run_id']),
+    agent: textOf(row['agent']),
+    at: textOf(row['at']),
+    input: textOf(row['input']),
+    metadata: metadataOf(row['metadata']),
+    ended: Number(row['ended']) === 1,
+    waiting: Number(row['waiting']) === 1,
+    status: textOrNull(row['status']),
+    reason: textOrNull(row['reason']),
+    errorCode: textOrNull(row['error_code']),
+    toolsUsed: Array.isArray(tools) ? tools.filter((name) => typeof name === 'string') : [],
+    steps: Number(row['steps']),
+    records: Number(row['records']),
+  };
+  return summaryOf(tallied, isWritten(row));
+}
+
+/** Whether a living process writes the run of this row. */
+export function isWritten(row: Row): boolean {
+  const writer = row['writer'];
+  return typeof writer === 'string' && !isGone(readWriter(writer), Date.now() - Number(row['beat']));
+}
+
+/** The text of a column that is never null. */
+export function textOf(value: SQLOutputValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function textOrNull(value: SQLOutputValue | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function metadataOf(value: SQLOutputValue | undefined): JsonObject {
+  const parsed: unknown = JSON.parse(textOf(value));
+  return isJsonObject(parsed) ? parsed : {};
+}

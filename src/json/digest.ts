@@ -1,0 +1,81 @@
+import type { Json } from './json.ts';
+
+/**
+ * A 104-bit digest of a JSON value, the same for equal values whatever the order of their keys. Not cryptographic: it
+ * tells two requests apart, it proves nothing. Digests of frozen objects are kept, so hashing a growing conversation
+ * costs only its new messages.
+ */
+export function digest(value: Json): string {
+  return typeof value === 'object' && value !== null ? digestOfObject(value) : hash(JSON.stringify(value) ?? 'null');
+}
+
+const known = new WeakMap<object, string>();
+
+function digestOfObject(value: readonly Json[] | { readonly [key: string]: Json }): string {
+  const before = known.get(value);
+  if (before !== undefined) return before;
+  const result = isList(value) ? digestOfList(value) : hash(objectText(value));
+  if (Object.isFrozen(value)) known.set(value, result);
+  return result;
+}
+
+function isList(value: readonly Json[] | { readonly [key: string]: Json }): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** For each object that stood in a list: the digest of the list before it, and with it. */
+const inLists = new WeakMap<object, { readonly before: string; readonly after: string }>();
+
+/** A list is hashed item by item onto what came before, so a list that only grew costs no more than its new items. */
+function digestOfList(list: readonly Json[]): string {
+  let running = '[';
+  for (const item of list) running = withItem(running, item);
+  return running === '[' ? hash('[]') : running;
+}
+
+function withItem(before: string, item: Json): string {
+  if (typeof item !== 'object' || item === null) return hash(before + memberText(item));
+  const step = inLists.get(item);
+  if (step?.before === before) return step.after;
+  const after = hash(before + memberText(item));
+  if (Object.isFrozen(item)) inLists.set(item, { before, after });
+  return after;
+}
+
+function objectText(object: { readonly [key: string]: Json }): string {
+  let text = '{';
+  for (const key of Object.keys(object).sort()) {
+    const member = object[key];
+    if (member !== undefined) text += JSON.stringify(key) + ':' + memberText(member) + ',';
+  }
+  return text;
+}
+
+/** Small values stand for themselves, objects for their digest. */
+function memberText(value: Json): string {
+  return typeof value === 'object' && value !== null ? '#' + digestOfObject(value) : (JSON.stringify(value) ?? 'null');
+}
+
+/** Tells a line from one that was damaged: 52 bits, different whenever one character is. It proves nothing either. */
+export function checksum(line: string): string {
+  return hash52(line, 0x9e3779b9);
+}
+
+/** Two independent 52-bit multiplicative hashes over the UTF-16 units. */
+function hash(text: string): string {
+  return hash52(text, 0x9e3779b9) + hash52(text, 0x85ebca6b);
+}
+
+function hash52(text: string, seed: number): string {
+  let a = 0xdeadbeef ^ seed;
+  let b = 0x41c6ce57 ^ seed;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    a = Math.imul(a ^ unit, 2654435761);
+    b = Math.imul(b ^ unit, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  const value = 4294967296 * (1048575 & b) + (a >>> 0);
+  return value.toString(16).padStart(13, '0');
+}

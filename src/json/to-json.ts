@@ -1,0 +1,124 @@
+import type { Json } from './json.ts';
+import { setOwn } from './own-property.ts';
+
+/** The value as JSON, or why it has no JSON form. */
+export type JsonResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string };
+
+const MAX_DEPTH = 500;
+
+/**
+ * Copies any value into plain JSON, so that a live machine gets exactly what a replay will get. Dates and whatever has
+ * `toJSON` are asked for it, undefined members are left out, NaN and Infinity become null as in `JSON.stringify`.
+ * What would be lost without a word (functions, BigInt, symbols, Map, Set, cycles) is refused with its path.
+ */
+export function toJson(value: unknown, limits: { readonly maxChars: number } = { maxChars: Infinity }): JsonResult {
+  const state: CopyState = { left: limits.maxChars, path: [], open: new Set() };
+  try {
+    return { ok: true, value: copy(value === undefined ? null : value, state) };
+  } catch (error) {
+    if (error instanceof NoJson) return { ok: false, reason: error.message };
+    return { ok: false, reason: `reading it threw ${describeThrown(error).message}` };
+  }
+}
+
+/** Name, message and code of anything that was thrown, `null` included. */
+export function describeThrown(thrown: unknown): {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+} {
+  try {
+    if (thrown instanceof Error) {
+      const code: unknown = Reflect.get(thrown, 'code');
+      const { name } = thrown;
+      const message = thrown.message || name;
+      return typeof code === 'string' || typeof code === 'number'
+        ? { name, message, code: String(code) }
+        : { name, message };
+    }
+    if (typeof thrown === 'string') return { name: 'Error', message: thrown };
+    const text = toJson(thrown);
+    return { name: 'Error', message: text.ok ? JSON.stringify(text.value) : String(thrown) };
+  } catch {
+    return { name: 'Error', message: 'something that cannot be described' };
+  }
+}
+
+class NoJson extends Error {}
+
+interface CopyState {
+  left: number;
+  readonly path: (string | number)[];
+  readonly open: Set<object>;
+}
+
+function copy(value: unknown, state: CopyState): Json {
+  switch (typeof value) {
+    case 'string':
+      spend(value.length + 2, state);
+      return value;
+    case 'boolean':
+      spend(5, state);
+      return value;
+    case 'number':
+      spend(8, state);
+      return Number.isFinite(value) ? value : null;
+    case 'object':
+      return value === null ? null : copyObject(value, state);
+    default:
+      throw refuse(`a ${typeof value}`, state);
+  }
+}
+
+function copyObject(value: object, state: CopyState): Json {
+  if (state.open.has(value)) throw refuse('a reference to an object that contains it (a cycle)', state);
+  if (state.path.length > MAX_DEPTH) throw new NoJson(`it is nested deeper than ${MAX_DEPTH} levels`);
+  state.open.add(value);
+  const result = copyMembers(value, state);
+  state.open.delete(value);
+  return result;
+}
+
+function copyMembers(value: object, state: CopyState): Json {
+  if (Array.isArray(value)) return copyList(value, state);
+  const own: unknown = Reflect.get(value, 'toJSON');
+  if (typeof own === 'function') return copy(Reflect.apply(own, value, ['']) ?? null, state);
+  if (value instanceof Error) return copy({ ...describeThrown(value) }, state);
+  if (value instanceof Map || value instanceof Set) throw refuse(`a ${value.constructor.name}`, state);
+  if (value instanceof Promise) throw refuse('a promise that was not awaited', state);
+  // Loops, not Object.fromEntries: results of a megabyte pass here.
+  const result: { [key: string]: Json } = {};
+  for (const key of Object.keys(value)) {
+    const member: unknown = Reflect.get(value, key);
+    if (member === undefined) continue;
+    spend(key.length + 3, state);
+    setOwn(result, key, at(key, member, state));
+  }
+  return result;
+}
+
+function copyList(list: readonly unknown[], state: CopyState): Json {
+  const result: Json[] = [];
+  for (let index = 0; index < list.length; index++) {
+    const item = list[index];
+    result.push(at(index, item === undefined ? null : item, state));
+  }
+  return result;
+}
+
+function at(key: string | number, member: unknown, state: CopyState): Json {
+  state.path.push(key);
+  const result = copy(member, state);
+  state.path.pop();
+  return result;
+}
+
+function spend(chars: number, state: CopyState): void {
+  state.left -= chars;
+  if (state.left < 0) throw new NoJson('it is larger than the limit allows');
+}
+
+function refuse(what: string, state: CopyState): NoJson {
+  const where = state.path.length === 0 ? 'it is' : `at /${state.path.join('/')} it holds`;
+  return new NoJson(`${where} ${what}, which has no JSON form`);
+}

@@ -1,0 +1,265 @@
+import type { Message, ModelTool, ToolCalling, Usage } from '../../actors/model.ts';
+import type { EscalationError } from '../../json/errors.ts';
+import type { PlanStep } from '../../parsing/reply.ts';
+import type { Verdict } from '../../recovery/verdicts.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import {
+  type AgentInput,
+  type AgentSettings,
+  type AgentSetup,
+  type ChildSetup,
+  DEFAULT_SETTINGS,
+  type Place,
+  ROOT_PLACE,
+  type Toolset,
+} from './agent-setup.ts';
+import type { CallOutcome, CallRequest } from '../tool-call/call-request.ts';
+import { type LoopSnapshot, type LoopVerdict, loopBegun } from '../loop-detection.ts';
+import { toJsonMode } from '../conversation/conversation.ts';
+import type { ReadReply } from './read-reply.ts';
+import type { AgentState, ErrorEntry, RunReason, RunStatus } from './run-result.ts';
+import { type Prompts, composePrompts, modelTools } from './system-prompt.ts';
+
+/** A call of the current turn or plan step, before it starts. */
+export interface PlannedCall {
+  readonly request: CallRequest;
+  readonly verdict: LoopVerdict;
+}
+
+/** The calls of one model turn. */
+export interface Batch {
+  readonly calls: readonly PlannedCall[];
+  /** How many of them may start: all, or those up to the first refused one. */
+  readonly runnable: number;
+  /** Why the run ends once they have settled. */
+  readonly endsRun: 'loop' | 'budget' | null;
+  readonly started: number;
+  readonly outcomes: { readonly [callId: string]: CallOutcome };
+}
+
+/** A plan on its way. */
+export interface PlanProgress {
+  readonly steps: readonly PlanStep[];
+  readonly index: number;
+  readonly outcomes: readonly CallOutcome[];
+  /** The native call that brought the plan, to be answered with its results. */
+  readonly toolCallId: string | null;
+}
+
+/** One of the calls that failed. */
+interface FailedCall {
+  readonly tool: string;
+  readonly args: unknown;
+  readonly error: string;
+  /** Nobody knows whether it took effect. */
+  readonly outcomeUnknown?: boolean;
+}
+
+/** Calls that failed and were not mended, for the model to see what to do instead. */
+export interface Trouble {
+  readonly failed: readonly FailedCall[];
+  readonly succeeded: readonly string[];
+  readonly left: readonly string[];
+  /** The worst of those that were escalated. */
+  readonly escalation: EscalationError | null;
+  /** What was decided about it; null while nothing was. */
+  readonly verdict: Verdict | 'unhandled' | null;
+  /** At least one of the turn's calls ran, so that the turn cannot be asked again as if nothing had happened. */
+  readonly ran: boolean;
+}
+
+/** How the run ends. `error` null: the last unmended error, if there was one, is shown instead. */
+export interface Ending {
+  readonly reason: RunReason;
+  readonly result: string;
+  readonly error: ErrorEntry | null;
+  /** Set where the reason alone does not say it. */
+  readonly status?: RunStatus;
+  /** What is handed up to the agent above, where there is one. */
+  readonly escalation?: EscalationError;
+}
+
+/** What a run was told of its agent, apart from what has a place of its own. */
+export interface Briefing {
+  readonly agent: string;
+  readonly instructions: string;
+  readonly promptByCode: boolean;
+  readonly callsNatively: boolean;
+  readonly seed: number;
+  readonly warnings: readonly string[];
+  readonly children: readonly ChildSetup[];
+  readonly escalates: boolean;
+}
+
+/** What the model is shown, which follows from the toolset. */
+export interface Shown {
+  readonly prompts: Prompts;
+  readonly modelTools: readonly ModelTool[];
+}
+
+/** What a run has counted and collected. */
+export interface Books {
+  /** How many messages of the conversation were there before the run. */
+  readonly historyLength: number;
+  readonly planIterations: number;
+  readonly plansRefused: number;
+  readonly unusableInARow: number;
+  readonly callsMade: number;
+  /** How the model has been seen to call: `native`, or the format of its text; null: it has not. */
+  readonly heldTo: string | null;
+  /** It was asked once what a call at the end of its text meant. */
+  readonly callQuestioned: boolean;
+  readonly toolCallsRun: number;
+  readonly usage: Usage;
+  readonly toolsUsed: readonly string[];
+  readonly lastResult: ToolResult | null;
+  readonly lastTrouble: ErrorEntry | null;
+  readonly errorHistory: readonly ErrorEntry[];
+  readonly states: readonly AgentState[];
+  /** Verdicts that were carried out, each with the error that it was for: the same one applies once. */
+  readonly verdicts: readonly string[];
+}
+
+/** What verdicts changed about the rest of the run. */
+export interface Detour {
+  /** The model that is asked the next turn; empty: the agent's own. */
+  readonly model: string;
+  /** The skill that the run is limited to; null: it is not. */
+  readonly skill: string | null;
+}
+
+/**
+ * The memory of one run. Every step copies it, which is cheap up to eighteen members: objects that are assembled from
+ * more become hash tables, fifty times as slow. So what belongs together stands together.
+ */
+export interface AgentContext {
+  readonly task: string;
+  readonly settings: AgentSettings;
+  /** null: nothing was told yet, and the run asks first. */
+  readonly briefing: Briefing | null;
+  readonly toolset: Toolset;
+  readonly shown: Shown;
+  readonly toolCalling: ToolCalling;
+  /** The conversation: the starting history, then what this run added. */
+  readonly messages: readonly Message[];
+  readonly reply: ReadReply | null;
+  readonly plan: PlanProgress | null;
+  /** The plan step that runs now. */
+  readonly step: PlannedCall | null;
+  readonly batch: Batch | null;
+  readonly trouble: Trouble | null;
+  readonly loop: LoopSnapshot;
+  readonly stepsTaken: number;
+  readonly books: Books;
+  readonly ending: Ending | null;
+  readonly place: Place;
+  readonly detour: Detour;
+}
+
+const NOTHING: Toolset = { tools: [], servers: [], skills: [], recovery: {} };
+
+const NEW_BOOKS: Books = {
+  historyLength: 0,
+  planIterations: 0,
+  plansRefused: 0,
+  unusableInARow: 0,
+  callsMade: 0,
+  heldTo: null,
+  callQuestioned: false,
+  toolCallsRun: 0,
+  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  toolsUsed: [],
+  lastResult: null,
+  lastTrouble: null,
+  errorHistory: [],
+  states: [],
+  verdicts: [],
+};
+
+const NO_DETOUR: Detour = { model: '', skill: null };
+
+/** The memory that a run starts with. */
+export function initialContext(input: AgentInput): AgentContext {
+  const given = input.history ?? [];
+  const history = input.setup?.toolCalling === 'json' ? toJsonMode(given) : given;
+  const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
+  const task: Message = { role: 'user', content: input.task };
+  return {
+    task: input.task,
+    ...fromSetup(input.setup ?? null),
+    messages: [...history, Object.freeze(task)],
+    reply: null,
+    plan: null,
+    step: null,
+    batch: null,
+    trouble: null,
+    loop: loopBegun(settings.maxConsecutiveRepeats),
+    stepsTaken: 0,
+    books: { ...NEW_BOOKS, historyLength: history.length },
+    ending: endingBeforeStart(input),
+    place: input.place ?? ROOT_PLACE,
+    detour: NO_DETOUR,
+  };
+}
+
+/** What follows from an agent's setup; a run without one asks for it first. */
+export function fromSetup(setup: AgentSetup | null) {
+  const toolset = setup?.toolset ?? NOTHING;
+  return {
+    settings: setup?.settings ?? DEFAULT_SETTINGS,
+    briefing: setup === null ? null : briefingOf(setup),
+    toolset,
+    shown: fromToolset(setup?.instructions ?? '', toolset, setup?.settings),
+    toolCalling: setup?.toolCalling ?? ('native' as const),
+  };
+}
+
+function briefingOf(setup: AgentSetup): Briefing {
+  const { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates } = setup;
+  return { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates };
+}
+
+/** What the model is told, which changes when the toolset does. */
+export function fromToolset(
+  instructions: string,
+  toolset: Toolset,
+  { plans = true, texts }: Partial<AgentSettings> = {},
+): Shown {
+  const how = { plans, fenced: texts === 3 };
+  const before = composed.get(toolset);
+  if (before?.instructions === instructions && before.plans === plans && before.fenced === how.fenced)
+    return before.parts;
+  const parts = { prompts: composePrompts(instructions, toolset, how), modelTools: modelTools(toolset, plans) };
+  composed.set(toolset, { instructions, ...how, parts });
+  return parts;
+}
+
+/** Compositions by toolset: agents that share one, and the runs of one agent, compose once. */
+const composed = new WeakMap<
+  Toolset,
+  {
+    readonly instructions: string;
+    readonly plans: boolean;
+    readonly fenced: boolean;
+    readonly parts: Shown;
+  }
+>();
+
+function endingBeforeStart({ cancelled, refused }: AgentInput): Ending | null {
+  if (cancelled !== undefined) return cancelledEnding(cancelled, 0);
+  if (refused === undefined) return null;
+  return {
+    reason: 'tool-error',
+    result: `Unable to complete task: ${refused.message}`,
+    error: { ...refused, step: 0 },
+  };
+}
+
+/** The ending of a run that was cancelled; `why` is what the caller said, or empty. */
+export function cancelledEnding(why: string, steps: number): Ending {
+  return {
+    reason: 'cancelled',
+    result: `[Cancelled after ${steps} step(s)]`,
+    error: { code: 'cancelled', message: why === '' ? 'The run was cancelled.' : why, step: steps },
+  };
+}

@@ -1,0 +1,229 @@
+import { type DoneActorEvent, type ErrorActorEvent, assign, cancel, enqueueActions, setup } from 'xstate';
+import { type ApprovalAnswer, askApproval } from '../../actors/ask-approval.ts';
+import { type AskEscalationOutput, askEscalation } from '../../actors/ask-escalation.ts';
+import { type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts';
+import { describeAgent } from '../../actors/describe-agent.ts';
+import { leafErrorOf } from '../../actors/leaf.ts';
+import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.ts';
+import type { AgentInput, AgentSetup, ToolsChanged, Toolset } from './agent-setup.ts';
+import type { CallOutcome } from '../tool-call/call-request.ts';
+import { childAgent } from './child-agent.ts';
+import { changeBelow } from './delegation.ts';
+import { type PlainReason, abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
+import {
+  answerOf,
+  answerTold,
+  askedOfAnotherModel,
+  escalatedEnding,
+  goesUp,
+  handOverFailed,
+  handedOver,
+  isCritical,
+  isToBeDecided,
+  limitedToSkill,
+  partialEnding,
+  stoppedByVerdict,
+  toolsTaken,
+  verdictMissed,
+  verdictOf,
+  verdictTaken,
+} from './escalating.ts';
+import {
+  batchClosed,
+  callerOf,
+  isSettled,
+  outcomeTaken,
+  planClosed,
+  planDropped,
+  stepPrepared,
+  stepTaken,
+  troubleTold,
+} from './execution.ts';
+import { type LlmCallOutput, llmCallMachine } from '../llm-call/llm-call.ts';
+import {
+  areCallsSpent,
+  areTokensSpent,
+  batchPrepared,
+  callQuestioned,
+  corrected,
+  endsWithCall,
+  failedTurnEnding,
+  isAnswerCut,
+  isThirdUnusable,
+  llmErrorEnding,
+  planRefused,
+  planTaken,
+  takenReply,
+} from './planning.ts';
+import type { AgentOutput, AgentState } from './run-result.ts';
+import { promptsOf } from './system-prompt.ts';
+import { toolCallMachine } from '../tool-call/tool-call.ts';
+import type { ApprovalEvent, ToolCallInput } from '../tool-call/tool-call-context.ts';
+
+/** What the agent is told from outside. */
+export type AgentEvent =
+  | { readonly type: 'run.cancelled'; readonly reason?: string }
+  | { readonly type: 'run.abandoned'; readonly code: string; readonly message: string }
+  | { readonly type: 'run.expired' }
+  | ToolsChanged;
+
+const NOT_PROVIDED = 'The agent machine was started bare. Use agentMachine.provide({ actors: agent.actors }).';
+
+/** The guards, actions and actors of the agent machine; the drawing is in agent.ts. */
+export const agentParts = setup({
+  types: {
+    context: {} as AgentContext,
+    input: {} as AgentInput,
+    output: {} as AgentOutput,
+    events: {} as AgentEvent | ApprovalEvent | DoneActorEvent<CallOutcome> | ErrorActorEvent,
+  },
+  actors: {
+    llmCall: llmCallMachine,
+    toolCall: toolCallMachine,
+    describeAgent: describeAgent<AgentSetup>({ setup: () => Promise.reject(new Error(NOT_PROVIDED)) }),
+    askEscalation: askEscalation({ decide: () => null }),
+    askApproval: askApproval({ confirm: () => undefined }),
+    childAgent,
+    composePrompt: composePrompt<Toolset>({ compose: () => Promise.reject(new Error(NOT_PROVIDED)) }),
+  },
+  guards: {
+    endedBeforeStart: ({ context }) => context.ending !== null,
+    needsSetup: ({ context }) => context.briefing === null,
+    promptByCode: ({ context }) => context.briefing?.promptByCode === true,
+    stepLimitReached: ({ context }) => context.stepsTaken >= context.settings.maxSteps,
+    tokensSpent: ({ context }) => areTokensSpent(context),
+    callsSpent: ({ context }) => areCallsSpent(context),
+    modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
+    refused: ({ context }) => context.reply?.ended === 'refused',
+    filtered: ({ context }) => context.reply?.ended === 'content-filter',
+    answerCut: ({ context }) => isAnswerCut(context),
+    planned: ({ context }) => context.reply?.plan != null,
+    plansLeft: ({ context }) =>
+      context.settings.maxPlanIterations === 0 || context.books.planIterations < context.settings.maxPlanIterations,
+    toldToAnswer: ({ context }) => context.books.plansRefused > 0,
+    calledTools: ({ context }) => (context.reply?.calls.length ?? 0) > 0,
+    endsWithCall: ({ context }) => endsWithCall(context),
+    answered: ({ context }) => context.books.unusableInARow === 0,
+    thirdUnusable: ({ context }) => isThirdUnusable(context),
+    stepsLeftInPlan: ({ context }) => context.plan !== null && context.plan.index < context.plan.steps.length,
+    refusedAsLoop: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied' && outcome.denial.kind === 'loop',
+    denied: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied',
+    unmended: (_, outcome: CallOutcome) => 'error' in outcome,
+    thrown: (_, outcome: CallOutcome) => outcome.kind === 'tool.thrown',
+    escalationToDecide: ({ context }) => isToBeDecided(context),
+    escalationGoesUp: ({ context }) => goesUp(context),
+    escalatedCritically: ({ context }) => isCritical(context),
+    toldToAskAgain: ({ context }) => verdictOf(context, 'retryWithModel') !== null,
+    toldToHandOver: ({ context }) => verdictOf(context, 'reroute')?.to === 'agent',
+    toldToReroute: ({ context }) => verdictOf(context, 'reroute') !== null,
+    toldToAskHuman: ({ context }) => verdictOf(context, 'askHuman') !== null,
+    toldToEndPartially: ({ context }) => verdictOf(context, 'partialResult') !== null,
+    toldToThrow: ({ context }) => verdictOf(context, 'throwException') !== null,
+    childGaveUp: (_, output: AgentOutput) => output.status === 'failed' && output.reason !== 'thrown',
+    nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
+    settled: ({ context }) => isSettled(context.batch),
+    batchEndsInLoop: ({ context }) => context.batch?.endsRun === 'loop',
+    batchEndsBudget: ({ context }) => context.batch?.endsRun === 'budget',
+    batchFailed: ({ context }) => Object.values(context.batch?.outcomes ?? {}).some((outcome) => 'error' in outcome),
+  },
+  actions: {
+    enter: assign({
+      books: ({ context: { books } }, state: AgentState) => ({ ...books, states: [...books.states, state] }),
+    }),
+    startTotalTime: enqueueActions(({ context, enqueue }) => {
+      const { totalMs } = context.settings;
+      if (totalMs !== null) enqueue.raise({ type: 'run.expired' }, { id: 'totalTime', delay: totalMs });
+    }),
+    takeSetup: assign((_, given: AgentSetup) => fromSetup(given)),
+    takePrompts: assign({
+      shown: ({ context }, texts: PromptTexts) => ({ ...context.shown, prompts: promptsOf(texts) }),
+    }),
+    takeTools: assign(({ context, event }) => (event.type === 'tools.changed' ? toolsTaken(context, event) : {})),
+    tellCalls: enqueueActions(({ context: { batch }, event, enqueue }) => {
+      if (batch === null || event.type !== 'tools.changed') return;
+      for (const { request } of batch.calls.slice(0, batch.started))
+        if (batch.outcomes[request.callId] === undefined) enqueue.sendTo(request.callId, event);
+    }),
+    tellStep: enqueueActions(({ event, enqueue }) => {
+      if (event.type === 'tools.changed') enqueue.sendTo('step', event);
+    }),
+    tellChild: enqueueActions(({ context, event, enqueue }) => {
+      const told = event.type === 'tools.changed' ? changeBelow(event, verdictOf(context, 'reroute')?.name) : null;
+      if (told !== null) enqueue.sendTo('childAgent', told);
+    }),
+    countStep: assign({ stepsTaken: ({ context }) => context.stepsTaken + 1 }),
+    takeReply: assign(({ context }, output: LlmCallOutput) => takenReply(context, output)),
+    questionCall: assign(({ context }) => callQuestioned(context)),
+    correct: assign(({ context }) => corrected(context)),
+    refusePlan: assign(({ context }) => planRefused(context)),
+    takePlan: assign(({ context }) => planTaken(context)),
+    prepareStep: assign(({ context }) => stepPrepared(context)),
+    takeStep: assign(({ context }, outcome: CallOutcome) => stepTaken(context, outcome)),
+    closePlan: assign(({ context }) => planClosed(context)),
+    dropPlan: assign(({ context }) => planDropped(context)),
+    prepareBatch: assign(({ context }) => batchPrepared(context)),
+    takeOutcome: assign(({ context }, outcome: CallOutcome) => outcomeTaken(context, outcome)),
+    closeBatch: assign(({ context }) => batchClosed(context)),
+    startCalls: enqueueActions(({ context, enqueue }) => {
+      const { batch } = context;
+      if (batch === null) return;
+      // One by one: this is called at the start and after each outcome, so none runs now.
+      const upTo = context.settings.parallelToolCalls ? batch.runnable : Math.min(batch.runnable, batch.started + 1);
+      if (upTo <= batch.started) return;
+      const caller = callerOf(context);
+      for (const { request, verdict } of batch.calls.slice(batch.started, upTo)) {
+        const input: ToolCallInput = {
+          request,
+          verdict,
+          tools: context.toolset.tools,
+          settings: context.settings,
+          caller,
+        };
+        enqueue.spawnChild('toolCall', { id: request.callId, input });
+      }
+      enqueue.assign({ batch: { ...batch, started: upTo } });
+    }),
+    stopCalls: enqueueActions(({ context, enqueue }) => {
+      for (const { request } of context.batch?.calls ?? []) enqueue.stopChild(request.callId);
+    }),
+    stopCall: enqueueActions(({ enqueue }, callId: string) => enqueue.stopChild(callId)),
+    tellTrouble: assign(({ context }) => troubleTold(context)),
+    endAs: assign({ ending: ({ context }, reason: PlainReason) => endingFor(context, reason) }),
+    endWithLlmError: assign({
+      ending: ({ context }, output: LlmCallOutput) =>
+        output.kind === 'model.failed' ? failedTurnEnding(context, output.error) : context.ending,
+    }),
+    endWithFailure: assign({ ending: ({ context, event }) => llmErrorEnding(context, leafErrorOf(event)) }),
+    endUnusable: assign({
+      ending: ({ context }) => llmErrorEnding(context, { code: 'unusable-reply', message: 'no usable reply' }),
+    }),
+    endCancelled: assign({
+      ending: ({ context, event }) =>
+        cancelledEnding(event.type === 'run.cancelled' ? (event.reason ?? '') : '', context.stepsTaken),
+    }),
+    endAbandoned: assign({
+      ending: ({ context, event }) => (event.type === 'run.abandoned' ? abandonedEnding(context, event) : null),
+    }),
+    endThrown: assign({ ending: ({ context }, outcome: CallOutcome) => thrownEnding(context, outcome) }),
+    endEscalated: assign({ ending: ({ context }) => escalatedEnding(context) }),
+    takeVerdict: assign(({ context }, { verdict }: AskEscalationOutput) => verdictTaken(context, verdict)),
+    takeNoVerdict: assign(({ context, event }) => verdictMissed(context, event)),
+    askOfAnotherModel: assign(({ context }) => askedOfAnotherModel(context)),
+    limitToSkill: assign(({ context }) => limitedToSkill(context)),
+    takeHandOver: assign(({ context }, output: AgentOutput) => handedOver(context, output)),
+    takeFailedHandOver: assign(({ context }, output: AgentOutput) => handOverFailed(context, output)),
+    tellAnswer: assign(({ context, event }) => answerTold(context, answerOf(event))),
+    tellDecision: assign(({ context }, { decision }: ApprovalAnswer) =>
+      answerTold(context, decision === 'deny' ? 'no' : 'yes'),
+    ),
+    startDeadline: enqueueActions(({ context, enqueue }) => {
+      const { approvalMs } = context.settings;
+      if (approvalMs !== null)
+        enqueue.raise({ type: 'approval.expired' }, { id: 'approvalDeadline', delay: approvalMs });
+    }),
+    stopDeadline: cancel('approvalDeadline'),
+    endPartially: assign({ ending: ({ context }) => partialEnding(context) }),
+    endByVerdict: assign({ ending: ({ context }) => stoppedByVerdict(context) }),
+    closeBooks: assign(({ context }) => booksClosed(context)),
+  },
+});

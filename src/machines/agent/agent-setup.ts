@@ -1,0 +1,204 @@
+import type { Message, ToolCalling } from '../../actors/model.ts';
+import type { TextCalls } from '../../parsing/reply/reply-source.ts';
+import type { Backoff } from '../../recovery/backoff.ts';
+import { BUSY_BACKOFF, DEFAULT_BACKOFF } from '../../recovery/backoff.ts';
+import type { RecoveryData } from '../../recovery/plan-data.ts';
+import { type Policy, type ToolSpec, stricterPolicy } from '../../tools/spec.ts';
+
+/** The limits and switches that the machines obey. Times in milliseconds; null means no limit. */
+export interface AgentSettings {
+  readonly maxSteps: number;
+  /** 0: unlimited. */
+  readonly maxPlanIterations: number;
+  readonly maxConsecutiveRepeats: number;
+  readonly maxToolResultChars: number;
+  readonly connectMs: number;
+  /** Longest silence of the model; null: the model's own default. */
+  readonly responseMs: number | null;
+  readonly approvalMs: number | null;
+  readonly totalMs: number | null;
+  readonly maxAttempts: number;
+  readonly backoff: Backoff;
+  /** Instead of `backoff` after a 429 or 5xx without `Retry-After`. Absent where the user gave one, and in older recordings. */
+  readonly busyBackoff?: Backoff;
+  /**
+   * The edition of what models are told; a replay tells what was told then. Absent in recordings of 0.1; 3 fences what
+   * servers say.
+   */
+  readonly texts?: 2 | 3;
+  readonly parallelToolCalls: boolean;
+  readonly streaming: boolean;
+  readonly temperature: number | null;
+  readonly maxTokens: number | null;
+  readonly maxArgumentBytes: number;
+  readonly maxResultBytes: number;
+  readonly budget: { readonly maxToolCalls: number | null; readonly maxTokens: number | null };
+  /** How long one function of `onError` or one repair agent may take. */
+  readonly fixMs: number;
+  /** Fixes the jitter of waits between repeated calls. */
+  readonly jitterSeed: number;
+  /** How the option `toolCalling` stands; absent: `auto`. */
+  readonly toolCalling?: 'auto' | ToolCalling;
+  /** False: the model is not offered to plan, and a plan of its is not run; absent: true. */
+  readonly plans?: boolean;
+  /** Which text may become a call; absent: what the way of calling tools asks for. */
+  readonly textCalls?: TextCalls;
+  /**
+   * Whether images of results are sent to the model, or only named with type and size. Absent in older recordings, whose
+   * replays tell what was told then: all of a result as text.
+   */
+  readonly images?: 'sent' | 'named';
+}
+
+/** An MCP server as the model is told of it. */
+export interface ServerNote {
+  readonly server: string;
+  /** What the server says about its use; empty when it says nothing. */
+  readonly instructions: string;
+  readonly ready: boolean;
+  /** Why it is not ready, where a person can help: somebody has to sign in. */
+  readonly needs?: 'login';
+}
+
+/** A skill as the model is told of it. */
+export interface SkillNote {
+  readonly name: string;
+  readonly instructions: string;
+  readonly tools: readonly string[];
+}
+
+/** The tools that a run may use, and what their servers say: data, never a live registry. */
+export interface Toolset {
+  readonly tools: readonly ToolSpec[];
+  readonly servers: readonly ServerNote[];
+  readonly skills: readonly SkillNote[];
+  /** What the agent does about calls of tools that it does not know. */
+  readonly recovery: RecoveryData;
+  /** Policies by tool that no later change loosens: those that a run went on with when it was taken up again. Set by the machine. */
+  readonly floors?: { readonly [tool: string]: Policy };
+}
+
+/** What a run is told of tools that have changed, the agents below included where theirs have. */
+export interface ToolsChanged {
+  readonly type: 'tools.changed';
+  readonly toolset: Toolset;
+  readonly children?: readonly ChildSetup[];
+  /**
+   * Set when the run is taken up again, before anything goes on: no tool gets a weaker policy than it had, and calls under
+   * way that may no longer run as they do stand at the gate again.
+   */
+  readonly restart?: Restart;
+}
+
+/** What had become of the calls whose tools were running when a run was interrupted, by their ids. */
+export interface Restart {
+  /** The tool had really been started. */
+  readonly begun: readonly string[];
+  /** Those of them whose tools are not run a second time: their outcome is known, or that it is unknown. */
+  readonly notRepeated: readonly string[];
+}
+
+/** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */
+export interface AgentSetup {
+  readonly agent: string;
+  readonly instructions: string;
+  /** The instructions or the prompt are made by a function: a leaf is asked before each model turn. */
+  readonly promptByCode: boolean;
+  readonly toolset: Toolset;
+  readonly toolCalling: ToolCalling;
+  /** The model has called natively before, at this endpoint: no text of it becomes a call. */
+  readonly callsNatively: boolean;
+  readonly settings: AgentSettings;
+  readonly seed: number;
+  /** Things that went wrong before the run began, such as a server that is not ready. */
+  readonly warnings: readonly string[];
+  /** The agents below, by the names of the tools that hand them a task. */
+  readonly children: readonly ChildSetup[];
+  /** Code decides about escalations, so a leaf is asked. */
+  readonly escalates: boolean;
+}
+
+/** An agent below another, as its tool calls it. */
+export interface ChildSetup {
+  readonly tool: string;
+  readonly setup: AgentSetup;
+}
+
+/** Where in the tree of agents a run is. */
+export interface Place {
+  /** The tools that lead here from the root, joined with `/`; empty for the root itself. */
+  readonly agent: string;
+  /** What the ids of its calls begin with. */
+  readonly callPrefix: string;
+}
+
+/** The root of the tree. */
+export const ROOT_PLACE: Place = { agent: '', callPrefix: 'c' };
+
+/** What the agent machine starts from. Without `setup` it asks the actor `describeAgent` for it. */
+export interface AgentInput {
+  readonly task: string;
+  readonly history?: readonly Message[];
+  readonly setup?: AgentSetup;
+  /** Default: the root. */
+  readonly place?: Place;
+  /** Set when the run was cancelled before it began; says why. It ends without a request. */
+  readonly cancelled?: string;
+  /** Set when the run cannot begin, such as for a required server that is not there. It ends as failed. */
+  readonly refused?: { readonly code: string; readonly message: string };
+}
+
+/** The defaults of all settings. */
+export const DEFAULT_SETTINGS: AgentSettings = {
+  maxSteps: 20,
+  maxPlanIterations: 3,
+  maxConsecutiveRepeats: 4,
+  maxToolResultChars: 4000,
+  connectMs: 30_000,
+  responseMs: null,
+  approvalMs: null,
+  totalMs: null,
+  maxAttempts: 2,
+  backoff: DEFAULT_BACKOFF,
+  busyBackoff: BUSY_BACKOFF,
+  texts: 3,
+  images: 'named',
+  parallelToolCalls: true,
+  streaming: false,
+  temperature: null,
+  maxTokens: null,
+  maxArgumentBytes: 1_000_000,
+  maxResultBytes: 10_000_000,
+  budget: { maxToolCalls: null, maxTokens: null },
+  fixMs: 180_000,
+  jitterSeed: 0,
+};
+
+/** The tools after a change; those of a run that was taken up again stay as strict as they were. */
+export function toolsetAfter(before: Toolset, now: Toolset, isRestart: boolean): Toolset {
+  const known = { ...before.floors, ...(isRestart ? policiesOf(before.tools) : {}) };
+  if (!isRestart && before.floors === undefined) return now;
+  const tools = now.tools.map((tool): ToolSpec => {
+    const floor = Object.hasOwn(known, tool.name) ? known[tool.name] : undefined;
+    return floor === undefined ? tool : { ...tool, policy: stricterPolicy(floor, tool.policy) };
+  });
+  return { ...now, tools, floors: isRestart ? { ...known, ...policiesOf(tools) } : known };
+}
+
+function policiesOf(tools: readonly ToolSpec[]): NonNullable<Toolset['floors']> {
+  return Object.fromEntries(tools.map(({ name, policy }) => [name, policy]));
+}
+
+/** The agents below after a change, each held to what it was as the tools of a run are. */
+export function childrenAfter(
+  before: readonly ChildSetup[],
+  now: readonly ChildSetup[],
+  isRestart: boolean,
+): readonly ChildSetup[] {
+  return now.map(({ tool, setup }) => {
+    const was = before.find((child) => child.tool === tool)?.setup;
+    if (was === undefined) return { tool, setup };
+    const toolset = toolsetAfter(was.toolset, setup.toolset, isRestart);
+    return { tool, setup: { ...setup, toolset, children: childrenAfter(was.children, setup.children, isRestart) } };
+  });
+}

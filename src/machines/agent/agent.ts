@@ -1,0 +1,298 @@
+/**
+ * The agent: five states, and everything that can happen between them.
+ *
+ * I1 A step is one model turn or one step of a plan; no step beyond `maxSteps` begins.
+ * I2 Every call of a reply gets exactly one result, in call order, before the model is asked again.
+ * I3 It never ends in an error: COMPLETION is reached from everywhere and its output says why.
+ * I4 No plan beyond `maxPlanIterations` is carried out, and no call that the loop detection refuses.
+ */
+import { and, not } from 'xstate';
+import { initialContext } from './agent-context.ts';
+import { promptInput } from './planning.ts';
+import { agentParts } from './agent-parts.ts';
+import { outputOf } from './endings.ts';
+import { escalationInput, handOverInput, questionInput } from './escalating.ts';
+import { stepInput } from './execution.ts';
+import { MOST_MICROSTEPS } from '../most-microsteps.ts';
+
+/** The bare machine. Provide `agent.actors`, or use `agent.logic`, which also records. */
+export const agentMachine = agentParts.createMachine({
+  id: 'agent',
+  options: { maxIterations: MOST_MICROSTEPS },
+  version: '2',
+  context: ({ input }) => initialContext(input),
+  initial: 'PLANNING',
+  entry: 'startTotalTime',
+  on: {
+    'run.cancelled': { target: '.COMPLETION', actions: 'endCancelled' },
+    'run.abandoned': { target: '.COMPLETION', actions: 'endAbandoned' },
+    'run.expired': { target: '.COMPLETION', actions: { type: 'endAs', params: 'timeout' } },
+    'tools.changed': { actions: 'takeTools' },
+  },
+  states: {
+    PLANNING: {
+      entry: { type: 'enter', params: 'PLANNING' },
+      initial: 'CHECKING_BUDGET',
+      states: {
+        CHECKING_BUDGET: {
+          always: [
+            { guard: 'endedBeforeStart', target: '#agent.COMPLETION' },
+            { guard: 'needsSetup', target: 'PREPARING' },
+            { guard: 'stepLimitReached', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'max-steps' } },
+            { guard: 'tokensSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
+            { guard: 'promptByCode', target: 'COMPOSING' },
+            { target: 'ASKING' },
+          ],
+        },
+        PREPARING: {
+          invoke: {
+            id: 'describeAgent',
+            src: 'describeAgent',
+            input: null,
+            onDone: {
+              target: 'CHECKING_BUDGET',
+              actions: [{ type: 'takeSetup', params: ({ event }) => event.output }, 'startTotalTime'],
+            },
+            onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+        },
+        COMPOSING: {
+          invoke: {
+            id: 'composePrompt',
+            src: 'composePrompt',
+            input: ({ context }) => promptInput(context),
+            onDone: { target: 'ASKING', actions: { type: 'takePrompts', params: ({ event }) => event.output } },
+            onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+        },
+        ASKING: {
+          entry: 'countStep',
+          invoke: {
+            id: 'llmCall',
+            src: 'llmCall',
+            input: ({ context }) => ({
+              system: context.shown.prompts,
+              messages: context.messages,
+              tools: context.shown.modelTools,
+              toolCalling: context.toolCalling,
+              settings: context.settings,
+              seed: (context.briefing?.seed ?? 0) + context.stepsTaken,
+              model: context.detour.model,
+              agent: context.place.agent,
+            }),
+            onDone: [
+              {
+                guard: { type: 'modelFailed', params: ({ event }) => event.output },
+                target: '#agent.COMPLETION',
+                actions: { type: 'endWithLlmError', params: ({ event }) => event.output },
+              },
+              { target: 'DECIDING', actions: { type: 'takeReply', params: ({ event }) => event.output } },
+            ],
+            onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+        },
+        DECIDING: {
+          always: [
+            { guard: 'refused', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'refused' } },
+            { guard: 'filtered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'content-filter' } },
+            { guard: and(['planned', 'plansLeft']), target: '#agent.EXECUTING_PLAN', actions: 'takePlan' },
+            {
+              guard: and(['planned', 'toldToAnswer']),
+              target: '#agent.COMPLETION',
+              actions: { type: 'endAs', params: 'plan-limit' },
+            },
+            { guard: 'planned', target: 'CHECKING_BUDGET', actions: 'refusePlan' },
+            { guard: 'calledTools', target: '#agent.DIRECT_EXECUTION', actions: 'prepareBatch' },
+            { guard: 'answerCut', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'length' } },
+            { guard: 'endsWithCall', target: 'CHECKING_BUDGET', actions: 'questionCall' },
+            { guard: 'answered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'answer' } },
+            { guard: 'thirdUnusable', target: '#agent.COMPLETION', actions: 'endUnusable' },
+            { target: 'CHECKING_BUDGET', actions: 'correct' },
+          ],
+        },
+      },
+    },
+    EXECUTING_PLAN: {
+      entry: { type: 'enter', params: 'EXECUTING_PLAN' },
+      initial: 'NEXT_STEP',
+      states: {
+        NEXT_STEP: {
+          always: [
+            { guard: not('stepsLeftInPlan'), target: '#agent.PLANNING', actions: 'closePlan' },
+            { guard: 'stepLimitReached', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'max-steps' } },
+            { guard: 'callsSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
+            { target: 'RUNNING_STEP', actions: 'prepareStep' },
+          ],
+        },
+        RUNNING_STEP: {
+          on: { 'tools.changed': { actions: ['takeTools', 'tellStep'] } },
+          invoke: {
+            id: 'step',
+            src: 'toolCall',
+            input: ({ context }) => stepInput(context),
+            onDone: [
+              {
+                guard: { type: 'refusedAsLoop', params: ({ event }) => event.output },
+                target: '#agent.COMPLETION',
+                actions: [
+                  { type: 'takeStep', params: ({ event }) => event.output },
+                  { type: 'endAs', params: 'loop' },
+                ],
+              },
+              {
+                guard: { type: 'thrown', params: ({ event }) => event.output },
+                target: '#agent.COMPLETION',
+                actions: [
+                  { type: 'takeStep', params: ({ event }) => event.output },
+                  { type: 'endThrown', params: ({ event }) => event.output },
+                ],
+              },
+              {
+                guard: { type: 'unmended', params: ({ event }) => event.output },
+                target: '#agent.ERROR_RECOVERY',
+                actions: [{ type: 'takeStep', params: ({ event }) => event.output }, 'dropPlan'],
+              },
+              {
+                guard: { type: 'denied', params: ({ event }) => event.output },
+                target: '#agent.PLANNING',
+                actions: [{ type: 'takeStep', params: ({ event }) => event.output }, 'closePlan'],
+              },
+              { target: 'NEXT_STEP', actions: { type: 'takeStep', params: ({ event }) => event.output } },
+            ],
+            onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+        },
+      },
+    },
+    DIRECT_EXECUTION: {
+      entry: { type: 'enter', params: 'DIRECT_EXECUTION' },
+      exit: 'stopCalls',
+      initial: 'RUNNING_CALLS',
+      states: {
+        RUNNING_CALLS: {
+          entry: 'startCalls',
+          on: {
+            'tools.changed': { actions: ['takeTools', 'tellCalls'] },
+            'xstate.done.actor.*': [
+              {
+                guard: { type: 'thrown', params: ({ event }) => event.output },
+                target: '#agent.COMPLETION',
+                actions: [
+                  { type: 'takeOutcome', params: ({ event }) => event.output },
+                  { type: 'endThrown', params: ({ event }) => event.output },
+                ],
+              },
+              {
+                actions: [
+                  { type: 'stopCall', params: ({ event }) => event.actorId },
+                  { type: 'takeOutcome', params: ({ event }) => event.output },
+                  'startCalls',
+                ],
+              },
+            ],
+            'xstate.error.actor.*': { target: '#agent.COMPLETION', actions: 'endWithFailure' },
+          },
+          always: [
+            {
+              guard: and(['settled', 'batchEndsInLoop']),
+              target: '#agent.COMPLETION',
+              actions: ['closeBatch', { type: 'endAs', params: 'loop' }],
+            },
+            {
+              guard: and(['settled', 'batchEndsBudget']),
+              target: '#agent.COMPLETION',
+              actions: ['closeBatch', { type: 'endAs', params: 'budget' }],
+            },
+            { guard: and(['settled', 'batchFailed']), target: '#agent.ERROR_RECOVERY', actions: 'closeBatch' },
+            { guard: 'settled', target: '#agent.PLANNING', actions: 'closeBatch' },
+          ],
+        },
+      },
+    },
+    ERROR_RECOVERY: {
+      entry: { type: 'enter', params: 'ERROR_RECOVERY' },
+      initial: 'ASSESSING',
+      states: {
+        ASSESSING: {
+          always: [
+            { guard: 'escalationToDecide', target: 'ESCALATING' },
+            { guard: 'escalationGoesUp', target: '#agent.COMPLETION', actions: 'endEscalated' },
+            { guard: 'escalatedCritically', target: '#agent.COMPLETION', actions: 'endEscalated' },
+            { target: '#agent.PLANNING', actions: 'tellTrouble' },
+          ],
+        },
+        ESCALATING: {
+          invoke: {
+            id: 'askEscalation',
+            src: 'askEscalation',
+            input: ({ context }) => escalationInput(context),
+            onDone: { target: 'JUDGED', actions: { type: 'takeVerdict', params: ({ event }) => event.output } },
+            onError: { target: 'JUDGED', actions: 'takeNoVerdict' },
+          },
+        },
+        JUDGED: {
+          always: [
+            { guard: 'toldToAskAgain', target: '#agent.PLANNING', actions: 'askOfAnotherModel' },
+            { guard: 'toldToHandOver', target: 'HANDING_OVER' },
+            { guard: 'toldToReroute', target: '#agent.PLANNING', actions: 'limitToSkill' },
+            { guard: 'toldToAskHuman', target: 'ASKING_HUMAN' },
+            { guard: 'toldToEndPartially', target: '#agent.COMPLETION', actions: 'endPartially' },
+            { guard: 'toldToThrow', target: '#agent.COMPLETION', actions: 'endByVerdict' },
+            { target: 'ASSESSING' },
+          ],
+        },
+        HANDING_OVER: {
+          on: { 'tools.changed': { actions: ['takeTools', 'tellChild'] } },
+          invoke: {
+            id: 'childAgent',
+            src: 'childAgent',
+            input: ({ context }) => handOverInput(context),
+            onDone: [
+              {
+                guard: { type: 'childGaveUp', params: ({ event }) => event.output },
+                target: 'ASSESSING',
+                actions: { type: 'takeFailedHandOver', params: ({ event }) => event.output },
+              },
+              {
+                target: '#agent.COMPLETION',
+                actions: { type: 'takeHandOver', params: ({ event }) => event.output },
+              },
+            ],
+            onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },
+          },
+        },
+        ASKING_HUMAN: {
+          entry: 'startDeadline',
+          exit: 'stopDeadline',
+          on: {
+            'approval.given': { target: '#agent.PLANNING', actions: 'tellAnswer' },
+            'approval.refused': { target: '#agent.PLANNING', actions: 'tellAnswer' },
+            'approval.expired': { target: 'ASSESSING', actions: 'takeNoVerdict' },
+          },
+          invoke: {
+            id: 'askApproval',
+            src: 'askApproval',
+            input: ({ context }) => questionInput(context),
+            onDone: [
+              {
+                guard: { type: 'nobodyToAsk', params: ({ event }) => event.output },
+                target: 'ASSESSING',
+                actions: 'takeNoVerdict',
+              },
+              {
+                target: '#agent.PLANNING',
+                actions: { type: 'tellDecision', params: ({ event }) => event.output },
+              },
+            ],
+            onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },
+          },
+        },
+      },
+    },
+    COMPLETION: {
+      type: 'final',
+      entry: [{ type: 'enter', params: 'COMPLETION' }, 'closeBooks'],
+    },
+  },
+  output: ({ context }) => outputOf(context),
+});

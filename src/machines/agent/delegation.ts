@@ -1,0 +1,120 @@
+import type { Usage } from '../../actors/model.ts';
+import type { RunFixerOutput } from '../../actors/run-fixer.ts';
+import type { ToolError } from '../../json/errors.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import type { AgentInput, AgentSettings, ChildSetup, ToolsChanged } from './agent-setup.ts';
+import { type AgentOutput, endingInWords } from './run-result.ts';
+import type { ToolCallContext } from '../tool-call/tool-call-context.ts';
+
+/** Tokens and calls that the agents below a call have used. */
+export interface Spent {
+  readonly usage: Usage;
+  readonly toolCalls: number;
+}
+
+/** Nothing used yet. */
+export const NOTHING_SPENT: Spent = { usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, toolCalls: 0 };
+
+/** Both together. */
+export function spentTogether(one: Spent, other: Spent): Spent {
+  return { usage: usageTogether(one.usage, other.usage), toolCalls: one.toolCalls + other.toolCalls };
+}
+
+/** The sum of two usages. */
+export function usageTogether(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    totalTokens: one.totalTokens + other.totalTokens,
+  };
+}
+
+/** What an agent is told by which another hands it a task. `budget` is what is left to it. */
+export function childInput(child: {
+  readonly setup: ChildSetup | undefined;
+  readonly task: string;
+  readonly agent: string;
+  readonly callId: string;
+  readonly budget: AgentSettings['budget'];
+}): AgentInput {
+  const { setup, task, agent, callId, budget } = child;
+  const place = {
+    agent: agent === '' ? (setup?.tool ?? '') : `${agent}/${setup?.tool ?? ''}`,
+    callPrefix: `${callId}.`,
+  };
+  if (setup === undefined)
+    return { task, place, refused: { code: 'no-agent', message: 'this agent is not part of the run' } };
+  const { settings } = setup.setup;
+  return {
+    task,
+    history: [],
+    place,
+    setup: { ...setup.setup, settings: { ...settings, budget: smaller(settings.budget, budget) } },
+  };
+}
+
+/** What an agent below is told of a change of its tools; null when there is none. */
+export function changeBelow({ children, restart }: ToolsChanged, tool: string | undefined): ToolsChanged | null {
+  const setup = children?.find((child) => child.tool === tool)?.setup;
+  if (setup === undefined) return null;
+  const { toolset, children: below } = setup;
+  return { type: 'tools.changed', toolset, children: below, ...(restart === undefined ? {} : { restart }) };
+}
+
+function smaller(own: AgentSettings['budget'], left: AgentSettings['budget']): AgentSettings['budget'] {
+  return {
+    maxToolCalls: least(own.maxToolCalls, left.maxToolCalls),
+    maxTokens: least(own.maxTokens, left.maxTokens),
+  };
+}
+
+function least(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
+}
+
+/** What a child used, its own children included. */
+export function spentBy({ usage, nested }: AgentOutput): Spent {
+  return { usage, toolCalls: nested?.toolCalls ?? 0 };
+}
+
+/** The result of a call by which a child answered, or stopped with something to show. */
+export function childResult({ result, status, reason }: AgentOutput): ToolResult {
+  return status === 'answered'
+    ? { status: 'success', data: result }
+    : { status: 'partial', data: result, message: `The agent stopped before it was done (${reason}).` };
+}
+
+/** A child that failed, as the error of the call that it was. */
+export function childError({ args, spec, request }: ToolCallContext, output: AgentOutput): ToolError {
+  const { reason, error } = output;
+  return {
+    kind: 'execution',
+    tool: spec?.name ?? request.tool,
+    args,
+    cause: { name: 'AgentFailed', message: endingInWords(output), code: error?.code ?? reason },
+    timedOut: false,
+  };
+}
+
+/** What is left to an agent below a call of what the run was given. */
+export function budgetBelow({ caller, spent }: ToolCallContext): AgentSettings['budget'] {
+  const { maxToolCalls, maxTokens } = caller.budget;
+  return {
+    maxToolCalls: maxToolCalls === null ? null : Math.max(0, maxToolCalls - spent.toolCalls),
+    maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - spent.usage.totalTokens),
+  };
+}
+
+/** What was used below a call, the tokens of a repair agent added. */
+export function repairCounted({ spent }: ToolCallContext, output: RunFixerOutput): Spent {
+  return 'usage' in output && output.usage !== undefined
+    ? spentTogether(spent, { usage: output.usage, toolCalls: 0 })
+    : spent;
+}
+
+/** True when the tokens that the run was given are used up, so that no repair agent may be asked. */
+export function areTokensSpent({ caller, spent }: ToolCallContext): boolean {
+  const { maxTokens } = caller.budget;
+  return maxTokens !== null && spent.usage.totalTokens >= maxTokens;
+}

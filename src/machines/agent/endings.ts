@@ -1,0 +1,153 @@
+import type { ToolResult } from '../../tools/result.ts';
+import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
+import { STOPPED, batchClosed, planMessages } from './execution.ts';
+import type { CallOutcome } from '../tool-call/call-request.ts';
+import { closeOpenCalls } from '../conversation/conversation.ts';
+import { withMessages } from '../conversation/conversation-updates.ts';
+import type { ReadReply } from './read-reply.ts';
+import type { AgentOutput, RunReason, RunStatus } from './run-result.ts';
+
+const STATUS: { readonly [reason in RunReason]: RunStatus } = {
+  answer: 'answered',
+  'max-steps': 'stopped',
+  loop: 'stopped',
+  'plan-limit': 'stopped',
+  timeout: 'stopped',
+  budget: 'stopped',
+  length: 'stopped',
+  refused: 'failed',
+  'content-filter': 'failed',
+  'llm-error': 'failed',
+  'tool-error': 'failed',
+  thrown: 'failed',
+  cancelled: 'cancelled',
+  released: 'waiting',
+};
+
+/** The reasons of endings that need no more than the run's memory. */
+export type PlainReason = Exclude<RunReason, 'llm-error' | 'tool-error' | 'thrown' | 'cancelled' | 'released'>;
+
+/** The endings that need no more than the run's memory. */
+export function endingFor(context: AgentContext, reason: PlainReason): Ending {
+  const text = endingText(context, reason);
+  if (reason !== 'refused' && reason !== 'content-filter' && reason !== 'length')
+    return { reason, result: text, error: null };
+  // What there is of a reply is paid for: it is the result, and the error says why it is no answer.
+  const said = wordsOf(context.reply);
+  const error = { code: reason, message: text, step: context.stepsTaken };
+  return { reason, result: said === '' ? text : said, error };
+}
+
+/** What a reply says to the user: what it has of an answer, else its text, unless it holds thoughts alone. */
+function wordsOf(reply: ReadReply | null): string {
+  const words = reply?.answer ?? (reply?.strategy === 'text' ? '' : reply?.text) ?? '';
+  return words.trim() === '' ? '' : words;
+}
+
+function endingText(context: AgentContext, reason: PlainReason): string {
+  switch (reason) {
+    case 'answer':
+      return context.reply?.answer ?? '';
+    case 'max-steps':
+      return `Reached maximum steps limit (${context.settings.maxSteps} steps).`;
+    case 'loop':
+      return 'Task stopped due to repeated tool call loop.';
+    case 'plan-limit':
+      return `Reached maximum plan iterations limit (${context.settings.maxPlanIterations} plans).`;
+    case 'timeout':
+      return `Reached the time limit of the run (${context.settings.totalMs ?? 0} ms).`;
+    case 'budget':
+      return 'Reached the budget of the run.';
+    case 'refused':
+      return 'The model refused to answer.';
+    case 'content-filter':
+      return "A content filter stopped the model's reply.";
+    case 'length':
+      return lengthText(context);
+  }
+}
+
+function lengthText({ reply, settings: { maxTokens } }: AgentContext): string {
+  const what =
+    wordsOf(reply) === ''
+      ? 'The model used up its tokens while it was thinking, before it answered'
+      : 'The answer was cut off by the length limit';
+  const limit =
+    maxTokens === null ? 'set maxTokens, which is left to the server' : `raise maxTokens, which is ${maxTokens}`;
+  return `${what}: ${limit}.`;
+}
+
+/** The ending of a run that a tool's recovery stopped hard. */
+export function thrownEnding(context: AgentContext, outcome: CallOutcome): Ending {
+  const reason = outcome.kind === 'tool.thrown' ? outcome.reason : 'a tool call ended the run';
+  const error = { code: 'thrown', message: reason, step: context.stepsTaken, tool: outcome.tool };
+  return { reason: 'thrown', result: `Stopped by '${outcome.tool}': ${reason}`, error };
+}
+
+/** The ending of a run that whoever drives it has given up. */
+export function abandonedEnding(
+  { stepsTaken }: AgentContext,
+  { code, message }: { readonly code: string; readonly message: string },
+): Ending {
+  return {
+    reason: 'thrown',
+    result: `Unable to complete task: ${message}`,
+    error: { code, message, step: stepsTaken },
+  };
+}
+
+/** The books, closed: results that came in are kept, and every call that has none gets one. */
+export function booksClosed(context: AgentContext): Partial<AgentContext> {
+  const settled = context.batch === null ? {} : batchClosed(context);
+  const { messages } = { ...context, ...settled };
+  const { plan, step } = context;
+  const planned =
+    plan === null ? [] : planMessages(context, stopped(plan, step), 'The run ended before the plan was done.');
+  return {
+    ...settled,
+    messages: closeOpenCalls(
+      withMessages(messages, ...planned),
+      'cancelled: the run ended before this call had a result',
+    ),
+  };
+}
+
+/** A plan whose step was stopped while it ran: that step is neither done nor left. */
+function stopped(plan: PlanProgress, step: PlannedCall | null): PlanProgress {
+  if (step === null) return plan;
+  const { callId, tool, args } = step.request;
+  const result: ToolResult = { status: 'error', error: STOPPED };
+  return {
+    ...plan,
+    outcomes: [...plan.outcomes, { kind: 'tool.thrown', callId, tool, args, result, ran: true, reason: STOPPED }],
+  };
+}
+
+/** What the machine ends with. */
+export function outputOf(context: AgentContext): AgentOutput {
+  const ending = context.ending ?? {
+    reason: 'llm-error' as const,
+    result: 'The run ended without a reason.',
+    error: null,
+  };
+  const status = ending.status ?? STATUS[ending.reason];
+  const error = ending.error ?? (status === 'answered' ? null : context.books.lastTrouble);
+  return {
+    result: ending.result,
+    success: status === 'answered',
+    status,
+    reason: ending.reason,
+    ...(error === null ? {} : { error }),
+    stepsTaken: context.stepsTaken,
+    stepsLimit: context.settings.maxSteps,
+    toolsUsed: context.books.toolsUsed,
+    planIterations: context.books.planIterations,
+    usage: context.books.usage,
+    errorHistory: context.books.errorHistory,
+    states: context.books.states,
+    messages: context.messages.slice(context.books.historyLength),
+    ...(context.place.agent === ''
+      ? {}
+      : { nested: { toolCalls: context.books.toolCallsRun, escalation: ending.escalation ?? null } }),
+  };
+}

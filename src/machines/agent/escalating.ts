@@ -1,0 +1,248 @@
+import type { AskApprovalInput } from '../../actors/ask-approval.ts';
+import type { AskEscalationInput } from '../../actors/ask-escalation.ts';
+import { leafErrorOf } from '../../actors/leaf.ts';
+import type { EscalationError } from '../../json/errors.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { higher } from '../../recovery/severity.ts';
+import type { Verdict } from '../../recovery/verdicts.ts';
+import type { AgentContext, Ending } from './agent-context.ts';
+import { fromToolset } from './agent-context.ts';
+import { type AgentInput, type ToolsChanged, type Toolset, childrenAfter, toolsetAfter } from './agent-setup.ts';
+import { recoveryText } from './agent-texts.ts';
+import { userMessage, withMessages } from '../conversation/conversation-updates.ts';
+import { childInput, spentBy, usageTogether } from './delegation.ts';
+import { budgetLeft, troubleTold } from './execution.ts';
+import { type AgentOutput, endingInWords } from './run-result.ts';
+
+type Update = Partial<AgentContext>;
+
+/** True while somebody is to be asked about an escalation of this turn. */
+export function isToBeDecided({ trouble, briefing }: AgentContext): boolean {
+  return trouble !== null && trouble.escalation !== null && trouble.verdict === null && briefing?.escalates === true;
+}
+
+/** True when an escalation was not taken here and there is an agent above. */
+export function goesUp({ trouble, place }: AgentContext): boolean {
+  return trouble?.escalation != null && place.agent !== '';
+}
+
+/** True when nobody took a critical escalation. */
+export function isCritical({ trouble }: AgentContext): boolean {
+  return trouble?.escalation?.severity === 'critical';
+}
+
+/** The question to the author's `onEscalation`. */
+export function escalationInput({ trouble, place, settings }: AgentContext): AskEscalationInput {
+  return { agent: place.agent, error: trouble?.escalation ?? NO_ERROR, timeoutMs: settings.fixMs };
+}
+
+/** The tool whose call was handed up, also where a repair agent did so. */
+export function toolHandedUp({ source, originalError }: EscalationError): string {
+  if (originalError?.kind === 'unknown-tool') return originalError.name;
+  return originalError !== undefined && 'tool' in originalError ? (originalError.tool ?? source) : source;
+}
+
+const NO_ERROR: EscalationError = { kind: 'escalation', source: '', reason: '', severity: 'high', attempts: 0 };
+
+/** Takes a verdict. The same one for the same error applies once; severity only rises. */
+export function verdictTaken(context: AgentContext, verdict: Verdict | null): Update {
+  const { trouble, books } = context;
+  if (trouble === null || trouble.escalation === null) return {};
+  const { escalation } = trouble;
+  if (verdict === null) return { trouble: { ...trouble, verdict: 'unhandled' } };
+  if (verdict.kind === 'escalate') {
+    const { reason, severity } = verdict;
+    const raised = { ...escalation, reason, severity: higher(escalation.severity, severity) };
+    return { trouble: { ...trouble, escalation: raised, verdict: 'unhandled' } };
+  }
+  const key = `${verdict.kind} ${escalation.source} ${escalation.reason}`;
+  if (books.verdicts.includes(key)) return { trouble: { ...trouble, verdict: 'unhandled' } };
+  return { trouble: { ...trouble, verdict }, books: { ...books, verdicts: [...books.verdicts, key] } };
+}
+
+/** Takes note that nobody decided: the code failed, or the person who was to be asked is not there. */
+export function verdictMissed(context: AgentContext, event: { readonly type: string }): Update {
+  const update = verdictTaken(context, null);
+  if (!event.type.startsWith('xstate.error.actor.')) return update;
+  const { message } = leafErrorOf(event);
+  const entry = { code: 'escalation-handler', message: `onEscalation failed: ${message}`, step: context.stepsTaken };
+  return { ...update, books: { ...context.books, errorHistory: [...context.books.errorHistory, entry] } };
+}
+
+/** What was decided, when it is of this kind. */
+export function verdictOf<K extends Verdict['kind']>(
+  { trouble }: AgentContext,
+  kind: K,
+): Extract<Verdict, { readonly kind: K }> | null {
+  const verdict = trouble?.verdict ?? null;
+  return isOfKind(verdict, kind) ? verdict : null;
+}
+
+function isOfKind<K extends Verdict['kind']>(
+  verdict: Verdict | 'unhandled' | null,
+  kind: K,
+): verdict is Extract<Verdict, { readonly kind: K }> {
+  return verdict !== null && verdict !== 'unhandled' && verdict.kind === kind;
+}
+
+/**
+ * Has the next turn asked of another model. Where nothing of the failed turn ran, that turn is asked again as it was;
+ * else the model must know what happened, and is told.
+ */
+export function askedOfAnotherModel(context: AgentContext): Update {
+  const { trouble, messages, detour } = context;
+  const model = verdictOf(context, 'retryWithModel')?.model ?? '';
+  if (trouble === null) return {};
+  const turn = messages.findLastIndex(({ role }) => role === 'assistant');
+  const again =
+    trouble.ran || turn === -1 ? troubleTold(context) : { trouble: null, messages: messages.slice(0, turn) };
+  return { ...again, detour: { ...detour, model } };
+}
+
+/** Limits the rest of the run to a skill. */
+export function limitedToSkill(context: AgentContext): Update {
+  const skill = verdictOf(context, 'reroute')?.name ?? null;
+  const toolset = limited(context.toolset, skill);
+  return {
+    ...troubleTold(context),
+    toolset,
+    shown: fromToolset(context.briefing?.instructions ?? '', toolset, context.settings),
+    detour: { ...context.detour, skill },
+  };
+}
+
+/** Takes other tools; a run that is limited to a skill stays so, and one that was taken up again as strict as it was. */
+export function toolsTaken(context: AgentContext, told: ToolsChanged): Update {
+  const { briefing, detour } = context;
+  const isRestart = told.restart !== undefined;
+  const toolset = limited(toolsetAfter(context.toolset, told.toolset, isRestart), detour.skill);
+  return {
+    toolset,
+    shown: fromToolset(briefing?.instructions ?? '', toolset, context.settings),
+    ...(briefing === null || told.children === undefined
+      ? {}
+      : { briefing: { ...briefing, children: childrenAfter(briefing.children, told.children, isRestart) } }),
+  };
+}
+
+/** What of a toolset a run may use that is limited to a skill. */
+export function limited(toolset: Toolset, skill: string | null): Toolset {
+  const note = toolset.skills.find(({ name }) => name === skill);
+  if (note === undefined) return toolset;
+  return {
+    ...toolset,
+    tools: toolset.tools.filter(({ name }) => note.tools.includes(name)),
+    skills: [note],
+    servers: [],
+  };
+}
+
+/** What a person is asked, by the way that approvals take. */
+export function questionInput(context: AgentContext): AskApprovalInput {
+  const { trouble, place, books } = context;
+  const question = verdictOf(context, 'askHuman')?.question ?? '';
+  return {
+    callId: `${place.callPrefix}q${books.verdicts.length}`,
+    tool: toolHandedUp(trouble?.escalation ?? NO_ERROR),
+    args: { question },
+    reason: question,
+    agent: place.agent,
+  };
+}
+
+/** A person's answer, as an approval with an `answer` among its arguments, or without: yes. */
+export function answerOf(event: { readonly type: string }): string {
+  const args: unknown = Reflect.get(event, 'args');
+  const reason: unknown = Reflect.get(event, 'reason');
+  if (event.type === 'approval.refused') return typeof reason === 'string' && reason !== '' ? `no: ${reason}` : 'no';
+  if (!isJsonObject(args)) return 'yes';
+  return typeof args.answer === 'string' ? args.answer : JSON.stringify(args);
+}
+
+/** Hands a person's answer to the model, beside the trouble that it was asked about. */
+export function answerTold(context: AgentContext, answer: string): Update {
+  const { trouble, task, messages } = context;
+  const question = verdictOf(context, 'askHuman')?.question ?? '';
+  if (trouble === null) return {};
+  const text = `${recoveryText(task, trouble)}\nA person was asked: ${question}\nThey answered: ${answer}`;
+  return { trouble: null, messages: withMessages(messages, userMessage(text)) };
+}
+
+/** The whole task, for the child that it is handed to. */
+export function handOverInput(context: AgentContext): AgentInput {
+  const { place, briefing, books, task } = context;
+  const name = verdictOf(context, 'reroute')?.name;
+  return childInput({
+    setup: briefing?.children.find(({ tool }) => tool === name),
+    task,
+    agent: place.agent,
+    callId: `${place.callPrefix}h${books.verdicts.length}`,
+    budget: budgetLeft(context, 1),
+  });
+}
+
+/** The ending by what the child said that the task was handed to. */
+export function handedOver(context: AgentContext, output: AgentOutput): Update {
+  const { result, reason, status } = output;
+  const answer = { role: 'assistant', content: result } as const;
+  return {
+    ...childCounted(context, output),
+    messages: status === 'answered' ? withMessages(context.messages, answer) : context.messages,
+    ending: { reason, status, result, error: output.error ?? null },
+  };
+}
+
+/** The child could not do it either: its trouble is the agent's own now. */
+export function handOverFailed(context: AgentContext, output: AgentOutput): Update {
+  const { trouble, task } = context;
+  if (trouble === null) return {};
+  const tool = verdictOf(context, 'reroute')?.name ?? '';
+  const before = trouble.escalation ?? NO_ERROR;
+  const error = output.nested?.escalation ?? before;
+  return {
+    ...childCounted(context, output),
+    trouble: {
+      ...trouble,
+      failed: [...trouble.failed, { tool, args: { task }, error: endingInWords(output) }],
+      escalation: { ...error, severity: higher(before.severity, error.severity) },
+      verdict: 'unhandled',
+    },
+  };
+}
+
+function childCounted({ books }: AgentContext, output: AgentOutput): Update {
+  const { usage, toolCalls } = spentBy(output);
+  return {
+    books: { ...books, usage: usageTogether(books.usage, usage), toolCallsRun: books.toolCallsRun + toolCalls },
+  };
+}
+
+/** The ending of a run that keeps what there is. */
+export function partialEnding(context: AgentContext): Ending {
+  const text = verdictOf(context, 'partialResult')?.text ?? '';
+  return { reason: 'tool-error', status: 'stopped', result: text, error: escalationEntry(context) };
+}
+
+/** The ending of a run that its `onEscalation` stopped hard. */
+export function stoppedByVerdict(context: AgentContext): Ending {
+  const reason = verdictOf(context, 'throwException')?.reason ?? '';
+  const escalation = context.trouble?.escalation ?? NO_ERROR;
+  const error = { code: 'thrown', message: reason, step: context.stepsTaken, tool: toolHandedUp(escalation) };
+  return { reason: 'thrown', result: `Stopped by '${escalation.source}': ${reason}`, error };
+}
+
+/** The ending of a run whose escalation nobody took here: critical at the root, any below it. */
+export function escalatedEnding(context: AgentContext): Ending {
+  const escalation = context.trouble?.escalation ?? NO_ERROR;
+  return {
+    reason: 'tool-error',
+    result: `Unable to complete task due to tool error: ${escalation.reason}`,
+    error: escalationEntry(context),
+    escalation,
+  };
+}
+
+function escalationEntry({ trouble, stepsTaken }: AgentContext): NonNullable<Ending['error']> {
+  const escalation = trouble?.escalation ?? NO_ERROR;
+  return { code: 'escalation', message: escalation.reason, step: stepsTaken, tool: toolHandedUp(escalation) };
+}

@@ -1,0 +1,287 @@
+import type { Message } from '../../actors/model.ts';
+import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
+import { PLAN_DENIED, PLAN_DONE, planReport, recoveryText, resultForModel, shortOutcome } from './agent-texts.ts';
+import type { EscalationError, ToolError } from '../../json/errors.ts';
+import { higher } from '../../recovery/severity.ts';
+import { describeToolError } from '../../tools/error-text.ts';
+import { lookUp } from '../../tools/lookup.ts';
+import { type CallOutcome, type CallRequest, callKey } from '../tool-call/call-request.ts';
+import { resultText } from '../conversation/conversation.ts';
+import {
+  asTold,
+  imageMessages,
+  resultMessage,
+  toolMessage,
+  userMessage,
+  withMessages,
+} from '../conversation/conversation-updates.ts';
+import { NOTHING_SPENT, spentTogether, usageTogether } from './delegation.ts';
+import { loopStepped } from '../loop-detection.ts';
+import { resolvePlaceholders } from './placeholders.ts';
+import { judged } from './planning.ts';
+import type { ErrorEntry } from './run-result.ts';
+import type { Caller, ToolCallInput } from '../tool-call/tool-call-context.ts';
+
+type Update = Partial<AgentContext>;
+
+/** Keeps the outcome of one call of the batch. */
+export function outcomeTaken(context: AgentContext, outcome: CallOutcome): Update {
+  const { batch } = context;
+  if (batch === null) return {};
+  return { batch: { ...batch, outcomes: { ...batch.outcomes, [outcome.callId]: outcome } } };
+}
+
+/** True when every call that may start has ended. */
+export function isSettled(batch: Batch | null): boolean {
+  return batch !== null && Object.keys(batch.outcomes).length >= batch.runnable;
+}
+
+/** The outcomes so far, in the order of the calls. */
+export function outcomesInOrder(batch: Batch | null): readonly CallOutcome[] {
+  if (batch === null) return [];
+  return batch.calls.flatMap(({ request }) => batch.outcomes[request.callId] ?? []);
+}
+
+/** Closes the batch: one result for every call, in call order, and what follows from them. */
+export function batchClosed(context: AgentContext): Update {
+  const { batch } = context;
+  if (batch === null) return {};
+  const outcomes = outcomesInOrder(batch);
+  const messages = inCallOrder(
+    context,
+    batch.calls.map(({ request }, index) =>
+      callMessage(context, { request, outcome: batch.outcomes[request.callId], started: index < batch.started }),
+    ),
+  );
+  return {
+    batch: null,
+    messages: withMessages(context.messages, ...messages, ...imageMessages(context, outcomes)),
+    ...accounted(
+      context,
+      batch.calls.map(({ request }) => request),
+      outcomes,
+    ),
+    trouble: troubleOf(context, outcomes, []),
+  };
+}
+
+/** The results in the order of the reply's calls. A plan among them that could not be read is answered as well. */
+function inCallOrder({ reply }: AgentContext, results: readonly Message[]): readonly Message[] {
+  const unread = reply?.nativeCalls.find(({ id }) => id === reply.planCallId);
+  if (reply === null || unread === undefined) return results;
+  const at = reply.nativeCalls.indexOf(unread);
+  const content = `This plan cannot be run: ${reply.planError ?? 'it could not be read'}.`;
+  return results.toSpliced(at, 0, { role: 'tool', toolCallId: unread.id, name: unread.name, content });
+}
+
+function callMessage(
+  context: AgentContext,
+  {
+    request,
+    outcome,
+    started,
+  }: { readonly request: CallRequest; readonly outcome: CallOutcome | undefined; readonly started: boolean },
+): Message {
+  if (outcome !== undefined) return toolMessage(context, request, outcome.tool, outcome.result);
+  return resultMessage(request, request.tool, started ? STOPPED : NOT_RUN);
+}
+
+/** What stands in the place of a result when a call was stopped while it ran. */
+export const STOPPED = 'cancelled while it ran: nobody knows whether it took effect';
+const NOT_RUN = 'not run: the run ended before this call';
+
+/** Prepares the plan's next step: placeholders are replaced and the loop detection is asked. */
+export function stepPrepared(context: AgentContext): Update {
+  const { plan, books } = context;
+  const next = plan?.steps[plan.index];
+  if (plan === null || next === undefined) return {};
+  const resolved = resolvePlaceholders(
+    next.args,
+    plan.outcomes.map((outcome) => outcome.result),
+  );
+  const request: CallRequest = {
+    callId: `${context.place.callPrefix}${books.callsMade + 1}`,
+    tool: next.tool,
+    args: resolved.ok ? resolved.args : next.args,
+    unreadable: resolved.ok ? null : { raw: JSON.stringify(next.args), reason: resolved.reason, truncated: false },
+    toolCallId: null,
+  };
+  const { calls, loop } = judged(context, [request]);
+  return {
+    step: calls[0] ?? null,
+    loop,
+    books: { ...books, callsMade: books.callsMade + 1 },
+    stepsTaken: context.stepsTaken + 1,
+  };
+}
+
+/** Keeps the outcome of the plan's step and moves on to the next. */
+export function stepTaken(context: AgentContext, outcome: CallOutcome): Update {
+  const { plan, step } = context;
+  if (plan === null || step === null) return {};
+  const after: PlanProgress = { ...plan, index: plan.index + 1, outcomes: [...plan.outcomes, outcome] };
+  return { plan: after, step: null, ...accounted(context, [step.request], [outcome]) };
+}
+
+/** Hands the results of a plan to the model: it is done, or stopped at a denied step. */
+export function planClosed(context: AgentContext): Update {
+  const { plan } = context;
+  if (plan === null) return {};
+  const note = plan.outcomes.at(-1)?.kind === 'tool.denied' ? PLAN_DENIED : PLAN_DONE;
+  return { plan: null, step: null, messages: withMessages(context.messages, ...planMessages(context, plan, note)) };
+}
+
+/** Drops a plan whose step failed: what ran is told to the model, the trouble kept for ERROR_RECOVERY. */
+export function planDropped(context: AgentContext): Update {
+  const { plan } = context;
+  if (plan === null) return {};
+  const left = plan.steps.slice(plan.outcomes.length).map((step) => step.tool);
+  const note = 'The plan was dropped, because a step of it failed.';
+  return {
+    plan: null,
+    step: null,
+    messages: withMessages(context.messages, ...planMessages(context, plan, note)),
+    trouble: troubleOf(context, plan.outcomes, left),
+  };
+}
+
+/** What the conversation gets of a plan that is over. */
+export function planMessages(context: AgentContext, carriedOut: PlanProgress, note: string): readonly Message[] {
+  const { maxToolResultChars } = context.settings;
+  const outcomes = carriedOut.outcomes.map((outcome) => ({
+    ...outcome,
+    result: asTold(context, outcome.result),
+  }));
+  const plan = { ...carriedOut, outcomes };
+  const images = imageMessages(context, carriedOut.outcomes);
+  if (plan.toolCallId !== null) {
+    const report = planReport(plan, note, maxToolResultChars);
+    const results = (context.reply?.nativeCalls ?? []).map(({ id, name }): Message => {
+      const content = id === plan.toolCallId ? report : 'not run: a plan was given';
+      return { role: 'tool', toolCallId: id, name, content };
+    });
+    return [...results, ...images];
+  }
+  const results = plan.outcomes.map((outcome): Message => {
+    return userMessage(resultText(outcome.tool, resultForModel(outcome.result, maxToolResultChars)));
+  });
+  return [...results, ...images, userMessage(note)];
+}
+
+/** Hands the trouble to the model, which is to find another way. */
+export function troubleTold(context: AgentContext): Update {
+  if (context.trouble === null) return {};
+  return {
+    trouble: null,
+    messages: withMessages(context.messages, userMessage(recoveryText(context.task, context.trouble))),
+  };
+}
+
+function troubleOf({ settings }: AgentContext, outcomes: readonly CallOutcome[], left: readonly string[]): Trouble {
+  return {
+    failed: outcomes.flatMap((outcome) => {
+      if (!('error' in outcome)) return [];
+      const { tool, args, error } = outcome;
+      const unknown = settings.texts !== undefined && isOutcomeUnknown(error);
+      return [{ tool, args, error: describeToolError(error), ...(unknown ? { outcomeUnknown: true } : {}) }];
+    }),
+    succeeded: outcomes.filter((outcome) => outcome.kind === 'tool.succeeded').map(shortOutcome),
+    left,
+    escalation: worstEscalation(outcomes),
+    verdict: null,
+    ran: outcomes.some((outcome) => outcome.ran),
+  };
+}
+
+function isOutcomeUnknown(error: ToolError): boolean {
+  if (error.kind === 'escalation') return error.originalError !== undefined && isOutcomeUnknown(error.originalError);
+  return error.kind === 'execution' && error.outcomeUnknown === true;
+}
+
+function worstEscalation(outcomes: readonly CallOutcome[]): EscalationError | null {
+  let worst: EscalationError | null = null;
+  for (const outcome of outcomes) {
+    if (outcome.kind !== 'tool.escalated' || outcome.error.kind !== 'escalation') continue;
+    if (worst === null || higher(worst.severity, outcome.error.severity) !== worst.severity) worst = outcome.error;
+  }
+  return worst;
+}
+
+/** What is left of the run's budget for each of so many agents below, once the calls that run now are paid. */
+export function budgetLeft({ settings, books, batch, step }: AgentContext, agents: number): Caller['budget'] {
+  const { maxToolCalls, maxTokens } = settings.budget;
+  const running = batch?.runnable ?? (step === null ? 0 : 1);
+  const share = (most: number | null, used: number): number | null =>
+    most === null ? null : Math.max(0, Math.floor((most - used) / Math.max(1, agents)));
+  return {
+    maxToolCalls: share(maxToolCalls, books.toolCallsRun + running),
+    maxTokens: share(maxTokens, books.usage.totalTokens),
+  };
+}
+
+/** What the calls of this turn are told of their agent. Agents that it hands tasks to share what is left. */
+export function callerOf(context: AgentContext): Caller {
+  const { place, briefing, batch, toolset } = context;
+  const children = briefing?.children ?? [];
+  const handed = (children.length === 0 ? [] : (batch?.calls ?? [])).filter(({ request }) => {
+    const found = lookUp(toolset.tools, request.tool);
+    return found.ok && found.spec.origin.kind === 'agent';
+  });
+  return { agent: place.agent, children, budget: budgetLeft(context, handed.length), recovery: toolset.recovery };
+}
+
+/** What outcomes change in the run's books: tools used, errors, the loop detection. */
+export function accounted(
+  context: AgentContext,
+  requests: readonly CallRequest[],
+  outcomes: readonly CallOutcome[],
+): Update {
+  const entries = outcomes.flatMap((outcome) => errorEntry(context, outcome));
+  const keys = new Map(requests.map((request) => [request.callId, callKey(context.toolset.tools, request)]));
+  const results = outcomes.map((outcome) => ({
+    key: keys.get(outcome.callId) ?? '',
+    error: 'error' in outcome ? describeToolError(outcome.error) : null,
+  }));
+  const loop = loopStepped(context.loop, { type: 'round.settled', results });
+  const ran = outcomes.filter((outcome) => outcome.ran);
+  const { books } = context;
+  const spent = outcomes.reduce(
+    (sum, one) => (one.spent === undefined ? sum : spentTogether(sum, one.spent)),
+    NOTHING_SPENT,
+  );
+  const used = new Set([...books.toolsUsed, ...ran.map((outcome) => outcome.tool)]);
+  return {
+    loop,
+    books: {
+      ...books,
+      lastResult: outcomes.at(-1)?.result ?? books.lastResult,
+      toolCallsRun: books.toolCallsRun + ran.length + spent.toolCalls,
+      usage: spent === NOTHING_SPENT ? books.usage : usageTogether(books.usage, spent.usage),
+      toolsUsed: used.size === books.toolsUsed.length ? books.toolsUsed : [...used],
+      errorHistory: entries.length === 0 ? books.errorHistory : [...books.errorHistory, ...entries],
+      lastTrouble: entries.at(-1) ?? (ran.length > 0 ? null : books.lastTrouble),
+    },
+  };
+}
+
+function errorEntry(context: AgentContext, outcome: CallOutcome): readonly ErrorEntry[] {
+  if (outcome.kind === 'tool.thrown')
+    return [{ code: 'thrown', message: outcome.reason, step: context.stepsTaken, tool: outcome.tool }];
+  if (!('error' in outcome)) return [];
+  const { error } = outcome;
+  const code = error.kind === 'execution' && error.timedOut ? 'timeout' : error.kind;
+  return [{ code, message: describeToolError(error), step: context.stepsTaken, tool: outcome.tool }];
+}
+
+/** The input of the plan step that was prepared. */
+export function stepInput(context: AgentContext): ToolCallInput {
+  const { step, toolset, settings } = context;
+  const nothing: CallRequest = { callId: 'c0', tool: '', args: null, unreadable: null, toolCallId: null };
+  return {
+    request: step?.request ?? nothing,
+    verdict: step?.verdict ?? 'clear',
+    tools: toolset.tools,
+    settings,
+    caller: callerOf(context),
+  };
+}

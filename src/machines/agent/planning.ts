@@ -1,0 +1,233 @@
+import type { ComposePromptInput } from '../../actors/compose-prompt.ts';
+import type { LeafError } from '../../actors/journal.ts';
+import type { Message, ToolCalling } from '../../actors/model.ts';
+import type { TextCalls } from '../../parsing/reply/reply-source.ts';
+import type { Toolset } from './agent-setup.ts';
+import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
+import { MAX_UNUSABLE, callWrittenText, correctionFor, planLimitText } from './agent-texts.ts';
+import { type CallRequest, callKey, isPolling } from '../tool-call/call-request.ts';
+import { lookUp } from '../../tools/lookup.ts';
+import { shortenOlderResults, toJsonMode } from '../conversation/conversation.ts';
+import { assistantMessage, refuseCalls, userMessage, withMessages } from '../conversation/conversation-updates.ts';
+import { usageTogether } from './delegation.ts';
+import type { LlmCallOutput } from '../llm-call/llm-call.ts';
+import { type LoopVerdict, loopStepped } from '../loop-detection.ts';
+import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
+
+type Update = Partial<AgentContext>;
+
+/** Takes a model's reply: reads it, keeps it in the conversation, counts what it cost. */
+export function takenReply(context: AgentContext, output: LlmCallOutput): Update {
+  if (output.kind === 'model.failed') return {};
+  const before = output.toolCalling === context.toolCalling ? context.messages : toJsonMode(context.messages);
+  const messages = output.shortened ? shortenOlderResults(before) : before;
+  const read = readReply({
+    reply: output.reply,
+    tools: context.toolset.tools,
+    toolCalling: output.toolCalling,
+    textCalls: textCallsOf(context, output.toolCalling),
+    heldTo: output.toolCalling === 'json' && context.settings.textCalls === undefined ? context.books.heldTo : null,
+    firstCall: context.books.callsMade + 1,
+    callPrefix: context.place.callPrefix,
+    isKnownId: knownCalls(messages),
+    plans: context.settings.plans ?? true,
+    maxArgumentChars: context.settings.maxArgumentBytes,
+  });
+  const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;
+  return {
+    reply,
+    messages: withMessages(messages, ...assistantMessage(reply)),
+    toolCalling: output.toolCalling,
+    detour: context.detour.model === '' ? context.detour : { ...context.detour, model: '' },
+    books: {
+      ...context.books,
+      callsMade: context.books.callsMade + reply.calls.length,
+      usage:
+        output.reply.usage === undefined ? context.books.usage : usageTogether(context.books.usage, output.reply.usage),
+      unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
+      heldTo: context.detour.model === '' ? heldTo(context, output.toolCalling, reply) : context.books.heldTo,
+    },
+  };
+}
+
+/**
+ * Which text of a reply may become a call: what the option says, else what the way of calling tools asks for. A model
+ * that calls natively is held to it, so that nothing that it quotes is run.
+ */
+export function textCallsOf({ settings, briefing, books, detour }: AgentContext, mode: ToolCalling): TextCalls {
+  if (settings.textCalls !== undefined) return settings.textCalls;
+  if (mode === 'json') return 'narrated';
+  const held = detour.model === '' && (books.heldTo === NATIVE || briefing?.callsNatively === true);
+  return held || settings.toolCalling === 'native' ? 'never' : 'whole-reply';
+}
+
+/** The way of calling that the model has shown: the native one, or in json mode the first format that it wrote. */
+function heldTo({ books }: AgentContext, mode: ToolCalling, reply: ReadReply): string | null {
+  if (mode === 'native') return reply.nativeCalls.length > 0 ? NATIVE : books.heldTo;
+  return books.heldTo === null || books.heldTo === NATIVE ? reply.form : books.heldTo;
+}
+
+const NATIVE = 'native';
+
+/**
+ * True for a text that ends with a call in a format of its own, or in the envelope where that was asked for, of a model
+ * that has never called natively. Only where a turn is left to ask in: else the text would be lost to the limit.
+ */
+export function endsWithCall(context: AgentContext): boolean {
+  const { reply, books, briefing, toolCalling, stepsTaken, settings } = context;
+  const notRun = reply?.notRun ?? null;
+  if (notRun === null || !notRun.last || books.callQuestioned) return false;
+  if (stepsTaken >= settings.maxSteps || areTokensSpent(context)) return false;
+  if (books.heldTo === NATIVE || briefing?.callsNatively === true) return false;
+  return notRun.marked || (toolCalling === 'json' && notRun.form === 'envelope');
+}
+
+/** Asks the model what the call at the end of its text is: one to make, or a part of the answer. */
+export function callQuestioned(context: AgentContext): Update {
+  const text = callWrittenText(context.reply?.notRun?.tool ?? '');
+  return {
+    messages: withMessages(context.messages, userMessage(text)),
+    books: { ...context.books, callQuestioned: true },
+  };
+}
+
+/** Looks ids up among the calls of a conversation, which are listed when the first is asked about. */
+function knownCalls(messages: readonly Message[]): (id: string) => boolean {
+  let ids: Set<string> | null = null;
+  return (id) => {
+    ids ??= new Set(messages.flatMap(({ toolCalls }) => (toolCalls ?? []).map((call) => call.id)));
+    return ids.has(id);
+  };
+}
+
+/** True when the reply says what to do: answer, call or plan. */
+function isUsable(reply: ReadReply): boolean {
+  if (reply.plan !== null || reply.calls.length > 0) return true;
+  return reply.answer !== null && !reply.cut && reply.planError === null;
+}
+
+/** True when an answer, or the thinking before it, ran into the length limit. Asked again, the model would run into it again. */
+export function isAnswerCut({ reply }: AgentContext): boolean {
+  if (reply?.ended !== 'length') return false;
+  // What is text, and no answer, is empty or thoughts alone.
+  return reply.answer !== null || reply.strategy === 'text';
+}
+
+/** Tells the model what was wrong with its reply. */
+export function corrected(context: AgentContext): Update {
+  const { reply, books } = context;
+  if (reply === null) return {};
+  const text = correctionFor(reply);
+  return {
+    messages: withMessages(context.messages, ...refuseCalls(reply, text), userMessage(text)),
+    books: {
+      ...books,
+      errorHistory: [...books.errorHistory, { code: 'unusable-reply', message: text, step: context.stepsTaken }],
+    },
+  };
+}
+
+/** Tells the model to answer, because it has planned often enough. */
+export function planRefused(context: AgentContext): Update {
+  if (context.reply === null) return {};
+  const text = planLimitText(context.settings.maxPlanIterations);
+  return {
+    books: { ...context.books, plansRefused: context.books.plansRefused + 1 },
+    messages: withMessages(context.messages, ...refuseCalls(context.reply, text), userMessage(text)),
+  };
+}
+
+/** Sets out on the plan of the reply. Calls beside it are answered as not run, once the plan is over. */
+export function planTaken(context: AgentContext): Update {
+  const { reply } = context;
+  if (reply === null || reply.plan === null) return {};
+  const plan: PlanProgress = { steps: reply.plan, index: 0, outcomes: [], toolCallId: reply.planCallId };
+  return { plan, books: { ...context.books, planIterations: context.books.planIterations + 1 } };
+}
+
+/** Prepares the calls of the reply: each gets its loop verdict, in order, before any of them starts. */
+export function batchPrepared(context: AgentContext): Update {
+  const requests = context.reply?.calls ?? [];
+  const { calls, loop } = judged(context, requests);
+  const refused = calls.findIndex((call) => call.verdict === 'refuse');
+  const affordable = affordableCalls(context, calls);
+  const runnable = Math.min(calls.length, refused === -1 ? Infinity : refused + 1, affordable);
+  const endsRun = runnable === refused + 1 && refused !== -1 ? 'loop' : runnable < calls.length ? 'budget' : null;
+  const batch: Batch = { calls, runnable, endsRun, started: 0, outcomes: {} };
+  return { batch, loop };
+}
+
+/** How many calls of a batch fit into the budget; one that cannot run costs nothing. */
+function affordableCalls({ settings, books, toolset }: AgentContext, calls: readonly PlannedCall[]): number {
+  const { maxToolCalls } = settings.budget;
+  if (maxToolCalls === null) return calls.length;
+  let left = maxToolCalls - books.toolCallsRun;
+  const over = calls.findIndex(({ request }) => {
+    const found = lookUp(toolset.tools, request.tool);
+    const mayRun = found.ok && found.spec.enabled && found.spec.policy !== 'deny';
+    return mayRun && --left < 0;
+  });
+  return over === -1 ? calls.length : over;
+}
+
+/** Asks the loop detection about calls, in order, up to the first that it refuses. */
+export function judged(context: AgentContext, requests: readonly CallRequest[]) {
+  let { loop } = context;
+  let over = false;
+  const calls: PlannedCall[] = requests.map((request) => {
+    if (over || isPolling(context.toolset.tools, request)) return { request, verdict: 'clear' };
+    loop = loopStepped(loop, { type: 'call.proposed', key: callKey(context.toolset.tools, request) });
+    const verdict: LoopVerdict = loop.context.verdict;
+    over = verdict === 'refuse';
+    return { request, verdict };
+  });
+  return { calls, loop };
+}
+
+/** The ending for a model that gave no reply, or whose server's content filter did not let it be asked. */
+export function failedTurnEnding(context: AgentContext, error: LeafError): Ending {
+  const { code, message } = error;
+  if (code !== 'content-filter') return llmErrorEnding(context, error);
+  return { reason: code, result: message, error: { code, message, step: context.stepsTaken } };
+}
+
+/** The ending for a model that could not be reached, or said nothing usable. */
+export function llmErrorEnding(context: AgentContext, error: LeafError): Ending {
+  return {
+    reason: 'llm-error',
+    result: `Unable to complete task due to LLM error: ${error.message}`,
+    error: { code: error.code, message: error.message, step: context.stepsTaken },
+  };
+}
+
+/** The third unusable reply in a row ends the run. */
+export function isThirdUnusable(context: AgentContext): boolean {
+  return context.books.unusableInARow >= MAX_UNUSABLE;
+}
+
+/** True when the run has used up the tokens that it was given. */
+export function areTokensSpent({ settings: { budget }, books: { usage } }: AgentContext): boolean {
+  return budget.maxTokens !== null && usage.totalTokens >= budget.maxTokens;
+}
+
+/** True when the run has used up the tool calls that it was given. */
+export function areCallsSpent({ settings: { budget }, books: { toolCallsRun } }: AgentContext): boolean {
+  return budget.maxToolCalls !== null && toolCallsRun >= budget.maxToolCalls;
+}
+
+/** What the code that makes the next turn's prompt is told. */
+export function promptInput({
+  task,
+  toolset,
+  stepsTaken,
+  books,
+  place,
+}: AgentContext): ComposePromptInput & { readonly toolset: Toolset } {
+  const { planIterations, lastResult, errorHistory } = books;
+  return {
+    task,
+    toolset,
+    agent: place.agent,
+    state: { step: stepsTaken + 1, stepsTaken, planIterations, lastResult, errorHistory },
+  };
+}

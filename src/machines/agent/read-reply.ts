@@ -1,0 +1,256 @@
+import type { MessageToolCall, ModelReply, ToolCalling } from '../../actors/model.ts';
+import { type CallNotRun, readReplyText } from '../../parsing/reply/read-reply.ts';
+import type { TextCalls } from '../../parsing/reply/reply-source.ts';
+import { readPlan } from '../../parsing/reply/plan.ts';
+import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/recover/tool-call-arguments.ts';
+import type { PlanStep, Repair, Strategy, ToolCallRequest } from '../../parsing/reply.ts';
+import type { Json } from '../../json/json.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { CallRequest } from '../tool-call/call-request.ts';
+import { envelopeOf } from '../conversation/conversation.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
+import { MAKE_PLAN } from './system-prompt.ts';
+
+/** A model's reply as the agent understands it. */
+export interface ReadReply {
+  readonly thought: string;
+  readonly goal: string;
+  /** null: there is none, or it is set aside because calls stand beside it. */
+  readonly answer: string | null;
+  /** It is not whole: its JSON ended early, or the length limit cut it off. */
+  readonly cut: boolean;
+  /** How its server says that it ended, where it was not left to say what it wanted; null: it was. */
+  readonly ended: 'refused' | 'content-filter' | 'length' | null;
+  readonly calls: readonly CallRequest[];
+  readonly plan: readonly PlanStep[] | null;
+  readonly planError: string | null;
+  readonly ambiguous: boolean;
+  /** The server could not read the model's tool call. */
+  readonly malformed: boolean;
+  /** The calls as they stand in the assistant's message; empty where they were written as text. */
+  readonly nativeCalls: readonly MessageToolCall[];
+  /** The native call that brought the plan. */
+  readonly planCallId: string | null;
+  readonly strategy: Strategy | 'native';
+  readonly dialect: string | null;
+  readonly repairs: readonly Repair[];
+  /** The format of the calls that were taken from the text; null where none was. */
+  readonly form: string | null;
+  /** A call in the text that was not taken, because which text may become a call says otherwise. */
+  readonly notRun: (CallNotRun & { readonly textCalls: TextCalls }) | null;
+  /** The text to keep in the conversation. */
+  readonly text: string;
+}
+
+interface ReadInput {
+  readonly reply: ModelReply;
+  readonly tools: readonly ToolSpec[];
+  readonly toolCalling: ToolCalling;
+  readonly textCalls: TextCalls;
+  /** The only format, beside the envelope, in which text may be a call; null: any. */
+  readonly heldTo: string | null;
+  /** The first number for our own call ids. */
+  readonly firstCall: number;
+  /** What the ids of calls begin with. */
+  readonly callPrefix: string;
+  /** Ids that the conversation knows already; models repeat theirs. */
+  readonly isKnownId: (id: string) => boolean;
+  /** False: a plan is not run, and the model is told. */
+  readonly plans: boolean;
+  /** Larger arguments are not run; characters of JSON. */
+  readonly maxArgumentChars: number;
+}
+
+type Reading = Omit<ReadReply, 'ended'>;
+
+/** Reads a reply: native calls where there are any, else what its text holds. */
+export function readReply(input: ReadInput): ReadReply {
+  const read = (input.reply.toolCalls ?? []).length > 0 ? readNative(input) : readText(input);
+  const planned = read.plan !== null || read.planError !== null;
+  const refused = planned && !input.plans ? { plan: null, planError: NO_PLANS } : {};
+  return {
+    ...read,
+    ...refused,
+    ended: endOf(input.reply),
+    calls: read.calls.map((call) => limited(call, input.maxArgumentChars)),
+  };
+}
+
+/** Why a plan is not run where there are to be none. */
+export const NO_PLANS = 'plans are switched off';
+
+/** Words of servers; `content-filter` is how some of those write it that pass on the replies of others. */
+const ENDS: ReadonlyMap<string, ReadReply['ended']> = new Map([
+  ['refusal', 'refused'],
+  ['content_filter', 'content-filter'],
+  ['content-filter', 'content-filter'],
+  ['length', 'length'],
+]);
+
+function endOf({ finishReason = '' }: ModelReply): ReadReply['ended'] {
+  return ENDS.get(finishReason) ?? null;
+}
+
+function isLong(reply: ModelReply): boolean {
+  return endOf(reply) === 'length';
+}
+
+/** Why JSON is not whole that was left open. Only the server knows of a limit. */
+function whyOpen(reply: ModelReply, whose: 'it was' | 'they were'): string {
+  if (isLong(reply)) return `${whose} cut off`;
+  return `${whose === 'it was' ? 'its' : 'their'} JSON ended early, before it was closed`;
+}
+
+/** A call with arguments beyond the limit is one that cannot be read. */
+function limited(call: CallRequest, maxChars: number): CallRequest {
+  if (call.unreadable !== null || JSON.stringify(call.args).length <= maxChars) return call;
+  const reason = `they are larger than the limit of ${maxChars} bytes`;
+  return { ...call, args: null, unreadable: { raw: rawText(call.args).slice(0, RAW_KEPT), reason, truncated: false } };
+}
+
+const RAW_KEPT = 1000;
+
+/** JSON that says nothing: no answer for anybody to read. */
+const BLANK = /^(?:null|\{\s*\}|\[\s*\]|"\s*")$/;
+
+function readText({ reply, tools, toolCalling, textCalls, heldTo, firstCall, callPrefix }: ReadInput): Reading {
+  const finished = reply.finishReason === 'stop';
+  const { reply: parsed, form, notRun } = readReplyText(reply.content, { tools, textCalls, heldTo, finished });
+  const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`, reply));
+  const set = parsed.ambiguous === undefined;
+  const malformed = reply.finishReason === 'malformed-tool-call';
+  const planned = parsed.plan !== undefined || parsed.planError !== undefined;
+  const planCut = isLong(reply) || !parsed.complete;
+  const says = set && !malformed && !(toolCalling === 'json' && BLANK.test(reply.content.trim()));
+  return {
+    thought: reply.reasoning ?? parsed.thought,
+    goal: parsed.goal,
+    answer: calls.length > 0 || parsed.plan !== undefined || !says ? null : (parsed.answer ?? null),
+    cut: isLong(reply) || (!parsed.complete && parsed.strategy !== 'text'),
+    calls: set ? calls : [],
+    plan: set && !planCut ? (parsed.plan ?? null) : null,
+    planError: planned && planCut ? whyOpen(reply, 'it was') : (parsed.planError ?? null),
+    ambiguous: !set,
+    malformed,
+    nativeCalls: [],
+    planCallId: null,
+    strategy: parsed.strategy,
+    dialect: parsed.dialect ?? null,
+    repairs: parsed.repairs,
+    form,
+    notRun: notRun === null ? null : { ...notRun, textCalls },
+    text: withoutThinking(reply.content),
+  };
+}
+
+function fromText(call: ToolCallRequest, callId: string, reply: ModelReply): CallRequest {
+  const whole = call.complete && (call.issues ?? []).length === 0;
+  const issues = (call.issues ?? []).map((issue) => issue.message).join('; ');
+  const reason = call.complete ? issues : whyOpen(reply, 'they were');
+  return {
+    callId,
+    tool: call.name,
+    args: call.args,
+    unreadable: whole ? null : { raw: rawText(call.args), reason, truncated: !call.complete && isLong(reply) },
+    toolCallId: null,
+  };
+}
+
+function readNative({ reply, firstCall, callPrefix, isKnownId }: ReadInput): Reading {
+  const used = new Set<string>();
+  const isTaken = (id: string): boolean => used.has(id) || isKnownId(id);
+  const read = (reply.toolCalls ?? []).map((call, index) => {
+    const id = freshId(call.id, `call_${firstCall + index}`, isTaken);
+    used.add(id);
+    const parsed = parseToolCallArguments(call.arguments);
+    return { id, tool: call.name, parsed, raw: call.arguments };
+  });
+  const planned = read.find((call) => call.tool === MAKE_PLAN);
+  const plan = planned === undefined ? null : planOf(planned.parsed, reply);
+  const calls = read
+    .filter((call) => call !== planned)
+    .map(({ id, tool, parsed, raw }, index) => ({
+      callId: `${callPrefix}${firstCall + index}`,
+      tool,
+      ...argumentsOf(parsed, raw, reply),
+      toolCallId: id,
+    }));
+  return {
+    thought: reply.reasoning ?? withoutThinking(reply.content),
+    goal: '',
+    answer: null,
+    cut: false,
+    calls,
+    plan: plan?.steps ?? null,
+    planError: plan?.error ?? null,
+    ambiguous: false,
+    malformed: false,
+    nativeCalls: read.map(({ id, tool, parsed }) => ({
+      id,
+      name: tool,
+      arguments: parsed.ok ? JSON.stringify(parsed.value) : '{}',
+    })),
+    planCallId: planned?.id ?? null,
+    strategy: 'native',
+    dialect: null,
+    repairs: read.flatMap(({ parsed }) => (parsed.ok ? parsed.repairs : [])),
+    form: null,
+    notRun: null,
+    text: withoutThinking(reply.content),
+  };
+}
+
+/** A reply whose native calls nobody asked for, as it stands in a conversation in json mode: the calls are text. */
+export function inJsonMode(reply: ReadReply): ReadReply {
+  if (reply.nativeCalls.length === 0) return reply;
+  const text = [reply.text, ...reply.nativeCalls.map(envelopeOf)].filter((part) => part !== '').join('\n');
+  const calls = reply.calls.map((call) => ({ ...call, toolCallId: null }));
+  return { ...reply, calls, nativeCalls: [], planCallId: null, text };
+}
+
+function planOf(
+  args: ToolCallArguments,
+  reply: ModelReply,
+): { readonly steps: readonly PlanStep[] | null; readonly error: string | null } {
+  if (!args.ok) return { steps: null, error: 'its arguments could not be read' };
+  if (!args.complete) return { steps: null, error: whyOpen(reply, 'it was') };
+  const given = isJsonObject(args.value) ? (args.value.plan ?? args.value.steps ?? []) : args.value;
+  const { plan, planError } = readPlan(given, true);
+  return { steps: plan ?? null, error: planError ?? null };
+}
+
+function argumentsOf(
+  parsed: ToolCallArguments,
+  raw: unknown,
+  reply: ModelReply,
+): Pick<CallRequest, 'args' | 'unreadable'> {
+  if (!parsed.ok)
+    return {
+      args: null,
+      unreadable: { raw: typeof raw === 'string' ? raw : '', reason: parsed.reason, truncated: false },
+    };
+  if (!parsed.complete)
+    return {
+      args: parsed.value,
+      unreadable: { raw: rawText(parsed.value), reason: whyOpen(reply, 'they were'), truncated: isLong(reply) },
+    };
+  return { args: parsed.value, unreadable: null };
+}
+
+function freshId(given: string | undefined, made: string, isTaken: (id: string) => boolean): string {
+  if (given !== undefined && given !== '' && !isTaken(given)) return given;
+  let id = made;
+  for (let count = 2; isTaken(id); count++) id = `${made}_${count}`;
+  return id;
+}
+
+function rawText(args: Json): string {
+  return typeof args === 'string' ? args : JSON.stringify(args);
+}
+
+/** Reasoning at the head of a reply is not sent back: it costs tokens and models are not trained on it. */
+function withoutThinking(text: string): string {
+  if (!text.trimStart().startsWith('<think>')) return text;
+  const end = text.indexOf('</think>');
+  return end === -1 ? text : text.slice(end + '</think>'.length).trim();
+}

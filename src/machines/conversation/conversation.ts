@@ -1,0 +1,115 @@
+import type { Message, MessageToolCall } from '../../actors/model.ts';
+
+const KEPT_OF_OLD_RESULT = 400;
+const RESULT_PREFIX = '[Result from ';
+
+/** The text of a message, whatever form its content has. */
+export function textOf(message: Message): string {
+  if (typeof message.content === 'string') return message.content;
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** How a result is told where there are no native tool calls. */
+export function resultText(tool: string, text: string): string {
+  return `${RESULT_PREFIX}${tool}]: ${text}`;
+}
+
+/**
+ * The conversation without native tool calls, for models that take only text: a call becomes the envelope that json
+ * mode uses, a result a user message.
+ */
+export function toJsonMode(messages: readonly Message[]): readonly Message[] {
+  if (!messages.some((message) => message.role === 'tool' || message.toolCalls !== undefined)) return messages;
+  return messages.map((message) => {
+    if (message.role === 'tool') return { role: 'user', content: resultText(message.name ?? 'tool', textOf(message)) };
+    if (message.toolCalls === undefined) return message;
+    const calls = message.toolCalls.map(envelopeOf).join('\n');
+    return { role: 'assistant', content: [textOf(message), calls].filter((text) => text !== '').join('\n') };
+  });
+}
+
+/** A native call as the envelope that json mode uses. */
+export function envelopeOf(call: MessageToolCall): string {
+  return `{"tool": ${JSON.stringify(call.name)}, "tool_args": ${call.arguments}}`;
+}
+
+/** Cuts all tool results but the latest turn's, for a model whose context is full. The same list where nothing is to cut. */
+export function shortenOlderResults(messages: readonly Message[]): readonly Message[] {
+  const lastTurn = messages.findLastIndex((message) => message.role === 'assistant');
+  const latest = messages.slice(lastTurn < 0 ? 0 : lastTurn);
+  const after = [...withoutImages(messages.slice(0, messages.length - latest.length)).map(shortenedResult), ...latest];
+  return after.some((message, index) => message !== messages[index]) ? after : messages;
+}
+
+/** The conversation with the images of results left out: their messages say only that there were some. */
+export function withoutImages(messages: readonly Message[]): readonly Message[] {
+  const hasImages = (message: Message): boolean =>
+    typeof message.content !== 'string' && message.content.some(({ type }) => type === 'image') && isResult(message);
+  if (!messages.some(hasImages)) return messages;
+  return messages.map((message) =>
+    hasImages(message) ? { ...message, content: `${textOf(message)} [left out here]` } : message,
+  );
+}
+
+function isStart(message: Message): boolean {
+  return message.role === 'user' && !isResult(message);
+}
+
+function isResult(message: Message): boolean {
+  return message.role === 'tool' || (message.role === 'user' && textOf(message).startsWith(RESULT_PREFIX));
+}
+
+function shortenedResult(message: Message): Message {
+  const text = textOf(message);
+  if (!isResult(message) || text.length <= KEPT_OF_OLD_RESULT) return message;
+  return {
+    ...message,
+    content: `${text.slice(0, KEPT_OF_OLD_RESULT)} … [shortened: the conversation had become too long]`,
+  };
+}
+
+/**
+ * Gives every call that was left without a result one, and drops results that belong to no call of the turn before them,
+ * so that the conversation can go on later. Ids count within their turn only: models repeat theirs.
+ */
+export function closeOpenCalls(messages: readonly Message[], text: string): readonly Message[] {
+  const mended: Message[] = [];
+  let open: readonly MessageToolCall[] = [];
+  const close = (): void => {
+    for (const { id, name } of open) mended.push({ role: 'tool', toolCallId: id, name, content: text });
+    open = [];
+  };
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      const left = open.filter(({ id }) => id !== message.toolCallId);
+      if (left.length < open.length) mended.push(message);
+      open = left;
+      continue;
+    }
+    close();
+    mended.push(message);
+    open = message.toolCalls ?? [];
+  }
+  close();
+  return mended;
+}
+
+/**
+ * The newest messages, at most `limit` (0: all), cut only where an exchange begins: at a message of the user that is no
+ * tool result and not `inside` an exchange, as our own corrections are. A call is never separated from its result. Of one exchange that is longer than the limit only its latest
+ * turns are kept, whole turns at a time.
+ */
+export function pruneHistory(
+  messages: readonly Message[],
+  limit: number,
+  inside: { has(message: Message): boolean } = new Set<Message>(),
+): readonly Message[] {
+  if (limit === 0 || messages.length <= limit) return messages;
+  const starts = messages.flatMap((message, index) => (isStart(message) && !inside.has(message) ? [index] : []));
+  const start = starts.find((index) => messages.length - index <= limit);
+  if (start !== undefined) return messages.slice(start);
+  const turn = messages.findIndex(
+    (message, index) => messages.length - index <= limit && message.role !== 'tool' && !isResult(message),
+  );
+  return turn === -1 ? [] : messages.slice(turn);
+}

@@ -1,0 +1,265 @@
+import { leafErrorOf } from '../../actors/leaf.ts';
+import type { ModelReply } from '../../actors/model.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { AgentContext, PlannedCall } from '../agent/agent-context.ts';
+import type { CallOutcome } from '../tool-call/call-request.ts';
+import { toolHandedUp } from '../agent/escalating.ts';
+import type { LlmCallOutput } from '../llm-call/llm-call.ts';
+import type { ReadReply } from '../agent/read-reply.ts';
+import type { RunEventBody } from './run-events.ts';
+import { AGENT_STATES, type AgentOutput, type AgentState } from '../agent/run-result.ts';
+import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
+import { type ToolCallContext, askedBecause } from '../tool-call/tool-call-context.ts';
+import type { Move } from './transition-log.ts';
+
+interface ReaderOptions {
+  readonly runId: string;
+  /** A monotonic clock in milliseconds, for durations. */
+  readonly now: () => number;
+  /** `agent` is the place of the child agent that the event is about; empty for the root. */
+  readonly emit: (event: RunEventBody, agent: string) => void;
+}
+
+/** What the states of recovery are called in events. */
+const RECOVERY_STEPS: { readonly [state: string]: string } = {
+  FIXING: 'fix',
+  SANITIZING: 'sanitize',
+  ASKING_REPAIR_AGENT: 'fix-agent',
+  SUBSTITUTING: 'substitute',
+  RETRYING: 'retry',
+};
+
+/**
+ * Makes RunEvents of the moves of one run: the only place where they are made. What a child agent does is told like what
+ * the root does, with its place; its beginning and end are the call's by which it was asked.
+ */
+export function runEventReader(options: ReaderOptions): (move: Move) => void {
+  const readers = new Map<string, (move: Move) => void>();
+  const readerOf = (path: string): ((move: Move) => void) => {
+    const known = readers.get(path) ?? agentReader(options);
+    readers.set(path, known);
+    return known;
+  };
+  return (move) => {
+    if (move.snapshot.status === 'stopped') return;
+    if (move.machine === 'agent') readerOf(move.path)(move);
+    else if (move.machine === 'toolCall' || move.machine === 'llmCall')
+      readerOf(move.path.slice(0, move.path.lastIndexOf('/')))(move);
+    if (move.machine === 'agent' && move.snapshot.status === 'done') readers.delete(move.path);
+  };
+}
+
+/** Reads the moves of one agent of the tree, its calls included. */
+function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move) => void {
+  const began = now();
+  const running = new Map<string, number>();
+  let before: AgentContext | null = null;
+  let state: AgentState = 'PLANNING';
+  let place = '';
+  const emit = (event: RunEventBody): void => emitFor(event, place);
+
+  const readAgent = (move: Move): void => {
+    const context: AgentContext = move.snapshot.context;
+    place = context.place.agent;
+    if (before === null) {
+      if (place === '')
+        emit({
+          type: 'run.started',
+          runId,
+          agent: context.briefing?.agent ?? 'agent',
+          task: context.task,
+          maxSteps: context.settings.maxSteps,
+        });
+      for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
+    } else if (before.briefing?.warnings !== context.briefing?.warnings) {
+      for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
+    }
+    readPermissions(before, context, emit);
+    readSteps(before, context, emit);
+    if (context.reply !== null && context.reply !== before?.reply)
+      readReplied(context, context.reply, move.event, emit);
+    readPlans(before, context, emit);
+    const current = topState(move.transition?.to);
+    if (current !== undefined && current !== state) {
+      emit({ type: 'state.changed', from: state, to: current, event: move.transition?.event ?? '' });
+      state = current;
+    }
+    readEscalation(move, context);
+    before = context;
+    if (move.snapshot.status === 'done' && place === '') readEnd(move.snapshot.output, now() - began);
+  };
+
+  /** What is decided about an escalation is a step of recovery, of the whole turn. */
+  const readEscalation = ({ transition }: Move, { trouble, place: { callPrefix }, books }: AgentContext): void => {
+    const verdict = trouble?.verdict ?? null;
+    const tool = trouble?.escalation == null ? '' : toolHandedUp(trouble.escalation);
+    const callId = `${callPrefix}q${books.verdicts.length}`;
+    if (transition?.to === 'ERROR_RECOVERY.ASKING_HUMAN' && verdict !== null && verdict !== 'unhandled') {
+      const question = verdict.kind === 'askHuman' ? verdict.question : '';
+      emit({ type: 'approval.requested', callId, tool, args: { question }, reason: question });
+    }
+    if (transition?.to !== 'ERROR_RECOVERY.JUDGED') return;
+    const step = verdict === null || verdict === 'unhandled' ? 'unhandled' : verdict.kind;
+    const error = trouble?.escalation?.reason ?? '';
+    emit({ type: 'recovery.step', callId, tool, step, attempt: books.verdicts.length, error });
+  };
+
+  const readEnd = (output: AgentOutput, durationMs: number): void => {
+    if (output.success) emit({ type: 'answer', text: output.result });
+    emit({ type: 'run.finished', result: { ...output, runId, durationMs: Math.round(durationMs) } });
+  };
+
+  const readTool = (move: Move): void => {
+    const context: ToolCallContext = move.snapshot.context;
+    const call = { callId: context.request.callId, tool: context.spec?.name ?? context.request.tool };
+    const to = move.transition?.to ?? '';
+    if (to === 'RUNNING' || to === 'DELEGATING') {
+      running.set(move.path, now());
+      emit({ type: 'tool.started', ...call, args: context.args });
+    }
+    if (to === 'AWAITING_APPROVAL.ASKING') {
+      emit({
+        type: 'approval.requested',
+        ...call,
+        args: context.args,
+        reason: askedBecause(context),
+        ...(context.spec === null ? {} : sourceOf(context.spec)),
+      });
+    }
+    const step = RECOVERY_STEPS[to.slice('RECOVERING.'.length)];
+    if (to.startsWith('RECOVERING.') && step !== undefined)
+      emit({
+        type: 'recovery.step',
+        ...call,
+        step,
+        attempt: context.progress.taken,
+        error: context.progress.attempts.at(-1)?.error ?? '',
+      });
+    if (to === 'AWAITING_APPROVAL.APPROVED' && move.event.type === 'xstate.error.actor.rememberPermission')
+      emit({
+        type: 'warning',
+        message: `That '${call.tool}' is always allowed could not be kept, so it will be asked about again: ${leafErrorOf(move.event).message}`,
+      });
+    if (move.snapshot.status === 'done') {
+      const started = running.get(move.path);
+      running.delete(move.path);
+      readOutcome(move.snapshot.output, started === undefined ? 0 : now() - started);
+    }
+  };
+
+  const readOutcome = (outcome: CallOutcome, durationMs: number): void => {
+    const { callId, tool, args, result } = outcome;
+    if (outcome.kind === 'tool.escalated' && outcome.error.kind === 'escalation')
+      emit({
+        type: 'escalation.raised',
+        source: outcome.error.source,
+        reason: outcome.error.reason,
+        severity: outcome.error.severity,
+      });
+    if (outcome.kind === 'tool.denied') emit({ type: 'tool.denied', callId, tool, args, reason: result.error ?? '' });
+    else
+      emit({
+        type: 'tool.finished',
+        callId,
+        tool,
+        args,
+        result,
+        ok: outcome.kind === 'tool.succeeded',
+        durationMs: Math.round(durationMs),
+      });
+  };
+
+  const readModel = (move: Move): void => {
+    const { error, attempts, shortened } = move.snapshot.context;
+    const isAskedAgain = move.snapshot.status === 'active';
+    if (shortened && isAskedAgain && leafErrorOf(move.event).code === 'context-overflow')
+      emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
+    if (move.transition?.to === 'BACKING_OFF')
+      emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
+  };
+
+  return (move) => {
+    if (move.machine === 'agent') readAgent(move);
+    else if (move.machine === 'toolCall') readTool(move);
+    else readModel(move);
+  };
+}
+
+/** Tools of servers that are not the ones any more that were always allowed. */
+function readPermissions(
+  before: AgentContext | null,
+  { toolset }: AgentContext,
+  emit: (event: RunEventBody) => void,
+): void {
+  if (toolset === before?.toolset) return;
+  const told = new Set(
+    before?.toolset.tools.flatMap((tool) => (tool.changes === undefined ? [] : [permissionKey(tool)])),
+  );
+  for (const tool of toolset.tools) {
+    const { name, origin, changes } = tool;
+    if (changes === undefined || origin.kind !== 'mcp' || told.has(permissionKey(tool))) continue;
+    emit({ type: 'permission.outdated', tool: name, server: origin.server, serverTool: origin.tool, changes });
+  }
+}
+
+function readSteps(before: AgentContext | null, context: AgentContext, emit: (event: RunEventBody) => void): void {
+  if (context.stepsTaken > (before?.stepsTaken ?? 0)) {
+    const kind = context.step !== null && context.step !== before?.step ? 'plan' : 'model';
+    emit({ type: 'step.started', step: context.stepsTaken, limit: context.settings.maxSteps, kind });
+  }
+  if (context.step !== null && context.step !== before?.step) readVerdict(context.step, emit);
+  if (context.batch !== null && (before?.batch ?? null) === null)
+    for (const call of context.batch.calls) readVerdict(call, emit);
+  if (before !== null)
+    for (const error of context.books.errorHistory.slice(before.books.errorHistory.length))
+      // A failed call is told by its own event.
+      if (error.tool === undefined) emit({ type: 'warning', message: error.message });
+}
+
+function readVerdict({ request, verdict }: PlannedCall, emit: (event: RunEventBody) => void): void {
+  if (verdict !== 'clear') emit({ type: 'loop.suspected', callId: request.callId, tool: request.tool, verdict });
+}
+
+function readReplied(
+  { settings }: AgentContext,
+  read: ReadReply,
+  event: { readonly type: string },
+  emit: (event: RunEventBody) => void,
+): void {
+  const output = outputOfModel(event);
+  const reply: ModelReply | null = output?.kind === 'model.replied' ? output.reply : null;
+  emit({
+    type: 'model.replied',
+    text: reply?.content ?? read.text,
+    toolCalls: read.nativeCalls,
+    usage: reply?.usage ?? null,
+    stats: reply?.stats ?? null,
+    attempts: output?.attempts ?? 1,
+    strategy: read.strategy,
+    repairs: read.repairs,
+  });
+  for (const message of reply?.warnings ?? []) emit({ type: 'warning', message });
+  const { notRun } = read;
+  if (notRun !== null && (notRun.marked || notRun.form === 'envelope' || notRun.form === 'bare-json')) {
+    const mode = `toolCalling '${settings.toolCalling ?? 'auto'}' means textCalls '${notRun.textCalls}'`;
+    const message = `The reply holds a call of '${notRun.tool}' as text, which was not run: here ${mode}. The option textCalls says which text may become a call.`;
+    emit({ type: 'warning', code: 'text-call-not-run', message });
+  }
+  if (read.thought !== '') emit({ type: 'thought', text: read.thought });
+  if (read.goal !== '') emit({ type: 'goal', text: read.goal });
+}
+
+function outputOfModel(event: { readonly type: string }): LlmCallOutput | null {
+  const output: unknown = Reflect.get(event, 'output');
+  return isJsonObject(output) && typeof output.kind === 'string' ? (Reflect.get(event, 'output') ?? null) : null;
+}
+
+function readPlans(before: AgentContext | null, context: AgentContext, emit: (event: RunEventBody) => void): void {
+  if (context.plan === null || context.books.planIterations === (before?.books.planIterations ?? 0)) return;
+  emit({ type: 'plan.made', steps: context.plan.steps, iteration: context.books.planIterations });
+}
+
+function topState(to: string | undefined): AgentState | undefined {
+  const name = to?.split('.')[0];
+  return AGENT_STATES.find((state) => state === name);
+}

@@ -1,0 +1,181 @@
+import type { MessageToolCall, ReplyStats, Usage } from '../../actors/model.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
+import type { PlanStep, Repair } from '../../parsing/reply.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import type { ToolChange } from '../../tools/server-tool.ts';
+import type { AgentState, RunResult } from '../agent/run-result.ts';
+
+/** What an event says, without its number. */
+export type RunEventBody =
+  | {
+      readonly type: 'run.started';
+      readonly runId: string;
+      readonly agent: string;
+      readonly task: string;
+      readonly maxSteps: number;
+    }
+  /** `kind`: a turn of the model, or a step of a plan. */
+  | { readonly type: 'step.started'; readonly step: number; readonly limit: number; readonly kind: 'model' | 'plan' }
+  | { readonly type: 'state.changed'; readonly from: AgentState; readonly to: AgentState; readonly event: string }
+  /**
+   * A piece of a reply. `seq` is that of the event before it; a new `attempt` voids the pieces of the one before.
+   * `thought` and `answer` are what the reply says so far, read out of whatever envelope it is written in.
+   */
+  | {
+      readonly type: 'model.token';
+      readonly kind: 'text' | 'reasoning' | 'arguments';
+      readonly text: string;
+      readonly attempt: number;
+      readonly index: number;
+      readonly thought: string;
+      readonly answer: string;
+    }
+  | {
+      readonly type: 'model.replied';
+      readonly text: string;
+      readonly toolCalls: readonly MessageToolCall[];
+      readonly usage: Usage | null;
+      readonly stats: ReplyStats | null;
+      readonly attempts: number;
+      /** How the reply was read: `native`, or the parser's strategy. */
+      readonly strategy: string;
+      readonly repairs: readonly Repair[];
+    }
+  | {
+      readonly type: 'model.retrying';
+      readonly attempt: number;
+      readonly error: { readonly code: string; readonly message: string };
+    }
+  | { readonly type: 'thought'; readonly text: string }
+  | { readonly type: 'goal'; readonly text: string }
+  | { readonly type: 'plan.made'; readonly steps: readonly PlanStep[]; readonly iteration: number }
+  | { readonly type: 'tool.started'; readonly callId: string; readonly tool: string; readonly args: Json }
+  | {
+      readonly type: 'tool.finished';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly result: ToolResult;
+      readonly ok: boolean;
+      /** Milliseconds that the tool ran; 0 for a call that never did. */
+      readonly durationMs: number;
+    }
+  /** An MCP server tells how far a call is; `total` null: it does not say of how much. At most ten a second. */
+  | {
+      readonly type: 'tool.progress';
+      readonly callId: string;
+      readonly tool: string;
+      readonly progress: number;
+      readonly total: number | null;
+      readonly message: string | null;
+    }
+  /** An MCP server asks a person (elicitation), or your model (sampling), while this call is under way. */
+  | {
+      readonly type: 'question.asked';
+      readonly callId: string;
+      readonly tool: string;
+      readonly server: string;
+      readonly kind: 'elicitation' | 'sampling';
+      readonly message: string;
+      /** The page that a person is to open, and its origin, where that is what it asks. */
+      readonly url?: string;
+      readonly origin?: string;
+    }
+  /** What it was told. `content` is what it got with `accept`, with marks for secrets that were typed; `usage` the tokens that a model's reply cost. */
+  | {
+      readonly type: 'question.answered';
+      readonly callId: string;
+      readonly tool: string;
+      readonly server: string;
+      readonly kind: 'elicitation' | 'sampling';
+      readonly action: 'accept' | 'decline' | 'cancel';
+      readonly content: Json;
+      readonly usage: Usage | null;
+    }
+  | {
+      readonly type: 'tool.denied';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'approval.requested';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly reason: string;
+      /** Of a tool of an MCP server: whose it is, what the server says of it, and what has changed since it was always allowed. */
+      readonly server?: string;
+      readonly address?: string;
+      readonly serverTool?: string;
+      readonly title?: string;
+      readonly description?: string;
+      readonly annotations?: JsonObject;
+      readonly changes?: readonly ToolChange[];
+    }
+  /** A tool of an MCP server was always allowed and has changed since: it is asked about again. Told once a run for each change. */
+  | {
+      readonly type: 'permission.outdated';
+      readonly tool: string;
+      readonly server: string;
+      readonly serverTool: string;
+      readonly changes: readonly ToolChange[];
+    }
+  | {
+      readonly type: 'recovery.step';
+      readonly callId: string;
+      readonly tool: string;
+      readonly step: string;
+      readonly attempt: number;
+      /** What had gone wrong. */
+      readonly error: string;
+    }
+  | { readonly type: 'escalation.raised'; readonly source: string; readonly reason: string; readonly severity: string }
+  | {
+      readonly type: 'loop.suspected';
+      readonly callId: string;
+      readonly tool: string;
+      readonly verdict: 'nudge' | 'refuse';
+    }
+  /** `step`: in AUTHORIZING, how far a sign-in is; with AWAITING_USER its address stands in `run.pending`. */
+  | {
+      readonly type: 'mcp.changed';
+      readonly server: string;
+      readonly state: string;
+      readonly step: string | null;
+      readonly tools: number;
+    }
+  /** An MCP server wrote into its log. `grave`: a warning or worse; `leftOut`: how many before it were too many to tell. */
+  | {
+      readonly type: 'mcp.log';
+      readonly server: string;
+      readonly level: 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency';
+      readonly grave: boolean;
+      readonly logger: string | null;
+      readonly message: string;
+      readonly leftOut: number;
+    }
+  | { readonly type: 'answer'; readonly text: string }
+  /** `code` is stable; absent: there is nothing that code could do about it. */
+  | { readonly type: 'warning'; readonly message: string; readonly code?: 'text-call-not-run' }
+  | { readonly type: 'run.finished'; readonly result: RunResult };
+
+/**
+ * Something that happened in a run. `seq` counts what the machines made and is the same in every replay; `replayed` is
+ * true while a recording is played back.
+ */
+export type RunEvent = RunEventBody & {
+  readonly seq: number;
+  readonly replayed: boolean;
+  /** Set on events of a child agent: the tools that lead to it from the root, joined with `/`. */
+  readonly child?: string;
+};
+
+/** One move of one machine: which actor, on which event, from where to where. */
+export interface Transition {
+  readonly actor: string;
+  readonly event: string;
+  readonly from: string;
+  readonly to: string;
+}

@@ -1,0 +1,197 @@
+/**
+ * Owns: the life of one tool call that its MCP server runs as a task. Does not own: the connection, and the call's time
+ * limits.
+ *
+ * I1 A task is begun once: as soon as its id is known, a new connection goes on with that task.
+ * I2 SUCCEEDED has a result of the tool, never the word that there is a task.
+ * I3 While a result is waited for that needs somebody's answer first, the status is asked for all the same: a server that
+ *    answers is at work.
+ * I4 A call that is given up cancels its task, also one whose id comes only afterwards.
+ */
+import { assign, setup, stateIn } from 'xstate';
+import type { LeafError } from '../../actors/journal.ts';
+import { leafErrorOf } from '../../actors/leaf.ts';
+import {
+  type McpTask,
+  type McpTaskBegun,
+  beginMcpTask,
+  cancelMcpTask,
+  fetchMcpTask,
+  pollMcpTask,
+} from '../../actors/mcp/mcp-task-calls.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { MOST_MICROSTEPS } from '../most-microsteps.ts';
+
+/** What a call knows of its task: plain JSON. */
+export interface McpTaskContext {
+  /** Null until the server has given it an id. */
+  readonly task: McpTask | null;
+  /** The raw result of the tool, once there is one. */
+  readonly result: JsonObject | null;
+  readonly error: LeafError | null;
+}
+
+/** What a call is told. */
+export type McpTaskEvent =
+  /** There is a connection to go on with. */
+  | { readonly type: 'link.opened' }
+  /** The connection on which it was under way is gone. */
+  | { readonly type: 'link.lost' }
+  | { readonly type: 'call.cancelled' };
+
+/** A server that wants to be asked more often is asked this often, in milliseconds. */
+const SHORTEST_POLL_MS = 100;
+const LONGEST_POLL_MS = 30_000;
+/** How long the id of a task that nobody wants any more is waited for, and its cancelling. */
+const GOODBYE_MS = 5000;
+
+const notProvided = (): Promise<never> =>
+  Promise.reject(new Error('This machine has no MCP client: provide its actors.'));
+
+/** Without a word of the server the connection failed: the task may go on, and so does the call on the next one. */
+const AFTER_FAILURE = [
+  { guard: 'wasRefused', target: '#mcpTask.FAILED', actions: 'keepError' },
+  { target: '#mcpTask.UNLINKED' },
+] as const;
+
+/**
+ * Carries one call through as a task: begin, poll as often as the server likes, fetch the result. It begins in UNLINKED
+ * and comes back there when the connection is lost.
+ */
+export const mcpTaskMachine = setup({
+  types: {
+    context: {} as McpTaskContext,
+    input: {} as { readonly task: McpTask | null },
+    events: {} as McpTaskEvent,
+  },
+  actors: {
+    beginMcpTask: beginMcpTask({ begin: notProvided }),
+    pollMcpTask: pollMcpTask({ status: notProvided }),
+    fetchMcpTask: fetchMcpTask({ result: notProvided }),
+    cancelMcpTask: cancelMcpTask({ cancel: notProvided }),
+  },
+  guards: {
+    isBegun: ({ context }) => context.task !== null,
+    wasRefused: ({ event }) => leafErrorOf(event).code === 'answer',
+    isUnwanted: stateIn({ BEGINNING: 'UNWANTED' }),
+    wasAnsweredAtOnce: (_, begun: McpTaskBegun) => begun.result !== null,
+    isAtWork: (_, task: McpTask) => task.status === 'working',
+    wasCancelledByServer: (_, task: McpTask) => task.status === 'cancelled',
+  },
+  actions: {
+    keepTask: assign((_, task: McpTask | null) => ({ task })),
+    keepResult: assign((_, result: JsonObject | null) => ({ result })),
+    keepError: assign({ error: ({ event }) => leafErrorOf(event) }),
+  },
+  delays: {
+    pollInterval: ({ context }) =>
+      Math.min(LONGEST_POLL_MS, Math.max(SHORTEST_POLL_MS, context.task?.pollMs ?? SHORTEST_POLL_MS)),
+    goodbye: GOODBYE_MS,
+  },
+}).createMachine({
+  id: 'mcpTask',
+  options: { maxIterations: MOST_MICROSTEPS },
+  context: ({ input }) => ({ task: input.task, result: null, error: null }),
+  initial: 'UNLINKED',
+  states: {
+    UNLINKED: {
+      on: {
+        'link.opened': [{ guard: 'isBegun', target: 'POLLING' }, { target: 'BEGINNING' }],
+        'call.cancelled': [{ guard: 'isBegun', target: 'CANCELLING' }, { target: 'CANCELLED' }],
+      },
+    },
+    BEGINNING: {
+      initial: 'WANTED',
+      invoke: {
+        id: 'beginMcpTask',
+        src: 'beginMcpTask',
+        input: ({ context }) => taskOf(context),
+        onDone: [
+          {
+            guard: { type: 'wasAnsweredAtOnce', params: ({ event }) => event.output },
+            target: 'SUCCEEDED',
+            actions: { type: 'keepResult', params: ({ event }) => event.output.result },
+          },
+          {
+            guard: 'isUnwanted',
+            target: 'CANCELLING',
+            actions: { type: 'keepTask', params: ({ event }) => event.output.task },
+          },
+          { target: 'WAITING', actions: { type: 'keepTask', params: ({ event }) => event.output.task } },
+        ],
+        onError: [{ guard: 'isUnwanted', target: 'CANCELLED' }, ...AFTER_FAILURE],
+      },
+      on: { 'link.lost': [{ guard: 'isUnwanted', target: 'CANCELLED' }, { target: 'UNLINKED' }] },
+      states: {
+        WANTED: { on: { 'call.cancelled': 'UNWANTED' } },
+        UNWANTED: { after: { goodbye: '#mcpTask.CANCELLED' } },
+      },
+    },
+    WAITING: {
+      after: { pollInterval: 'POLLING' },
+      on: { 'link.lost': 'UNLINKED', 'call.cancelled': 'CANCELLING' },
+    },
+    POLLING: {
+      invoke: {
+        id: 'pollMcpTask',
+        src: 'pollMcpTask',
+        input: ({ context }) => taskOf(context),
+        onDone: [
+          {
+            guard: { type: 'isAtWork', params: ({ event }) => event.output },
+            target: 'WAITING',
+            actions: { type: 'keepTask', params: ({ event }) => event.output },
+          },
+          {
+            guard: { type: 'wasCancelledByServer', params: ({ event }) => event.output },
+            target: 'FAILED',
+            actions: { type: 'keepTask', params: ({ event }) => event.output },
+          },
+          { target: 'FETCHING', actions: { type: 'keepTask', params: ({ event }) => event.output } },
+        ],
+        onError: AFTER_FAILURE,
+      },
+      on: { 'link.lost': 'UNLINKED', 'call.cancelled': 'CANCELLING' },
+    },
+    FETCHING: {
+      initial: 'RESTING',
+      invoke: {
+        id: 'fetchMcpTask',
+        src: 'fetchMcpTask',
+        input: ({ context }) => taskOf(context),
+        onDone: { target: 'SUCCEEDED', actions: { type: 'keepResult', params: ({ event }) => event.output } },
+        onError: AFTER_FAILURE,
+      },
+      on: { 'link.lost': 'UNLINKED', 'call.cancelled': 'CANCELLING' },
+      states: {
+        RESTING: { after: { pollInterval: 'LOOKING' } },
+        LOOKING: {
+          invoke: {
+            id: 'pollMcpTask',
+            src: 'pollMcpTask',
+            input: ({ context }) => taskOf(context),
+            onDone: { target: 'RESTING', actions: { type: 'keepTask', params: ({ event }) => event.output } },
+            onError: 'RESTING',
+          },
+        },
+      },
+    },
+    CANCELLING: {
+      invoke: {
+        id: 'cancelMcpTask',
+        src: 'cancelMcpTask',
+        input: ({ context }) => taskOf(context),
+        onDone: 'CANCELLED',
+        onError: 'CANCELLED',
+      },
+      after: { goodbye: 'CANCELLED' },
+    },
+    SUCCEEDED: { type: 'final' },
+    FAILED: { type: 'final' },
+    CANCELLED: { type: 'final' },
+  },
+});
+
+function taskOf({ task }: McpTaskContext): { readonly task: string } {
+  return { task: task?.id ?? '' };
+}

@@ -1,0 +1,160 @@
+import type { CheckedArguments } from '../../parsing/recover/check-arguments.ts';
+import type { EscalationError, Severity, ToolError } from '../../json/errors.ts';
+import type { JsonObject } from '../../json/json.ts';
+import type { RecoveryData } from '../../recovery/plan-data.ts';
+import type { Denial } from '../../tools/denials.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import { lookUp } from '../../tools/lookup.ts';
+import { isSameTool, reasonToAsk } from '../../tools/server-tool.ts';
+import { type ToolSpec, heldTo, permissionOf } from '../../tools/spec.ts';
+import { type AgentSettings, type ChildSetup, type ToolsChanged, childrenAfter } from '../agent/agent-setup.ts';
+import type { CallRequest } from './call-request.ts';
+import type { Spent } from '../agent/delegation.ts';
+import type { LoopVerdict } from '../loop-detection.ts';
+import type { RecoveryProgress } from './recovery-progress.ts';
+
+/** What a call is given. */
+export interface ToolCallInput {
+  readonly request: CallRequest;
+  readonly tools: readonly ToolSpec[];
+  readonly verdict: LoopVerdict;
+  readonly settings: AgentSettings;
+  /** The agent that calls. */
+  readonly caller: Caller;
+}
+
+/** What a call knows of the agent that makes it. */
+export interface Caller {
+  /** Where it is in the tree of agents; empty for the root. */
+  readonly agent: string;
+  /** The agents below it. */
+  readonly children: readonly ChildSetup[];
+  /** What is left of the run's budget, for an agent below. */
+  readonly budget: AgentSettings['budget'];
+  /** What it does about errors of tools that it does not know. */
+  readonly recovery: RecoveryData;
+}
+
+/** A caller that is no agent: a registry. */
+export const NO_CALLER: Caller = {
+  agent: '',
+  children: [],
+  budget: { maxToolCalls: null, maxTokens: null },
+  recovery: {},
+};
+
+/**
+ * A person's answer to a call that waits, from outside. Nothing but the type is needed: the call runs once, with the
+ * arguments that it has; it is refused without a reason.
+ */
+export type ApprovalEvent =
+  | { readonly type: 'approval.given'; readonly always?: boolean; readonly args?: JsonObject | null }
+  | { readonly type: 'approval.refused'; readonly reason?: string }
+  | { readonly type: 'approval.expired' };
+
+/** A call that nobody below mends. `handedUp`: a child escalated, and this is what it said. */
+export interface GaveUp {
+  readonly kind: 'escalated' | 'thrown';
+  readonly reason: string;
+  readonly severity: Severity;
+  readonly handedUp?: EscalationError;
+  /** The repair agent that could not mend it. */
+  readonly by?: string;
+}
+
+/** How often a call has reached its tool, and whether it has with the arguments as they stand: only then it may again. */
+export interface Ran {
+  readonly times: number;
+  readonly asItStands: boolean;
+}
+
+/** A call that has not reached its tool. */
+export const NEVER_RAN: Ran = { times: 0, asItStands: false };
+
+/** The memory of one call: eighteen members at most, like that of a run. */
+export interface ToolCallContext extends ToolCallInput {
+  readonly spec: ToolSpec | null;
+  readonly suggestions: readonly string[];
+  /** The name was misspelt, and the model is told so. */
+  readonly renamed: boolean;
+  /** The arguments as they stand: what the model wrote, then checked and coerced, then perhaps edited by a person. */
+  readonly args: JsonObject;
+  readonly check: CheckedArguments | null;
+  readonly approved: boolean;
+  readonly error: ToolError | null;
+  readonly denial: Denial | null;
+  readonly result: ToolResult | null;
+  readonly ran: Ran;
+  readonly progress: RecoveryProgress;
+  /** Set when recovery gave up in a way of its own. */
+  readonly gaveUp: GaveUp | null;
+  /** What agents below this call used. */
+  readonly spent: Spent;
+}
+
+/** Finds the tool that is meant. Who handles unknown names with steps of their own gets misspelt ones too. */
+export function toolNamed({
+  request,
+  tools,
+  caller: { recovery },
+}: ToolCallInput): Pick<ToolCallContext, 'spec' | 'suggestions' | 'renamed'> {
+  const found = lookUp(tools, request.tool);
+  if (!found.ok) return { spec: null, suggestions: found.suggestions, renamed: false };
+  if (found.repaired && recovery.unknownTool !== undefined)
+    return { spec: null, suggestions: [found.spec.name], renamed: false };
+  return { spec: found.spec, suggestions: [], renamed: found.repaired };
+}
+
+/** What the tool of a call may do now; a person who agreed to the call has agreed to it as it stands. */
+export function permitted({ spec, approved }: Pick<ToolCallContext, 'spec' | 'approved'>): 'run' | 'ask' | 'never' {
+  const permission = spec === null ? 'never' : permissionOf(spec);
+  return permission === 'ask' && approved ? 'run' : permission;
+}
+
+/** Why a person is asked about a call. */
+export function askedBecause({ spec, request }: Pick<ToolCallContext, 'spec' | 'request'>): string {
+  return reasonToAsk(spec ?? { name: request.tool });
+}
+
+/**
+ * A call under way takes over what has become stricter about its tool, and about the agent that it may hand its task to. A
+ * tool of a server that is another one by now, or says something else of itself, is taken as it is now: what a person
+ * agreed to was the tool as it was.
+ */
+export function callAfter(context: ToolCallContext, { toolset, children, restart }: ToolsChanged) {
+  const { spec, caller, approved } = context;
+  const now = toolset.tools.find(({ name }) => name === spec?.name);
+  const below =
+    children === undefined ? caller.children : childrenAfter(caller.children, children, restart !== undefined);
+  const known = spec === null || now === undefined || isSameTool(spec, now);
+  return {
+    spec:
+      spec === null || now === undefined ? spec : known ? heldTo(spec, now) : { ...now, ...barsOf(heldTo(spec, now)) },
+    approved: approved && known,
+    caller: { ...caller, children: below },
+  };
+}
+
+function barsOf({ policy, enabled, alwaysAllowed }: ToolSpec) {
+  return { policy, enabled, alwaysAllowed };
+}
+
+/** True for a question to a person that is about another tool by now, or about one that may not run at all. */
+export function mustAskAnew(context: ToolCallContext, changed: ToolsChanged): boolean {
+  const after = callAfter(context, changed);
+  if (permitted({ ...context, ...after }) === 'never') return true;
+  return context.spec !== null && after.spec !== null && !isSameTool(context.spec, after.spec);
+}
+
+/** True for a call that runs, was taken up again with the run, and may not run any more as it does. */
+export function mustStandAgain(context: ToolCallContext, changed: ToolsChanged): boolean {
+  const { restart } = changed;
+  if (restart === undefined || restart.notRepeated.includes(context.request.callId)) return false;
+  return permitted({ ...context, ...callAfter(context, changed) }) !== 'run';
+}
+
+/** A tool that was wanted when the run was interrupted, and had not been started, has not run. */
+export function startForgotten({ ran, request }: ToolCallContext, { restart }: ToolsChanged) {
+  const hasBegun = restart === undefined || restart.begun.includes(request.callId);
+  return hasBegun ? {} : { ran: { times: ran.times - 1, asItStands: false } };
+}

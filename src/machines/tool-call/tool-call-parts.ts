@@ -1,0 +1,182 @@
+import { assign, cancel, enqueueActions, setup } from 'xstate';
+import { type ApprovalAnswer, askApproval } from '../../actors/ask-approval.ts';
+import { callTool } from '../../actors/call-tool.ts';
+import { type CheckArgsOutput, checkArgs } from '../../actors/check-args.ts';
+import { leafErrorOf } from '../../actors/leaf.ts';
+import { McpError } from '../../actors/mcp/mcp-calls.ts';
+import { rememberPermission } from '../../actors/remember-permission.ts';
+import { type RunFixerOutput, runFixer } from '../../actors/run-fixer.ts';
+import type { StepData } from '../../recovery/plan-data.ts';
+import type { Denial } from '../../tools/denials.ts';
+import { type ToolResult, isErrorResult } from '../../tools/result.ts';
+import type { AgentSetup, ToolsChanged } from '../agent/agent-setup.ts';
+import type { CallOutcome } from './call-request.ts';
+import { childAgent } from '../agent/child-agent.ts';
+import {
+  areTokensSpent,
+  changeBelow,
+  childError,
+  childResult,
+  repairCounted,
+  spentBy,
+  spentTogether,
+} from '../agent/delegation.ts';
+import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
+import type { AgentOutput } from '../agent/run-result.ts';
+import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';
+import { executionError, failedCheck, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
+import {
+  type ApprovalEvent,
+  type ToolCallContext,
+  type ToolCallInput,
+  callAfter,
+  mustAskAnew,
+  mustStandAgain,
+  permitted,
+  startForgotten,
+} from './tool-call-context.ts';
+
+type FixerOutput = RunFixerOutput<AgentSetup>;
+
+const missing = (): never => {
+  throw new Error('No tools were provided. Use agentMachine.provide({ actors: agent.actors }).');
+};
+
+/** The guards, actions and actors of the toolCall machine; the drawing is in tool-call.ts. */
+export const toolCallParts = setup({
+  types: {
+    context: {} as ToolCallContext,
+    input: {} as ToolCallInput,
+    output: {} as CallOutcome,
+    events: {} as ApprovalEvent | ToolsChanged,
+  },
+  actors: {
+    callTool: callTool({
+      local: missing,
+      mcp: () => ({
+        callTool: (server) => Promise.reject(new McpError('not-connected', server, 'No MCP was provided.')),
+      }),
+    }),
+    checkArgs: checkArgs({ check: missing }),
+    askApproval: askApproval({ confirm: () => undefined }),
+    rememberPermission: rememberPermission({ add: () => undefined }),
+    runFixer: runFixer<AgentSetup>({ slot: () => undefined }),
+    childAgent,
+  },
+  guards: {
+    toolUnknown: ({ context }) => context.spec === null,
+    toolDisabled: ({ context }) => context.spec?.enabled !== true,
+    goesInCircles: ({ context }) => context.verdict === 'refuse',
+    policyDenies: ({ context }) => permitted(context) === 'never',
+    argumentsUnreadable: ({ context }) => context.request.unreadable !== null,
+    argumentsWrong: ({ context }) => context.check?.ok === false,
+    checkedByCode: ({ context }) => context.spec?.checkedByCode === true,
+    codeRejects: (_, output: CheckArgsOutput) => !output.ok,
+    delegates: ({ context }) => context.spec?.origin.kind === 'agent',
+    childThrew: (_, output: AgentOutput) => output.reason === 'thrown',
+    childEscalated: (_, output: AgentOutput) => output.nested?.escalation != null,
+    childFailed: (_, output: AgentOutput) => output.status === 'failed' || output.status === 'cancelled',
+    needsApproval: ({ context }) => permitted(context) === 'ask',
+    barredNow: ({ context, event }) => event.type === 'tools.changed' && mustAskAnew(context, event),
+    mustStandAgain: ({ context, event }) => event.type === 'tools.changed' && mustStandAgain(context, event),
+    nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
+    refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',
+    alwaysAllowed: (_, answer: ApprovalAnswer) => answer.decision === 'always-allow',
+    givenForGood: ({ event }) => event.type === 'approval.given' && event.always === true,
+    editsUnchecked: ({ context }) => context.check === null,
+    givenWithEdits: ({ event }) => event.type === 'approval.given' && event.args != null,
+    toolReportsError: (_, result: ToolResult) => isErrorResult(result),
+    stepsToBeChosen: ({ context }) => isToBeChosen(context.progress),
+    stepIs: ({ context }, kind: StepData['kind']) => context.progress.step?.kind === kind,
+    retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && pauseOf(context) === 0,
+    repairUnaffordable: ({ context }) => context.progress.step?.kind === 'fix-agent' && areTokensSpent(context),
+    mayRunAgain: ({ context }) => context.ran.asItStands && permitted(context) === 'run',
+    gaveArguments: (_, output: FixerOutput) => output.kind === 'arguments' && output.value !== null,
+    gaveResult: (_, output: FixerOutput) => output.kind === 'result' && output.result !== null,
+    escalated: (_, output: FixerOutput) => output.kind === 'escalate',
+    runsAsAgent: (_, output: FixerOutput) => output.kind === 'agent',
+    threw: (_, output: FixerOutput) => output.kind === 'throw',
+  },
+  actions: {
+    checkShape: assign(({ context }) => shapeOf(context)),
+    deny: assign({ denial: (_, denial: Denial) => denial }),
+    failAsUnknown: assign({
+      error: ({ context }) => ({ kind: 'unknown-tool', name: context.request.tool, suggestions: context.suggestions }),
+    }),
+    failAsUnreadable: assign({ error: ({ context }) => unreadableError(context) }),
+    failByShape: assign({ error: ({ context }) => shapeError(context) }),
+    failByCode: assign({ error: ({ context }, output: CheckArgsOutput) => failedCheck(context, output) }),
+    failAsExecution: assign({ error: ({ context, event }) => executionError(context, leafErrorOf(event)) }),
+    failAsReported: assign({
+      error: ({ context }, result: ToolResult) => reportedError(context, result),
+      result: (_, result: ToolResult) => result,
+    }),
+    takeCheckedArgs: assign({
+      args: ({ context }, output: CheckArgsOutput) => (output.ok ? output.args : context.args),
+    }),
+    takeEdits: assign(({ context, event }) =>
+      event.type === 'approval.given' && event.args != null
+        ? { request: { ...context.request, args: event.args, unreadable: null }, check: null }
+        : {},
+    ),
+    approve: assign({ approved: true }),
+    startDeadline: enqueueActions(({ context, enqueue }) => {
+      const { approvalMs } = context.settings;
+      if (approvalMs !== null)
+        enqueue.raise({ type: 'approval.expired' }, { id: 'approvalDeadline', delay: approvalMs });
+    }),
+    stopDeadline: cancel('approvalDeadline'),
+    takeResult: assign({ result: (_, result: ToolResult) => result }),
+    noteRun: assign({ ran: ({ context: { ran } }) => ({ times: ran.times + 1, asItStands: true }) }),
+    standAtGate: assign({ ran: ({ context: { ran } }) => ({ ...ran, asItStands: false }) }),
+    takeStricter: assign(({ context, event }) => (event.type === 'tools.changed' ? callAfter(context, event) : {})),
+    forgetStart: assign(({ context, event }) => (event.type === 'tools.changed' ? startForgotten(context, event) : {})),
+    tellChild: enqueueActions(({ context, event, enqueue }) => {
+      const told = event.type === 'tools.changed' ? changeBelow(event, context.spec?.name) : null;
+      if (told !== null) enqueue.sendTo('childAgent', told);
+    }),
+    takeUpFailure: assign({ progress: ({ context }) => failureTakenUp(context) }),
+    takeSteps: assign({
+      progress: ({ context }, output: FixerOutput) =>
+        chosen(context.progress, output.kind === 'steps' ? output.steps : null),
+    }),
+    handleNothing: assign({ progress: ({ context }) => chosen(context.progress, null) }),
+    chooseStep: assign({
+      progress: ({ context }) =>
+        context.error === null
+          ? context.progress
+          : advanced(context.progress, {
+              error: context.error,
+              effects: context.spec?.effects ?? 'once',
+              tokensSpent: areTokensSpent(context),
+            }),
+    }),
+    takeRepairer: assign({
+      progress: ({ context: { progress } }, output: FixerOutput) =>
+        output.kind === 'agent' ? { ...progress, repairer: output.agent } : progress,
+    }),
+    tellRepairer: enqueueActions(({ context, event, enqueue }) => {
+      const told = event.type === 'tools.changed' ? changeBelow(event, context.progress.repairer?.tool) : null;
+      if (told !== null) enqueue.sendTo('childAgent', told);
+    }),
+    takeRepair: assign(({ context }, output: FixerOutput) => repaired(context, output)),
+    takeSubstitute: assign({
+      result: ({ context }, output: FixerOutput) => (output.kind === 'result' ? output.result : context.result),
+      error: null,
+    }),
+    countRepair: assign({ spent: ({ context }, output: FixerOutput) => repairCounted(context, output) }),
+    countSpent: assign({
+      spent: ({ context }, output: AgentOutput) => spentTogether(context.spent, spentBy(output)),
+    }),
+    takeChildResult: assign({ result: (_, output: AgentOutput) => childResult(output) }),
+    failWithChild: assign({ error: ({ context }, output: AgentOutput) => childError(context, output) }),
+    giveUpWithChild: assign({ gaveUp: (_, output: AgentOutput) => givenUpWithChild(output) }),
+    giveUp: assign({ gaveUp: ({ context }) => givenUp(context) }),
+    giveUpAsTold: assign({ gaveUp: ({ context }, output: FixerOutput) => givenUpAsTold(context, output) }),
+    forgetError: assign({ error: null, result: null }),
+  },
+  delays: {
+    pause: ({ context }) => pauseOf(context),
+    repairTime: ({ context }) => context.settings.fixMs,
+  },
+});

@@ -1,0 +1,144 @@
+import type { RunFixerInput, RunFixerOutput } from '../../actors/run-fixer.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { parseToolCallArguments } from '../../parsing/recover/tool-call-arguments.ts';
+import { backoffMs } from '../../recovery/backoff.ts';
+import { describeToolError, issueLines } from '../../tools/error-text.ts';
+import type { Repaired, RepairTask } from '../../recovery/steps.ts';
+import type { AgentInput } from '../agent/agent-setup.ts';
+import type { CallRequest } from './call-request.ts';
+import { budgetBelow, childInput } from '../agent/delegation.ts';
+import { type RecoveryProgress, failed, stepIndex, timesTaken } from './recovery-progress.ts';
+import { type AgentOutput, endingInWords } from '../agent/run-result.ts';
+import type { ToolCallContext } from './tool-call-context.ts';
+
+const MAX_ATTEMPTS_TOLD = 6;
+
+/** Takes up the failure that a call has come to. */
+export function failureTakenUp({ progress, error, spec, caller, request }: ToolCallContext): RecoveryProgress {
+  if (error === null) return progress;
+  return failed(progress, spec?.recovery ?? caller.recovery, error, {
+    arguments: rawText(request),
+    error: describeToolError(error),
+  });
+}
+
+/** The question to the code behind the current step; `steps` asks a slot's function what to do at all. */
+export function fixerInput(context: ToolCallContext, ask: RunFixerInput['ask']): RunFixerInput {
+  const { progress, spec, request, error, settings } = context;
+  const known = error ?? { kind: 'unknown-tool', name: request.tool, suggestions: [] };
+  return {
+    ask,
+    tool: spec?.name ?? request.tool,
+    slot: progress.slot ?? 'executionError',
+    index: stepIndex(progress),
+    error: known,
+    text: rawText(request),
+    value: request.args,
+    task: {
+      tool: spec?.name ?? request.tool,
+      description: spec?.description ?? '',
+      schema: spec?.inputSchema ?? true,
+      raw: rawText(request),
+      issues: issueLines(known),
+      attempts: progress.attempts.slice(-MAX_ATTEMPTS_TOLD),
+    },
+    timeoutMs: settings.fixMs,
+    agent: context.caller.agent,
+  };
+}
+
+const GUIDE =
+  'The arguments of a tool call are wrong, and you mend them. Your answer is the corrected arguments as one JSON object and nothing else. Change what is wrong and keep everything else. If it cannot be done, call the tool "escalate"; if going on would do harm, call "throwException".';
+
+/** What a repair agent is asked: the call that failed, and how to say what came of it. */
+export function repairRequest(task: RepairTask): string {
+  return `${GUIDE}\n\n${JSON.stringify(task, null, 2)}`;
+}
+
+/** What the repair agent is told that mends this call. */
+export function inputForRepairer(context: ToolCallContext): AgentInput {
+  const { progress, caller, request } = context;
+  return childInput({
+    setup: progress.repairer,
+    task: repairRequest(fixerInput(context, 'fix-agent').task),
+    agent: caller.agent,
+    // No two repairs of a call may give their own calls the same ids.
+    callId: `${request.callId}-r${progress.taken}`,
+    budget: budgetBelow(context),
+  });
+}
+
+/** What a repair agent came to: its answer is the new argument text, unless it handed the matter up or stopped the run. */
+export function repairOf({ progress: { step } }: ToolCallContext, output: AgentOutput): RunFixerOutput<never> {
+  const by = step?.kind === 'fix-agent' ? step.agent : '';
+  return repairedBy(by, output);
+}
+
+/** The same for an agent of this name. One that failed is an escalation; one that stopped on its way, or said nothing of use, has mended nothing. */
+export function repairedBy(by: string, output: AgentOutput): Repaired & { readonly by?: string } {
+  const escalation = output.nested?.escalation ?? null;
+  if (output.reason === 'thrown') return { kind: 'throw', reason: output.error?.message ?? output.result };
+  if (escalation !== null) return { kind: 'escalate', reason: escalation.reason, severity: escalation.severity, by };
+  if (output.status === 'failed' && output.error?.code !== 'unusable-reply') {
+    const reason = `the repair agent '${by}' failed: ${endingInWords(output)}`;
+    return { kind: 'escalate', reason, severity: 'high', by };
+  }
+  const text = output.result.trim();
+  return { kind: 'arguments', value: output.status === 'answered' && text !== '' ? text : null };
+}
+
+/** Puts mended arguments in the place of the old ones. They are validated again, and nobody has approved them yet. */
+export function repaired(context: ToolCallContext, output: RunFixerOutput): Partial<ToolCallContext> {
+  if (output.kind !== 'arguments' || output.value === null) return {};
+  return { request: withArguments(context.request, output.value), approved: false, error: null, result: null };
+}
+
+function withArguments(request: CallRequest, value: string | object): CallRequest {
+  if (typeof value !== 'string') return isJsonObject(value) ? { ...request, args: value, unreadable: null } : request;
+  const read = parseToolCallArguments(value);
+  if (!read.ok) return { ...request, args: null, unreadable: { raw: value, reason: read.reason, truncated: false } };
+  const unreadable = read.complete ? null : { raw: value, reason: 'they were cut off', truncated: true };
+  // A fixer that says null has found nothing; only of a model's own call it means no arguments.
+  return { ...request, args: value.trim() === 'null' ? null : read.value, unreadable };
+}
+
+/** Gives up as the current step says: it escalates, or ends the run. */
+export function givenUp({ progress: { step }, error }: ToolCallContext): ToolCallContext['gaveUp'] {
+  const text = error === null ? 'the call failed' : describeToolError(error);
+  if (step?.kind === 'escalate') return { kind: 'escalated', reason: step.reason ?? text, severity: step.severity };
+  return { kind: 'thrown', reason: step?.kind === 'throw' ? (step.reason ?? text) : text, severity: 'critical' };
+}
+
+/** Gives up as a repair agent said. */
+export function givenUpAsTold({ gaveUp }: ToolCallContext, output: RunFixerOutput): ToolCallContext['gaveUp'] {
+  if (output.kind === 'escalate') {
+    const { reason, severity, by } = output;
+    return { kind: 'escalated', reason, severity, ...(by === undefined ? {} : { by }) };
+  }
+  return output.kind === 'throw' ? { kind: 'thrown', reason: output.reason, severity: 'critical' } : gaveUp;
+}
+
+/** Gives up as a child did: it ended the whole run, or handed something up. */
+export function givenUpWithChild(output: AgentOutput): ToolCallContext['gaveUp'] {
+  const error = output.nested?.escalation ?? null;
+  return error === null
+    ? { kind: 'thrown', reason: output.error?.message ?? output.result, severity: 'critical' }
+    : { kind: 'escalated', reason: error.reason, severity: error.severity, handedUp: error };
+}
+
+/** The wait before the call is repeated: the step's backoff, the same for the same seed, or longer if the error asks for it. */
+export function pauseOf({ progress, settings, request, error }: ToolCallContext): number {
+  const { step } = progress;
+  const asked = error?.kind === 'execution' ? (error.retryAfterMs ?? 0) : 0;
+  if (step?.kind !== 'retry' || step.backoff === null) return asked;
+  return Math.max(asked, backoffMs(step.backoff, timesTaken(progress), settings.jitterSeed + numberOf(request.callId)));
+}
+
+function numberOf(callId: string): number {
+  return Number(/\d+$/.exec(callId)?.[0] ?? 0);
+}
+
+/** The arguments as text: as the model wrote them where they could not be read. */
+function rawText({ unreadable, args }: CallRequest): string {
+  return unreadable === null ? JSON.stringify(args) : unreadable.raw;
+}

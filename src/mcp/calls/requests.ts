@@ -1,0 +1,161 @@
+import type { McpError } from '../../actors/mcp/mcp-calls.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { toMcpError } from './call-errors.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import type { CallDesk } from './call-desk.ts';
+import type { McpServer } from '../config/config.ts';
+import type {
+  McpCompletion,
+  McpConnection,
+  McpPrompt,
+  McpRequestOptions,
+  McpResourceContent,
+} from '../connection-types.ts';
+import { LinkFault, type McpLink } from '../link/link.ts';
+import { traceMeta } from './trace-context.ts';
+import { type McpLimits, pastLimit } from '../config/server-limits.ts';
+
+/** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
+export type Requests = Pick<
+  McpConnection,
+  'readResource' | 'listResources' | 'listResourceTemplates' | 'getPrompt' | 'listPrompts' | 'complete'
+> & {
+  /** One request, on the next link that is ready. `check` may throw on it instead. Rejects with an {@link McpError}. */
+  readonly ask: (
+    what: string,
+    method: string,
+    params: JsonObject,
+    io: McpRequestOptions,
+    check?: (link: McpLink) => void,
+  ) => Promise<JsonObject>;
+  /** Resolves when the connection is READY. */
+  readonly ready: (io: McpRequestOptions) => Promise<void>;
+};
+
+interface RequestsOptions {
+  readonly server: McpServer;
+  readonly desk: CallDesk;
+  readonly limits: McpLimits;
+  /** Why nothing can be asked at the moment; null when it can. */
+  readonly refusal: () => McpError | null;
+}
+
+const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', {
+  signal: true,
+  timeoutMs: true,
+  traceparent: true,
+});
+
+/** Makes the reading side of a connection. */
+export function createRequests({ server, desk, limits, refusal }: RequestsOptions): Requests {
+  const ask: Requests['ask'] = async (what, method, params, io, check) => {
+    checkRequest(io, `MCP server '${server.name}', ${what}`);
+    const refused = refusal();
+    if (refused !== null) throw refused;
+    const { timeoutMs = server.settings.timeoutMs } = io;
+    return desk.submit({
+      what,
+      mayRepeat: () => true,
+      isReadOnly: () => true,
+      times: { silenceMs: timeoutMs, totalMs: timeoutMs },
+      signal: io.signal,
+      perform: async ({ link }, signal) => {
+        check?.(link);
+        if (method === '' || lacks(link, method)) return {};
+        const answer = await link.request(method, params, { signal, ...traceMeta(io.traceparent) });
+        return isJsonObject(answer) ? answer : {};
+      },
+    });
+  };
+  const pages = async (
+    what: string,
+    method: string,
+    member: string,
+    io: McpRequestOptions,
+  ): Promise<readonly JsonObject[]> => {
+    const items: JsonObject[] = [];
+    const seen = new Set<string>();
+    let bytes = 0;
+    const tooLong = (limit: 'listPages' | 'messageBytes', how: string): McpError =>
+      toMcpError(server.name, pastLimit(limit, `${what} ${how}`, limits));
+    for (let params: JsonObject | null = {}; params !== null;) {
+      if (seen.size >= limits.listPages) throw tooLong('listPages', 'has more pages');
+      const page: JsonObject = await ask(what, method, params, io);
+      bytes += Buffer.byteLength(JSON.stringify(page));
+      if (bytes > limits.messageBytes) throw tooLong('messageBytes', 'is larger');
+      for (const item of objectsIn(page[member])) items.push(item);
+      const next: Json | undefined = page.nextCursor;
+      const more = typeof next === 'string' && next !== '' && !seen.has(next);
+      if (more) seen.add(next);
+      params = more ? { cursor: next } : null;
+    }
+    return items;
+  };
+  return {
+    ready: async (io) => void (await ask('the list of tools', '', {}, io)),
+    async readResource(uri, io = {}) {
+      const answer = await ask(`the resource '${uri}'`, 'resources/read', { uri }, io);
+      return objectsIn(answer.contents).map((content) => readContent(uri, content));
+    },
+    listResourceTemplates: (io = {}) =>
+      pages('the list of resource templates', 'resources/templates/list', 'resourceTemplates', io),
+    listResources: (io = {}) => pages('the list of resources', 'resources/list', 'resources', io),
+    async getPrompt(name, args = {}, io = {}) {
+      const answer = await ask(`the prompt '${name}'`, 'prompts/get', { name, arguments: args }, io);
+      return readPrompt(answer);
+    },
+    listPrompts: (io = {}) => pages('the list of prompts', 'prompts/list', 'prompts', io),
+    async complete(of, { name, value, given }, io = {}) {
+      const ref: JsonObject =
+        'prompt' in of ? { type: 'ref/prompt', name: of.prompt } : { type: 'ref/resource', uri: of.resource };
+      const context = given === undefined ? {} : { context: { arguments: { ...given } } };
+      const params = { ref, argument: { name, value }, ...context };
+      const { completion } = await ask(`completions of '${name}'`, 'completion/complete', params, io);
+      return readCompletion(completion);
+    },
+    ask,
+  };
+}
+
+/** A server that has no lists of a kind, or no completions, is not asked for them: many answer that with an error. */
+function lacks({ info: { capabilities } }: McpLink, method: string): boolean {
+  const [kind = ''] = method.split('/');
+  if (kind === 'completion') return capabilities.completions === undefined;
+  return method.endsWith('/list') && capabilities[kind] === undefined;
+}
+
+function readContent(uri: string, { uri: own, mimeType, text, blob }: JsonObject): McpResourceContent {
+  return {
+    uri: typeof own === 'string' ? own : uri,
+    ...(typeof mimeType === 'string' ? { mimeType } : {}),
+    ...(typeof text === 'string' ? { text } : {}),
+    ...(typeof blob === 'string' ? { blob } : {}),
+  };
+}
+
+function readCompletion(completion: Json | undefined): McpCompletion {
+  const { values, total, hasMore }: JsonObject = isJsonObject(completion) ? completion : {};
+  return {
+    values: isList(values) ? values.filter((value) => typeof value === 'string') : [],
+    ...(typeof total === 'number' ? { total } : {}),
+    hasMore: hasMore === true,
+  };
+}
+
+function readPrompt(answer: JsonObject): McpPrompt {
+  if (!isList(answer.messages))
+    throw new LinkFault('answer', 'its prompt is not what the protocol says', { delivered: true });
+  const messages = objectsIn(answer.messages).map(({ role, content }) => ({
+    role: role === 'assistant' ? ('assistant' as const) : ('user' as const),
+    content: content ?? null,
+  }));
+  return { ...(typeof answer.description === 'string' ? { description: answer.description } : {}), messages };
+}
+
+function objectsIn(value: Json | undefined): readonly JsonObject[] {
+  return isList(value) ? value.filter(isJsonObject) : [];
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,204 @@
+/**
+ * Owns: one call that its server runs as a task, over however many links: what is asked of the server, and what the
+ * answers mean. Does not own: when that happens (the machine), and the call's time limits (the desk).
+ */
+import { type SnapshotFrom, createActor } from 'xstate';
+import {
+  type McpTask,
+  type McpTaskStatus,
+  beginMcpTask,
+  cancelMcpTask,
+  fetchMcpTask,
+  pollMcpTask,
+} from '../../actors/mcp/mcp-task-calls.ts';
+import { mcpTaskMachine } from '../../machines/mcp/mcp-task.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { lostTask } from './call-errors.ts';
+import { LinkFault, type McpClock, type McpLink, type ToolRequestIo } from '../link/link.ts';
+
+/** A call as a task. */
+export interface TaskCall {
+  /** Begins the task on a link, or goes on with it there. Gives the raw result of the tool; rejects as a link does. */
+  perform(link: McpLink, io: TaskIo): Promise<JsonObject>;
+  /** Whether the server has given it an id. */
+  isBegun(): boolean;
+}
+
+/** What a call as a task uses while it is on one link. */
+export interface TaskIo {
+  /** Aborts when the call is settled: a task that goes on then is cancelled. */
+  readonly signal: AbortSignal;
+  /** To be called when the server has said that it is at work. */
+  readonly heard: () => void;
+}
+
+interface TaskCallOptions {
+  readonly server: string;
+  readonly tool: string;
+  /** How long the server is to keep the task, in milliseconds. */
+  readonly ttl: number;
+  readonly clock: McpClock;
+  /** The task, where the server began one without being asked to. */
+  readonly begun: McpTask | null;
+  /** Goes with every request. */
+  readonly trace: Pick<ToolRequestIo, 'meta'>;
+  /** Sends the call itself. */
+  readonly begin: (link: McpLink, heard: () => void, io: ToolRequestIo) => Promise<JsonObject>;
+  readonly onStatus: (message: string) => void;
+  /** Cancels a task on the next link, for one whose link is gone. */
+  readonly cancelLater: (task: string) => Promise<void>;
+}
+
+/** Makes a call as a task. Nothing is sent before `perform`. */
+export function createTaskCall(options: TaskCallOptions): TaskCall {
+  const { server, tool, begun, trace } = options;
+  let current: { readonly link: McpLink; readonly io: TaskIo } | null = null;
+  let fault: unknown = null;
+
+  /** Does something on the link of now; what goes wrong is kept, and told to the machine by its kind. */
+  const onLink = async <T>(work: (link: McpLink, io: TaskIo) => Promise<T>): Promise<T> => {
+    const asked = current;
+    try {
+      if (current === null) throw new LinkFault('unreachable', 'there is no connection', { delivered: false });
+      return await work(current.link, current.io);
+    } catch (thrown) {
+      // What an older link says of work that was given up counts no more.
+      if (asked === current) fault = thrown;
+      const code = thrown instanceof LinkFault ? thrown.kind : 'error';
+      throw Object.assign(new Error(thrown instanceof Error ? thrown.message : String(thrown)), { code });
+    }
+  };
+  const say = ({ message }: McpTask): void => {
+    if (message !== '' && message !== said) options.onStatus(message);
+    said = message;
+  };
+  let said = '';
+
+  const actor = createActor(
+    mcpTaskMachine.provide({
+      actors: {
+        beginMcpTask: beginMcpTask({
+          begin: (signal) =>
+            onLink(async (link, io) => {
+              const how = { signal, lasting: io.signal, task: { ttl: options.ttl } };
+              const answer = await options.begin(link, io.heard, how);
+              const task = taskOf(answer);
+              if (task !== null) say(task);
+              return task === null ? { task, result: resultOf(answer) } : { task, result: null };
+            }),
+        }),
+        pollMcpTask: pollMcpTask({
+          status: (taskId, signal) =>
+            onLink(async (link, io) => {
+              const task = readTask(await link.request('tasks/get', { taskId }, { signal, ...trace }));
+              if (task === null) throw notATask();
+              io.heard();
+              say(task);
+              return task;
+            }),
+        }),
+        fetchMcpTask: fetchMcpTask({
+          result: (taskId, signal) =>
+            onLink(async (link) => resultOf(await link.request('tasks/result', { taskId }, { signal, ...trace }))),
+        }),
+        cancelMcpTask: cancelMcpTask({
+          cancel: (taskId, signal) =>
+            onLink((link) => link.request('tasks/cancel', { taskId }, { signal })).then(
+              () => undefined,
+              () => (fault instanceof LinkFault && fault.kind === 'answer' ? undefined : options.cancelLater(taskId)),
+            ),
+        }),
+      },
+    }),
+    { input: { task: begun }, clock: options.clock },
+  );
+  actor.start();
+
+  /** What has become of the call on this link; null while it is under way. */
+  const outcomeOf = ({
+    value,
+    context: { task, result },
+  }: SnapshotFrom<typeof mcpTaskMachine>): { readonly raw: JsonObject } | { readonly thrown: unknown } | null => {
+    switch (value) {
+      case 'SUCCEEDED':
+        // What a server calls failed is an error, whatever its result says of itself.
+        return { raw: { ...result, ...(task?.status === 'failed' ? { isError: true } : {}) } };
+      case 'FAILED':
+        if (task === null) return { thrown: fault };
+        return task.status === 'failed' || task.status === 'cancelled'
+          ? { raw: failureOf(task, fault) }
+          : { thrown: lostTask(server, tool, fault) };
+      case 'UNLINKED':
+      case 'CANCELLED':
+        return { thrown: fault ?? new LinkFault('aborted', 'the request was given up', { delivered: true }) };
+      default:
+        return null;
+    }
+  };
+
+  return {
+    isBegun: () => actor.getSnapshot().context.task !== null,
+    perform(link, io) {
+      actor.send({ type: 'link.lost' });
+      current = { link, io };
+      fault = null;
+      const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+      const cancel = (): void => {
+        if (actor.getSnapshot().status === 'active') actor.send({ type: 'call.cancelled' });
+      };
+      actor.send({ type: 'link.opened' });
+      const look = (snapshot: SnapshotFrom<typeof mcpTaskMachine>): void => {
+        const outcome = outcomeOf(snapshot);
+        if (outcome === null) return;
+        subscription.unsubscribe();
+        if ('raw' in outcome) resolve(outcome.raw);
+        else reject(outcome.thrown);
+      };
+      const subscription = actor.subscribe(look);
+      look(actor.getSnapshot());
+      io.signal.addEventListener('abort', cancel, { once: true });
+      return promise;
+    },
+  };
+}
+
+/** The task in an answer to `tools/call`; null where it is no task. Throws for a task that nobody can ask for. */
+export function taskOf(answer: JsonObject): McpTask | null {
+  if (answer.task === undefined || answer.content !== undefined || answer.structuredContent !== undefined) return null;
+  const task = readTask(answer.task);
+  if (task === null) throw notATask();
+  return task;
+}
+
+const STATUSES: readonly McpTaskStatus[] = ['working', 'input_required', 'completed', 'failed', 'cancelled'];
+const POLL_MS = 1000;
+
+function readTask(value: unknown): McpTask | null {
+  if (!isJsonObject(value) || typeof value.taskId !== 'string' || value.taskId === '') return null;
+  const status = STATUSES.find((known) => known === value.status);
+  if (status === undefined) return null;
+  const { statusMessage, pollInterval } = value;
+  return {
+    id: value.taskId,
+    status,
+    message: typeof statusMessage === 'string' ? statusMessage : '',
+    pollMs: typeof pollInterval === 'number' ? pollInterval : POLL_MS,
+  };
+}
+
+/** A task is no result, whoever sends it. */
+function resultOf(value: unknown): JsonObject {
+  if (isJsonObject(value) && taskOf(value) === null) return value;
+  throw new LinkFault('answer', 'it answered with a task where the result of one was asked for', { delivered: true });
+}
+
+function notATask(): LinkFault {
+  return new LinkFault('answer', 'its task is not what the protocol says', { delivered: true });
+}
+
+/** The result of a task that has none, as a tool's own error. */
+function failureOf({ status, message }: McpTask, fault: unknown): JsonObject {
+  const what = status === 'cancelled' ? 'The server cancelled the task of this call' : 'The task of this call failed';
+  const words = [message, fault instanceof LinkFault ? fault.message : ''].filter(Boolean).join('; ');
+  return { isError: true, content: [{ type: 'text', text: words === '' ? `${what}.` : `${what}: ${words}` }] };
+}

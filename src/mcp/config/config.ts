@@ -1,0 +1,153 @@
+import type { McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
+import type { Effects, Policy } from '../../tools/spec.ts';
+import type { McpSampler } from '../questions/answers.ts';
+import type { CheckedAuth, McpAuth } from '../auth/options.ts';
+import type { McpLogLevel } from '../server-log.ts';
+
+/** What one tool of a server gets instead of what the server or its annotations say. */
+export interface McpToolOverride {
+  readonly policy?: Policy | undefined;
+  readonly effects?: Effects | undefined;
+  /** Longest time for one call, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** The tool may be called with the same arguments again and again (it waits for something). */
+  readonly polling?: boolean | undefined;
+  /** Recovery steps for this tool; handed on as they are. */
+  readonly onError?: unknown;
+}
+
+/** What can be said of any server, however it is reached. */
+export interface McpServerSettings {
+  /** Whether calls must be agreed to. `by-annotations` asks {@link policyFromAnnotations}. Default: the agent's own default. */
+  readonly policy?: Policy | 'by-annotations' | undefined;
+  /** Only these tools, by the server's own names. */
+  readonly tools?: readonly string[] | undefined;
+  /** All tools but these. */
+  readonly exclude?: readonly string[] | undefined;
+  /** A run fails when this server cannot be reached. Default false: it goes on with a warning. */
+  readonly required?: boolean | undefined;
+  /** Longest time for one attempt to connect and list the tools. Default 30 000 ms. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** Longest time for one call without an answer or word of progress. Default 180 000 ms. */
+  readonly timeoutMs?: number | undefined;
+  /** Longest time for one call all in all, however often the server tells of progress. Default: ten times `timeoutMs`. */
+  readonly maxTotalMs?: number | undefined;
+  /**
+   * Folders that the server is told to work in: paths or `file://` URIs. Absent: servers are told of none, and work with
+   * what stands in their arguments.
+   */
+  readonly roots?: readonly string[] | undefined;
+  /**
+   * Whether the server may have replies of your model. `'confirm'`: when a person agrees to each; a function replies
+   * itself. Default false: it is not offered.
+   */
+  readonly sampling?: boolean | 'confirm' | McpSampler | undefined;
+  readonly overrides?: Readonly<Record<string, McpToolOverride>> | undefined;
+  /**
+   * What happens to a call that was sent when the connection broke. `unless-destructive` (default): it is sent once more
+   * after the reconnect, unless the tool is annotated destructive and not idempotent. `safe`: only calls of tools known
+   * to be read-only or idempotent are sent again.
+   */
+  readonly retryAfterLoss?: 'unless-destructive' | 'safe' | undefined;
+  /**
+   * How much the server is to log: messages of this level and above are told as `mcp.log`. Default: the server decides,
+   * and all that it sends is told.
+   */
+  readonly logLevel?: McpLogLevel | undefined;
+  /** Leaves the server out without deleting its entry. */
+  readonly disabled?: boolean | undefined;
+}
+
+/** A server that we start and talk to over its standard input and output. */
+export interface McpStdioConfig extends McpServerSettings {
+  readonly type?: 'stdio' | undefined;
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /** Added to a small safe part of our own environment; nothing else of it reaches the server. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly cwd?: string | undefined;
+  /** Also end what the server started (POSIX: its process group, Windows: its tree). Default true. */
+  readonly killTree?: boolean | undefined;
+}
+
+/** A server reached by URL: Streamable HTTP, or the older SSE transport where the server knows only that. */
+export interface McpHttpConfig extends McpServerSettings {
+  readonly type?: 'http' | 'streamable-http' | 'sse' | undefined;
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * How a token is got: `'oauth'` or `oauth({ … })` by a person who signs in, `clientCredentials({ … })` by the credentials
+   * of a program, or a function that gives one. Not beside a header `Authorization`. Default: no token.
+   */
+  readonly auth?: McpAuth | undefined;
+}
+
+/** One entry of the `mcpServers` object, as all MCP clients write it. */
+export type McpServerConfig = McpStdioConfig | McpHttpConfig;
+
+/** The `mcpServers` object: servers by name. */
+export type McpServersConfig = Readonly<Record<string, McpServerConfig>>;
+
+/** Where a server is and how it is reached, variables expanded. */
+export type McpTarget =
+  | {
+      readonly kind: 'stdio';
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd?: string;
+      readonly killTree: boolean;
+    }
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      /** `auto` tries Streamable HTTP first. */
+      readonly transport: 'auto' | 'streamable' | 'sse';
+      readonly auth?: CheckedAuth;
+    };
+
+/** A checked entry with all defaults filled in. */
+export interface McpServer {
+  readonly name: string;
+  readonly target: McpTarget;
+  readonly settings: McpResolvedSettings;
+}
+
+/** The settings of a server with their defaults. `policy` stays open where nobody chose: the agent's default holds. */
+export interface McpResolvedSettings {
+  readonly policy?: Policy | 'by-annotations';
+  readonly tools?: readonly string[];
+  readonly exclude: readonly string[];
+  readonly required: boolean;
+  readonly connectTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly maxTotalMs?: number;
+  readonly roots?: readonly string[];
+  readonly sampling: boolean | 'confirm' | McpSampler;
+  readonly overrides: Readonly<Record<string, McpToolOverride>>;
+  readonly retryAfterLoss: 'unless-destructive' | 'safe';
+  readonly logLevel?: McpLogLevel;
+  readonly disabled: boolean;
+}
+
+/** What decides over repeating a call of a tool: what its server says, and what the configuration says instead. */
+export interface McpToolTraits {
+  readonly annotations?: McpToolAnnotations;
+  readonly override?: McpToolOverride;
+}
+
+/** A mistake in the configuration of MCP servers: it names the server and the key, or the file and the position. */
+export class McpConfigError extends Error {
+  override readonly name = 'McpConfigError';
+  readonly code = 'mcp-config';
+  readonly server: string | null;
+  /** The path of the wrong value, `env.TOKEN`; null when the whole entry or file is meant. */
+  readonly key: string | null;
+
+  constructor(message: string, where: { readonly server?: string; readonly key?: string } = {}) {
+    super(message);
+    this.server = where.server ?? null;
+    this.key = where.key ?? null;
+  }
+}

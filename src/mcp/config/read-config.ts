@@ -1,0 +1,168 @@
+import type { z } from 'zod';
+import { McpConfigError, type McpServer, type McpTarget } from './config.ts';
+import { isLoopback } from '../auth/auth-fetch.ts';
+import { type CheckedAuth, expandAuth } from '../auth/options.ts';
+import { type CheckedEntry, FOREIGN_KEYS, httpSchema, stdioSchema } from './config-schema.ts';
+import { expandVariables } from './expand-variables.ts';
+import { shownAddress, splitAddress } from './server-secrets.ts';
+
+/** The variables that `${VAR}` in a configuration may name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the `mcpServers` object: checks each entry, expands its variables, fills in the defaults. Entries with
+ * `disabled: true` are left out. Throws a {@link McpConfigError} that names the server and the key.
+ *
+ * @example readMcpServers({ files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } });
+ */
+export function readMcpServers(servers: unknown, env: Environment = ownEnvironment()): readonly McpServer[] {
+  if (!isRecord(servers)) {
+    throw new McpConfigError(`mcpServers must be an object of servers by name, not ${describe(servers)}.`);
+  }
+  return Object.entries(servers)
+    .map(([name, entry]) => readMcpServer(name, entry, env))
+    .filter(({ settings }) => !settings.disabled);
+}
+
+/** Reads one entry of `mcpServers`. Throws a {@link McpConfigError} that names the server and the key. */
+export function readMcpServer(name: string, entry: unknown, env: Environment = ownEnvironment()): McpServer {
+  if (name.trim() === '')
+    throw new McpConfigError('An MCP server has an empty name. Give it one: tools are called server_tool.');
+  const checked = check(name, entry);
+  // A variable that only a switched-off server needs may well be missing.
+  const source: Environment | null = checked.disabled === true ? null : env;
+  const expand = (key: string, text: string): string => (source === null ? text : expanded(name, key, text, source));
+  return { name, target: targetOf(name, checked, expand), settings: settingsOf(checked, expand) };
+}
+
+/** The environment of the process, empty where there is none. */
+export function ownEnvironment(): Environment {
+  return globalThis.process?.env ?? {};
+}
+
+function check(server: string, entry: unknown): CheckedEntry {
+  if (!isRecord(entry))
+    throw new McpConfigError(`MCP server '${server}' must be an object, not ${describe(entry)}.`, { server });
+  const own = Object.fromEntries(Object.entries(entry).filter(([key]) => !FOREIGN_KEYS.has(key)));
+  const [command, url] = [own.command !== undefined, own.url !== undefined];
+  if (command && url) {
+    throw new McpConfigError(
+      `MCP server '${server}' has both 'command' and 'url'. Keep one: a server is started or reached.`,
+      {
+        server,
+        key: 'url',
+      },
+    );
+  }
+  if (!command && !url) {
+    const message = `MCP server '${server}' needs 'command' (a program to start) or 'url' (a server to reach); it has neither.`;
+    throw new McpConfigError(message, { server, key: 'command' });
+  }
+  const result = command ? stdioSchema.safeParse(own) : httpSchema.safeParse(own);
+  if (result.success) return result.data;
+  throw describeIssue(server, result.error.issues[0], command);
+}
+
+function describeIssue(server: string, issue: z.core.$ZodIssue | undefined, stdio: boolean): McpConfigError {
+  const [unknownKey] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
+  const key = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])].join('.');
+  const known = Object.keys((stdio ? stdioSchema : httpSchema).shape).join(', ');
+  const reason =
+    unknownKey === undefined ? (issue?.message ?? 'is not valid') : `is not a known key. Known are: ${known}`;
+  return new McpConfigError(`MCP server '${server}': '${key}' ${reason}.`, { server, key });
+}
+
+function targetOf(server: string, entry: CheckedEntry, expand: (key: string, text: string) => string): McpTarget {
+  const each = (key: string, values: Readonly<Record<string, string>> = {}): Record<string, string> =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(`${key}.${name}`, value)]));
+  if ('command' in entry) {
+    return {
+      kind: 'stdio',
+      command: expand('command', entry.command),
+      args: (entry.args ?? []).map((arg, index) => expand(`args.${index}`, arg)),
+      env: each('env', entry.env),
+      ...(entry.cwd === undefined ? {} : { cwd: expand('cwd', entry.cwd) }),
+      killTree: entry.killTree ?? true,
+    };
+  }
+  const { url, authorization } = splitAddress(expand('url', entry.url));
+  if (entry.disabled !== true) checkUrl(server, url);
+  const transport = entry.type === 'sse' ? 'sse' : entry.type === undefined ? 'auto' : 'streamable';
+  const headers = each('headers', entry.headers);
+  const signed = authorization === null || Object.keys(headers).some((name) => /^authorization$/i.test(name));
+  const sent = signed ? headers : { ...headers, Authorization: authorization };
+  const auth = entry.auth === undefined ? {} : { auth: expandAuth(entry.auth, expand) };
+  if (auth.auth !== undefined && entry.disabled !== true) checkAuth(server, url, sent, auth.auth);
+  return { kind: 'http', url, headers: sent, transport, ...auth };
+}
+
+/** Refuses what would send one token in the place of another, or one in the clear. */
+function checkAuth(
+  server: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { type }: CheckedAuth,
+): void {
+  const header = Object.keys(headers).find((name) => name.toLowerCase() === 'authorization');
+  if (header !== undefined) {
+    const message = `MCP server '${server}' has both 'auth' and the header '${header}'. Keep one: both say which token is sent.`;
+    throw new McpConfigError(message, { server, key: 'auth' });
+  }
+  const { protocol } = new URL(url);
+  if (type === 'source' || protocol === 'https:' || isLoopback(url)) return;
+  const message = `MCP server '${server}': 'url' must be https where 'auth' is used: a token is not sent in the clear.`;
+  throw new McpConfigError(message, { server, key: 'url' });
+}
+
+function settingsOf(entry: CheckedEntry, expand: (key: string, text: string) => string): McpServer['settings'] {
+  return {
+    ...(entry.policy === undefined ? {} : { policy: entry.policy }),
+    ...(entry.tools === undefined ? {} : { tools: entry.tools }),
+    exclude: entry.exclude ?? [],
+    required: entry.required ?? false,
+    connectTimeoutMs: entry.connectTimeoutMs ?? 30_000,
+    timeoutMs: entry.timeoutMs ?? 180_000,
+    ...(entry.maxTotalMs === undefined ? {} : { maxTotalMs: entry.maxTotalMs }),
+    ...(entry.roots === undefined ? {} : { roots: entry.roots.map((root, index) => expand(`roots.${index}`, root)) }),
+    sampling: entry.sampling ?? false,
+    overrides: entry.overrides ?? {},
+    retryAfterLoss: entry.retryAfterLoss ?? 'unless-destructive',
+    ...(entry.logLevel === undefined ? {} : { logLevel: entry.logLevel }),
+    disabled: entry.disabled ?? false,
+  };
+}
+
+function expanded(server: string, key: string, text: string, env: Environment): string {
+  const result = expandVariables(text, env);
+  if (result.ok) return result.text;
+  const { missing } = result;
+  const advice = `Set it, or write \${${missing}:-default}.`;
+  throw new McpConfigError(
+    `MCP server '${server}': '${key}' needs the environment variable ${missing}, which is not set. ${advice}`,
+    {
+      server,
+      key,
+    },
+  );
+}
+
+function checkUrl(server: string, url: string): void {
+  const protocol = URL.canParse(url) ? new URL(url).protocol : '';
+  if (protocol === 'http:' || protocol === 'https:') return;
+  throw new McpConfigError(
+    `MCP server '${server}': 'url' must be an http or https address, not '${shownAddress(url)}'.`,
+    {
+      server,
+      key: 'url',
+    },
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}

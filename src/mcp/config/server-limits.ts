@@ -1,0 +1,89 @@
+import { LinkFault } from '../link/link.ts';
+
+/** How much one MCP server may make its host keep and its model read. Bytes are counted in UTF-8. */
+export interface McpLimits {
+  /**
+   * Bytes of one message: a line on stdout, a JSON body, a line of an event stream and an event. Also bytes of a whole
+   * list. What is larger is not kept. Default 10 485 760 (10 MiB): a result of more than `limits.resultBytes` is refused
+   * anyway, and what JSON takes in memory is a multiple of its text.
+   */
+  readonly messageBytes: number;
+  /** Pages of one list (tools, resources, prompts). Default 100. */
+  readonly listPages: number;
+  /** Tools that a server may list, those that `tools` and `exclude` leave out not counted. Default 1000. */
+  readonly tools: number;
+  /** Bytes of a tool's description; the rest is cut off, with a mark. Default 16 384. */
+  readonly descriptionBytes: number;
+  /** Bytes of a tool's schemas, name and annotations as JSON; a tool that has more is left out. Default 262 144. */
+  readonly schemaBytes: number;
+  /** Bytes of the `instructions` of a server; the rest is cut off, with a mark. Default 16 384. */
+  readonly instructionsBytes: number;
+  /**
+   * Tools of all servers together that are sent to the model; each server gets its share. Default 128: more confuse
+   * models, and OpenAI takes no more.
+   */
+  readonly toolsSent: number;
+  /** How often a server may ask a person, and how often the model, for each call that is under way. Default 8. */
+  readonly questionsPerCall: number;
+}
+
+/** What holds where nothing else is said. */
+export const DEFAULT_MCP_LIMITS: McpLimits = {
+  messageBytes: 10 * 2 ** 20,
+  listPages: 100,
+  tools: 1000,
+  descriptionBytes: 16_384,
+  schemaBytes: 262_144,
+  instructionsBytes: 16_384,
+  toolsSent: 128,
+  questionsPerCall: 8,
+};
+
+/** Longest name of a server or a tool, in characters. */
+export const NAME_CHARS = 200;
+
+/** The fault of a server that went past a limit. `what` ends in a comparison: `its answer is larger`. */
+export function pastLimit(limit: keyof McpLimits, what: string, limits: McpLimits, delivered = true): LinkFault {
+  const most = limits[limit];
+  return new LinkFault('limit', `${what} than limits.mcp.${limit} allows (${most})`, {
+    delivered,
+    data: { limit, most },
+  });
+}
+
+/** A text with at most so many bytes, never cut within a character; what was cut off is counted in a mark at its end. */
+export function cutText(text: string, bytes: number): { readonly text: string; readonly cut: number } {
+  const size = Buffer.byteLength(text);
+  if (size <= bytes) return { text, cut: 0 };
+  const kept = new Uint8Array(bytes);
+  const cut = size - new TextEncoder().encodeInto(text, kept).written;
+  // Made anew: a slice would keep the whole text alive.
+  return { text: `${Buffer.from(kept).toString('utf8', 0, size - cut)} […${cut} bytes cut off]`, cut };
+}
+
+/** What is read only where there are not more objects and lists than these: each takes some ten times its two characters. */
+const MOST_PARTS = 500_000;
+
+/** The fault of a message whose text is small enough, and what it would take in memory is not; null for all others. */
+export function tooIntricate(text: string): LinkFault | null {
+  if (text.length < 2 * MOST_PARTS || partsOf(text) <= MOST_PARTS) return null;
+  return new LinkFault('limit', `its answer holds more than ${MOST_PARTS} objects and lists`, {
+    delivered: true,
+    data: { limit: 'messageBytes', most: MOST_PARTS },
+  });
+}
+
+/** Counts the brackets outside of strings; enough to know before anything is parsed. */
+function partsOf(text: string): number {
+  let parts = 0;
+  let inText = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (inText && code === BACKSLASH) at += 1;
+    else if (code === QUOTE) inText = !inText;
+    else if (!inText && (code === BRACE || code === BRACKET)) parts += 1;
+  }
+  return parts;
+}
+
+const [QUOTE, BACKSLASH, BRACE, BRACKET] = [0x22, 0x5c, 0x7b, 0x5b];

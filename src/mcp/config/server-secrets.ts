@@ -1,0 +1,73 @@
+import { authSecrets } from '../auth/options.ts';
+import { expandVariables } from './expand-variables.ts';
+
+const SECRET_NAME = /auth|key|token|secret|password|passwd|credential|cookie/i;
+
+/**
+ * What the configuration of MCP servers gives away of secrets: environment variables and headers whose names say that
+ * they hold one, passwords in addresses, and what `auth` holds. `Bearer abc` counts whole and in its second word. Variables are looked up.
+ */
+export function serverSecrets(servers: { readonly [name: string]: object }): readonly string[] {
+  return Object.values(servers).flatMap((config) => {
+    const url: unknown = Reflect.get(config, 'url');
+    return [
+      ...secretValues(Reflect.get(config, 'env')),
+      ...secretValues(Reflect.get(config, 'headers')),
+      ...authSecrets(Reflect.get(config, 'auth')).map(expanded),
+      ...(typeof url === 'string' ? splitAddress(expanded(url)).secrets : []),
+    ];
+  });
+}
+
+/** The texts among named values that are secret by their names. */
+export function secretValues(values: unknown): readonly string[] {
+  if (typeof values !== 'object' || values === null) return [];
+  return Object.entries(values).flatMap(([name, value]) => {
+    if (typeof value !== 'string' || !SECRET_NAME.test(name)) return [];
+    const text = expanded(value);
+    const [, token] = /^\w+\s+(\S+)$/.exec(text) ?? [];
+    return token === undefined ? [text] : [text, token];
+  });
+}
+
+/** An address without the user and password in it, and the header that says the same. */
+export interface SplitAddress {
+  readonly url: string;
+  /** `Basic …`; null where the address names nobody. */
+  readonly authorization: string | null;
+  readonly secrets: readonly string[];
+}
+
+/**
+ * Takes user and password out of `https://user:password@host`: `fetch` refuses such an address, and says it in its error.
+ * What is no address is given back as it is.
+ */
+export function splitAddress(url: string): SplitAddress {
+  if (!URL.canParse(url)) return { url, authorization: null, secrets: [] };
+  const address = new URL(url);
+  const { username, password } = address;
+  if (username === '' && password === '') return { url, authorization: null, secrets: [] };
+  const [user, word] = [decoded(username), decoded(password)];
+  const basic = Buffer.from(`${user}:${word}`).toString('base64');
+  [address.username, address.password] = ['', ''];
+  const secrets = [...new Set([password, word, basic])].filter((text) => text !== '');
+  return { url: address.href, authorization: `Basic ${basic}`, secrets };
+}
+
+/** An address as it may be shown, one that cannot be read too: `https://***@host`. */
+export function shownAddress(url: string): string {
+  return url.replace(/(:?\/\/)[^/?#]*@/, '$1***@');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function expanded(text: string): string {
+  const result = expandVariables(text, globalThis.process?.env ?? {});
+  return result.ok ? result.text : text;
+}

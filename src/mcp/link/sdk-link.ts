@@ -1,0 +1,273 @@
+/**
+ * Owns: all that is spoken with the MCP SDK's client; its functions for OAuth are used in auth/. Does not own: when to
+ * connect, retry or give up.
+ *
+ * I1 A link is one client on one transport, used once.
+ * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.
+ * I3 `onDown` is said once, and never after `close`.
+ */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { type ClientCapabilities, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { answerRequest } from '../questions/answer-request.ts';
+import type { McpTarget } from '../config/config.ts';
+import { createHttpWatch } from './http-watch.ts';
+import {
+  type Dial,
+  LinkFault,
+  type LinkIo,
+  type McpLink,
+  type McpList,
+  type McpServerInfo,
+  type RequestIo,
+} from './link.ts';
+import { listAllTools } from './list-all-tools.ts';
+import { faultOf, isRefusal, notOurProtocol, withEvidence } from './wire-fault.ts';
+import { NAME_CHARS, cutText, pastLimit } from '../config/server-limits.ts';
+import { openStdioWire } from '../stdio/stdio-wire.ts';
+import { createTickets } from './tickets.ts';
+import type { Wire } from './wire.ts';
+
+/** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE where the server knows only that. */
+export const dialWithSdk: Dial = async (server, target, io) => {
+  if (target.kind === 'stdio') return shakeHands(server, openStdioWire(target, io), io);
+  if (target.transport === 'sse') return dialHttp(server, target, io, 'sse');
+  try {
+    return await dialHttp(server, target, io, 'streamable');
+  } catch (fault) {
+    if (target.transport !== 'auto' || !isRefusal(fault)) throw fault;
+    // The specification's own test for an older server: it refuses the POST with 4xx.
+    return dialHttp(server, target, io, 'sse').catch(() => Promise.reject(fault));
+  }
+};
+
+const ANSWER = z.custom<JsonObject>(isJsonObject);
+/** The SDK insists on a timer of its own; ours decide. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+const GOODBYE_MS = 1000;
+const LISTS: ReadonlyMap<string, McpList> = new Map([
+  ['notifications/tools/list_changed', 'tools'],
+  ['notifications/resources/list_changed', 'resources'],
+  ['notifications/prompts/list_changed', 'prompts'],
+]);
+
+async function dialHttp(
+  server: string,
+  target: McpTarget & { readonly kind: 'http' },
+  io: LinkIo,
+  kind: 'streamable' | 'sse',
+): Promise<McpLink> {
+  const tickets = createTickets(io.clock);
+  const watch = createHttpWatch({
+    tickets,
+    io,
+    listening: kind === 'sse' ? 'vital' : 'extra',
+    ping: (signal) => link?.ping({ signal }) ?? Promise.resolve(),
+  });
+  const authorized = io.authorize?.(watch.fetch) ?? watch.fetch;
+  const options = { requestInit: { headers: { ...target.headers } }, fetch: authorized };
+  const inner = await makeHttpTransport(kind, new URL(target.url), options);
+  let dead: LinkFault | null = null;
+  const transport: Transport = {
+    start: () => {
+      inner.onmessage = (message) => {
+        if (!tickets.received({ ...message })) transport.onmessage?.(message);
+      };
+      inner.onerror = (error) => transport.onerror?.(error);
+      return inner.start();
+    },
+    send: (message, sendOptions) => {
+      const ticket = tickets.sent({ ...message });
+      watch.requestSent();
+      return inner.send(message, sendOptions).catch((error: unknown) => {
+        if (ticket !== null && error instanceof LinkFault) ticket.delivered = error.delivered;
+        throw error;
+      });
+    },
+    close: () => inner.close(),
+    get sessionId() {
+      return inner instanceof StreamableHTTPClientTransport ? inner.sessionId : undefined;
+    },
+    setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
+  };
+  let link: McpLink | null = null;
+  const end = async (how: 'gently' | 'at-once'): Promise<void> => {
+    dead ??= new LinkFault('aborted', 'the connection was closed', { delivered: true });
+    watch.stop();
+    if (how === 'gently' && inner instanceof StreamableHTTPClientTransport) await sayGoodbye(inner, io);
+    await inner.close();
+  };
+  link = await shakeHands(
+    server,
+    { transport, kind, tickets, dead: () => dead ?? watch.dead(), evidence: () => ({}), end },
+    io,
+  );
+  return link;
+}
+
+async function makeHttpTransport(
+  kind: 'streamable' | 'sse',
+  url: URL,
+  options: { readonly requestInit: RequestInit; readonly fetch: typeof fetch },
+): Promise<Transport> {
+  if (kind === 'streamable') return new StreamableHTTPClientTransport(url, options);
+  const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
+  return new SSEClientTransport(url, options);
+}
+
+/** Tells the server that the session is over; a server that does not answer is not waited for. */
+async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = io.clock.setTimeout(resolve, GOODBYE_MS);
+  await Promise.race([transport.terminateSession().catch(() => undefined), late]);
+  io.clock.clearTimeout(timer);
+}
+
+/** Shakes hands over a wire and makes a link of it. On failure nothing that was started is left. */
+async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
+  const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
+  client.fallbackRequestHandler = async ({ method, params }, { signal }) => {
+    const { answers, onOddity } = io;
+    const given: unknown = params ?? {};
+    return answerRequest({ method, params: isJsonObject(given) ? given : {} }, { server, answers, signal, onOddity });
+  };
+  let closed = false;
+  client.onerror = (error) => {
+    if (!closed && !(error instanceof LinkFault))
+      io.onOddity({ kind: 'unexpected', message: error.message.slice(0, 500) });
+  };
+  client.fallbackNotificationHandler = (notification) => {
+    const { method, params } = notification;
+    const list = LISTS.get(method);
+    if (list === undefined) io.onNotification(method, isJsonObject(params) ? params : {});
+    else io.onListChanged(list);
+    return Promise.resolve();
+  };
+  const ask = asker(client, wire);
+  try {
+    await handshake(client, wire, io.signal);
+  } catch (error) {
+    await wire.end('at-once');
+    // The SDK lets go of its request, whose timer would keep the process alive.
+    wire.transport.onclose?.();
+    throw error instanceof LinkFault ? withEvidence(error, wire.evidence()) : error;
+  }
+  const info = infoOf(server, client, { wire, io });
+  return {
+    info,
+    listTools: (request) =>
+      info.capabilities.tools === undefined ? Promise.resolve([]) : listAllTools(ask, request, io),
+    callTool: (tool, args, { task, ...request }) =>
+      ask('tools/call', { name: tool, arguments: args, ...(task === undefined ? {} : { task }) }, request),
+    request: ask,
+    ping: async (request) => {
+      await ask('ping', {}, request).catch((fault: unknown) => {
+        // "I know no ping" is an answer, too.
+        if (!(fault instanceof LinkFault) || fault.kind !== 'answer') throw fault;
+      });
+    },
+    notify: (method) => client.notification({ method }).catch(() => undefined),
+    close: async (how) => {
+      closed = true;
+      await wire.end(how).catch(() => undefined);
+      wire.transport.onclose?.();
+    },
+  };
+}
+
+async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSignal): Promise<void> {
+  const connecting = client.connect(wire.transport, { timeout: NO_TIMEOUT, signal });
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const give = (): void => reject(new LinkFault('aborted', 'the attempt was given up', { delivered: false }));
+    if (signal.aborted) give();
+    else signal.addEventListener('abort', give, { once: true });
+  });
+  aborted.catch(() => undefined);
+  connecting.catch(() => undefined);
+  try {
+    await Promise.race([connecting, aborted, wire.tickets.greetingLost]);
+  } catch (error) {
+    const fault = faultOf(error, wire, wire.tickets.latest(), signal);
+    const answer = wire.tickets.latest()?.answer;
+    if (fault.kind === 'answer' && isJsonObject(answer)) throw notOurProtocol(answer, SUPPORTED_PROTOCOL_VERSIONS);
+    throw fault;
+  }
+}
+
+type Ask = (method: string, params: JsonObject, io: RequestIo) => Promise<JsonObject>;
+
+function asker(client: Client, wire: Wire<Transport>): Ask {
+  return async (method, given, { signal, onProgress, lasting, meta }) => {
+    const params = meta === undefined ? given : { ...given, _meta: meta };
+    const dead = wire.dead();
+    if (dead !== null) throw new LinkFault(dead.kind, dead.message, { delivered: false, data: dead.data, cause: dead });
+    // A signal of the whole run would collect a listener of the SDK's a request.
+    const own = new AbortController();
+    const abort = (): void => own.abort(new LinkFault('aborted', 'the request was given up', { delivered: true }));
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const before = wire.tickets.latest();
+    const asked = client.request({ method, params }, ANSWER, {
+      signal: own.signal,
+      timeout: NO_TIMEOUT,
+      onresumptiontoken: (token) => {
+        if (ticket !== null) ticket.resumeAt = token;
+      },
+      // The token is the SDK's affair; what comes with it is delivered by the tickets.
+      ...(onProgress === undefined ? {} : { onprogress: () => undefined }),
+    });
+    asked.catch(() => undefined);
+    const latest = wire.tickets.latest();
+    const ticket = latest === before ? null : latest;
+    if (ticket !== null) {
+      ticket.onProgress = onProgress ?? null;
+      if (lasting !== undefined) wire.tickets.follow(ticket, lasting);
+    }
+    try {
+      return await (ticket === null ? asked : Promise.race([asked, ticket.lost]));
+    } catch (error) {
+      throw faultOf(error, wire, ticket, signal);
+    } finally {
+      signal.removeEventListener('abort', abort);
+      if (ticket?.answer === null) {
+        wire.tickets.forget(ticket);
+        own.abort('the request is settled');
+      }
+    }
+  };
+}
+
+function capabilitiesOf({ answers }: LinkIo): ClientCapabilities {
+  return {
+    ...(answers.roots === undefined ? {} : { roots: { listChanged: true } }),
+    ...(answers.elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true }, url: {} } }),
+    ...(answers.sample === undefined ? {} : { sampling: {} }),
+  };
+}
+
+function infoOf(
+  server: string,
+  client: Client,
+  { wire, io }: { readonly wire: Wire<Transport>; readonly io: LinkIo },
+): McpServerInfo {
+  const said = client.getServerVersion();
+  const { text: instructions, cut } = cutText(client.getInstructions() ?? '', io.limits.instructionsBytes);
+  if (cut > 0) {
+    const { message } = pastLimit('instructionsBytes', 'what it wants said to the model is longer', io.limits);
+    io.onOddity({ kind: 'limit', message: `${message}; ${cut} bytes were cut off` });
+  }
+  const capabilities: unknown = client.getServerCapabilities();
+  const answer = wire.tickets.latest()?.answer?.result;
+  const version = isJsonObject(answer) && typeof answer.protocolVersion === 'string' ? answer.protocolVersion : '';
+  return {
+    title: (said?.name ?? server).slice(0, NAME_CHARS),
+    version: (said?.version ?? '').slice(0, NAME_CHARS),
+    protocolVersion: version,
+    ...(instructions === '' ? {} : { instructions }),
+    capabilities: isJsonObject(capabilities) ? capabilities : {},
+    transport: wire.kind,
+  };
+}

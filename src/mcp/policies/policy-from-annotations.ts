@@ -1,0 +1,103 @@
+import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { ACTING_NOUNS, MUTATING_VERBS, READING_VERBS } from './mutating-verbs.ts';
+
+const VERBS: ReadonlySet<string> = new Set(MUTATING_VERBS);
+const PREFIXES: readonly string[] = MUTATING_VERBS.filter((verb) => verb.length >= 4);
+const NOUNS: ReadonlySet<string> = new Set(ACTING_NOUNS);
+const READING: ReadonlySet<string> = new Set(READING_VERBS);
+const JOINTS: ReadonlySet<string> = new Set(['and', 'or', 'then']);
+/** Parameters that choose what is done. */
+const CHOOSES = /^(?:action|operation|op|method|mode|command|verb)$/i;
+/** Parameters that a tool has only if it can change something, or can do anything. */
+const TELLING = /^(?:command|cmd|shell|bash|force|dry_?run|overwrite)$/i;
+/** A yes or no of this name asks for things that are so: `open` issues. */
+const STATES = /^(?:open|format|type|scale|lock|share)$/i;
+
+/**
+ * Decides from what a server says of a tool whether a person must agree to its calls. `allow` only where the server says
+ * that the tool is read-only and nothing contradicts it: not `destructiveHint: true`, not its name (`rm`, `charge_card`;
+ * `list_charges` is none), and not its parameters (`force`, a yes or no called `delete`, an `action` that may be
+ * `"write"`). Everything else is `confirm`.
+ *
+ * @example policyFromAnnotations({ name: 'list_files', annotations: { readOnlyHint: true } }); // 'allow'
+ */
+export function policyFromAnnotations(
+  tool: Pick<McpTool, 'name' | 'annotations'> & Partial<Pick<McpTool, 'inputSchema'>>,
+): 'allow' | 'confirm' {
+  if (tool.annotations?.readOnlyHint !== true || tool.annotations.destructiveHint === true) return 'confirm';
+  return namesNoChange(tool.name) && !takesChanges(tool.inputSchema) ? 'allow' : 'confirm';
+}
+
+/** False also for a name with nothing to look at. */
+function namesNoChange(name: string): boolean {
+  const words = wordsOf(name);
+  return words.length > 0 && !clausesOf(words).some(isMutating);
+}
+
+/** The words between `and`, `or` and `then`: what is read in one says nothing of the next. */
+function clausesOf(words: readonly string[]): readonly (readonly string[])[] {
+  const clauses: string[][] = [[]];
+  for (const word of words) {
+    if (JOINTS.has(word)) clauses.push([]);
+    else clauses.at(-1)?.push(word);
+  }
+  return clauses;
+}
+
+/**
+ * A verb in its plain form counts anywhere, a longer word that begins with one unless a reading verb stands before it:
+ * `get_removed_items` reads. What is a noun as often counts only where nothing is read: `charge_card`, not `list_charges`.
+ */
+function isMutating(clause: readonly string[]): boolean {
+  const reads = clause.findIndex((word) => READING.has(word));
+  return clause.some((word, at) => {
+    if (VERBS.has(word)) return true;
+    if (reads === -1 && NOUNS.has(word)) return true;
+    return (reads === -1 || reads > at) && PREFIXES.some((verb) => word.startsWith(verb));
+  });
+}
+
+/** Whether the parameters of a tool speak of a change. */
+function takesChanges(schema: Json | undefined): boolean {
+  const properties = isJsonObject(schema) && isJsonObject(schema.properties) ? schema.properties : {};
+  return Object.entries(properties).some(([name, member]) => {
+    if (TELLING.test(name)) return true;
+    if (!isJsonObject(member)) return false;
+    if (member.type === 'boolean')
+      return (
+        VERBS.has(
+          piecesOf(name)[0]
+            ?.toLowerCase()
+            .split(/[^a-z]/)[0] ?? '',
+        ) && !STATES.test(name)
+      );
+    return CHOOSES.test(name) && choicesOf(member).some((choice) => !namesNoChange(choice));
+  });
+}
+
+function choicesOf({ enum: values, const: only, oneOf, anyOf }: { readonly [key: string]: Json }): readonly string[] {
+  const branches = [oneOf, anyOf].flatMap((list) => (isList(list) ? list : []));
+  return [...(isList(values) ? values : []), only, ...branches.flatMap((one) => (isJsonObject(one) ? [one.const] : []))]
+    .filter((value) => typeof value === 'string')
+    .filter((value) => /[\p{L}\p{N}]/u.test(value));
+}
+
+/** Every whole segment of a name and its pieces, in lower case: `getStatus2` is also `get`, `status`, `2`. */
+function wordsOf(name: string): readonly string[] {
+  const segments = name.split(/[^\p{L}\p{N}]+/u).filter((segment) => segment !== '');
+  return segments
+    .flatMap((segment) => {
+      const pieces = piecesOf(segment);
+      return pieces.length === 1 ? pieces : [segment, ...pieces];
+    })
+    .map((word) => word.toLowerCase());
+}
+
+function piecesOf(segment: string): readonly string[] {
+  return segment.split(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u);
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}

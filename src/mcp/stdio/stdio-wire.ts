@@ -1,0 +1,107 @@
+import { isJsonObject } from '../../json/json.ts';
+import type { McpTarget } from '../config/config.ts';
+import type { Line } from './line-reader.ts';
+import { LinkFault, type LinkIo } from '../link/link.ts';
+import { lostLine, megabytes } from './lost-line.ts';
+import { pastLimit, tooIntricate } from '../config/server-limits.ts';
+import { type ServerProcess, startServer } from './server-process.ts';
+import { createTickets } from '../link/tickets.ts';
+import type { Wire, WireMessage, WireTransport } from '../link/wire.ts';
+
+/** A line that has gone on for so many times the limit is taken for one without an end. */
+const ENDLESS = 4;
+
+/** Talks JSON-RPC by lines to a program that it starts. Nothing runs before the transport's `start`. */
+export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io: LinkIo): Wire<WireTransport> {
+  const { limits } = io;
+  const tickets = createTickets(io.clock);
+  let server: ServerProcess | null = null;
+  let starting: Promise<ServerProcess> | null = null;
+  let dead: LinkFault | null = null;
+  let closing = false;
+  /** The server is given up. What waits learns why before the link is taken from it. */
+  const giveUp = (fault: LinkFault): void => {
+    if (closing) return;
+    [dead, closing] = [fault, true];
+    for (const ticket of tickets.open()) ticket.lose(fault);
+    setImmediate(() => io.onDown(fault));
+  };
+  const transport: WireTransport = {
+    async start() {
+      starting = startServer(target, {
+        lineBytes: limits.messageBytes,
+        onExit(fault) {
+          dead ??= fault;
+          transport.onclose?.();
+          if (!closing) io.onDown(fault);
+        },
+        onTooLong({ bytes }) {
+          if (bytes > ENDLESS * limits.messageBytes)
+            giveUp(pastLimit('messageBytes', 'it wrote a line without an end, which is larger', limits));
+        },
+        onLine(line) {
+          const { onOddity } = io;
+          if (!line.ok) {
+            const fault = pastLimit('messageBytes', `its answer has ${megabytes(line)} MB, which is more`, limits);
+            return lostLine(line, tickets, { fault, onOddity });
+          }
+          const fault = tooIntricate(line.text);
+          if (fault !== null) return lostLine(cutLine(line.text), tickets, { fault, onOddity });
+          const read = readMessage(line.text.replace(BOM, ''));
+          if (!read.ok)
+            return void (line.text.trim() !== '' && onOddity({ kind: read.kind, message: excerpt(line.text) }));
+          if (!tickets.refused(read.message) && !tickets.received(read.message)) transport.onmessage?.(read.message);
+        },
+      });
+      server = await starting;
+    },
+    async send(message) {
+      const ticket = tickets.sent(message);
+      if (server === null) throw new LinkFault('exited', 'its process was not started', { delivered: false });
+      try {
+        await server.write(`${JSON.stringify(message)}\n`);
+      } catch (error) {
+        if (ticket !== null) ticket.delivered = false;
+        throw error;
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+  return {
+    transport,
+    kind: 'stdio',
+    tickets,
+    dead: () => dead,
+    evidence: () => (server === null ? {} : { stderr: server.stderr() }),
+    async end(how) {
+      closing = true;
+      const started = await starting?.catch(() => null);
+      await started?.end(how);
+    },
+  };
+}
+
+/** What some programs write before all else. */
+const BOM = /^\uFEFF/;
+
+type Read =
+  | { readonly ok: true; readonly message: WireMessage }
+  | { readonly ok: false; readonly kind: 'noise' | 'bad-message' };
+
+function readMessage(text: string): Read {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value) && value.jsonrpc === '2.0') return { ok: true, message: value };
+    return { ok: false, kind: 'bad-message' };
+  } catch {
+    return { ok: false, kind: text.trimStart().startsWith('{') ? 'bad-message' : 'noise' };
+  }
+}
+
+function cutLine(text: string): Line & { readonly ok: false } {
+  return { ok: false, bytes: Buffer.byteLength(text), head: text.slice(0, 1024), tail: text.slice(-1024) };
+}
+
+function excerpt(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

@@ -1,0 +1,95 @@
+import { ModelError, type ModelIo, type ModelReply, type ModelRequest } from '../../actors/model.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { sentName } from '../../tools/lookup.ts';
+import { DEFAULT_CONNECT_MS, type Connection } from '../http/connection.ts';
+import { forgetDoubt, rememberSuccess, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
+import { encodeRequest } from './encode-request.ts';
+import { exchange } from './exchange.ts';
+import { failureOf, placeOf, type Refusal } from './failure.ts';
+import { learnFromRefusal } from './learn-from-refusal.ts';
+
+/** Where a request goes, and what is known of the place. */
+export interface Destination {
+  readonly connection: Connection;
+  readonly model: string;
+  readonly memory: EndpointMemory;
+  /** Goes into every request as it is. */
+  readonly extra: JsonObject | undefined;
+  readonly connectMs: number | undefined;
+  readonly responseMs: number;
+}
+
+/**
+ * Asks until there is a reply or nothing is left to try: a field that the server refuses is left out and the request
+ * sent again. What a success proves is remembered. Rejects with a {@link ModelError}.
+ */
+export async function askModel(to: Destination, request: ModelRequest, io: ModelIo): Promise<ModelReply> {
+  const { connection, model, memory, extra, responseMs } = to;
+  const { endpoint } = connection;
+  const client = await connection.client(io.connectMs ?? to.connectMs ?? DEFAULT_CONNECT_MS);
+  const suspected: string[] = [];
+  const leftOut: string[] = [];
+
+  for (;;) {
+    const without = new Set([...memory.refused, ...suspected]);
+    const sent = encodeRequest(request, { model, without, isOpenAI: client.isOpenAI, extra });
+    // oxlint-disable-next-line no-await-in-loop -- each try depends on what the last one taught
+    const result = await exchange({ client, endpoint, body: sent.body, responseMs, io });
+    if (result.kind === 'reply') {
+      rememberSuccess(memory, sent.withTools, suspected);
+      return withWarnings(withOwnNames(result.reply, request), [...leftOut, ...suspected], placeOf(endpoint));
+    }
+    const lesson = learnFromRefusal(result, sent, memory);
+    if (lesson.kind === 'leave-out' && lesson.isSure) {
+      memory.refused.add(lesson.field);
+      leftOut.push(lesson.field);
+    } else if (lesson.kind === 'leave-out') {
+      suspected.push(lesson.field);
+    } else if (lesson.kind === 'no-tools') {
+      throw noTools(to, result, lesson.isSure);
+    } else {
+      // oxlint-disable-next-line no-await-in-loop -- ends the loop
+      throw await lastFailure(to, result, { withTools: sent.withTools, signal: io.signal });
+    }
+  }
+}
+
+/** Refusals that would have come with tools as well. */
+const PLAIN_REFUSALS: readonly string[] = ['bad-request', 'model-not-found', 'endpoint-not-found'];
+const noModels: readonly string[] = [];
+
+function noTools({ connection, model, memory }: Destination, refusal: Refusal, isSure: boolean): ModelError {
+  memory.tools = isSure ? 'refused' : 'doubted';
+  const text = `'${model}' takes no native tool calls at ${placeOf(connection.endpoint)}: ask it in json mode.`;
+  return new ModelError('no-native-tools', text, { status: refusal.status });
+}
+
+async function lastFailure(
+  to: Destination,
+  refusal: Refusal,
+  sent: { readonly withTools: boolean; readonly signal: AbortSignal },
+): Promise<ModelError> {
+  const { connection, model, memory } = to;
+  const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
+  // Routers answer 404 when none of their servers takes tools, though they know the model.
+  if (sent.withTools && memory.tools !== 'works' && offered?.includes(model) === true)
+    return noTools(to, refusal, false);
+  const error = failureOf(refusal, { endpoint: connection.endpoint, model, offered });
+  if (!sent.withTools && PLAIN_REFUSALS.includes(error.code)) forgetDoubt(memory);
+  return error;
+}
+
+/** The calls of a reply by the names that the tools have, not by those under which they were sent. */
+function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
+  const renamed = tools.filter(({ name }) => sentName(name) !== name);
+  if (reply.toolCalls === undefined || renamed.length === 0) return reply;
+  const own = ({ name: sent }: { readonly name: string }) =>
+    renamed.find(({ name }) => sentName(name) === sent)?.name ?? sent;
+  return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: own(call) })) };
+}
+
+function withWarnings(reply: ModelReply, leftOut: readonly string[], place: string): ModelReply {
+  if (leftOut.length === 0) return reply;
+  const warnings = leftOut.map((field) => `${place} refused '${field}', so it is left out from now on.`);
+  return { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] };
+}

@@ -1,0 +1,115 @@
+import { ModelError, type ModelReply, type ModelToken, type ReplyStats, type Usage } from '../../actors/model.ts';
+import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import { createCallCollector } from './collect-calls.ts';
+
+/** Puts a reply together from the objects that a server sends: one whole completion, or many chunks. */
+export interface ReplyCollector {
+  /** Takes a completion or a chunk of one. */
+  add(value: JsonObject): void;
+  /** True once the server has said that the reply is over. */
+  isFinished(): boolean;
+  /** The reply. Throws a `bad-response` when no choice ever came. */
+  reply(): ModelReply;
+}
+
+/** Makes a collector. `onToken` hears every piece of the reply as it comes. */
+export function createReplyCollector(onToken?: (token: ModelToken) => void): ReplyCollector {
+  const calls = createCallCollector();
+  const text: string[] = [];
+  const reasoning: string[] = [];
+  let isRefusal = false;
+  let hasChoice = false;
+  let finishReason: string | undefined;
+  let usage: Usage | undefined;
+  let stats: ReplyStats | undefined;
+
+  const onPiece =
+    onToken && ((piece: string, callIndex: number) => onToken({ kind: 'arguments', text: piece, callIndex }));
+  const addText = (kind: 'text' | 'reasoning', piece: string) => {
+    if (piece === '') return;
+    (kind === 'text' ? text : reasoning).push(piece);
+    onToken?.({ kind, text: piece });
+  };
+  const addMessage = (message: JsonObject) => {
+    addText('reasoning', firstText(message['reasoning_content'], message['reasoning']));
+    const { content } = message;
+    if (typeof content === 'string') addText('text', content);
+    else if (Array.isArray(content)) for (const part of content) addPart(part, addText);
+    const refusal = firstText(message['refusal']);
+    if (refusal !== '') isRefusal = true;
+    addText('text', refusal);
+    const entries = message['tool_calls'];
+    if (Array.isArray(entries)) for (const entry of entries) calls.add(entry, onPiece);
+    if (isJsonObject(message['function_call'])) calls.add(message['function_call'], onPiece);
+  };
+
+  return {
+    add(value) {
+      usage = readUsage(value['usage']) ?? usage;
+      stats = readStats(value) ?? stats;
+      const { choices } = value;
+      const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+      if (!isJsonObject(choice)) return;
+      hasChoice = true;
+      const message = choice['delta'] ?? choice['message'];
+      if (isJsonObject(message)) addMessage(message);
+      else if (typeof choice['text'] === 'string') addText('text', choice['text']);
+      const reason = choice['finish_reason'];
+      if (typeof reason === 'string' && reason !== '') finishReason = reason;
+    },
+    isFinished: () => finishReason !== undefined,
+    reply() {
+      if (!hasChoice) throw new ModelError('bad-response', 'the server sent a reply without any choice in it');
+      const toolCalls = calls.calls();
+      // OpenAI's own servers say `stop`, and leave it to the field `refusal`.
+      const ended = isRefusal ? 'refusal' : finishReason;
+      return {
+        content: text.join(''),
+        ...(toolCalls.length === 0 ? {} : { toolCalls }),
+        ...(usage === undefined ? {} : { usage }),
+        ...(ended === undefined ? {} : { finishReason: ended }),
+        ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('') }),
+        ...(stats === undefined ? {} : { stats }),
+      };
+    },
+  };
+}
+
+/** Mistral's reasoning models send their thoughts as parts of the content. */
+function addPart(part: unknown, addText: (kind: 'text' | 'reasoning', piece: string) => void): void {
+  if (!isJsonObject(part)) return;
+  const thoughts = part['thinking'];
+  if (typeof part['text'] === 'string') addText('text', part['text']);
+  else if (typeof thoughts === 'string') addText('reasoning', thoughts);
+  else if (Array.isArray(thoughts)) {
+    for (const thought of thoughts) if (isJsonObject(thought)) addText('reasoning', firstText(thought['text']));
+  }
+}
+
+function readUsage(value: unknown): Usage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = value;
+  if (typeof input !== 'number' && typeof output !== 'number') return undefined;
+  const inputTokens = typeof input === 'number' ? input : 0;
+  const outputTokens = typeof output === 'number' ? output : 0;
+  return { inputTokens, outputTokens, totalTokens: typeof total === 'number' ? total : inputTokens + outputTokens };
+}
+
+/** llama.cpp's `timings` (milliseconds) and LM Studio's `stats` (seconds). */
+function readStats(value: JsonObject): ReplyStats | undefined {
+  const { timings, stats } = value;
+  if (isJsonObject(timings)) return speed(timings['predicted_per_second'], timings['prompt_ms'], 1);
+  if (isJsonObject(stats)) return speed(stats['tokens_per_second'], stats['time_to_first_token'], 1000);
+  return undefined;
+}
+
+function speed(perSecond: unknown, first: unknown, toMs: number): ReplyStats {
+  return {
+    ...(typeof perSecond === 'number' ? { tokensPerSecond: perSecond } : {}),
+    ...(typeof first === 'number' ? { timeToFirstTokenMs: first * toMs } : {}),
+  };
+}
+
+function firstText(...values: readonly unknown[]): string {
+  return values.find((value) => typeof value === 'string' && value !== '')?.toString() ?? '';
+}

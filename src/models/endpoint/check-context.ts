@@ -1,0 +1,140 @@
+import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import type { Connection } from '../http/connection.ts';
+import type { EndpointMemory, KnownContext } from './endpoint-memory.ts';
+import type { Endpoint } from './endpoint.ts';
+import { placeOf } from '../chat/failure.ts';
+import { askJson } from './list-models.ts';
+import { localPresetAt } from './presets.ts';
+
+/** What to look into. */
+export interface ContextCheck {
+  readonly connection: Connection;
+  readonly model: string;
+  readonly minContextSize: number;
+  readonly memory: EndpointMemory;
+}
+
+/** A server's way of telling how much context a model has. */
+interface ContextSource {
+  /** Where to ask. */
+  url(endpoint: Endpoint): string;
+  /** The size in tokens, where the answer holds one. */
+  read(answer: JsonObject, model: string): number | undefined;
+  /** How to raise it. */
+  advice(size: number, model: string): string;
+}
+
+const WITHIN_MS = 1000;
+
+/**
+ * Warnings for a context that is smaller than wanted, with how to raise it. Empty where it is large enough, and where
+ * the server does not tell or does not answer within a second. A server is asked once in a process, never with a key;
+ * one that is not known to be a local server is asked for nothing but its model list.
+ */
+export async function checkContext(check: ContextCheck): Promise<readonly string[]> {
+  const { connection, model, minContextSize, memory } = check;
+  memory.context ??= lookUp(check);
+  const known = await memory.context;
+  if (known === undefined || known.size >= minContextSize) return [];
+  const sizeText = `${String(known.size)} tokens of context, fewer than the ${String(minContextSize)} wanted`;
+  const advice = known.advice(minContextSize);
+  return [`'${model}' has ${sizeText}, at ${placeOf(connection.endpoint)}. ${advice}, or lower minContextSize.`];
+}
+
+async function lookUp({ connection, model, memory }: ContextCheck): Promise<KnownContext | undefined> {
+  const { endpoint } = connection;
+  const asking = await connection.asking(AbortSignal.timeout(WITHIN_MS), WITHIN_MS);
+  const ask = async (source: ContextSource): Promise<JsonObject | undefined> => {
+    const asked = await askJson(source.url(endpoint), asking);
+    // A server that is not up yet may tell the next one who asks.
+    if (asked.kind === 'unreachable' || asked.status >= 500) memory.context = undefined;
+    return asked.kind === 'answered' && asked.status < 300 && isJsonObject(asked.value) ? asked.value : undefined;
+  };
+  const source = sourceOf(endpoint);
+  if (source === null) return undefined;
+  const answer = await ask(source);
+  const owner = source === vllm && answer !== undefined ? ownerOf(answer, model) : vllm;
+  const told = owner === vllm ? { source, answer } : { source: owner, answer: await ask(owner) };
+  const size = told.answer && told.source.read(told.answer, model);
+  // A local server tells once the model is loaded.
+  if (size === undefined && told.answer !== undefined && told.source !== vllm) memory.context = undefined;
+  return size === undefined ? undefined : { size, advice: (wanted) => told.source.advice(wanted, model) };
+}
+
+const atOrigin = (path: string) => (endpoint: Endpoint) => new URL(endpoint.baseURL).origin + path;
+
+const lemonade: ContextSource = {
+  url: ({ baseURL }) => `${baseURL}/health`,
+  read(answer, model) {
+    const loaded = entryOf(answer['all_models_loaded'], 'model_name', model);
+    const options = loaded?.['recipe_options'];
+    const own = isJsonObject(options) ? sizeOf(options['ctx_size']) : undefined;
+    return own ?? (answer['model_loaded'] === model ? sizeOf(answer['context_size']) : undefined);
+  },
+  advice: (size) => `Start the server with \`lemonade-server serve --ctx-size ${String(size)}\``,
+};
+
+const llamacpp: ContextSource = {
+  url: atOrigin('/props'),
+  read(answer) {
+    const settings = answer['default_generation_settings'];
+    return isJsonObject(settings) ? sizeOf(settings['n_ctx']) : undefined;
+  },
+  advice: (size) => `Start the server with \`llama-server -c ${String(size)}\``,
+};
+
+const ollama: ContextSource = {
+  url: atOrigin('/api/ps'),
+  read(answer, model) {
+    const models = answer['models'];
+    const running = entryOf(models, 'name', model) ?? entryOf(models, 'name', `${model}:latest`);
+    return sizeOf(running?.['context_length']);
+  },
+  advice: (size) => `Start the server with \`OLLAMA_CONTEXT_LENGTH=${String(size)} ollama serve\``,
+};
+
+const lmstudio: ContextSource = {
+  url: atOrigin('/api/v0/models'),
+  read(answer, model) {
+    const entry = entryOf(answer['data'], 'id', model);
+    return sizeOf(entry?.['loaded_context_length']) ?? sizeOf(entry?.['max_context_length']);
+  },
+  advice: (size, model) => `Load it again with \`lms load ${model} --context-length ${String(size)}\``,
+};
+
+const vllm: ContextSource = {
+  url: ({ baseURL }) => `${baseURL}/models`,
+  read: (answer, model) => sizeOf(entryOf(answer['data'], 'id', model)?.['max_model_len']),
+  advice: (size, model) => `Start the server with \`vllm serve ${model} --max-model-len ${String(size)}\``,
+};
+
+const BY_PRESET: { readonly [preset: string]: ContextSource } = { lemonade, llamacpp, ollama, lmstudio, vllm };
+
+/** What the local servers write into their model lists as the owner. */
+const BY_OWNER: { readonly [owner: string]: ContextSource } = {
+  lemonade,
+  llamacpp,
+  library: ollama,
+  organization_owner: lmstudio,
+};
+
+/** Where to ask first; null for a hosted server. Who is not known by name or address is asked for its model list. */
+function sourceOf({ preset, baseURL }: Endpoint): ContextSource | null {
+  if (preset?.local === false) return null;
+  return BY_PRESET[(preset ?? localPresetAt(baseURL))?.name ?? 'vllm'] ?? null;
+}
+
+/** The server behind a model list, as far as that names it; else as vLLM, whose list tells the size itself. */
+function ownerOf(list: JsonObject, model: string): ContextSource {
+  const owner = entryOf(list['data'], 'id', model)?.['owned_by'];
+  return (typeof owner === 'string' && Object.hasOwn(BY_OWNER, owner) ? BY_OWNER[owner] : undefined) ?? vllm;
+}
+
+function entryOf(list: unknown, key: string, name: string): JsonObject | undefined {
+  const entries: readonly unknown[] = Array.isArray(list) ? list : [];
+  return entries.filter((entry) => isJsonObject(entry)).find((entry) => entry[key] === name);
+}
+
+function sizeOf(value: unknown): number | undefined {
+  return typeof value === 'number' && value > 0 ? value : undefined;
+}

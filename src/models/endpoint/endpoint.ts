@@ -1,0 +1,140 @@
+import type { JsonObject } from '../../json/json.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import { processEnvironment, readVariable, type Environment } from './environment.ts';
+import { readModelName } from './model-name.ts';
+import { findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
+
+/** A function like the platform's `fetch`. */
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** Options of `chatModel`. What is left out comes from the environment, then from discovery. */
+export interface ChatModelOptions {
+  /** A server that Signalbox knows by name. */
+  readonly preset?: PresetName;
+  /** Where the server listens, up to and including `/v1`. */
+  readonly baseURL?: string;
+  /** The model's name. Default: `SIGNALBOX_MODEL`, the one loaded, the first listed that is no embedding model. */
+  readonly model?: string;
+  readonly apiKey?: string;
+  /** Headers for every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Replaces the HTTP client. `connectMs` cannot be kept then. */
+  readonly fetch?: Fetch;
+  /** Whether the model takes images: those of tools' results are sent to it. Default false: it is told their type and size. */
+  readonly images?: boolean;
+  /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
+  readonly body?: JsonObject;
+  /** Milliseconds until a connection must stand, where the run gives none. Default 30 000. */
+  readonly connectMs?: number;
+  /** The longest silence in milliseconds, where the run gives none. Default 120 000. */
+  readonly responseMs?: number;
+}
+
+/** Refuses options of `chatModel` that are not known. */
+export const checkModelOptions = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
+  preset: true,
+  baseURL: true,
+  model: true,
+  apiKey: true,
+  headers: true,
+  fetch: true,
+  body: true,
+  images: true,
+  connectMs: true,
+  responseMs: true,
+});
+
+/** Where requests go, settled. */
+export interface Endpoint {
+  readonly preset: Preset | undefined;
+  readonly baseURL: string;
+  readonly apiKey: string | undefined;
+  /** The environment variable that could hold the key, for error texts. */
+  readonly keyVariable: string | undefined;
+  /** The configured model; undefined: the server is asked. */
+  readonly model: string | undefined;
+  /** Where else a preset's server may listen, tried when nobody has said where it does. */
+  readonly alternatives: readonly string[];
+}
+
+/**
+ * Settles where requests go from options and environment. Undefined: neither says, so discovery must.
+ * Throws a `TypeError` that names a wrong option. A key from the environment only goes to the server it was made for.
+ */
+export function settleEndpoint(
+  options: ChatModelOptions,
+  env: Environment = processEnvironment(),
+): Endpoint | undefined {
+  const fromEnvironment = readVariable(env, 'SIGNALBOX_MODEL');
+  const named = fromEnvironment === undefined ? undefined : readModelName(fromEnvironment);
+  const plainName = named === undefined ? fromEnvironment : undefined;
+
+  if (options.preset !== undefined) {
+    const preset = findPreset(options.preset);
+    if (preset === undefined) {
+      throw new TypeError(`preset: '${options.preset}' is unknown. The presets are ${presetNames()}.`);
+    }
+    const defaultModel = plainName ?? (named?.preset === preset ? named.model : undefined);
+    return presetEndpoint(preset, options, env, defaultModel);
+  }
+  if (options.baseURL !== undefined) {
+    return plainEndpoint(options.baseURL, 'baseURL', options, env, plainName ?? named?.model);
+  }
+  if (named !== undefined) return presetEndpoint(named.preset, options, env, named.model);
+  if (readVariable(env, 'LEMONADE_BASE_URL') !== undefined) {
+    return presetEndpoint(PRESETS.lemonade, options, env, plainName);
+  }
+  const openaiURL = readVariable(env, 'OPENAI_BASE_URL');
+  return openaiURL === undefined ? undefined : plainEndpoint(openaiURL, 'OPENAI_BASE_URL', options, env, plainName);
+}
+
+function presetEndpoint(preset: Preset, options: ChatModelOptions, env: Environment, model?: string): Endpoint {
+  const variable = options.baseURL === undefined ? preset.urlVariable : undefined;
+  const given = options.baseURL ?? readVariable(env, variable);
+  const baseURL = given === undefined ? preset.baseURL : checkedURL(given, variable ?? 'baseURL', preset);
+  return {
+    preset,
+    baseURL,
+    apiKey: options.apiKey ?? readVariable(env, preset.keyVariable),
+    keyVariable: preset.keyVariable,
+    model: options.model ?? model,
+    alternatives: given === undefined ? preset.alsoAt : [],
+  };
+}
+
+function plainEndpoint(
+  url: string,
+  source: string,
+  options: ChatModelOptions,
+  env: Environment,
+  model: string | undefined,
+): Endpoint {
+  const baseURL = checkedURL(url, source, undefined);
+  const host = new URL(baseURL).host;
+  const preset = Object.values(PRESETS).find((known) => !known.local && new URL(known.baseURL).host === host);
+  const openaiURL = readVariable(env, 'OPENAI_BASE_URL');
+  const ownKey = openaiURL !== undefined && trimmed(openaiURL) === baseURL ? 'OPENAI_API_KEY' : undefined;
+  const keyVariable = preset?.keyVariable ?? ownKey;
+  return {
+    preset,
+    baseURL,
+    apiKey: options.apiKey ?? readVariable(env, keyVariable),
+    keyVariable,
+    model: options.model ?? model,
+    alternatives: [],
+  };
+}
+
+/** Without slashes at the end; a preset's address without a path gets the preset's own. */
+function checkedURL(text: string, source: string, preset: Preset | undefined): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new TypeError(`${source}: '${text}' is no address of a server. Write it like 'http://localhost:8080/v1'.`);
+  }
+  if (preset !== undefined && url.pathname === '/') return trimmed(url.origin) + new URL(preset.baseURL).pathname;
+  return trimmed(text);
+}
+
+function trimmed(url: string): string {
+  return url.trim().replace(/\/+$/, '');
+}

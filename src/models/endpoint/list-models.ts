@@ -1,0 +1,90 @@
+import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import type { Endpoint, Fetch } from './endpoint.ts';
+import { PRESETS } from './presets.ts';
+import { untilAborted } from '../chat/until-aborted.ts';
+
+/** A model as a server lists it. */
+export interface ListedModel {
+  readonly id: string;
+  /** The server says that it is in memory. */
+  readonly loaded: boolean;
+  /** It answers chats, as far as its listing tells. */
+  readonly chats: boolean;
+}
+
+/** What came of asking for something beside chat. */
+export type Asked =
+  | { readonly kind: 'answered'; readonly status: number; readonly value: unknown }
+  | { readonly kind: 'unreachable'; readonly cause: unknown };
+
+/** How to ask a server for something beside chat. */
+export interface AskOptions {
+  readonly fetch: Fetch;
+  readonly signal: AbortSignal;
+  /** The caller's own. They go to the model list alone. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const NO_CHAT =
+  /embed|rerank|bge-|minilm|whisper|moderation|tts|dall-e|image|transcribe|realtime|audio|sora|babbage|davinci|kokoro|diffusion|flux/i;
+const NO_CHAT_LABELS = ['embedding', 'embeddings', 'reranking', 'image', 'audio', 'transcription', 'tts'];
+
+/** Asks an endpoint for its models, with its key. Never throws. */
+export function askModels(endpoint: Endpoint, options: AskOptions): Promise<Asked> {
+  return askJson(`${endpoint.baseURL}/models`, options, { ...keyHeaders(endpoint), ...options.headers });
+}
+
+/** The models in an answer of `/models`, or undefined when it is no model list. */
+export function readModels(asked: Asked): readonly ListedModel[] | undefined {
+  if (asked.kind === 'unreachable' || asked.status >= 300 || !isJsonObject(asked.value)) return undefined;
+  const list = asked.value['data'];
+  if (!Array.isArray(list)) return undefined;
+  const models = list.flatMap((entry: unknown) => (isJsonObject(entry) ? readModel(entry) : []));
+  return models.length === 0 && list.length > 0 ? undefined : models;
+}
+
+/** Asks a URL for a JSON document, without any key. Never throws; a body that is no JSON is undefined. */
+export async function askJson(
+  url: string,
+  options: Pick<AskOptions, 'fetch' | 'signal'>,
+  headers: Record<string, string> = {},
+): Promise<Asked> {
+  try {
+    return await untilAborted(options.signal, fetchJson(url, headers, options));
+  } catch (cause) {
+    return { kind: 'unreachable', cause };
+  }
+}
+
+async function fetchJson(
+  url: string,
+  headers: Record<string, string>,
+  { fetch, signal }: Pick<AskOptions, 'fetch' | 'signal'>,
+): Promise<Asked> {
+  const response = await fetch(url, { headers, signal });
+  return { kind: 'answered', status: response.status, value: parsed(await response.text()) };
+}
+
+/** Anthropic's model list wants its own headers, though its chat endpoint speaks OpenAI's. */
+function keyHeaders({ apiKey, preset }: Endpoint): Record<string, string> {
+  if (apiKey === undefined) return {};
+  const own = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
+  return preset?.baseURL === PRESETS.claude.baseURL ? own : { authorization: `Bearer ${apiKey}` };
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+function readModel(entry: JsonObject): ListedModel | readonly [] {
+  const { id, labels, status } = entry;
+  if (typeof id !== 'string' || id === '') return [];
+  const marked = Array.isArray(labels) && labels.some((label) => NO_CHAT_LABELS.includes(String(label)));
+  const state = isJsonObject(status) ? status['value'] : entry['state'];
+  return { id, loaded: state === 'loaded', chats: !marked && entry['type'] !== 'embeddings' && !NO_CHAT.test(id) };
+}

@@ -1,0 +1,31 @@
+import type { Model } from '../../actors/model.ts';
+import type { ChatModelOptions, Endpoint } from './endpoint.ts';
+
+const secrets = new WeakMap<Model, () => readonly string[]>();
+
+const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
+
+/** Notes what a model holds that nobody may see: its key, and the headers that carry one. */
+export function noteSecrets(
+  model: Model,
+  endpoint: () => Endpoint | undefined,
+  { apiKey, headers }: ChatModelOptions,
+): void {
+  const inHeaders = Object.entries(headers ?? {}).flatMap(([name, value]) =>
+    SECRET_HEADER.test(name) ? parts(value) : [],
+  );
+  secrets.set(model, () =>
+    [...new Set([apiKey ?? endpoint()?.apiKey ?? '', ...inHeaders])].filter((text) => text !== ''),
+  );
+}
+
+/** The secrets that a model made by `chatModel` holds; empty for every other model. They live outside of the object. */
+export function secretsOf(model: Model): readonly string[] {
+  return secrets.get(model)?.() ?? [];
+}
+
+/** `Bearer abc` is a secret whole and in its second word. */
+function parts(value: string): readonly string[] {
+  const [, token] = /^\w+\s+(\S+)$/.exec(value) ?? [];
+  return token === undefined ? [value] : [value, token];
+}

@@ -1,0 +1,96 @@
+import { ModelError } from '../../actors/model.ts';
+import type { ChatModelOptions, Endpoint } from '../endpoint/endpoint.ts';
+import type { Environment } from '../endpoint/environment.ts';
+import { chooseModel } from '../chat/choose-model.ts';
+import { connectFailed, failureOf, howToSetKey, placeOf } from '../chat/failure.ts';
+import { askModels, readModels, type Asked, type AskOptions } from '../endpoint/list-models.ts';
+import { loadFetch } from './load-fetch.ts';
+import type { ChatClient } from '../chat/openai-client.ts';
+
+/** The way to one endpoint: its HTTP client, made when first needed, and the model to ask for. */
+export interface Connection {
+  readonly endpoint: Endpoint;
+  client(connectMs: number): Promise<ChatClient>;
+  /** The model's name, asked of the server where none was configured. `warning` says what was chosen, once. */
+  model(signal: AbortSignal): Promise<{ readonly name: string; readonly warning?: string }>;
+  /** What the server lists; undefined when it has no list, or does not say. Never throws. */
+  offered(signal: AbortSignal): Promise<readonly string[] | undefined>;
+  /** How to ask the server for something beside chat, for no longer than `withinMs`. */
+  asking(signal: AbortSignal, withinMs: number): Promise<AskOptions>;
+}
+
+/** Milliseconds until a connection must stand, where nobody says otherwise. */
+export const DEFAULT_CONNECT_MS = 30_000;
+
+const LIST_TIMEOUT_MS = 10_000;
+
+/** Prepares the way to an endpoint. Nothing is opened or loaded yet. */
+export function createConnection(endpoint: Endpoint, options: ChatModelOptions, env: Environment): Connection {
+  const clients = new Map<number, Promise<ChatClient>>();
+  let chosen: string | undefined = endpoint.model;
+
+  const asking = async (signal: AbortSignal, withinMs: number): Promise<AskOptions> => ({
+    fetch: options.fetch ?? (await loadFetch(Math.min(withinMs, options.connectMs ?? DEFAULT_CONNECT_MS), env)),
+    headers: options.headers ?? {},
+    signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]),
+  });
+
+  return {
+    endpoint,
+    asking,
+    client(connectMs) {
+      refuseWithoutKey(endpoint, options);
+      const known = clients.get(connectMs);
+      if (known !== undefined) return known;
+      const made = openLazily(endpoint, options, () => loadFetch(connectMs, env));
+      clients.set(connectMs, made);
+      return made;
+    },
+    async model(signal) {
+      if (chosen !== undefined) return { name: chosen };
+      refuseWithoutKey(endpoint, options);
+      const ask = await asking(signal, LIST_TIMEOUT_MS);
+      const asked = await askModels(endpoint, ask);
+      if (signal.aborted) throw new ModelError('aborted', `The request to ${placeOf(endpoint)} was aborted.`);
+      if (asked.kind === 'unreachable') throw connectFailed(endpoint, asked.cause);
+      if (asked.status === 401 || asked.status === 403) throw keyRefused(endpoint, asked);
+      const name = await chooseModel(endpoint, readModels(asked) ?? [], ask);
+      // A server that fails now may list its models later.
+      if (name !== undefined || asked.status < 500) chosen = name ?? 'default';
+      return { name: name ?? 'default', warning: choiceWarning(endpoint, name) };
+    },
+    async offered(signal) {
+      const models = readModels(await askModels(endpoint, await asking(signal, LIST_TIMEOUT_MS)));
+      return models?.map((model) => model.id);
+    },
+  };
+}
+
+async function openLazily(
+  endpoint: Endpoint,
+  options: ChatModelOptions,
+  load: () => Promise<NonNullable<ChatModelOptions['fetch']>>,
+): Promise<ChatClient> {
+  const [{ openClient }, fetch] = await Promise.all([import('../chat/openai-client.ts'), options.fetch ?? load()]);
+  return openClient({ baseURL: endpoint.baseURL, apiKey: endpoint.apiKey, headers: options.headers ?? {}, fetch });
+}
+
+/** A hosted server without a key is no use asking. */
+function refuseWithoutKey(endpoint: Endpoint, { headers }: ChatModelOptions): void {
+  const { preset, baseURL, apiKey } = endpoint;
+  if (preset === undefined || preset.local || preset.baseURL !== baseURL || apiKey !== undefined) return;
+  if (Object.keys(headers ?? {}).some((name) => /authorization|key/i.test(name))) return;
+  throw new ModelError('auth', `No API key for ${preset.title}: ${howToSetKey(endpoint)}.`);
+}
+
+function keyRefused(endpoint: Endpoint, { status, value }: Extract<Asked, { readonly kind: 'answered' }>): ModelError {
+  const refusal = { kind: 'refused', status, headers: undefined, body: value } as const;
+  return failureOf(refusal, { endpoint, model: '', offered: [] });
+}
+
+function choiceWarning(endpoint: Endpoint, name: string | undefined): string {
+  const place = placeOf(endpoint);
+  return name === undefined
+    ? `No model was named and ${place} lists none that chats, so 'default' is asked for. Set SIGNALBOX_MODEL or the option model.`
+    : `No model was named, so '${name}' is used, as ${place} lists it. Set SIGNALBOX_MODEL or the option model to choose.`;
+}

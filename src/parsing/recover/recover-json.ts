@@ -1,0 +1,70 @@
+import type { Candidate } from './candidates.ts';
+import { collectLines } from './collect.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { type Limits, checkLimits, resolveLimits } from './limits.ts';
+import { chooseCandidate } from './rank.ts';
+import { readValues } from './read-values.ts';
+import type { RecoveredJson } from './recovered-json.ts';
+import { recoverToSchema } from './recover-to-schema.ts';
+import { readSchema, type SchemaLike } from '../schema/schema-like.ts';
+import { parseStrict } from '../../json/strict-json.ts';
+
+/** What `recoverJson` may be told. */
+export interface RecoverJsonOptions {
+  /** A zod schema, any Standard Schema that gives JSON Schema, or a JSON Schema: values are coerced to it and checked. */
+  readonly schema?: SchemaLike;
+  readonly limits?: Partial<Limits>;
+}
+
+/**
+ * Finds the one JSON value in a text, mending what is broken. Prose and bare scalars hold none, unless a schema asks
+ * for a scalar; several different values are none either. Never throws; `complete: false` means that the text was cut
+ * off inside the value. An option that it does not know is an issue, too.
+ *
+ * @example recoverJson("Here: {'a': 1,}") // { ok: true, value: { a: 1 }, complete: true, repairs: [...] }
+ */
+export function recoverJson(text: string, options?: RecoverJsonOptions): RecoveredJson {
+  const wrong = problemOf(options);
+  if (wrong !== null) return none(wrong);
+  const limits = resolveLimits(options?.limits);
+  const given: unknown = text;
+  if (typeof given !== 'string') return none(`expected a text, got ${given === null ? 'null' : typeof given}`);
+  if (given.length > limits.maxChars) return none(`the text is longer than ${limits.maxChars} characters`);
+  const schema = options?.schema;
+  return schema === undefined ? recoverPlain(given, limits) : recoverToSchema(given, readSchema(schema), limits);
+}
+
+const checkOptions = optionsOf<RecoverJsonOptions>('recoverJson', 'docs/models.md', { schema: true, limits: true });
+
+function problemOf(options: RecoverJsonOptions | undefined): string | null {
+  try {
+    checkOptions(options);
+    checkLimits(options?.limits, 'recoverJson: limits');
+    return null;
+  } catch (error) {
+    if (error instanceof OptionError) return error.message;
+    throw error;
+  }
+}
+
+function recoverPlain(text: string, limits: Limits): RecoveredJson {
+  const strict = parseStrict(text, limits.maxDepth);
+  if (strict !== undefined && typeof strict.value === 'object' && strict.value !== null) {
+    return { ok: true, value: strict.value, complete: true, repairs: [] };
+  }
+  const { candidates, masked } = readValues(text, limits, { trimsLayout: false });
+  const choice = chooseCandidate(candidates, undefined);
+  if (choice.kind === 'one') return fromCandidate(choice.chosen.candidate);
+  if (choice.kind === 'none') return none('the text holds no JSON object or list');
+  const lines = collectLines(masked.text, choice.tied);
+  if (lines !== undefined) return fromCandidate(lines);
+  return none(`the text holds ${choice.tied.length} values of equal rank that differ`);
+}
+
+function fromCandidate({ value, complete, repairs }: Candidate): RecoveredJson {
+  return { ok: true, value, complete, repairs };
+}
+
+function none(message: string): RecoveredJson {
+  return { ok: false, issues: [{ path: '', message }] };
+}

@@ -1,0 +1,149 @@
+import { jsonrepair } from 'jsonrepair';
+import type { Candidate } from './candidates.ts';
+import { isList } from '../../json/depth.ts';
+import type { Issue } from '../../json/errors.ts';
+import type { Json } from '../../json/json.ts';
+import type { Limits } from './limits.ts';
+import { chooseCandidate } from './rank.ts';
+import { readValues } from './read-values.ts';
+import type { RecoveredJson } from './recovered-json.ts';
+import type { Repair } from '../reply.ts';
+import { scalarFromText } from './scalar-from-text.ts';
+import { validationIssues } from '../schema/apply-validator.ts';
+import { coerceTo } from '../schema/coerce.ts';
+import { fit } from '../schema/fit.ts';
+import { FitContext } from '../schema/fit-context.ts';
+import { jsonEquals } from '../schema/json-types.ts';
+import type { ReadSchema } from '../schema/schema-like.ts';
+import { parseStrict } from '../../json/strict-json.ts';
+
+interface Fitted {
+  readonly value: Json;
+  readonly complete: boolean;
+  readonly repairs: readonly Repair[];
+  readonly issues: readonly Issue[];
+  readonly fenced: boolean;
+}
+
+/** Finds the value in a text that a schema asks for, coerced to it; or the issues of the one that came nearest. */
+export function recoverToSchema(text: string, schema: ReadSchema, limits: Limits): RecoveredJson {
+  const readings = [...readWhole(text, limits), ...readParts(text, limits, schema)];
+  const fitted = readings.map((reading) => fitReading(reading, schema));
+  const good = fitted.filter(({ issues }) => issues.length === 0);
+  const [best] = good.some(({ fenced }) => !fenced) ? good.filter(({ fenced }) => !fenced) : good;
+  if (best === undefined)
+    return lastResort(text, schema, limits) ?? { ok: false, issues: fitted[0]?.issues ?? NOTHING };
+  if (good.some(({ value, fenced }) => fenced === best.fenced && !jsonEquals(value, best.value)))
+    return { ok: false, issues: SEVERAL };
+  const { value, complete, repairs } = best;
+  return { ok: true, value, complete, repairs };
+}
+
+const NOTHING: readonly Issue[] = [{ path: '', message: 'the text holds no value that the schema asks for' }];
+const SEVERAL: readonly Issue[] = [
+  { path: '', message: 'the text holds several different values that fit the schema' },
+];
+
+type Reading = Pick<Candidate, 'value' | 'complete' | 'repairs' | 'fenced'>;
+
+function fitReading({ value, complete, repairs, fenced }: Reading, schema: ReadSchema): Fitted {
+  const context = new FitContext(schema.json, { coerce: coerceTo, partial: !complete });
+  const fitted = fit(value, schema.json, context);
+  const verdict =
+    context.issues.length > 0 || !complete
+      ? { issues: context.issues, repairs: [] }
+      : validationIssues(schema.validate, fitted);
+  return {
+    value: fitted,
+    complete,
+    repairs: [...repairs, ...context.repairs, ...verdict.repairs],
+    issues: verdict.issues,
+    fenced,
+  };
+}
+
+function readWhole(text: string, limits: Limits): readonly Reading[] {
+  const strict = parseStrict(text, limits.maxDepth);
+  return strict === undefined ? [] : [{ value: strict.value, complete: true, repairs: [], fenced: false }];
+}
+
+/** jsonrepair is slower than linear and recursive: it is asked about short and shallow texts only. */
+const LONGEST = 4_000;
+const DEEPEST = 40;
+
+/**
+ * What jsonrepair makes of the text between the first and the last bracket, where none of our own readings fits. It
+ * repairs more boldly, and only the schema can tell whether it was right, so without one it is never asked.
+ */
+function lastResort(text: string, schema: ReadSchema, limits: Limits): RecoveredJson | undefined {
+  const span = /[{[][^]*[}\]]/.exec(text.length > LONGEST ? '' : text);
+  if (span === null || deepest(span[0]) > DEEPEST) return undefined;
+  const repaired = parseStrict(repairedText(span[0]), limits.maxDepth);
+  if (repaired === undefined || typeof repaired.value !== 'object') return undefined;
+  const repair: Repair = {
+    kind: 'jsonrepair',
+    message: 'the JSON was repaired by jsonrepair, and fits the schema',
+    at: span.index,
+    cost: 5,
+  };
+  const { value, issues, repairs } = fitReading(
+    { value: repaired.value, complete: true, repairs: [repair], fenced: false },
+    schema,
+  );
+  return issues.length > 0 ? undefined : { ok: true, value, complete: true, repairs };
+}
+
+function repairedText(text: string): string {
+  try {
+    return jsonrepair(text);
+  } catch {
+    return '';
+  }
+}
+
+function deepest(text: string): number {
+  let open = 0;
+  let most = 0;
+  for (const char of text) {
+    if (char === '{' || char === '[' || char === '(') most = Math.max(most, (open += 1));
+    else if (char === '}' || char === ']' || char === ')') open -= 1;
+  }
+  return most;
+}
+
+/** What stands in the text: when the whole is JSON, its inside only counts for JSON written as a string. */
+function readParts(text: string, limits: Limits, schema: ReadSchema): readonly Reading[] {
+  const { candidates, whole, masked } = readValues(text, limits, { trimsLayout: true });
+  const strict = parseStrict(text, limits.maxDepth);
+  if (strict !== undefined && typeof strict.value === 'object') return [];
+  const words = strict === undefined ? masked.text.slice(0, masked.end) : strict.value;
+  const scalar = typeof words === 'string' ? scalarFromText(words, schema.json) : undefined;
+  const scalars: readonly Reading[] = scalar === undefined ? [] : [{ ...scalar, complete: true, fenced: false }];
+  if (whole) return [...candidates, ...scalars];
+  const choice = chooseCandidate(candidates, undefined);
+  if (choice.kind !== 'several') return choice.kind === 'one' ? [choice.chosen.candidate, ...scalars] : scalars;
+  const tied = choice.tied.map(({ candidate }) => candidate);
+  return asksForList(schema.json) ? [listOf(tied), ...scalars] : [...tied, ...scalars];
+}
+
+function asksForList(schema: ReadSchema['json']): boolean {
+  return (
+    typeof schema === 'object' &&
+    (schema['type'] === 'array' || (isList(schema['type']) && schema['type'].includes('array')))
+  );
+}
+
+/** Several values where a list is asked for are its items. */
+function listOf(candidates: readonly Candidate[]): Reading {
+  const repair: Repair = {
+    kind: 'collected',
+    message: `${candidates.length} values were collected into a list`,
+    cost: 1,
+  };
+  return {
+    value: candidates.map(({ value }) => value),
+    complete: candidates.every(({ complete }) => complete),
+    repairs: [...candidates.flatMap(({ repairs }) => repairs), repair],
+    fenced: false,
+  };
+}

@@ -1,0 +1,144 @@
+import { bareCallsOf, isDefinition, makeCall } from './calls-of.ts';
+import { isList } from '../../json/depth.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
+import { hoistName } from '../recover/hoist-name.ts';
+import type { PlanStep, Repair, ToolCallRequest } from '../reply.ts';
+import { readPlan } from './plan.ts';
+import { isRegistered, type ToolNames } from './tool-names.ts';
+
+/** What a JSON value says as a reply: the envelope's fields, or the tool calls that it spells. */
+export interface Envelope {
+  /** `envelope`: the agent's own format · `calls`: another way to write calls of registered tools. */
+  readonly form: 'envelope' | 'calls';
+  readonly thought: string;
+  readonly goal: string;
+  readonly answer?: string;
+  readonly calls: readonly ToolCallRequest[];
+  readonly plan?: readonly PlanStep[];
+  readonly planError?: string;
+  /** What had to be moved to read it. */
+  readonly repairs?: readonly Repair[];
+}
+
+const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
+/** Where the arguments of the envelope's `tool` may stand. */
+const ARGUMENT_KEYS = [
+  'tool_args',
+  'arguments',
+  'args',
+  'parameters',
+  'action_input',
+  'tool_input',
+  'tool_parameters',
+  'params',
+];
+/** The envelope has these fields and no others: JSON with any other field is somebody's data. */
+const FIELDS = new Set(['thought', 'goal', 'tool', 'answer', 'plan', ...ARGUMENT_KEYS]);
+/** What models write where they call nothing. */
+const NO_TOOL = new Set(['', 'none', 'null', 'n/a']);
+
+/** Reads a value as a reply; undefined when it is neither the envelope nor calls of registered tools. */
+export function readEnvelope(
+  value: Json,
+  tools: ToolNames | undefined,
+  { complete, repaired }: { readonly complete: boolean; readonly repaired: boolean },
+): Envelope | undefined {
+  if (isList(value)) return readList(value, tools, { complete, repaired });
+  if (!isJsonObject(value)) return undefined;
+  const hoisted = !repaired || typeof value['tool'] === 'string' ? undefined : hoistName(value);
+  if (hoisted !== undefined) {
+    const read = readEnvelope(hoisted.value, tools, { complete, repaired });
+    if (read !== undefined && read.calls.length > 0) return { ...read, repairs: [hoisted.repair] };
+  }
+  return isEnvelope(value) ? readFields(value, tools, complete) : readForeign(value, tools, complete);
+}
+
+function readFields(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope {
+  const answer = readAnswer(value['answer']);
+  const { plan, planError } = readPlan(value['plan'], complete);
+  return {
+    form: 'envelope',
+    thought: readText(value['thought']),
+    goal: readText(value['goal']),
+    calls: readCall(value, tools, complete),
+    ...(answer === undefined ? {} : { answer }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(planError === undefined || answer !== undefined ? {} : { planError }),
+  };
+}
+
+/** True for an object of the envelope's fields and no others, one of which says something. */
+function isEnvelope(value: JsonObject): boolean {
+  for (const key in value) {
+    if (!FIELDS.has(key)) return false;
+    if (typeof value[key] === 'object' && isArgumentKey(key) && isDefinition(value[key] ?? null)) return false;
+  }
+  return (
+    typeof value['thought'] === 'string' || typeof value['tool'] === 'string' || 'answer' in value || 'plan' in value
+  );
+}
+
+/** The call of the envelope: a `tool` names one, registered or not, unless it says that there is none. */
+function readCall(value: JsonObject, tools: ToolNames | undefined, complete: boolean): readonly ToolCallRequest[] {
+  const { tool } = value;
+  if (typeof tool !== 'string') return [];
+  const name = tool.trim();
+  if (NO_TOOL.has(name.toLowerCase()) && !isRegistered(name, tools)) return [];
+  const key = argumentKey(value);
+  return [makeCall(name, key === undefined ? {} : (value[key] ?? {}), complete)];
+}
+
+/** True for a name under which the envelope's arguments may stand. */
+export function isArgumentKey(key: string): boolean {
+  return ARGUMENT_KEYS.includes(key);
+}
+
+function argumentKey(value: JsonObject): string | undefined {
+  return ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
+}
+
+/** Calls of registered tools in another form than the envelope's: `{name, arguments}`, or a list of them under a key. */
+function readForeign(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
+  const listed = LIST_KEYS.find((key) => isList(value[key]));
+  const calls = bareCallsOf(
+    listed === undefined ? value : (value[listed] ?? []),
+    complete,
+    listed !== undefined,
+  ).filter(({ name }) => isRegistered(name, tools));
+  if (calls.length === 0) return undefined;
+  return { form: 'calls', thought: readText(value['thought']), goal: readText(value['goal']), calls };
+}
+
+/** A list is a reply when every item of it is one and none is an answer or a plan. */
+function readList(
+  items: readonly Json[],
+  tools: ToolNames | undefined,
+  { complete, repaired }: { readonly complete: boolean; readonly repaired: boolean },
+): Envelope | undefined {
+  const calls: ToolCallRequest[] = [];
+  let thought = '';
+  let envelopes = 0;
+  for (let i = 0; i < items.length; i += 1) {
+    const item = items[i] ?? null;
+    const isWhole = complete || i < items.length - 1;
+    const read = isJsonObject(item) ? readEnvelope(item, tools, { complete: isWhole, repaired }) : undefined;
+    if (items.length === 1 && read !== undefined && (read.calls.length > 0 || read.plan !== undefined)) return read;
+    if (read === undefined || read.answer !== undefined || read.plan !== undefined || read.calls.length === 0)
+      return undefined;
+    if (read.form === 'envelope') envelopes += 1;
+    thought = thought === '' ? read.thought : thought;
+    calls.push(...read.calls);
+  }
+  return calls.length === 0 ? undefined : { form: envelopes > 0 ? 'envelope' : 'calls', thought, goal: '', calls };
+}
+
+function readText(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Null and blank are no answer; a number or an object becomes text. */
+function readAnswer(value: Json | undefined): string | undefined {
+  const text = readText(value);
+  return text.trim() === '' ? undefined : text;
+}

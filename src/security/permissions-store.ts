@@ -1,0 +1,171 @@
+import { resolve } from 'node:path';
+import { optionsOf } from '../json/known-options.ts';
+import { homeFolder } from './folders.ts';
+import type { PermissionStore, PermissionWarning } from './permissions.ts';
+import { PermissionStoreError } from './permissions-error.ts';
+import { changePermissions, readPermissions } from './permissions-file.ts';
+import { type AgentPermissions, NO_PERMISSIONS, sortedServerTools } from './permissions-format.ts';
+import { type ServerTool, changesBetween } from '../tools/server-tool.ts';
+
+/** Where the decisions are kept, and whose they are. */
+export interface PermissionStoreOptions {
+  /** Default `~/.signalbox/security/allowed-tools.json`. */
+  readonly path?: string;
+  /** Whose decisions these are. Without it, each agent that is given the store has its own. */
+  readonly agent?: string;
+  /** Hears of a corrupt or unreadable file. Default: what `forAgent` was given, else `process.emitWarning`. */
+  readonly onWarning?: (warning: PermissionWarning) => void;
+}
+
+const checkOptions = optionsOf<PermissionStoreOptions>('permissionStore', 'docs/security.md', {
+  path: true,
+  agent: true,
+  onWarning: true,
+});
+
+/** Whose decisions they are while no agent is named. */
+const NO_AGENT = 'default';
+
+/**
+ * Keeps the tools that a person said "always allow" to, per agent, in a small file that only its owner may read. A tool of
+ * the program is kept by its name; one of an MCP server by server, tool and what it said of itself, so that another server's
+ * tool of the same name is asked about, and one that has changed is asked about again. Several processes may use one file.
+ * Nothing is read or written before the first question; each question reads the file anew.
+ *
+ * @example createAgent({ name: 'assistant', permissions: permissionStore() })
+ * @example permissionStore({ agent: 'nightly' }).add('read_file'); // approves beforehand what runs with nobody there
+ */
+export function permissionStore(options: PermissionStoreOptions = {}): PermissionStore {
+  checkOptions(options);
+  if (options.path !== undefined) checkText('path', options.path);
+  if (options.agent !== undefined) checkText('agent', options.agent);
+  const given = options.path === undefined ? undefined : resolve(options.path);
+  const early = new Map<string, string | ServerTool>();
+  const warned = new Set<string>();
+  let agent = options.agent;
+  let onWarning = options.onWarning;
+
+  const path = () => given ?? defaultPermissionPath();
+  const report = (warning: PermissionWarning) => {
+    try {
+      (onWarning ?? emitWarning)(warning);
+    } catch {
+      // Who listens must not decide whether a permission is kept.
+    }
+  };
+  const change = (edit: (own: AgentPermissions) => AgentPermissions) => {
+    const owner = agent ?? NO_AGENT;
+    changePermissions(path(), report, (all) => new Map(all).set(owner, edit(all.get(owner) ?? NO_PERMISSIONS)));
+  };
+  /** What was added before the store knew its agent becomes that agent's: it was this store that was given to the agent. */
+  const settle = () => {
+    if (agent === undefined || early.size === 0) return;
+    change((own) => [...early.values()].reduce(withTool, own));
+    early.clear();
+  };
+  const read = (): AgentPermissions => {
+    settle();
+    return readPermissions(path(), report).get(agent ?? NO_AGENT) ?? NO_PERMISSIONS;
+  };
+  /** What cannot be read allows nothing. */
+  const readOrNone = (): AgentPermissions => {
+    try {
+      return read();
+    } catch (error) {
+      const { code, message, path: file } = asStoreError(error, given);
+      if (!warned.has(message)) report({ code, message, path: file });
+      warned.add(message);
+      return NO_PERMISSIONS;
+    }
+  };
+
+  const store: PermissionStore = {
+    isAlwaysAllowed: (tool, of) => {
+      const { tools, serverTools } = readOrNone();
+      if (of === undefined) return tools.has(tool);
+      return serverTools.some((kept) => isOneTool(kept, of) && kept.fingerprint === of.fingerprint);
+    },
+    add: (tool, of) => {
+      checkText('tool', tool);
+      settle();
+      change((own) => withTool(own, of ?? tool));
+      if (agent === undefined) early.set(tool, of ?? tool);
+    },
+    changesOf: (of) => {
+      const kept = readOrNone().serverTools.find((one) => isOneTool(one, of));
+      return kept === undefined || kept.fingerprint === of.fingerprint ? null : changesBetween(kept.shown, of.shown);
+    },
+    remove: (tool, server) => {
+      settle();
+      early.delete(tool);
+      let removed = false;
+      change(({ tools, serverTools }) => {
+        const left = serverTools.filter((kept) => !isMeant(kept, tool, server));
+        removed = (server === undefined && tools.has(tool)) || left.length < serverTools.length;
+        return { tools: server === undefined ? without(tools, tool) : tools, serverTools: left };
+      });
+      return removed;
+    },
+    clear: () => {
+      early.clear();
+      change(() => NO_PERMISSIONS);
+    },
+    list: () => [...read().tools].toSorted(),
+    listServerTools: () => sortedServerTools(read().serverTools),
+    forAgent: (name, listener) => {
+      checkText('name', name);
+      if (agent === undefined || agent === name || options.agent !== undefined) {
+        agent ??= name;
+        onWarning ??= listener;
+        return store;
+      }
+      const warn = options.onWarning ?? listener;
+      const place = given === undefined ? {} : { path: given };
+      return permissionStore({ ...place, agent: name, ...(warn === undefined ? {} : { onWarning: warn }) });
+    },
+  };
+  return store;
+}
+
+/** The default place of the decisions, in the home folder as it is now. Throws a {@link PermissionStoreError} without one. */
+export function defaultPermissionPath(): string {
+  const home = homeFolder();
+  if (home !== null) return resolve(home, '.signalbox', 'security', 'allowed-tools.json');
+  const message =
+    'There is no home folder to keep permissions in. Set HOME, or choose a path with permissionStore({ path }).';
+  throw new PermissionStoreError('permissions-unreadable', { path: '', message });
+}
+
+/** A tool of a server takes the place of what it was. */
+function withTool(own: AgentPermissions, tool: string | ServerTool): AgentPermissions {
+  const { tools, serverTools } = own;
+  if (typeof tool === 'string') return { tools: new Set(tools).add(tool), serverTools };
+  return { tools, serverTools: [...serverTools.filter((kept) => !isOneTool(kept, tool)), tool] };
+}
+
+function isOneTool(one: ServerTool, other: ServerTool): boolean {
+  return one.serverId === other.serverId && one.tool === other.tool;
+}
+
+function isMeant(kept: ServerTool, tool: string, server: string | undefined): boolean {
+  return (kept.tool === tool || kept.name === tool) && (server === undefined || kept.server === server);
+}
+
+function without(tools: ReadonlySet<string>, tool: string): ReadonlySet<string> {
+  return new Set([...tools].filter((one) => one !== tool));
+}
+
+function checkText(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '')
+    throw new TypeError(`permissionStore: '${name}' must be a text that is not empty.`);
+}
+
+function asStoreError(error: unknown, path: string | undefined): PermissionStoreError {
+  if (error instanceof PermissionStoreError) return error;
+  const message = `The permissions cannot be read (${String(error)}).`;
+  return new PermissionStoreError('permissions-unreadable', { path: path ?? '', message, cause: error });
+}
+
+function emitWarning({ code, message }: PermissionWarning): void {
+  process.emitWarning(message, { type: 'PermissionWarning', code });
+}

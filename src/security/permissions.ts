@@ -1,0 +1,56 @@
+import type { ServerTool, ToolChange } from '../tools/server-tool.ts';
+
+/** Remembers which tools a person said "always allow" to, for one agent. Made by `permissionStore()`. */
+export interface PermissionStore {
+  /**
+   * True when the tool needs no question: one of the program by its name, one of an MCP server as `of` says it; its name
+   * alone never does. Never throws: what cannot be read allows nothing, and is reported as a warning.
+   */
+  isAlwaysAllowed(tool: string, of?: ServerTool): boolean;
+  /**
+   * Keeps "always allow" for a tool of the program, or with `of` for that tool of an MCP server as it is now. Durable when
+   * it returns; throws a `PermissionStoreError` when it cannot be kept.
+   */
+  add(tool: string, of?: ServerTool): void;
+  /** What has changed of a tool of an MCP server since it was always allowed; null where it never was, or has not. */
+  changesOf(of: ServerTool): readonly ToolChange[] | null;
+  /**
+   * Takes "always allow" back: of the tool of the program with this name, and of every tool of an MCP server that is called
+   * so there or was registered so; with `server` (as `listServerTools` gives it) only of that server's. Says whether there
+   * was something to take back. Throws like {@link PermissionStore.add}.
+   */
+  remove(tool: string, server?: string): boolean;
+  /** Takes every "always allow" of this agent back; other agents keep theirs. Throws like {@link PermissionStore.add}. */
+  clear(): void;
+  /** The tools of the program that are always allowed, sorted by name. Throws a `PermissionStoreError` when the file cannot be read. */
+  list(): readonly string[];
+  /** The tools of MCP servers that are always allowed as long as they do not change, by server and tool. Throws like `list`. */
+  listServerTools(): readonly ServerTool[];
+  /**
+   * The store of the agent with this name, on the same file. A store that was made without `agent` becomes the store of
+   * the first agent that asks; any other agent gets a store of its own. One made with `agent` is shared by all that ask.
+   * Does no I/O. `onWarning` is used where the store was made without one.
+   */
+  forAgent(name: string, onWarning?: (warning: PermissionWarning) => void): PermissionStore;
+}
+
+/** Stable codes of what can be wrong with a permission file. */
+export type PermissionProblem =
+  /** It is no permission file. It is set aside, and nothing in it is trusted. */
+  | 'permissions-corrupt'
+  /** A newer version of Signalbox wrote it. It is left alone. */
+  | 'permissions-newer-version'
+  /** It is there and cannot be read. */
+  | 'permissions-unreadable'
+  /** It cannot be written: a read-only folder, a full disk. */
+  | 'permissions-unwritable'
+  /** Another process holds the lock for too long. */
+  | 'permissions-locked';
+
+/** Something about the permission file that a person should know; the store goes on, allowing less. */
+export interface PermissionWarning {
+  readonly code: PermissionProblem;
+  readonly message: string;
+  /** The permission file. */
+  readonly path: string;
+}

@@ -1,0 +1,163 @@
+import { type Json, type JsonObject, isJsonObject } from '../../../json/json.ts';
+import { type KnownTool, type LeafScene, type Representative, fails } from './outcome.ts';
+import { wrongArguments } from './sample-arguments.ts';
+
+/** A call as a model would write it. Text arguments are what it wrote, whether they can be read or not. */
+interface ModelCall {
+  readonly name: string;
+  readonly arguments: Json;
+}
+
+/**
+ * What a model can do, one of each kind that the machines tell apart: an answer; calls, right and wrong, of each tool; two
+ * at once; plans; nothing usable; and each way in which a request fails.
+ */
+export function modelOutcomes(scene: LeafScene): readonly Representative[] {
+  const native = isNative(scene.effect.request);
+  const say = native ? nativeReplies(scene.tokens) : envelopeReplies(scene.tokens);
+  if (scene.again) return onceMore(scene, say);
+  return [
+    say.text('answers', 'Done.'),
+    ...scene.tools.flatMap((tool) => callsOf(tool, scene, say)),
+    say.calls('calls a tool that does not exist', [{ name: 'no_such_tool', arguments: {} }]),
+    ...batchesOf(scene, say),
+    ...plansOf(scene, say),
+    say.reply('says nothing', { content: '' }),
+    say.reply('answers, cut off by the length limit', { content: 'The answer is qui', finishReason: 'length' }),
+    ...withheld(scene, say),
+    ...failures(native),
+  ];
+}
+
+function onceMore(scene: LeafScene, say: Speaker): readonly Representative[] {
+  const [call] = callables(scene);
+  return [
+    say.text('answers', 'Done.'),
+    ...(call === undefined ? [] : [say.calls(`calls ${call.name}`, [call])]),
+    say.reply('says nothing', { content: '' }),
+    ...failures(isNative(scene.effect.request)),
+  ];
+}
+
+function callsOf(tool: KnownTool, scene: LeafScene, say: Speaker): readonly Representative[] {
+  const valid = scene.argumentsFor(tool);
+  if (valid === undefined) return [say.cut(`calls ${tool.name} with arguments cut off`, tool.name)];
+  const wrong = wrongArguments(tool.inputSchema, valid);
+  return [
+    say.calls(`calls ${tool.name}`, [{ name: tool.name, arguments: valid }]),
+    ...(wrong === undefined
+      ? []
+      : [say.calls(`calls ${tool.name} with wrong arguments`, [{ name: tool.name, arguments: wrong }])]),
+    say.cut(`calls ${tool.name} with arguments cut off`, tool.name),
+  ];
+}
+
+/** Two calls in one reply: of the first two tools that can be called, and of one tool twice. */
+function batchesOf(scene: LeafScene, say: Speaker): readonly Representative[] {
+  const [first, second] = callables(scene);
+  if (first === undefined) return [];
+  return [
+    say.calls(`calls ${first.name} twice at once`, [first, first]),
+    ...(second === undefined ? [] : [say.calls(`calls ${first.name} and ${second.name} at once`, [first, second])]),
+  ];
+}
+
+function plansOf(scene: LeafScene, say: Speaker): readonly Representative[] {
+  const [first, second = first] = callables(scene);
+  if (first === undefined || second === undefined) return [];
+  return [
+    say.plan(`plans ${first.name}, ${second.name}`, [first, second].map(stepOf)),
+    say.plan('plans without naming tools', [{ tool_args: {} }]),
+  ];
+}
+
+/** What ends a run whatever stands beside it. */
+function withheld(scene: LeafScene, say: Speaker): readonly Representative[] {
+  const [call] = callables(scene);
+  return [
+    say.reply('refuses', { content: 'I cannot help with that.', finishReason: 'refusal' }),
+    call === undefined
+      ? say.reply('is stopped by a content filter', { content: 'The answer is', finishReason: 'content_filter' })
+      : say.calls(`calls ${call.name}, and is stopped by a content filter`, [call], { finishReason: 'content_filter' }),
+  ];
+}
+
+function callables(scene: LeafScene): readonly ModelCall[] {
+  const usable = scene.tools.filter((tool) => tool.usable);
+  return (usable.length > 0 ? usable : scene.tools).flatMap((tool) => {
+    const args = scene.argumentsFor(tool);
+    return args === undefined ? [] : [{ name: tool.name, arguments: args }];
+  });
+}
+
+const stepOf = (call: ModelCall): JsonObject => ({ tool: call.name, tool_args: call.arguments });
+
+function failures(native: boolean): readonly Representative[] {
+  return [
+    fails('fails, and may be asked again', 'server-error', 'The server is out of order.', { retryable: true }),
+    fails('fails for good', 'auth', 'The key is not valid.', { retryable: false }),
+    fails('times out', 'timeout', 'The model sent nothing.', { retryable: true }),
+    fails('asks for a pause', 'rate-limited', 'Too many requests.', { retryable: true, retryAfterMs: 5000 }),
+    fails('asks for too long a pause', 'rate-limited', 'Too many requests.', {
+      retryable: true,
+      retryAfterMs: 600_000,
+    }),
+    fails('finds the conversation too long', 'context-overflow', 'The context is full.', { retryable: true }),
+    fails('wrote a call that its server cannot read', 'malformed-tool-call', 'The call cannot be parsed.', {
+      retryable: true,
+    }),
+    fails('is not asked by its content filter', 'content-filter', 'The request was filtered.', { retryable: false }),
+    ...(native ? [fails('refuses tools', 'no-native-tools', 'Tools are not supported.', { retryable: true })] : []),
+  ];
+}
+
+function isNative(request: Json): boolean {
+  return isJsonObject(request) && request.toolCalling === 'native';
+}
+
+/** How a reply is worded in one of the two ways of calling tools. */
+interface Speaker {
+  reply(label: string, reply: JsonObject): Representative;
+  text(label: string, answer: string): Representative;
+  calls(label: string, calls: readonly ModelCall[], more?: JsonObject): Representative;
+  cut(label: string, tool: string): Representative;
+  plan(label: string, steps: readonly JsonObject[]): Representative;
+}
+
+const CUT = '{"argument": "val';
+
+function replies(tokens: number | null): Speaker['reply'] {
+  const usage = tokens === null ? {} : { usage: { inputTokens: tokens, outputTokens: 0, totalTokens: tokens } };
+  return (label, reply) => ({ label, value: { ...reply, ...usage } });
+}
+
+function nativeReplies(tokens: number | null): Speaker {
+  const reply = replies(tokens);
+  const calls = (label: string, list: readonly ModelCall[], more: JsonObject = {}): Representative =>
+    reply(label, { content: '', toolCalls: list.map((call) => ({ ...call })), ...more });
+  return {
+    reply,
+    text: (label, answer) => reply(label, { content: answer }),
+    calls,
+    cut: (label, tool) => calls(label, [{ name: tool, arguments: CUT }], { finishReason: 'length' }),
+    plan: (label, steps) => calls(label, [{ name: 'make_plan', arguments: { plan: steps } }]),
+  };
+}
+
+function envelopeReplies(tokens: number | null): Speaker {
+  const reply = replies(tokens);
+  const envelope = (label: string, content: JsonObject): Representative =>
+    reply(label, { content: JSON.stringify(content) });
+  return {
+    reply,
+    text: (label, answer) => envelope(label, { thought: '', answer }),
+    calls: (label, list, more = {}) =>
+      reply(label, {
+        content: list.map((call) => JSON.stringify({ tool: call.name, tool_args: call.arguments })).join('\n'),
+        ...more,
+      }),
+    cut: (label, tool) =>
+      reply(label, { content: `{"tool": ${JSON.stringify(tool)}, "tool_args": ${CUT}`, finishReason: 'length' }),
+    plan: (label, steps) => envelope(label, { thought: '', plan: steps }),
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * Owns: one walk through a machine: the real machine on a journal that launches nothing, told one chosen thing at a time.
+ * Does not own: which way to go (explore-paths), what is right (the laws).
+ */
+import type { AnyActor, AnyTransitionDefinition, InspectionEvent } from 'xstate';
+import type { Effect, Entry, OutsideEvent } from '../../../actors/journal.ts';
+import { drive } from '../../../journal/drive.ts';
+import { moveReader } from '../../../machines/events/transition-log.ts';
+import { type Edge, edgeOf } from '../../edges.ts';
+import { endlessGuard } from './endless.ts';
+import { type LiveActor, liveActors } from './live-actors.ts';
+import type { Happening } from './story.ts';
+import type { Subject } from '../subject.ts';
+import { toolRun } from '../outcomes/tool-run.ts';
+import type { View } from '../view.ts';
+
+/** What can be told to a machine at some point, named for people. */
+export interface Choice {
+  readonly label: string;
+  readonly entry: Entry;
+}
+
+/** A walk: where it stands, and the next step of it. */
+export interface ExploredRun {
+  readonly actor: AnyActor;
+  /** What is open, in the order in which it was opened. */
+  readonly open: ReadonlyMap<string, Effect>;
+  readonly story: readonly Happening[];
+  readonly edges: ReadonlySet<Edge>;
+  /** What was told so far. */
+  readonly told: readonly Choice[];
+  /** The machine has moved on and on without waiting for anything, and was stopped. */
+  readonly isEndless: boolean;
+  accepts(event: OutsideEvent, to?: string): boolean;
+  isOver(): boolean;
+  actors(): readonly LiveActor[];
+  tell(choice: Choice): void;
+  view(): View;
+}
+
+/** Starts a walk; the machine has made its first moves when this returns. */
+export function exploredRun(subject: Subject): ExploredRun {
+  const open = new Map<string, Effect>();
+  const story: Happening[] = [];
+  const edges = new Set<Edge>();
+  const told: Choice[] = [];
+  const guard = endlessGuard();
+  const readMove = moveReader(
+    () => true,
+    ({ machine, transition, snapshot }) => {
+      const ended = snapshot.status === 'done' ? { output: snapshot.output } : {};
+      if (transition !== null) story.push({ kind: 'moved', machine, ...transition, ...ended });
+    },
+  );
+  const driven = drive({
+    logic: subject.machine,
+    id: subject.id,
+    input: subject.input,
+    work: subject.work,
+    recorder: null,
+    context: undefined,
+    onNote: () => undefined,
+    onStart: (effect) => void story.push({ kind: 'started', effect }),
+    inspect: (inspected) => {
+      guard.inspect(inspected);
+      for (const taken of takenBy(inspected)) edges.add(edgeOf(taken));
+      readMove(inspected);
+    },
+    journal: {
+      open: (effect) => void open.set(effect.id, effect),
+      close: (id) => void open.delete(id),
+      next: () => Promise.resolve(null),
+      end: () => undefined,
+    },
+  });
+  driven.start();
+
+  const tell = (choice: Choice): void => {
+    const { entry } = choice;
+    guard.reset();
+    told.push(choice);
+    if (entry.t === 'event') story.push({ kind: 'told', event: entry.event, to: entry.to ?? null });
+    else {
+      const effect = open.get(entry.id);
+      open.delete(entry.id);
+      if (effect !== undefined)
+        story.push(entry.t === 'timer' ? { kind: 'fired', effect } : { kind: 'settled', effect, out: entry.out });
+    }
+    driven.deliver(entry);
+  };
+
+  return {
+    actor: driven.actor,
+    open,
+    story,
+    edges,
+    told,
+    get isEndless() {
+      return guard.tripped;
+    },
+    accepts: (event, to) => driven.accepts(event, to),
+    isOver: () => !driven.isActive(),
+    actors: () => liveActors(driven.actor),
+    tell,
+    view: () => viewOf(driven.actor, { open, story, told }),
+  };
+}
+
+function takenBy(inspected: InspectionEvent): readonly AnyTransitionDefinition[] {
+  return inspected.type === '@xstate.microstep' ? inspected._transitions : [];
+}
+
+function viewOf(
+  root: AnyActor,
+  {
+    open,
+    story,
+    told,
+  }: {
+    readonly open: ReadonlyMap<string, Effect>;
+    readonly story: readonly Happening[];
+    readonly told: readonly Choice[];
+  },
+): View {
+  const actors = liveActors(root);
+  const snapshot = root.getSnapshot();
+  const visited = story.flatMap((one) => (one.kind === 'moved' && one.actor === root.id ? [one.to] : []));
+  return {
+    state: actors[0]?.state ?? '',
+    states: Object.fromEntries(actors.map((one) => [one.path, one.state])),
+    context: snapshot.context,
+    output: snapshot.output,
+    over: snapshot.status !== 'active',
+    open: [...open.values()].map(({ id, name, request }) => ({ id, name, request })),
+    ran: story.flatMap((one) => (one.kind === 'started' ? (toolRun(one.effect) ?? []) : [])),
+    visited,
+    path: told.map(({ label }) => label),
+  };
+}

@@ -1,0 +1,128 @@
+import type { Run } from '../../agent/run/run.ts';
+import { deltaReader } from '../../journal/format/deltas.ts';
+import type { OutcomeRecord } from '../../journal/format/record.ts';
+import { readRecording } from '../../journal/format/recording.ts';
+import { ROOT_ID } from '../../journal/format/run-input.ts';
+import { transitions } from '../../journal/replay/transitions.ts';
+import type { Transition } from '../../machines/events/run-events.ts';
+import type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from '../../machines/agent/run-result.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { type CallMade, callsInMessages } from './calls-in-messages.ts';
+
+/** A recording: its text, its lines, or its parsed records. */
+export type RecordingSource = string | readonly (string | object)[];
+
+/** What the matchers and assertions look at. A `Run` is waited for; a recording is played back. */
+export type Subject = Run | RunResult | RecordingSource;
+
+/** How a run ended. */
+export interface Ending {
+  readonly status: RunStatus;
+  readonly reason: RunReason;
+  readonly result: string;
+  readonly error: ErrorEntry | null;
+}
+
+/** What is known of a run, whatever it was read from. */
+export interface Evidence {
+  /** What it was read from, for messages: `the run`, `the result`, `the recording`. */
+  readonly subject: string;
+  readonly states: readonly AgentState[];
+  /** Null for a result, which keeps the top-level states only. */
+  readonly moves: readonly Transition[] | null;
+  readonly calls: readonly CallMade[];
+  readonly ending: Ending;
+}
+
+/** Reads the evidence out of a finished run, a result or a recording; a promise for a `Run`, which is waited for. */
+export function evidenceOf(subject: Subject): Evidence | Promise<Evidence> {
+  if (isRun(subject)) return ofRun(subject);
+  if (typeof subject === 'string' || isList(subject)) return ofRecording(subject);
+  if (isResult(subject)) return ofResult(subject);
+  throw new TypeError(
+    'This looks at a Run, a RunResult or a recording (its text, or its lines as a list). Give one of these.',
+  );
+}
+
+/** True for the handle of a run: a thing to wait for. */
+export function isRun(value: unknown): value is Run {
+  return typeof value === 'object' && value !== null && 'then' in value && 'transitions' in value;
+}
+
+function isList(value: unknown): value is readonly (string | object)[] {
+  return Array.isArray(value);
+}
+
+function isResult(value: unknown): value is RunResult {
+  return isJsonObject(value) && Array.isArray(value.states) && typeof value.reason === 'string';
+}
+
+async function ofRun(run: Run): Promise<Evidence> {
+  const result = await run;
+  return { ...ofResult(result), subject: 'the run', moves: run.transitions(), calls: callsIn(run.recording()) };
+}
+
+function ofResult(result: RunResult): Evidence {
+  const { states, status, reason, error = null } = result;
+  const ran = new Set(result.toolsUsed);
+  return {
+    subject: 'the result',
+    states,
+    moves: null,
+    calls: callsInMessages(result.messages).filter(({ tool }) => ran.has(tool)),
+    ending: { status, reason, result: result.result, error },
+  };
+}
+
+function ofRecording(recording: RecordingSource): Evidence {
+  const { lines } = readRecording(recording);
+  const moves = transitions(recording);
+  const end = lines.findLast((line) => line.t === 'end');
+  const output: unknown = end?.output;
+  if (!isOutput(output)) throw new TypeError('The recording has no end: its run was interrupted, and has no result.');
+  const { states, status, reason, error = null, result } = output;
+  return {
+    subject: 'the recording',
+    states,
+    moves,
+    calls: callsIn(recording),
+    ending: { status, reason, result, error },
+  };
+}
+
+function isOutput(value: unknown): value is Omit<RunResult, 'messages' | 'runId' | 'durationMs'> {
+  return isResult(value);
+}
+
+/** The calls that were started, those of child agents too, with what came of them. */
+function callsIn(recording: RecordingSource): readonly CallMade[] {
+  const { head, lines } = readRecording(recording);
+  const restore = deltaReader(head);
+  const given = new Map(lines.flatMap((line) => (line.t === 'outcome' ? [[line.id, resultOf(line)]] : [])));
+  return lines.flatMap((line) => {
+    if (line.t !== 'start' || line.request === undefined) return [];
+    const request = restore(line.id, line.request);
+    if (line.name !== 'callTool' || !isJsonObject(request)) return [];
+    const { tool, args = {} } = request;
+    return typeof tool === 'string' ? [{ tool, args, gave: given.get(line.id) ?? null }] : [];
+  });
+}
+
+function resultOf(outcome: OutcomeRecord): Json {
+  return outcome.ok ? outcome.value : { status: 'error', error: outcome.error.message, code: outcome.error.code };
+}
+
+/** The moves between the agent's five states, with the events that caused them where they are known. */
+export function topLevelMoves({ states, moves }: Evidence): readonly { from: string; to: string; event: string }[] {
+  if (moves !== null) {
+    return moves
+      .filter(({ actor }) => actor === ROOT_ID)
+      .map(({ from, to, event }) => ({ from: top(from), to: top(to), event }))
+      .filter(({ from, to }) => from !== to);
+  }
+  return states.slice(1).map((to, index) => ({ from: states[index] ?? '', to, event: '' }));
+}
+
+function top(state: string): string {
+  return state.split('.')[0] ?? state;
+}

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
+import type { Model } from '../../actors/model.ts';
+import { chatModel } from '../../models/chat/chat-model.ts';
+import { decide } from './decide.ts';
+import { makeMistakes, outageFor, type Outage } from './mistakes.ts';
+import { readRequest } from './read-request.ts';
+import { readScene } from './read-scene.ts';
+import { renderReply } from './render-reply.ts';
+import type { Scene } from './scene.ts';
+import { PRACTICE_MODEL, writeReply } from './write-reply.ts';
+
+/** A running practice model. */
+export interface PracticeModel {
+  /** Where it speaks Chat Completions, up to and including `/v1`. */
+  readonly baseURL: string;
+  /** A model that asks it. */
+  readonly model: Model;
+  /** Ends the server and every connection to it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the practice model: a rule-based stand-in, no LLM, that speaks Chat Completions on loopback and does real work
+ * with the tools it is given. It keeps nothing of a conversation. A question may ask for the mistakes that local models
+ * make, with words such as `practice:broken-json`; they are listed in this folder's README.
+ *
+ * @example
+ * const practice = await startPracticeModel();
+ * const agent = createAgent({ model: practice.model });
+ * await practice.close();
+ */
+export async function startPracticeModel(options: { readonly port?: number } = {}): Promise<PracticeModel> {
+  const failedOnce = new Set<string>();
+  const server = createServer((request, response) => {
+    handle(request, response, failedOnce).catch(() => response.destroy());
+  });
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const baseURL = `http://127.0.0.1:${String(port)}/v1`;
+  return {
+    baseURL,
+    model: chatModel({ baseURL, model: PRACTICE_MODEL }),
+    async close() {
+      server.closeAllConnections();
+      if (!server.listening) return;
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, failedOnce: Set<string>): Promise<void> {
+  const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+  if (request.method === 'GET' && path.endsWith('/models')) return sendJson(response, 200, modelList());
+  if (request.method !== 'POST' || !path.endsWith('/chat/completions')) {
+    return sendError(response, { kind: 'error', status: 404, message: `there is nothing at ${path}` });
+  }
+  const text = await readText(request);
+  const chat = readRequest(text);
+  if (chat === undefined)
+    return sendError(response, { kind: 'error', status: 400, message: 'this is no chat request' });
+
+  const scene = readScene(chat);
+  const outage = outageFor(scene, isFirstTry(text, scene, failedOnce));
+  if (outage?.kind === 'error') return sendError(response, outage);
+  const decided = scene.mistakes.includes('loop') ? decide({ ...scene, finished: [] }) : decide(scene);
+  const reply = makeMistakes(renderReply(decided, scene), scene);
+  const paceMs = scene.mistakes.includes('slow') ? SLOW_MS : 0;
+  return writeReply(response, reply, { request: chat, paceMs, hangUp: outage?.kind === 'hang-up' });
+}
+
+const SLOW_MS = 80;
+
+/** The same request fails once; its repetition succeeds, and the one after that fails again. */
+function isFirstTry(text: string, scene: Scene, failedOnce: Set<string>): boolean {
+  if (scene.mistakes.length === 0 || failedOnce.delete(text)) return false;
+  failedOnce.add(text);
+  return true;
+}
+
+function modelList() {
+  const entry = { id: PRACTICE_MODEL, object: 'model', created: 0, owned_by: 'signalbox' };
+  return { object: 'list', data: [{ ...entry, description: 'a rule-based stand-in, no LLM' }] };
+}
+
+function sendError(
+  response: ServerResponse,
+  { status, message, param, retryAfterMs }: Extract<Outage, { readonly kind: 'error' }>,
+): void {
+  if (retryAfterMs !== undefined) response.setHeader('retry-after-ms', String(retryAfterMs));
+  sendJson(response, status, { error: { message, type: 'practice', param: param ?? null, code: null } });
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,99 @@
+import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import type { PracticeTool } from './scene.ts';
+import { toolsInList } from './tools-in-list.ts';
+
+const HEADING =
+  /^[\s>#*-]*(?:\d+[.)]\s*)?(?:tool:?\s*)?[`*"]*([A-Za-z_][\w.-]{0,63})[`*"]*\s*(?:\([^)]*\))?\s*(?:[:—–-]\s*(.*))?$/i;
+
+/** Finds the tools in a system prompt, for json mode, where they are told in words. */
+export function toolsInPrompt(prompt: string): readonly PracticeTool[] {
+  const listed = toolsInList(prompt);
+  return listed.length > 0 ? listed : toolsWithSchemas(prompt);
+}
+
+/**
+ * Tools in a prompt of somebody's own: a line that begins with a name, and below it or on it a JSON Schema of the
+ * arguments. A list of JSON objects with name and schema is understood too.
+ */
+function toolsWithSchemas(prompt: string): readonly PracticeTool[] {
+  const tools: PracticeTool[] = [];
+  let last: { readonly name: string; readonly description: string } | undefined;
+  for (let at = 0; at < prompt.length;) {
+    const lineEnd = endOfLine(prompt, at);
+    const brace = prompt.indexOf('{', at);
+    if (brace !== -1 && brace < lineEnd) {
+      last = headingIn(prompt.slice(at, brace).trimEnd()) ?? last;
+      const object = objectAt(prompt, brace);
+      const tool = object && toolOf(object.value, last);
+      if (tool !== undefined && !tools.some((known) => known.name === tool.name)) tools.push(tool);
+      at = object?.end ?? brace + 1;
+    } else {
+      last = headingIn(prompt.slice(at, lineEnd)) ?? last;
+      at = lineEnd + 1;
+    }
+  }
+  return tools;
+}
+
+function endOfLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end === -1 ? text.length : end;
+}
+
+function headingIn(line: string): { readonly name: string; readonly description: string } | undefined {
+  const [, name, description = ''] = HEADING.exec(line) ?? [];
+  return name === undefined || LABELS.has(name.toLowerCase()) ? undefined : { name, description };
+}
+
+/** Words that stand before a schema and are no tool's name. */
+const LABELS = new Set([
+  'arguments',
+  'args',
+  'parameters',
+  'schema',
+  'input',
+  'input_schema',
+  'inputschema',
+  'tool_args',
+]);
+
+function toolOf(
+  value: JsonObject,
+  heading: { readonly name: string; readonly description: string } | undefined,
+): PracticeTool | undefined {
+  const source = isJsonObject(value['function']) ? value['function'] : value;
+  const schema = [source['parameters'], source['inputSchema'], source['input_schema'], source['arguments']].find(
+    isJsonObject,
+  );
+  if (typeof source['name'] === 'string' && schema !== undefined) {
+    const description = typeof source['description'] === 'string' ? source['description'] : '';
+    return { name: source['name'], description, schema };
+  }
+  const isSchema = value['type'] === 'object' || isJsonObject(value['properties']);
+  return isSchema && heading !== undefined ? { ...heading, schema: value } : undefined;
+}
+
+/** The JSON object that begins at this brace. */
+function objectAt(text: string, start: number): { readonly value: JsonObject; readonly end: number } | undefined {
+  let depth = 0;
+  let inString = false;
+  for (let at = start; at < text.length; at += 1) {
+    const char = text[at];
+    if (inString) {
+      if (char === '\\') at += 1;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === '{') depth += 1;
+    else if (char === '}' && --depth === 0) return parsedObject(text.slice(start, at + 1), at + 1);
+  }
+  return undefined;
+}
+
+function parsedObject(text: string, end: number): { readonly value: JsonObject; readonly end: number } | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? { value, end } : undefined;
+  } catch {
+    return undefined;
+  }
+}

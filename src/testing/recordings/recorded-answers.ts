@@ -1,0 +1,110 @@
+import type { Effect, Outcome } from '../../actors/journal.ts';
+import { digest } from '../../json/digest.ts';
+import { deltaReader } from '../../journal/format/deltas.ts';
+import type { Divergence } from '../../journal/replay/divergence.ts';
+import { firstDifference, readableDiff } from '../../journal/replay/difference.ts';
+import { causeOfDifference } from '../../journal/replay/likely-cause.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { nearestOf } from '../judges/nearest.ts';
+
+/** How a request finds its recorded answer: by being the same, or by its turn. */
+export type Matching = 'request' | 'order';
+
+/** One request of a recording with what came of it. */
+interface Answer {
+  readonly entry: number;
+  readonly name: string;
+  readonly id: string;
+  /** The request without the call's own id, which says only how many calls came before. */
+  readonly digest: string;
+  readonly request: Json;
+  readonly out: Outcome;
+}
+
+/** The answers of a recording, each given once. */
+export interface RecordedAnswers {
+  /** The answer for this effect; a {@link Divergence} without a state when there is none. */
+  take(effect: Effect): { readonly out: Outcome } | { readonly missing: Omit<Divergence, 'state'> };
+}
+
+/** Reads the answers of a recording; an effect that was started and never settled has none. */
+export function recordedAnswers(recording: Recording, matching: Matching): RecordedAnswers {
+  const answers = answersOf(recording);
+  const given = new Set<Answer>();
+
+  const left = (name: string): readonly Answer[] => answers.filter((one) => one.name === name && !given.has(one));
+  const find = (effect: Effect): Answer | undefined => {
+    const candidates = left(effect.name);
+    const asked = digest(anonymous(effect.request));
+    const same = candidates.find((one) => one.digest === asked);
+    return matching === 'request' ? same : (candidates.find(({ id }) => id === effect.id) ?? candidates[0]);
+  };
+
+  return {
+    take: (effect) => {
+      const answer = find(effect);
+      if (answer === undefined) return { missing: missingAnswer(effect, left(effect.name), answers) };
+      given.add(answer);
+      return { out: answer.out };
+    },
+  };
+}
+
+function missingAnswer(
+  { id, name, request }: Effect,
+  left: readonly Answer[],
+  all: readonly Answer[],
+): Omit<Divergence, 'state'> {
+  const asked = anonymous(request);
+  const nearest = nearestOf(asked, left);
+  const used = nearestOf(
+    asked,
+    all.filter((one) => one.name === name),
+  );
+  const compared = (answer: Answer) => {
+    const difference = firstDifference(answer.request, asked);
+    return { difference, diff: readableDiff(answer.request, asked), cause: causeOfDifference(difference) };
+  };
+  if (nearest !== undefined)
+    return {
+      entry: nearest.entry,
+      expected: `${nearest.id}, the nearest request`,
+      actual: `${id} asks for what is not recorded`,
+      ...compared(nearest),
+    };
+  if (used !== undefined)
+    return {
+      entry: used.entry,
+      expected: `${used.id}, the nearest request, whose answer was given already`,
+      actual: `${id} asks once more`,
+      ...compared(used),
+    };
+  return {
+    entry: 1,
+    expected: `no ${name} at all`,
+    actual: `${id} is started`,
+    difference: '',
+    diff: '',
+    cause: 'unknown',
+  };
+}
+
+function anonymous(request: Json): Json {
+  if (!isJsonObject(request)) return request;
+  const { callId: _callId, ...rest } = request;
+  return rest;
+}
+
+function answersOf({ head, lines }: Recording): readonly Answer[] {
+  const restore = deltaReader(head);
+  const outcomes = new Map(lines.flatMap((line) => (line.t === 'outcome' ? [[line.id, line]] : [])));
+  return lines.flatMap((line, index) => {
+    if (line.t !== 'start') return [];
+    const request = anonymous(line.request === undefined ? null : restore(line.id, line.request));
+    const outcome = outcomes.get(line.id);
+    if (outcome === undefined) return [];
+    const out: Outcome = outcome.ok ? { ok: true, value: outcome.value } : { ok: false, error: outcome.error };
+    return [{ entry: index + 2, name: line.name, id: line.id, digest: digest(request), request, out }];
+  });
+}
