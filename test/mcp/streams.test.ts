@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Line, createLineReader } from '../../src/mcp/stdio/line-reader.ts';
-import { createTailBuffer } from '../../src/mcp/stdio/tail-buffer.ts';
+import { createTailBuffer } from '../../src/mcp/stdio/server-process.ts';
 
 function linesOf(chunks: readonly Uint8Array[], limit = 1000): readonly Line[] {
   const lines: Line[] = [];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wordFlow } from '../../src/output/console/word-flow.ts';
+import { wordFlow } from '../../src/output/console/live-text.ts';
 
 function flowed(pieces: readonly string[], columns: number): string {
   const flow = wordFlow(columns);

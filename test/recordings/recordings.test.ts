@@ -5,7 +5,7 @@ import type { Agent } from '../../src/agent/agent-types.ts';
 import { FORMAT } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { transitions } from '../../src/journal/replay/transitions.ts';
-import { normalizedRecording } from '../../src/testing/recordings/normalized-recording.ts';
+import { normalizedRecording } from '../../src/testing/recordings/runs-on-recordings.ts';
 import { useRecording } from '../../src/testing/recordings/use-recording.ts';
 import '../../src/testing/vitest.ts';
 import * as agents from './agents.ts';

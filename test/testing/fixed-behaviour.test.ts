@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { normalizedRecording } from '../../src/testing/recordings/normalized-recording.ts';
+import { normalizedRecording } from '../../src/testing/recordings/runs-on-recordings.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';
 import { calls } from '../support/replies.ts';

@@ -6,7 +6,7 @@ import type { AgentOptions } from '../../src/agent/options.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type HostileModelOptions, type MistakeName, hostileModel } from '../../src/testing/hostile/hostile-model.ts';
-import { normalizedRecording } from '../../src/testing/recordings/normalized-recording.ts';
+import { normalizedRecording } from '../../src/testing/recordings/runs-on-recordings.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';
 import { tool } from '../../src/tools/tool.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isMisspelt } from '../../src/tools/misspelt.ts';
+import { isMisspelt } from '../../src/tools/lookup.ts';
 
 describe('a name is a misspelling of another', () => {
   test.each([

@@ -5,13 +5,13 @@ import type { RunResult } from '../../machines/agent/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../agent-core.ts';
 import { audienceOf } from './audience.ts';
-import { bindSignal } from './bind-signal.ts';
-import { inspectorOf } from './inspector-of.ts';
-import { keepSecrets } from './keep-secrets.ts';
 import { pendingLogins } from './pending-approvals.ts';
 import type { RunOptions } from './run-options.ts';
 import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
-import { writeTrace } from './write-trace.ts';
+import type { Run } from './run.ts';
+import { describeThrown } from '../../json/to-json.ts';
+import type { RunPort } from '../../inspector/run-port.ts';
+import type { RunEventBody } from '../../machines/events/run-events.ts';
 
 /** A run of an agent, before it is started. */
 export interface RunToLaunch {
@@ -114,4 +114,99 @@ function outcomeOf(json: Json): Outcome {
   if (error !== null && typeof error.code === 'string' && typeof error.message === 'string')
     return { ok: false, error: { code: error.code, message: error.message } };
   return { ok: true, value: json };
+}
+
+/** Cancels the run when the signal aborts; gives back how to stop listening. */
+function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
+  if (signal === undefined) return () => undefined;
+  const cancel = (): void => void run.cancel(signal.reason instanceof Error ? signal.reason.message : '');
+  if (signal.aborted) cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  return () => signal.removeEventListener('abort', cancel);
+}
+
+/**
+ * Keeps what a run's marks stand for where its journal keeps secrets, so that another process can take the run up. What
+ * cannot be kept is a warning; its mark is then lost with this process. Gives back how to stop.
+ */
+function keepSecrets(core: AgentCore, runId: string, vault: OwnVault): () => void {
+  const secrets = core.options().journal?.secrets;
+  if (secrets === undefined) return () => undefined;
+  const keep = (marks: Readonly<Record<string, string>>): void => {
+    try {
+      secrets.keep(runId, marks);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      process.emitWarning(`A secret of run ${runId} could not be kept; the run cannot be resumed with it. ${why}`);
+    }
+  };
+  const marks = vault.marks();
+  if (Object.keys(marks).length > 0) keep(marks);
+  return vault.onMark((mark, secret) => keep({ [mark]: secret }));
+}
+
+/**
+ * The inspector that a run is shown on, and the agent's connections beside it; null for none. One that cannot be started is a warning and no more: a run never
+ * depends on being watched.
+ */
+async function inspectorOf(
+  { options, mcp }: AgentCore,
+  given: Pick<RunOptions, 'inspect'>,
+  announce: (body: RunEventBody) => void,
+): Promise<RunPort | null> {
+  const { inspect: always, silent } = options();
+  const { inspect: asked = always } = given;
+  if (asked === undefined || asked === false) return null;
+  try {
+    const inspector = asked === true ? await own(silent === true) : await asked;
+    mcp.showOn(inspector);
+    return inspector;
+  } catch (error) {
+    announce({ type: 'warning', message: `The inspector could not be started: ${describeThrown(error).message}` });
+    return null;
+  }
+}
+
+/** Loaded only when it is asked for: an agent that is not inspected needs neither HTTP nor the page. */
+async function own(silent: boolean): Promise<RunPort> {
+  const { ownInspector } = await import('../../inspector/own-inspector.ts');
+  return ownInspector({ silent });
+}
+
+interface Traced {
+  readonly runId: string;
+  readonly result: RunResult;
+  readonly recording: () => string;
+  /** With `debugPrompts`: the system prompt of each request. */
+  readonly prompts?: readonly string[];
+}
+
+/**
+ * Writes the trace of a run, if one is asked for: what the recording holds, the result and its time. A trace that cannot
+ * be written is no failure of the run.
+ */
+async function writeTrace(
+  core: AgentCore,
+  run: Pick<RunOptions, 'trace'>,
+  { runId, result, recording, prompts }: Traced,
+): Promise<void> {
+  const asked = run.trace ?? core.options().trace ?? false;
+  if (asked === false) return;
+  const path =
+    typeof asked === 'string' ? asked : `${core.options().outputDir ?? '.'}/${core.name}-${runId}.trace.json`;
+  const lines: unknown[] = recording()
+    .split('\n')
+    .filter(Boolean)
+    .map((line): unknown => JSON.parse(line));
+  const trace = { agent: core.name, runId, result, ...(prompts === undefined ? {} : { prompts }), recording: lines };
+  try {
+    const { mkdir, writeFile } = await import('node:fs/promises');
+    const { dirname } = await import('node:path');
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, `${JSON.stringify(trace, null, 2)}\n`, { mode: 0o600 });
+  } catch (error) {
+    process.emitWarning(
+      `The trace of run ${runId} could not be written to ${path}: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
 }

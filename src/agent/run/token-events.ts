@@ -4,7 +4,7 @@ import type { RunEventBody } from '../../machines/events/run-events.ts';
 import type { Move } from '../../machines/events/transition-log.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { ParseReplyOptions } from '../../parsing/reply/reply-source.ts';
-import { type ReplySoFar, replySoFar } from './reply-so-far.ts';
+import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
 
 type TokenBody = Extract<RunEventBody, { readonly type: 'model.token' }>;
 
@@ -64,4 +64,49 @@ export function tokenEvents(): TokenEvents {
 /** The agent that a model call belongs to: the path of its effect, without the call and the leaf. */
 function agentPath(effectId: string): string {
   return effectId.split('/').slice(0, -2).join('/');
+}
+
+/** What a reply says so far. */
+interface SoFar {
+  readonly thought: string;
+  readonly answer: string;
+}
+
+/** Follows replies while they arrive, so that a user interface can show the answer and not the envelope around it. */
+interface ReplySoFar {
+  /** Takes a piece; the first one of a reply, which has the index 0, begins anew with today's `options`. */
+  take(piece: Piece, options: ParseReplyOptions): SoFar;
+  /** What a reply that is there as a whole says. */
+  whole(text: string, options: ParseReplyOptions): SoFar;
+}
+
+/** A piece of a reply as it arrives. */
+interface Piece {
+  readonly text: string;
+  readonly kind: 'text' | 'reasoning' | 'arguments';
+  readonly index: number;
+}
+
+/** Follows the replies of one agent. */
+function replySoFar(): ReplySoFar {
+  let stream = createReplyStream();
+  let reasoning = '';
+  return {
+    take: ({ text, kind, index }, options) => {
+      if (index === 0) {
+        stream = createReplyStream(options);
+        reasoning = '';
+      }
+      if (kind === 'reasoning') reasoning += text;
+      const { thought, answer = '' } = kind === 'text' ? stream.push(text) : stream.partial;
+      return { thought: reasoning === '' ? thought : reasoning, answer };
+    },
+    whole: (text, options) => {
+      const all = createReplyStream(options);
+      all.push(text);
+      all.end();
+      const { thought, answer = '' } = all.partial;
+      return { thought, answer };
+    },
+  };
 }

@@ -4,10 +4,12 @@ import { createMcpConnection } from '../../mcp/connection.ts';
 import { inert } from '../../output/console/inert.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import type { Trying } from './mcp-connected.ts';
-import { diagnose, diagnoseEntry } from './mcp-diagnosis.ts';
-import type { McpEntry, UsableEntry } from './mcp-file.ts';
-import type { Finding } from './mcp-finding.ts';
+import type { McpEntry, UsableEntry, WrongEntry } from './mcp-file.ts';
+import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 import { nearestName } from '../../json/nearest-name.ts';
+import { diagnoseHttp } from './mcp-diagnosis-http.ts';
+import { diagnoseProcess } from './mcp-diagnosis-process.ts';
+import { diagnoseStart } from './mcp-diagnosis-start.ts';
 
 /** What was found out about one server. */
 interface Report {
@@ -122,4 +124,53 @@ function linesOf({ server, ok, summary, findings, remarks }: Report): readonly s
     `  What to do: ${fix}`,
   ]);
   return [`${ok ? 'ok   ' : 'WRONG'} ${server}: ${summary}`, ...details, ...remarks.map((remark) => `  ${remark}`)];
+}
+
+/** Says in words why a server could not be used. Goes by codes and data of the error, never by its text. */
+function diagnose(symptoms: Symptoms): Finding {
+  const { entry, error } = symptoms;
+  if (error.code === 'spawn-failed') return diagnoseStart(symptoms);
+  if (error.code === 'protocol-error') return wrongProtocol(symptoms);
+  const found = entry.server.target.kind === 'stdio' ? diagnoseProcess(symptoms) : diagnoseHttp(symptoms);
+  return (
+    found ?? {
+      kind: 'not-connected',
+      what: error.message,
+      fix: 'Try once more; if it stays so, look into the log of the server.',
+      evidence: [],
+    }
+  );
+}
+
+/** Says what is wrong with an entry that could not even be tried. */
+function diagnoseEntry({ name, error, missing }: WrongEntry): Finding {
+  if (missing.length === 0) {
+    return { kind: 'mcp-config', what: error.message, fix: 'Correct its entry in the file.', evidence: [] };
+  }
+  const [first = ''] = missing;
+  const [many, them] = missing.length > 1 ? ['s', 'them'] : ['', 'it'];
+  return {
+    kind: 'missing-variable',
+    what: `The entry of '${name}' needs the environment variable${many} ${missing.join(', ')}, which ${many === '' ? 'is' : 'are'} not set.`,
+    fix: `Set ${them} where signalbox is started (export ${first}=…), or give a default in the file: \${${first}:-default}.`,
+    evidence: [],
+  };
+}
+
+function wrongProtocol({ entry, error: { data, message }, noise }: Symptoms): Finding {
+  const evidence = [...noise.map((line) => `stdout: ${line}`), ...lastLines('stderr', data.stderr)];
+  if (typeof data.version === 'string') {
+    const known = Array.isArray(data.supported) ? `; spoken here are ${data.supported.join(', ')}` : '';
+    return {
+      kind: 'wrong-version',
+      what: `It speaks MCP version ${data.version}${known}.`,
+      fix: 'Update the server; if it is newer than Signalbox, update Signalbox.',
+      evidence,
+    };
+  }
+  const fix =
+    entry.server.target.kind === 'stdio'
+      ? "Is this program an MCP server, and does it need an argument such as 'stdio' to speak MCP over its standard input and output?"
+      : "Is 'url' the address of the MCP endpoint itself, such as https://host/mcp, and not that of a web page?";
+  return { kind: 'not-mcp', what: message, fix, evidence };
 }

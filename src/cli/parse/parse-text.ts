@@ -1,12 +1,11 @@
 import { type Entry, layOut } from '../../output/console/layout.ts';
 import { painter } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
-import type { Repair } from '../../parsing/index.ts';
+import type { Repair, Issue } from '../../parsing/index.ts';
 import type { Reading } from './parse-reading.ts';
 import { repairLines } from './parse-repairs.ts';
-import { replyRows } from './parse-reply-rows.ts';
+import { replyRows, completeRow } from './parse-reply-rows.ts';
 import type { Row } from './parse-row.ts';
-import { valueRows } from './parse-value-rows.ts';
 
 /** A reading as people read it: what was recovered, row by row, and below it the repairs, marked in the text. */
 export function readingText(reading: Reading, terminal: Terminal): string {
@@ -33,4 +32,17 @@ function repairsOf({ kind, recovered }: Reading): readonly Repair[] {
 
 function repairsRow(repairs: readonly Repair[]): Row {
   return { label: 'Repairs', text: repairs.length === 0 ? 'none' : String(repairs.length) };
+}
+
+/** The value that a schema asked for, or why there is none. */
+function valueRows({ recovered, text }: Extract<Reading, { kind: 'value' }>): readonly Row[] {
+  if (recovered.ok) {
+    return [completeRow(recovered.complete), { label: 'Value', text: JSON.stringify(recovered.value, null, 2) }];
+  }
+  const nothing = text.trim() === '' ? 'the text is empty' : 'no value that fits the schema';
+  return [{ label: 'Nothing', text: nothing, style: 'red' }, ...recovered.issues.map(issueRow)];
+}
+
+function issueRow({ path, message }: Issue): Row {
+  return { label: 'Issue', text: path === '' ? message : `${path}: ${message}` };
 }

@@ -1,7 +1,6 @@
 import type { ElkExtendedEdge, ElkNode } from 'elkjs';
-import type { MachineDrawing, StateDrawing } from '../frames/protocol.ts';
+import type { MachineDrawing, StateDrawing, TransitionDrawing } from '../frames/protocol.ts';
 import type { LabelLine } from './chart-layout.ts';
-import { transitionText } from './transition-text.ts';
 
 /** Widths of one character of state names and of labels: both are set in fixed pitch, so that no DOM is needed. */
 const NAME_EM = 7.8;
@@ -186,4 +185,15 @@ function find(tree: ElkNode, id: string): ElkNode | null {
     if (found !== null) return found;
   }
   return null;
+}
+
+/** What an arrow says in a drawing: its guard in words, else its event. Its whole definition is one click away. */
+function transitionText({ guard, label, eventType }: TransitionDrawing): string {
+  if (guard !== null && guard !== '') return words(guard);
+  return eventType === '' ? 'otherwise' : words(label);
+}
+
+/** `modelFailed` as `model failed`; event types keep their dots. */
+function words(name: string): string {
+  return name.replaceAll(/([a-z])([A-Z])/g, (_, end: string, begin: string) => `${end} ${begin.toLowerCase()}`);
 }

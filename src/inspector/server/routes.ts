@@ -3,11 +3,12 @@ import { eventStream, lastNumber } from '../event-stream.ts';
 import { eventBytes } from '../frames/event-text.ts';
 import { exportPage } from '../export-page.ts';
 import type { PageFiles } from './page-files.ts';
-import { type Frame, type FramePage, PROTOCOL } from '../frames/protocol.ts';
-import { readAct } from './read-act.ts';
+import { type Frame, type FramePage, PROTOCOL, type Act } from '../frames/protocol.ts';
 import { receiveText } from './receive-text.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionList } from '../sessions/session-list.ts';
+import { z } from 'zod';
+import type { Json } from '../../json/json.ts';
 
 /** What the routes answer from. */
 export interface RouteWorld {
@@ -138,4 +139,38 @@ function decoded(part: string): string {
   } catch {
     return '';
   }
+}
+
+const json: z.ZodType<Json> = z.json();
+const object = z.record(z.string(), json);
+const text = z.string().max(100_000);
+
+const schema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('approve'),
+    callId: text,
+    always: z.boolean().exactOptional(),
+    args: object.exactOptional(),
+  }),
+  z.strictObject({ kind: z.literal('reject'), callId: text, reason: text.exactOptional() }),
+  z.strictObject({ kind: z.literal('cancel'), reason: text.exactOptional() }),
+  z.strictObject({
+    kind: z.literal('send'),
+    event: z.intersection(z.object({ type: text.min(1) }), object),
+    to: text.exactOptional(),
+  }),
+  z.strictObject({ kind: z.literal('fork'), entry: z.int().min(1), outcome: json.exactOptional() }),
+]);
+
+/** Reads what the page asks for; a text that says what is wrong with it otherwise. */
+function readAct(body: string): Act | string {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    return 'The body is no JSON.';
+  }
+  const checked = schema.safeParse(parsed);
+  if (checked.success) return checked.data;
+  return checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
 }

@@ -1,12 +1,18 @@
-import { ModelError, type ModelIo, type ModelReply, type ModelRequest } from '../../actors/model.ts';
+import {
+  ModelError,
+  type ModelIo,
+  type ModelReply,
+  type ModelRequest,
+  type ModelErrorCode,
+} from '../../actors/model.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
 import { DEFAULT_CONNECT_MS, type Connection } from '../http/connection.ts';
 import { forgetDoubt, rememberSuccess, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
-import { encodeRequest } from './encode-request.ts';
+import { encodeRequest, type EncodedRequest } from './encode-request.ts';
 import { exchange } from './exchange.ts';
-import { failureOf, placeOf, type Refusal } from './failure.ts';
-import { learnFromRefusal } from './learn-from-refusal.ts';
+import { failureOf, placeOf, type Refusal, codeOf, statusOf } from './failure.ts';
+import { blamedField, readServerError, type ServerError } from './server-error.ts';
 
 /** Where a request goes, and what is known of the place. */
 export interface Destination {
@@ -92,4 +98,53 @@ function withWarnings(reply: ModelReply, leftOut: readonly string[], place: stri
   if (leftOut.length === 0) return reply;
   const warnings = leftOut.map((field) => `${place} refused '${field}', so it is left out from now on.`);
   return { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] };
+}
+
+/** What to do after a refusal. */
+type Lesson =
+  /** Ask again without this field. `isSure: false`: the server did not say why; only a success proves it. */
+  | { readonly kind: 'leave-out'; readonly field: string; readonly isSure: boolean }
+  /** The server takes no tools, or `isSure: false`: tools are the likeliest reason. */
+  | { readonly kind: 'no-tools'; readonly isSure: boolean }
+  | { readonly kind: 'failed' };
+
+const REFUSALS = [400, 404, 422, 501];
+const TOOL_FIELDS = ['tools', 'tool_choice', 'functions'];
+const TOOL_CODES = /^(?:unsupported_tools?|tools?(?:_use|_calls?|_calling)?_(?:not_supported|unsupported))$/;
+
+/** Fields of our own making that a server may refuse without naming them, the likeliest first. */
+const SUSPECTS = ['response_format', 'stream_options'];
+
+/** Reads out of a refusal, by structured fields alone, what the server cannot do. */
+function learnFromRefusal(refusal: Refusal, sent: EncodedRequest, memory: EndpointMemory): Lesson {
+  const error = readServerError(refusal.body);
+  const status = statusOf(refusal, error);
+  const field = blamedField(error);
+  const code = codeOf(status, error);
+
+  if (REFUSALS.includes(status)) {
+    if (sent.withTools && namesTools(error, field)) return { kind: 'no-tools', isSure: true };
+    if (field !== undefined && sent.optional.includes(field)) return { kind: 'leave-out', field, isSure: true };
+  }
+  if (!isUnexplained(refusal, error, status, code)) return { kind: 'failed' };
+  if (sent.withTools) return memory.tools === 'works' ? { kind: 'failed' } : { kind: 'no-tools', isSure: false };
+  const suspect = SUSPECTS.find((name) => sent.optional.includes(name));
+  return suspect === undefined ? { kind: 'failed' } : { kind: 'leave-out', field: suspect, isSure: false };
+}
+
+function namesTools(error: ServerError, field: string | undefined): boolean {
+  if ([error.code, error.type].some((name) => name !== undefined && TOOL_CODES.test(name))) return true;
+  if (field === undefined || !TOOL_FIELDS.includes(field)) return false;
+  // `tools[0].function.parameters` is a schema that the server dislikes, unless it says that it knows no tools.
+  return error.param === field || (error.code?.startsWith('unsupported') ?? false);
+}
+
+/**
+ * A refusal that names neither field nor reason, as Ollama's of tools. A 500 only counts from llama.cpp, which uses it
+ * for tools that its template cannot take; from others it is an outage.
+ */
+function isUnexplained(refusal: Refusal, error: ServerError, status: number, code: ModelErrorCode): boolean {
+  if (error.param !== undefined) return false;
+  if (status === 500) return code === 'server-error' && refusal.headers?.get('server') === 'llama.cpp';
+  return (code === 'bad-request' && status !== 413 && REFUSALS.includes(status)) || status === 501;
 }

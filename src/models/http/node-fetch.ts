@@ -3,7 +3,6 @@ import { readVariable, type Environment } from '../endpoint/environment.ts';
 import type { Fetch } from '../endpoint/endpoint.ts';
 import { findRoute, proxyHeaders, type Route } from './node-agents.ts';
 import { NodeResponse } from './node-response.ts';
-import { proxyFor } from './proxy.ts';
 
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
@@ -125,4 +124,42 @@ function sendable(body: unknown): string | Uint8Array | undefined {
 
 function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error('the request was aborted');
+}
+
+/**
+ * The proxy for a URL by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (either case), or undefined for none.
+ * Loopback addresses are never sent to a proxy: a local model is not reachable from there.
+ */
+export function proxyFor(url: URL, env: Environment): URL | undefined {
+  const host = url.hostname.toLowerCase();
+  if (isLoopback(host)) return undefined;
+  const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
+  const proxy = first(env, names);
+  if (proxy === undefined || isExcluded(url, host, first(env, ['no_proxy', 'NO_PROXY']) ?? '')) return undefined;
+  const address = proxy.includes('://') ? proxy : `http://${proxy}`;
+  return URL.canParse(address) ? new URL(address) : undefined;
+}
+
+/** True for `localhost`, 127.0.0.0/8 and ::1. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function isExcluded(url: URL, host: string, list: string): boolean {
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      if (entry === '*') return true;
+      const [, name = '', entryPort] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
+      if (entryPort !== undefined && entryPort !== port) return false;
+      const suffix = name.replace(/^\*?\./, '');
+      return host === suffix || host.endsWith(`.${suffix}`);
+    });
+}
+
+function first(env: Environment, names: readonly string[]): string | undefined {
+  return names.map((name) => readVariable(env, name)).find((value) => value !== undefined);
 }

@@ -1,13 +1,58 @@
-import type { Model, ModelIo, ModelReply, ModelRequest } from '../../actors/model.ts';
+import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../../actors/model.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { type ScriptedReply, scriptedReply } from '../scripted-model.ts';
 import { inventReply } from './invent-reply.ts';
 import { JSON_MISTAKES } from './json-mistakes.ts';
-import type { Mistake } from './mistake.ts';
+import { type Mistake, garbling, losing } from './mistake.ts';
 import { type Random, seeded } from './random.ts';
-import { replyOf, saidOf } from './said.ts';
+import { replyOf, saidOf, inCalls } from './said.ts';
 import { TEXT_MISTAKES } from './text-mistakes.ts';
-import { TURN_MISTAKES } from './turn-mistakes.ts';
+
+/** Mistakes in what is called, and in the whole turn. */
+const TURN_MISTAKES = {
+  'wrong-name': losing(({ said, random }) =>
+    inCalls(said, ({ name, args }) => ({
+      name: random.pick([`${name}_now`, name.slice(1), 'search_the_web', `functions.${name}`, name.toUpperCase(), '']),
+      args,
+    })),
+  ),
+
+  'repeated-reply': losing(({ before, request }) => (before === null ? null : saidOf(before, request))),
+
+  'doubled-call': garbling(({ said }) =>
+    said.calls.length === 0 ? null : { ...said, calls: said.calls.flatMap((call) => [call, call]) },
+  ),
+
+  'same-ids': garbling(({ said }) =>
+    said.calls.length === 0 ? null : { ...said, calls: said.calls.map((call) => ({ ...call, id: 'call_0' })) },
+  ),
+
+  'bad-plan': losing(({ said, random, request }) => {
+    const plan = random.pick(['[]', '[{}]', '"first this, then that"', '[{"tool_args": {}}]', '[null, 3]']);
+    return request.toolCalling === 'native' && (request.tools ?? []).length > 0
+      ? { ...said, content: '', calls: [{ name: 'make_plan', args: `{"plan": ${plan}}` }] }
+      : { ...said, calls: [], content: `{"thought": "I plan.", "plan": ${plan}}` };
+  }),
+
+  'server-error': losing(({ random }) =>
+    random.pick([
+      new ModelError('server-error', 'the server failed (hostile)', { status: 500 }),
+      new ModelError('rate-limited', 'too many requests (hostile)', { status: 429, retryAfterMs: 1 }),
+      new ModelError('connect-failed', 'the server hung up (hostile)'),
+      new ModelError('bad-response', 'the reply was no reply (hostile)'),
+    ]),
+  ),
+
+  'unreadable-call': losing(({ said, random }) => {
+    const args = said.calls[0]?.args ?? said.content;
+    const text = args.slice(0, random.below(args.length + 1));
+    return new ModelError('malformed-tool-call', 'could not parse the tool call (hostile)', { data: { text } });
+  }),
+
+  'no-native-tools': losing(({ request }) =>
+    request.toolCalling === 'native' ? new ModelError('no-native-tools', 'this model takes no tools (hostile)') : null,
+  ),
+} as const;
 
 const MISTAKES = { ...JSON_MISTAKES, ...TEXT_MISTAKES, ...TURN_MISTAKES } as const;
 

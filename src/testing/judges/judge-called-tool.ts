@@ -3,7 +3,6 @@ import { type Json, isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { CallMade } from './calls-in-messages.ts';
 import type { Evidence } from './evidence.ts';
-import { holdsAll } from './holds-all.ts';
 import { type Verdict, endingLines, shortened } from './verdict.ts';
 
 /** Which calls of a tool are meant. */
@@ -88,4 +87,32 @@ function pickedLike(expected: Json, actual: Json): Json {
 function shown(value: unknown): string {
   const json = toJson(value);
   return json.ok ? JSON.stringify(json.value) : String(value);
+}
+
+/**
+ * True when `actual` holds all that `expected` says: members of objects may stand beside those asked for, lists are
+ * compared whole. `expect.any(String)` and its like may stand anywhere in `expected`.
+ */
+function holdsAll(expected: unknown, actual: unknown): boolean {
+  const asked = asymmetric(expected);
+  if (asked !== null) return asked(actual);
+  if (expected instanceof RegExp) return typeof actual === 'string' && expected.test(actual);
+  if (Array.isArray(expected)) {
+    return (
+      Array.isArray(actual) &&
+      actual.length === expected.length &&
+      expected.every((item: unknown, index) => holdsAll(item, actual[index]))
+    );
+  }
+  if (isJsonObject(expected)) {
+    return isJsonObject(actual) && Object.entries(expected).every(([key, value]) => holdsAll(value, actual[key]));
+  }
+  return Object.is(expected, actual);
+}
+
+/** vitest, jest and chai know such matchers by this method. */
+function asymmetric(expected: unknown): ((actual: unknown) => boolean) | null {
+  if (typeof expected !== 'object' || expected === null) return null;
+  const match: unknown = Reflect.get(expected, 'asymmetricMatch');
+  return typeof match === 'function' ? (actual) => Reflect.apply(match, expected, [actual]) === true : null;
 }

@@ -3,13 +3,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text as readText } from 'node:stream/consumers';
 import type { Model } from '../../actors/model.ts';
 import { chatModel } from '../../models/chat/chat-model.ts';
-import { decide } from './decide.ts';
 import { makeMistakes, outageFor, type Outage } from './mistakes.ts';
-import { readRequest } from './read-request.ts';
-import { readScene } from './read-scene.ts';
+import { readScene, type PracticeRequest } from './read-scene.ts';
 import { renderReply } from './render-reply.ts';
-import type { Scene } from './scene.ts';
+import type { Scene, Decision, Rule } from './scene.ts';
 import { PRACTICE_MODEL, writeReply } from './write-reply.ts';
+import { anyTool } from './rules/any-tool.ts';
+import { arithmetic } from './rules/arithmetic.ts';
+import { listFolder } from './rules/list-folder.ts';
+import { planOnRequest } from './rules/plan.ts';
+import { readFile } from './rules/read-file.ts';
+import { searchFiles } from './rules/search-files.ts';
+import { frankAnswer, smallTalk } from './rules/small-talk.ts';
+import { isJsonObject } from '../../json/json.ts';
 
 /** A running practice model. */
 export interface PracticeModel {
@@ -98,4 +104,39 @@ function sendError(
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
+}
+
+/** What the practice model can do, the most particular first. */
+const RULES: readonly Rule[] = [planOnRequest, smallTalk, searchFiles, readFile, listFolder, arithmetic, anyTool];
+
+/** What the practice model says next. The same scene always gives the same decision. */
+function decide(scene: Scene): Decision {
+  for (const rule of RULES) {
+    const decision = rule(scene);
+    if (decision !== undefined) return decision;
+  }
+  return frankAnswer(scene) ?? { kind: 'answer', text: '' };
+}
+
+/** Reads a chat request; undefined when it is none. */
+function readRequest(text: string): PracticeRequest | undefined {
+  const body = parsed(text);
+  const messages: readonly unknown[] = isJsonObject(body) && Array.isArray(body['messages']) ? body['messages'] : [];
+  if (!isJsonObject(body) || messages.length === 0) return undefined;
+  const options = body['stream_options'];
+  return {
+    messages: messages.filter(isJsonObject),
+    tools: Array.isArray(body['tools']) ? body['tools'] : [],
+    stream: body['stream'] === true,
+    includeUsage: isJsonObject(options) && options['include_usage'] === true,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
 }

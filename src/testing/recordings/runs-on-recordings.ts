@@ -1,18 +1,21 @@
 import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import type { RunOptions } from '../../agent/run/run-options.ts';
-import type { Run } from '../../agent/run/run.ts';
+import { type Run, runHandle } from '../../agent/run/run.ts';
 import { firstDifference, readableDiff } from '../../journal/replay/difference.ts';
 import { type Divergence, ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import type { Recording } from '../../journal/format/recording.ts';
+import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import { replay } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/live-guard.ts';
-import type { Json } from '../../json/json.ts';
-import { keepRecording } from './keep-recording.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { mixedJournal } from './mixed-journal.ts';
 import type { Matching } from './recorded-answers.ts';
-import { RecordingMissError } from './recording-errors.ts';
-import { runThen } from './run-then.ts';
+import { RecordingMissError, UseRecordingError } from './recording-errors.ts';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, basename } from 'node:path';
+import type { RunResult } from '../../machines/agent/run-result.ts';
+import { normalizeRecording } from '../../journal/format/normalize.ts';
+import type { RecordLine } from '../../journal/format/record.ts';
 
 /** The recording's file, and from where in the test it is used. */
 interface Place {
@@ -124,4 +127,82 @@ function miss(
     cause: `${what}-changed`,
   };
   return new RecordingMissError(path, divergence, calledFrom);
+}
+
+/**
+ * Writes a recording that was just made, whole or not at all. One of a run that ended because its model could not be asked
+ * is refused: it would be replayed for ever.
+ */
+function keepRecording(path: string, recording: string, result: RunResult): void {
+  if (result.reason === 'llm-error' && result.error?.code !== 'unusable-reply')
+    throw new UseRecordingError(
+      'recording-failed',
+      path,
+      `${path} was not written: the run that was to be recorded ended as llm-error. ${result.result} (${result.error?.code ?? 'no code'}). Make the model answer, then run the test again.`,
+    );
+  mkdirSync(dirname(path), { recursive: true });
+  const half = `${path}.${process.pid}.part`;
+  writeFileSync(half, normalizedRecording(recording, path));
+  renameSync(half, path);
+}
+
+/**
+ * The lines of a recording without what differs from one recording of the same run to the next: the run's id becomes the
+ * file's name, times become zero, speed figures and remarks go. It replays as before.
+ */
+export function normalizedRecording(recording: string, path: string): string {
+  const { head, lines } = readRecording(recording);
+  const runId = basename(path).replace(/\.jsonl$/, '');
+  return normalizeRecording([{ ...head, runId }, ...lines.flatMap(stable)]);
+}
+
+function stable(line: RecordLine): readonly RecordLine[] {
+  if (line.t === 'note') return [];
+  if (line.t !== 'outcome' || !line.ok || !isJsonObject(line.value)) return [line];
+  const value = Object.fromEntries(Object.entries(line.value).filter(([key]) => key !== 'stats'));
+  return [{ ...line, value }];
+}
+
+/** What is done when a run is over, before anybody who awaits it hears of it; what it throws is the run's rejection. */
+interface RunEnds {
+  readonly onDone: (result: RunResult) => void;
+  /** Gives the error to reject with. */
+  readonly onError: (error: unknown) => unknown;
+}
+
+/** The run, settled only after something was done about it. Its events end when it does. */
+function runThen(run: Run, { onDone, onError }: RunEnds): Run {
+  const done = run.then(
+    (result) => {
+      onDone(result);
+      return result;
+    },
+    (error: unknown) => {
+      throw onError(error);
+    },
+  );
+  return runHandle({
+    runId: run.runId,
+    done: Promise.resolve(done),
+    state: () => run.state,
+    read: () => readThen(run, done),
+    cancel: (reason) => run.cancel(reason),
+    release: () => run.release(),
+    approve: (callId, how) => run.approve(callId, how),
+    reject: (callId, reason) => run.reject(callId, reason),
+    pending: () => run.pending,
+    recording: () => run.recording(),
+    transitions: () => run.transitions(),
+  });
+}
+
+/** The events of the run; its end, good or bad, is that of `done`. */
+async function* readThen(run: Run, done: PromiseLike<RunResult>) {
+  try {
+    yield* run;
+  } catch {
+    // The error of `done` says the same and more.
+  }
+  await done;
+  return undefined;
 }

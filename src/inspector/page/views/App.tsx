@@ -8,9 +8,9 @@ import { DeskBoard } from './desk/DeskBoard.tsx';
 import { Dialogs } from './dialogs/Dialogs.tsx';
 import { TalkBoard } from './talk/TalkBoard.tsx';
 import { TimeBoard } from './time/TimeBoard.tsx';
-import { Toast } from './Toast.tsx';
 import { TopBar } from './TopBar.tsx';
 import { Waiting } from './talk/Waiting.tsx';
+import { useEffect } from 'preact/hooks';
 
 const PANES: readonly (readonly [Pane, string])[] = [
   ['chart', 'Chart'],
@@ -45,6 +45,28 @@ export function App() {
       <Waiting />
       <Toast />
       <Dialogs />
+    </div>
+  );
+}
+
+const SHOWN_MS = 5000;
+
+/** Says what became of an order, and says it aloud as well. Goes by itself. */
+function Toast() {
+  const { state } = usePage();
+  const { text, tone } = state.notice.value;
+  useEffect(() => {
+    if (text === '') return;
+    const timer = setTimeout(() => (state.notice.value = { text: '', tone: 'info' }), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div role="status" aria-live="polite">
+      {text !== '' && (
+        <p class="toast" data-tone={tone}>
+          {text}
+        </p>
+      )}
     </div>
   );
 }

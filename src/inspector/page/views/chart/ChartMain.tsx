@@ -2,7 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../../frames/protocol.ts';
 import { autoCollapsed } from '../../chart/auto-collapse.ts';
-import { type Camera, fitCamera, keepInSight } from '../../chart/camera.ts';
+import { type Camera, fitCamera, keepInSight, type Size } from '../../chart/camera.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
 import { type ActorState, innermost } from '../../model/actor-state.ts';
 import { NO_WEAR, wearAt } from '../../model/wear.ts';
@@ -11,7 +11,6 @@ import { ChartRoutes, LitLabels } from './ChartRoutes.tsx';
 import { StateView } from './ChartStates.tsx';
 import { ChartTools } from './ChartTools.tsx';
 import { cameraGestures } from './camera-gestures.ts';
-import { useLayout } from './use-layout.ts';
 import { useSize } from '../use-size.ts';
 
 /** Kept free above a drawing for the title and the tools. */
@@ -155,4 +154,33 @@ function Arrow({ id, class: name }: { readonly id: string; readonly class: strin
 /** What is in one of the two but not in both. */
 function symmetric(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
   return new Set([...[...one].filter((path) => !other.has(path)), ...[...other].filter((path) => !one.has(path))]);
+}
+
+interface LayoutWish {
+  readonly drawing: MachineDrawing;
+  readonly collapsed: ReadonlySet<string>;
+  readonly labels: boolean;
+  readonly size: Size;
+  readonly top: number;
+}
+
+/**
+ * The layout that is largest in its place: from left to right, or from top to bottom. While one is made, the last one of
+ * the same machine stays; a text says why there is none.
+ */
+function useLayout({ drawing, collapsed, labels, size, top }: LayoutWish): ChartLayout | string | null {
+  const { layouts } = usePage();
+  const last = useRef<{ hash: string; layout: ChartLayout } | null>(null);
+  const wide = layouts.of(drawing, { collapsed, labels, direction: 'RIGHT' }).value;
+  const tall = layouts.of(drawing, { collapsed, labels, direction: 'DOWN' }).value;
+  const fit = (layout: ChartLayout): number => fitCamera(layout, size, top).zoom;
+  const best =
+    wide === null || typeof wide === 'string' || tall === null || typeof tall === 'string'
+      ? (wide ?? tall)
+      : fit(wide) >= fit(tall) * 0.9
+        ? wide
+        : tall;
+  if (best !== null && typeof best !== 'string') last.current = { hash: drawing.hash, layout: best };
+  if (best !== null) return best;
+  return last.current?.hash === drawing.hash ? last.current.layout : null;
 }
