@@ -56,7 +56,33 @@ function floorOf(file: string): number | null {
   return inside === undefined ? null : FLOORS.findIndex((floor) => floor === room);
 }
 
+/** Numbers that say how the house grows: `node scripts/floors.ts --measure`. */
+function measures(source: string): Readonly<Record<string, number>> {
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
+  const lines = files
+    .map((file) => readFileSync(join(source, file), 'utf8').split('\n').length - 1)
+    .toSorted((a, b) => a - b);
+  const imported = files.flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(IMPORT)].map(([, path = '']) =>
+      normalize(join(dirname(file), path)),
+    ),
+  );
+  const readers = Map.groupBy(imported, (target) => target);
+  return {
+    files: files.length,
+    lines: lines.reduce((sum, count) => sum + count, 0),
+    'median lines of a file': lines[Math.floor(lines.length / 2)] ?? 0,
+    'files under 15 lines': lines.filter((count) => count < 15).length,
+    'files over 300 lines': lines.filter((count) => count > 300).length,
+    'files with one reader': files.filter((file) => readers.get(file)?.length === 1).length,
+    'most files in a folder': Math.max(
+      ...[...Map.groupBy(files, (file) => dirname(file)).values()].map((of) => of.length),
+    ),
+  };
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv[2] === '--measure') console.table(measures('src'));
   const broken = brokenRules('src');
   for (const rule of broken) console.error(rule);
   process.exitCode = broken.length === 0 ? 0 : 1;
