@@ -251,6 +251,21 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     takes: { input: process.stdin, output: process.stderr, onInterrupt: nothing },
     slip: ['onInterupt', 'onInterrupt'],
   },
+  oauth: {
+    call: (options) => untyped(mcp.oauth, options),
+    takes: { scopes: ['read'], clientId: 'me', issuer: 'https://auth.example.com', identity: 'ann' },
+    slip: ['scope', 'scopes'],
+  },
+  clientCredentials: {
+    call: (options) => untyped(mcp.clientCredentials, options),
+    takes: { clientId: 'me', clientSecret: 'a-secret', scopes: ['read'] },
+    slip: ['clientSecrets', 'clientSecret'],
+  },
+  fileTokenStore: {
+    call: (options) => untyped(mcp.fileTokenStore, options),
+    takes: { path: join(tmpdir(), 'tokens.json') },
+    slip: ['pth', 'path'],
+  },
   createInspector: {
     call: async (options) => (await Reflect.apply(inspector.createInspector, undefined, [options])).close(),
     takes: { port: 0, token: 'at-least-16-characters', open: false, keep: 5, keepAlive: false },

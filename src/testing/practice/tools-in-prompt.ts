@@ -97,12 +97,14 @@ function parsedObject(text: string, end: number): { readonly value: JsonObject; 
   }
 }
 
-const HEAD = /^- ([A-Za-z_][\w.-]*): (.*)$/;
+const HEAD = /^- ([A-Za-z_][\w.-]*)(?:: |, of the MCP server '.*'$)(.*)$/;
+const BAR = /^\| /;
 const ARGUMENT = /^ {4}(\S+) \((one of \[.*?\]|\{.*\}|\w+)(, optional)?\)(?:$|: | \[default )/;
 
 /**
  * Reads the tools out of the list that agents write into the prompt of json mode: under `Tools:` a line
- * `- name: description` for each, and below it a line `    argument (type, optional): description` for each argument.
+ * `- name: description` for each, and below it a line `    argument (type, optional): description` for each argument. What
+ * a server says of its own tool stands below the tool's name, behind a bar.
  */
 function toolsInList(prompt: string): readonly PracticeTool[] {
   const start = /^Tools:$/m.exec(prompt);
@@ -110,13 +112,15 @@ function toolsInList(prompt: string): readonly PracticeTool[] {
   const tools: { name: string; description: string; properties: Record<string, Json>; required: string[] }[] = [];
   for (const line of prompt.slice(start.index).split('\n')) {
     const [, name, description = ''] = HEAD.exec(line) ?? [];
-    const [, argument, type = '', optional] = ARGUMENT.exec(line) ?? [];
+    const said = line.replace(BAR, '');
+    const [, argument, type = '', optional] = ARGUMENT.exec(said) ?? [];
     const tool = tools.at(-1);
     if (name !== undefined) tools.push({ name, description, properties: {}, required: [] });
-    else if (argument !== undefined && tool !== undefined) {
+    else if (tool === undefined) continue;
+    else if (argument !== undefined) {
       tool.properties[argument] = typeOf(type);
       if (optional === undefined) tool.required.push(argument);
-    }
+    } else if (said !== line && tool.description === '') tool.description = said;
   }
   return tools.map(({ name, description, properties, required }) => {
     return { name, description, schema: { type: 'object', properties, required } };
