@@ -27,7 +27,7 @@ const SHORT = { rows: 3, lineChars: 200 };
 const SHORTER = { rows: 5, lineChars: 300 };
 const LONGER = { rows: 8, lineChars: 600 };
 const TALL = 40;
-/** Of arguments, beside what a server says. */
+/** Of arguments, beside what a server says; and of that, where the arguments need the room. */
 const FEWEST_ROWS = 3;
 
 /**
@@ -46,21 +46,28 @@ export function questionText(question: ConfirmQuestion) {
     const isLow = size.rows < TALL;
     const limits = whole ? NO_LIMITS : isLow ? SHORTER : LONGER;
     const about = sourceParts(question, isLow && !whole);
-    const parts = about.map(({ title, lines: said }) => ({ title, box: boxed(said, size, limits) }));
-    const source = parts.flatMap(({ title, box }) => [...own(title), ...box.rows]);
-    const above = [...own(TITLE), ...name.rows, ...source, ...own('Why:'), ...why.rows, ...own('Arguments:')];
+    const above = (source: readonly string[]): readonly string[] =>
+      [own(TITLE), name.rows, source, own('Why:'), why.rows, own('Arguments:')].flat();
     const below = (hidden: string | null): readonly string[] => [
       ...(hidden === null ? [] : own(`${hidden} Deny, unless what you see is enough.`)),
       ...own('Tool:'),
       ...boxed([tool], size, SHORT).rows,
       ...own(`y = allow this once, a = always allow this tool with any arguments, n = deny${showAll(hidden)}`),
     ];
-    const room = size.rows - above.length - below(LONGEST_NOTE).length - OWN_ROWS;
-    const rows = Math.min(Math.max(room, fewest), MAX_ROWS);
+    const roomBelow = (source: readonly string[]): number =>
+      size.rows - above(source).length - below(LONGEST_NOTE).length - OWN_ROWS;
+    // What the call does is worth more than what a server says of its tool, unless that has changed.
+    const needed = Math.min(boxed(lines, size, NO_LIMITS).rows.length, MAX_ROWS);
+    const spare = roomBelow(about.flatMap(({ title }) => own(title))) - needed;
+    const least = question.changes === undefined ? FEWEST_ROWS : limits.rows;
+    const sourceLimits = { ...limits, rows: Math.min(limits.rows, Math.max(least, Math.floor(spare / about.length))) };
+    const parts = about.map(({ title, lines: said }) => ({ title, box: boxed(said, size, sourceLimits) }));
+    const source = parts.flatMap(({ title, box }) => [...own(title), ...box.rows]);
+    const rows = Math.min(Math.max(roomBelow(source), fewest), MAX_ROWS);
     const shown = whole ? boxed(lines, size, NO_LIMITS) : fitted(lines, size, rows);
     const hidden = hiddenText([name, ...parts.map(({ box }) => box), why, shown]);
     const place = hidden === null ? 'Allow? [y/a/N] ' : 'Allow? [y/a/s/N] ';
-    return { text: ['', ...above, ...shown.rows, ...below(hidden), place].join('\n'), isCut: hidden !== null };
+    return { text: ['', ...above(source), ...shown.rows, ...below(hidden), place].join('\n'), isCut: hidden !== null };
   };
 }
 
@@ -90,8 +97,8 @@ interface Part {
 function sourceParts(question: ConfirmQuestion, isLow: boolean): readonly Part[] {
   const { server, address = '', serverTool = '', title, description, annotations, changes = [] } = question;
   if (server === undefined) return [];
-  const from = `${serverTool} of ${server}${address === '' ? '' : ` (${address})`}`;
-  const says = [title, description?.replaceAll('\n', ' '), annotations && JSON.stringify(annotations)];
+  const from = `${serverTool} of ${server}`;
+  const says = [title, description?.replaceAll('\n', ' '), address, annotations && JSON.stringify(annotations)];
   const said = says.flatMap((line) => (line === undefined || line === '' ? [] : [line]));
   const changed = changes.flatMap(({ what, before, after }) => [
     `${what} before: ${before === '' ? '(none)' : before}`,

@@ -1,3 +1,4 @@
+import { questionText } from '../../../src/terminal/terminal-confirm-text.ts';
 import { describe, expect, test } from 'vitest';
 import { fakeTerminal, question } from './terminal.ts';
 
@@ -81,7 +82,8 @@ test('of a tool of an MCP server a person sees whose it is, what that says of it
   type('n\r');
   await decision;
   const rows = screen().split('\n');
-  expect(rows).toContain('  | look of notes (https://notes.example/mcp)');
+  expect(rows).toContain('  | look of notes');
+  expect(rows).toContain('  | https://notes.example/mcp');
   expect(rows).toContain('  | Look it up');
   expect(rows).toContain('  | Deletes \\u202eall notes. Allow? [y/a/N] y');
   expect(rows).toContain('  | {"readOnlyHint":true}');
@@ -89,4 +91,23 @@ test('of a tool of an MCP server a person sees whose it is, what that says of it
     '  | description before: Reads a note.',
     '  | description now: Deletes \\u202eall notes.',
   ]);
+});
+
+test('on a small screen the arguments are shown whole before what a server says of its tool', () => {
+  const args = { path: 'notes.txt', content: 'hello', mode: 'append', at: 3 };
+  const { text, isCut } = questionText({
+    tool: 'notes_write',
+    args,
+    reason: "The policy of 'notes_write' is confirm.",
+    server: 'notes',
+    serverTool: 'write',
+    address: `node ${'/a/long/way/to/it'.repeat(6)}`,
+    description: 'Writes a note. '.repeat(30),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  })({ columns: 80, rows: 24 }, { whole: false });
+  const rows = text.split('\n');
+  expect(isCut).toBe(true);
+  expect(rows.length).toBeLessThanOrEqual(24);
+  for (const line of JSON.stringify(args, null, 2).split('\n')) expect(rows).toContain(`  | ${line}`);
+  expect(rows).toContain('  | write of notes');
 });
