@@ -1,4 +1,4 @@
-import { LinkFault } from '../link/link.ts';
+import { type FetchFunction, LinkFault } from '../link/link.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { Challenge } from './challenge.ts';
 
@@ -20,7 +20,7 @@ export interface TokenHolder {
   /** Whether a fault tells of a token that is not in use any more: it proves nothing of this one. */
   isOld(fault: LinkFault): boolean;
   /** Puts the token on requests, and says of refusals which token they mean. */
-  wrap(inner: typeof fetch): typeof fetch;
+  wrap(inner: FetchFunction): FetchFunction;
   /** All tokens that were in use, for who must not show them. */
   seen(): readonly string[];
 }

@@ -49,6 +49,9 @@ export class LinkFault extends Error {
   }
 }
 
+/** The platform's `fetch`, in words that need neither its types nor Node's. */
+export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
 /** How far a call has come, as the server tells it. */
 export interface McpProgress {
   readonly progress: number;
@@ -99,7 +102,7 @@ export interface LinkIo {
   readonly isWanted: (tool: string) => boolean;
   readonly answers: McpAnswers;
   /** Puts a token on requests to the server; left out where none is wanted. */
-  readonly authorize?: ((inner: typeof fetch) => typeof fetch) | undefined;
+  readonly authorize?: ((inner: FetchFunction) => FetchFunction) | undefined;
   /** The link is dead. Said at most once. */
   readonly onDown: (fault: LinkFault) => void;
   /** Something broke that need not mean death: a ping should decide. */
