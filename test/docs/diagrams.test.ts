@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMachine, not, setup } from 'xstate';
+import { and, createMachine, not, or, setup } from 'xstate';
 import { OWN_MACHINES } from '../../src/inspector/diagram/own-machines.ts';
 import { mermaid } from '../../src/inspector/diagram/mermaid.ts';
 import { withDiagrams } from '../../scripts/diagrams/with-diagrams.ts';
@@ -59,7 +59,7 @@ test('arrows are named by guard, event, delay and actor; those of an inside star
         id: 'b',
         always: { guard: { type: 'stepIs', params: 'fix-agent' }, target: 'A' },
         after: { shortPause: 'C' },
-        on: { 'pause.skipped': 'C' },
+        on: { 'mcp.paused': 'C' },
       },
       C: { id: 'c', type: 'final' },
     },
@@ -70,15 +70,32 @@ test('arrows are named by guard, event, delay and actor; those of an inside star
     '  state A {',
     '    [*] --> X',
     '    X --> Y : fetch it done',
-    '    Y --> X : not is late',
+    '    Y --> X : is not late',
     '  }',
     '  A --> C : fetch it failed',
     '  A --> B : otherwise',
     '  B --> A : step is fix-agent',
-    '  B --> C : pause.skipped<br/>after short pause',
+    '  B --> C : mcp.paused<br/>after short pause',
     '  C --> [*]',
     '  note right of C : from any other state<br/>run.cancelled',
   ]);
+});
+
+test.each([
+  [not('stepsLeftInPlan'), 'no plan steps left'],
+  [not('attemptsLeft'), 'no attempts left'],
+  [not('hasSession'), 'has no session'],
+  [not('mayRunAgain'), 'may not run again'],
+  [not('canSignIn'), 'cannot sign in'],
+  [not('answered'), 'not answered'],
+  [and([not('isLate'), 'planned']), 'is not late and planned'],
+  [or(['planned', not('attemptsLeft')]), 'planned or no attempts left'],
+  ['notedTwice', 'noted twice'],
+  ['stepsLeftInPlan', 'steps left in plan'],
+  ['llmFailed', 'LLM failed'],
+])('a guard is labelled as English says it: %#', (guard, label) => {
+  const machine = createMachine({ initial: 'A', states: { A: { always: { guard, target: 'B' } }, B: {} } });
+  expect(mermaid(machine).split('\n')).toContain(`  A --> B : ${label}`);
 });
 
 test.each([...OWN_MACHINES.keys()])('%s is drawn with the few forms that Mermaid reads everywhere', (name) => {

@@ -1,5 +1,5 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
-import { guardName } from '../frames/names.ts';
+import { guardLabel, guardName, inWords } from '../frames/names.ts';
 
 /**
  * Draws a machine as a Mermaid `stateDiagram-v2`. A transition that leaves a composite state is drawn from that state's
@@ -68,7 +68,7 @@ function isComposite(node: AnyStateNode): boolean {
 
 /** What makes a transition happen, in plain words: its guard, else its event, else that nothing else applied. */
 function transitionLabel({ guard, eventType }: AnyTransitionDefinition, node: AnyStateNode): string {
-  if (guard !== undefined) return words(guardName(guard));
+  if (guard !== undefined) return guardLabel(guardName(guard));
   if (eventType !== '') return eventLabel(eventType, node);
   return (node.always?.length ?? 0) > 1 ? 'otherwise' : '';
 }
@@ -79,18 +79,11 @@ function eventLabel(event: string, node: AnyStateNode): string {
     return `${actorLabel(actor, node)} ${kind === 'done' ? 'done' : 'failed'}`;
   const [, delay] = /^xstate\.after\.([^.]+)\./.exec(event) ?? [];
   if (delay === undefined) return event;
-  return /^\d+$/.test(delay) ? `after ${delay} ms` : `after ${words(delay)}`;
+  return /^\d+$/.test(delay) ? `after ${delay} ms` : `after ${inWords(delay)}`;
 }
 
 /** The name of the actor that a state invokes; of any of several that it spawned. */
 function actorLabel(id: string, node: AnyStateNode): string {
   const source = node.invoke.find((invoked) => invoked.id === id)?.src;
-  return typeof source === 'string' ? words(source) : 'a call';
-}
-
-function words(name: string): string {
-  return name.replaceAll(
-    /([a-z0-9])([A-Z])/g,
-    (_, before: string, after: string) => `${before} ${after.toLowerCase()}`,
-  );
+  return typeof source === 'string' ? inWords(source) : 'a call';
 }

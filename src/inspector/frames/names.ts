@@ -14,6 +14,31 @@ export function guardName(guard: unknown): string {
   return withParams(guard) ?? 'guard';
 }
 
+/**
+ * A guard's name as a drawing's arrow says it: `modelFailed` is `model failed`, `stepIs retry` is `step is retry`, and
+ * `not stepsLeftInPlan` is `no plan steps left`.
+ */
+export function guardLabel(name: string): string {
+  return inWords(name).replaceAll(/\bnot (.+?)(?= and | or |$)/g, (_, claim: string) => denied(claim));
+}
+
+/** A name in camel case as words, `callLlm` as `call LLM`; event types keep their dots. */
+export function inWords(name: string): string {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, (_, end: string, begin: string) => `${end} ${begin.toLowerCase()}`)
+    .replaceAll(/(?<= )(?:llm|mcp)\b|\b(?:llm|mcp)(?= |$)/g, (acronym) => acronym.toUpperCase());
+}
+
+/** The contrary of a claim, where English does not put `not` before it. */
+function denied(claim: string): string {
+  const [, things, , place] = /^(.+) left( in (.+))?$/.exec(claim) ?? [];
+  if (things !== undefined) return place === undefined ? `no ${things} left` : `no ${place} ${things} left`;
+  const [, verb, rest] = /^(is|was|may|must|can|has|needs) (.+)$/.exec(claim) ?? [];
+  if (verb === undefined) return `not ${claim}`;
+  if (verb === 'can') return `cannot ${rest}`;
+  return verb === 'has' || verb === 'needs' ? `${verb} no ${rest}` : `${verb} not ${rest}`;
+}
+
 /** What an action is called; null for what XState does for itself, such as starting the timer of `after`. */
 export function actionName(action: unknown): string | null {
   if (typeof action === 'string') return action;

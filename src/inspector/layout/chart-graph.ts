@@ -1,4 +1,5 @@
 import type { ElkExtendedEdge, ElkNode } from 'elkjs';
+import { guardLabel, inWords } from '../frames/names.ts';
 import type { MachineDrawing, StateDrawing, TransitionDrawing } from '../frames/protocol.ts';
 import type { LabelLine } from './chart-layout.ts';
 
@@ -189,11 +190,6 @@ function find(tree: ElkNode, id: string): ElkNode | null {
 
 /** What an arrow says in a drawing: its guard in words, else its event. Its whole definition is one click away. */
 function transitionText({ guard, label, eventType }: TransitionDrawing): string {
-  if (guard !== null && guard !== '') return words(guard);
-  return eventType === '' ? 'otherwise' : words(label);
-}
-
-/** `modelFailed` as `model failed`; event types keep their dots. */
-function words(name: string): string {
-  return name.replaceAll(/([a-z])([A-Z])/g, (_, end: string, begin: string) => `${end} ${begin.toLowerCase()}`);
+  if (guard !== null && guard !== '') return guardLabel(guard);
+  return eventType === '' ? 'otherwise' : inWords(label);
 }

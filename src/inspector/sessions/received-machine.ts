@@ -16,8 +16,9 @@ const LONGEST_DEFINITION = 1_000_000;
 const MOST_STATES = 1000;
 
 /**
- * A machine made from another app's definition: it can be drawn and asked, and is never run. Null for what is no machine,
- * and for what is too large to be made one without holding up others.
+ * A machine made from another app's definition: it can be drawn and asked, and is never run. Its states are in alphabetical
+ * order, because their client sends them so, and cut off below its depth limit. Null for what is not a machine, and for what
+ * is too large to be made one without holding up others.
  */
 export function receivedMachine(definition: string): AnyStateMachine | null {
   if (definition.length > LONGEST_DEFINITION) return null;

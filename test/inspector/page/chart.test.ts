@@ -78,6 +78,8 @@ test('labels have room of their own when they are asked for', async () => {
 
   expect(labelled.width).toBeGreaterThan(plain.width);
   expect(labelled.routes.every(({ label }) => label !== null)).toBe(true);
+  const said = labelled.routes.flatMap(({ label }) => label?.lines.map(({ text }) => text) ?? []);
+  expect(said).toContain('no plan steps left');
 });
 
 test('any machine is laid out: parallel regions, history, self transitions, names of any kind', async () => {
