@@ -43,3 +43,10 @@ function headings(text: string): readonly string[] {
       .replaceAll(' ', '-'),
   );
 }
+
+test('every file that docs/architecture.md names is there', () => {
+  const text = readFileSync(`${root}docs/architecture.md`, 'utf8');
+  const named = [...text.matchAll(/`(?:src\/)?([a-z-]+(?:\/[\w.-]+)*\/[\w-]+\.tsx?)`/g)].map(([, path = '']) => path);
+  expect(named.length).toBeGreaterThan(25);
+  expect(named.filter((path) => !existsSync(join(root, 'src', path)))).toEqual([]);
+});
