@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Model, ModelRequest } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
@@ -132,6 +132,69 @@ describe('a repair agent runs below the call that it mends', () => {
     expect([...places]).toEqual(['repair:clerk', 'repair:clerk-2']);
   });
 
+  test('every attempt gives its calls ids of their own', async () => {
+    const lookUp = fakeTool('look_up', ['/found'], { effects: 'idempotent' });
+    const { model } = answering(calls(['look_up', {}]), '{"size": 1}');
+    const fixer = createAgent({ name: 'clerk', model, tools: [lookUp], silent: true });
+    const write = fakeTool('write', ['written'], {
+      inputSchema: SCHEMA,
+      onError: { invalidArgs: recover.fix(fixer, { retries: 2 }) },
+    });
+    const agent = createAgent({ model: answering(calls(['write', 'nonsense'])).model, tools: [write], silent: true });
+    const ids: string[] = [];
+    for await (const event of agent.run('Write'))
+      if (event.type === 'tool.started' && event.tool === 'look_up') ids.push(event.callId);
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test('what one attempt used of the budget is gone for the next', async () => {
+    const lookUp = fakeTool('look_up', ['/found'], { effects: 'idempotent' });
+    const { model } = answering(calls(['look_up', {}]), '{"size": 1}');
+    const fixer = createAgent({ name: 'clerk', model, tools: [lookUp], silent: true });
+    const write = fakeTool('write', ['written'], {
+      inputSchema: SCHEMA,
+      onError: { invalidArgs: [recover.fix(fixer, { retries: 2 }), recover.substitute(() => 'stood in')] },
+    });
+    const agent = createAgent({
+      model: answering(calls(['write', 'nonsense'])).model,
+      tools: [write],
+      budget: { maxToolCalls: 2 },
+      silent: true,
+    });
+    const result = await agent.run('Write');
+    expect(lookUp.calls).toHaveLength(1);
+    expect(JSON.stringify(result.messages)).toContain('stood in');
+  });
+
+  test('one that takes too long is given up, its request aborted, and the next step is tried', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let aborted = false;
+      const model: Model = {
+        id: 'silent',
+        complete: (_request, { signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => {
+              aborted = true;
+              reject(new Error('aborted'));
+            });
+          }),
+      };
+      const { agent, write } = writer({ fixer: { model, timeouts: { responseMs: 1_000_000 } } });
+      const run = agent.run('Write');
+      const waiting = run.then(({ messages }) => JSON.stringify(messages));
+      await vi.advanceTimersByTimeAsync(179_000);
+      expect([aborted, run.transitions().at(-1)?.to]).toEqual([false, expect.not.stringContaining('FED_BACK')]);
+      await vi.advanceTimersByTimeAsync(2000);
+      expect(aborted).toBe(true);
+      expect(await waiting).toContain('stood in');
+      expect(write.calls).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test('its secrets stay out of the recording', async () => {
     const { agent, write } = writer({ fixer: { secrets: ['/found'] } });
     const run = agent.run('Write');
@@ -178,6 +241,19 @@ describe('a run that stopped while a repair agent worked', () => {
       expect(again.transitions()).toEqual(resumed.transitions());
     }
     expect(lineCount(recording)).toBeGreaterThan(started);
+  });
+
+  test('is told of no change where there was none', async () => {
+    const run = writer().agent.run('Write', { runId: 'one' });
+    await run;
+    const lines = run.recording().split('\n');
+    const started = lines.findIndex((line) => line.includes('"callTool"') && line.includes('look_up'));
+    const journal = interruptedAfter(lines.join('\n'), started);
+    await writer({ agent: { journal } }).agent.resume('one');
+    expect(journal.text()).not.toContain('tools.changed');
+    const stricter = interruptedAfter(lines.join('\n'), started);
+    await writer({ policy: 'deny', agent: { journal: stricter } }).agent.resume('one');
+    expect(stricter.text()).toContain('tools.changed');
   });
 
   test('is not gone on with by a policy that nobody ever wrote', async () => {
