@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The rooms of the source, from the ground up: a file imports from its own room and from those below it, types too. */
@@ -25,29 +25,100 @@ export const FLOORS = [
 /** More files than these in one folder cannot be taken in at a glance. */
 const MOST_FILES = 25;
 
+const EXPORT = /^export (?:async )?(?:abstract )?(?:function\*?|const|let|class|interface|type) (\w+)/gm;
+
 const IMPORT = /(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"]+\.tsx?)['"]/g;
 
-/** What breaks the rules of the house in a folder of sources: imports that run up, and folders that hold too much. */
+/** What one file of the source imports from other files of it, types too. */
+type Imports = ReadonlyMap<string, readonly string[]>;
+
+/** What breaks the rules of the house in a folder of sources, a sentence each. */
 export function brokenRules(source: string): readonly string[] {
-  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
-  const sizes = Map.groupBy(files, (file) => dirname(file));
+  const imports = importsOf(source);
+  const sizes = Map.groupBy(imports.keys(), (file) => dirname(file));
   return [
-    ...files.flatMap((file) => upwardImports(source, file)),
+    ...[...imports].flatMap(([file, targets]) => upwardImports(file, targets)),
     ...[...sizes].flatMap(([folder, inside]) =>
       inside.length > MOST_FILES ? [`${folder} holds ${inside.length} files; ${MOST_FILES} are allowed.`] : [],
     ),
   ];
 }
 
-function upwardImports(source: string, file: string): readonly string[] {
+/** What breaks the rules inside of rooms: files, or folders of one room, that import each other, and names with two meanings. */
+export function brokenInside(source: string): readonly string[] {
+  const imports = importsOf(source);
+  const folders = new Map<string, string[]>();
+  for (const [file, targets] of imports) {
+    const here = dirname(file);
+    const there = targets.map((target) => dirname(target)).filter((to) => to !== here && roomOf(to) === roomOf(here));
+    folders.set(here, [...(folders.get(here) ?? []), ...there]);
+  }
+  return [
+    ...rings(imports).map((ring) => `These files import each other: ${ring.join(', ')}.`),
+    ...rings(folders).map((ring) => `These folders import each other: ${ring.join(', ')}.`),
+    ...sharedNames(source, [...imports.keys()]),
+  ];
+}
+
+function importsOf(source: string): Imports {
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
+  return new Map(
+    files.map((file) => {
+      const text = readFileSync(join(source, file), 'utf8');
+      return [file, [...text.matchAll(IMPORT)].map(([, path = '']) => normalize(join(dirname(file), path)))];
+    }),
+  );
+}
+
+function upwardImports(file: string, targets: readonly string[]): readonly string[] {
   const own = floorOf(file);
   if (own === null) return [];
   if (own === -1) return [`${file} is in a room without a floor. Name it in FLOORS.`];
-  const imports = [...readFileSync(join(source, file), 'utf8').matchAll(IMPORT)];
-  return imports.flatMap(([, path = '']) => {
-    const target = normalize(join(dirname(file), path));
-    return (floorOf(target) ?? 0) > own ? [`${file} imports ${target}, which is above it.`] : [];
-  });
+  return targets.flatMap((target) =>
+    (floorOf(target) ?? 0) > own ? [`${file} imports ${target}, which is above it.`] : [],
+  );
+}
+
+/** Groups of nodes that reach each other, by Tarjan's algorithm for strongly connected components. */
+function rings(graph: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const found: string[][] = [];
+  const visit = (node: string): number => {
+    const index = order.size;
+    order.set(node, index);
+    lowest.set(node, index);
+    open.push(node);
+    for (const next of graph.get(node) ?? []) {
+      const reached = order.has(next) ? (open.includes(next) ? (order.get(next) ?? index) : index) : visit(next);
+      lowest.set(node, Math.min(lowest.get(node) ?? index, reached));
+    }
+    if (lowest.get(node) === index) {
+      const ring = open.splice(open.indexOf(node));
+      if (ring.length > 1) found.push(ring.toSorted());
+    }
+    return lowest.get(node) ?? index;
+  };
+  for (const node of graph.keys()) if (!order.has(node)) visit(node);
+  return found;
+}
+
+/** File names and exported names that stand for two things. An `index.ts` is the entry of its folder. */
+function sharedNames(source: string, files: readonly string[]): readonly string[] {
+  const exported = files.flatMap((file) =>
+    [...new Set([...readFileSync(join(source, file), 'utf8').matchAll(EXPORT)].map(([, name = '']) => name))].map(
+      (name) => ({ name, file }),
+    ),
+  );
+  const named = files.filter((file) => basename(file) !== 'index.ts').map((file) => ({ name: basename(file), file }));
+  return [...Map.groupBy([...exported, ...named], ({ name }) => name)].flatMap(([name, of]) =>
+    of.length > 1 ? [`The name ${name} has ${of.length} meanings: ${of.map(({ file }) => file).join(', ')}.`] : [],
+  );
+}
+
+function roomOf(folder: string): string {
+  return folder.split('/')[0] ?? folder;
 }
 
 /** The floor of a file; null for the few beside the rooms: entries, and what needs nothing. */
@@ -58,16 +129,12 @@ function floorOf(file: string): number | null {
 
 /** Numbers that say how the house grows: `node scripts/floors.ts --measure`. */
 function measures(source: string): Readonly<Record<string, number>> {
-  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
+  const imports = importsOf(source);
+  const files = [...imports.keys()];
   const lines = files
     .map((file) => readFileSync(join(source, file), 'utf8').split('\n').length - 1)
     .toSorted((a, b) => a - b);
-  const imported = files.flatMap((file) =>
-    [...readFileSync(join(source, file), 'utf8').matchAll(IMPORT)].map(([, path = '']) =>
-      normalize(join(dirname(file), path)),
-    ),
-  );
-  const readers = Map.groupBy(imported, (target) => target);
+  const readers = Map.groupBy([...imports.values()].flat(), (target) => target);
   return {
     files: files.length,
     lines: lines.reduce((sum, count) => sum + count, 0),
@@ -82,7 +149,9 @@ function measures(source: string): Readonly<Record<string, number>> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv[2] === '--measure') console.table(measures('src'));
+  const [, , how, room = ''] = process.argv;
+  if (how === '--measure') console.table(measures('src'));
+  if (how === '--inside') for (const rule of brokenInside('src')) if (rule.includes(room)) console.log(rule);
   const broken = brokenRules('src');
   for (const rule of broken) console.error(rule);
   process.exitCode = broken.length === 0 ? 0 : 1;
