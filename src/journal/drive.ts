@@ -69,7 +69,15 @@ export function drive({
 
   const open = (effect: Effect, perform: Parameters<Journal['open']>[1]): void => {
     fresh.set(effect.id, effect);
-    journal.open(effect, (io) => perform({ ...io, note: (note) => onNote(effect, note) }));
+    journal.open(effect, (io) =>
+      perform({
+        signal: io.signal,
+        get idempotencyKey() {
+          return io.idempotencyKey;
+        },
+        note: (note) => onNote(effect, note),
+      }),
+    );
   };
   const close = (effectId: string): void => {
     settles.delete(effectId);
