@@ -22,7 +22,7 @@ describe('the details of a step', () => {
       candidates.map(({ guard, passed, taken }) => `${guard ?? 'otherwise'}: ${passed}${taken ? ', taken' : ''}`),
     ).toEqual([
       'modelRefused: false',
-      'contentFiltered: false',
+      'filtered: false',
       'proposedPlan and plansLeft: false',
       'proposedPlan and answerWasDemanded: false',
       'proposedPlan: false',

@@ -95,7 +95,7 @@ export const agentParts = setup({
     callBudgetSpent: ({ context }) => areCallsSpent(context),
     modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
     modelRefused: ({ context }) => context.reply?.ended === 'refused',
-    contentFiltered: ({ context }) => context.reply?.ended === 'content-filter',
+    filtered: ({ context }) => context.reply?.ended === 'content-filter',
     answerTruncated: ({ context }) => isAnswerCut(context),
     proposedPlan: ({ context }) => context.reply?.plan != null,
     plansLeft: ({ context }) =>

@@ -95,7 +95,7 @@ export const agentMachine = agentParts.createMachine({
           always: [
             { guard: 'modelRefused', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'refused' } },
             {
-              guard: 'contentFiltered',
+              guard: 'filtered',
               target: '#agent.COMPLETION',
               actions: { type: 'endAs', params: 'content-filter' },
             },

@@ -40,11 +40,11 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   { wrong: 'every reply counts as a refusal', machine: agentGuard({ modelRefused: yes }), agent: {}, law: 'turns' },
   {
     wrong: 'the calls of a filtered reply run',
-    machine: agentGuard({ contentFiltered: no }),
+    machine: agentGuard({ filtered: no }),
     agent: { tools: [look] },
     law: 'turns',
   },
-  { wrong: 'every reply counts as filtered', machine: agentGuard({ contentFiltered: yes }), agent: {}, law: 'turns' },
+  { wrong: 'every reply counts as filtered', machine: agentGuard({ filtered: yes }), agent: {}, law: 'turns' },
   {
     wrong: 'an answer that was cut off is corrected',
     machine: agentGuard({ answerTruncated: no }),
