@@ -94,11 +94,7 @@ export const agentMachine = agentParts.createMachine({
         DECIDING: {
           always: [
             { guard: 'modelRefused', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'refused' } },
-            {
-              guard: 'filtered',
-              target: '#agent.COMPLETION',
-              actions: { type: 'endAs', params: 'content-filter' },
-            },
+            { guard: 'filtered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'content-filter' } },
             { guard: and(['proposedPlan', 'plansLeft']), target: '#agent.EXECUTING_PLAN', actions: 'takePlan' },
             {
               guard: and(['proposedPlan', 'answerWasDemanded']),
