@@ -1,7 +1,6 @@
 import type { Message } from '../actors/model.ts';
-import { EXPLORE } from '../journal/replay/explore.ts';
+import { EXPLORE, REPLAY } from '../journal/replay/replay.ts';
 import { FORK } from '../journal/replay/fork.ts';
-import { REPLAY } from '../journal/replay/replay.ts';
 import { runRecord } from '../journal/format/run-input.ts';
 import type { Toolset } from '../machines/agent/agent-setup.ts';
 import { pruneHistory } from '../machines/conversation/conversation.ts';

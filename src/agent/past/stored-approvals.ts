@@ -3,10 +3,10 @@
  * effect when the run is resumed.
  */
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { Drive } from '../../journal/drive.ts';
-import { playRecording } from '../../journal/replay/play-recording.ts';
+import type { Drive } from '../../journal/run/drive.ts';
+import { playRecording } from '../../journal/replay/replay.ts';
 import type { Playback } from '../../journal/replay/playback.ts';
-import type { JournalStore } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { pendingApprovals, waitingPath } from '../run/pending-approvals.ts';
 import type { PendingApproval } from '../run/run.ts';
 

@@ -1,6 +1,6 @@
 import type { RunPort } from '../../inspector/run-port.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
-import type { JournalStore } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { McpLimits } from '../../mcp/config/server-limits.ts';

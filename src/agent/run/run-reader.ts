@@ -1,6 +1,6 @@
 import type { InspectionEvent } from 'xstate';
 import type { Effect, Entry, Journal } from '../../actors/journal.ts';
-import { drive } from '../../journal/drive.ts';
+import { drive } from '../../journal/run/drive.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recorder } from '../../journal/format/recording.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';

@@ -6,12 +6,12 @@
  * I2 Whatever it wants from the world is an effect with an id that follows from its actor's path alone.
  */
 import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEvent, createActor } from 'xstate';
-import { digest } from '../json/digest.ts';
-import type { Effect, Entry, Journal, Outcome, OutsideEvent } from '../actors/journal.ts';
-import { type LeafWork, attachHost, findActor } from '../actors/leaf.ts';
-import { NO_VAULT, type Vault } from '../actors/vault.ts';
-import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
-import type { Recorder } from './format/recording.ts';
+import { digest } from '../../json/digest.ts';
+import type { Effect, Entry, Journal, Outcome, OutsideEvent } from '../../actors/journal.ts';
+import { type LeafWork, attachHost, findActor } from '../../actors/leaf.ts';
+import { NO_VAULT, type Vault } from '../../actors/vault.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { Recorder } from '../format/recording.ts';
 
 interface DriveOptions {
   readonly logic: AnyActorLogic;
