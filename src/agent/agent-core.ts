@@ -6,7 +6,7 @@ import type { RunRecord } from '../journal/format/record.ts';
 import type { Recording } from '../journal/format/recording.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
 import { liveJournal } from '../journal/run/live-journal.ts';
-import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/agent/agent-setup.ts';
+import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/contract/agent-setup.ts';
 import { processEnvironment } from '../models/endpoint/environment.ts';
 import { secretsOf } from '../models/endpoint/model-secrets.ts';
 import { resolveModel } from '../models/endpoint/resolve-model.ts';

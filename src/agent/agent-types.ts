@@ -4,7 +4,7 @@ import type { Explorable, Replayable } from '../journal/replay/replay.ts';
 import type { Forkable } from '../journal/replay/fork.ts';
 import type { agentMachine } from '../machines/agent/agent.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
-import type { AgentPath, AgentState, RunResult } from '../machines/agent/run-result.ts';
+import type { AgentPath, AgentState, RunResult } from '../machines/contract/run-result.ts';
 import type { McpServerConfig } from '../mcp/config/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { JsonObject, JsonSchema } from '../json/json.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explorePaths, playBack } from '../../src/testing/index.ts';
-import { loopDetectionMachine } from '../../src/machines/loop-detection.ts';
+import { loopDetectionMachine } from '../../src/machines/tool-call/loop-detection.ts';
 import { AGENT_MUTANTS } from './mutants/agent.ts';
 import { CALL_MUTANTS } from './mutants/call.ts';
 import { CHANGE_MUTANTS } from './mutants/gate-changes.ts';

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../actors/journal.ts';
 import type { OwnVault } from '../../actors/vault.ts';
 import { readRecording } from '../../journal/format/recording.ts';
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../agent-core.ts';
 import { pendingLogins } from './pending-approvals.ts';

@@ -3,7 +3,7 @@ import { type Json, isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import { booksClosed, outputOf } from '../../machines/agent/endings.ts';
-import { AGENT_STATES, type AgentOutput, type AgentPath, type AgentState } from '../../machines/agent/run-result.ts';
+import { AGENT_STATES, type AgentOutput, type AgentPath, type AgentState } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
 import type { RunState } from './run.ts';
 

@@ -19,7 +19,7 @@ import type { RunPort } from '../../inspector/run-port.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
-import type { AgentOutput, RunResult } from '../../machines/agent/run-result.ts';
+import type { AgentOutput, RunResult } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
 import type { Json } from '../../json/json.ts';
 import { type PendingLogins, pendingApprovals, waitingPath } from './pending-approvals.ts';

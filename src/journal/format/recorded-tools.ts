@@ -4,7 +4,7 @@
  */
 import { RecordingError } from './journal-error.ts';
 import { toJson } from '../../json/to-json.ts';
-import type { ChildSetup, Toolset, ToolsChanged } from '../../machines/agent/agent-setup.ts';
+import type { ChildSetup, Toolset, ToolsChanged } from '../../machines/contract/agent-setup.ts';
 import { TOOLSET } from '../../machines/events/outside-events.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { issuesOf } from '../../parsing/schema/issues-of.ts';

@@ -11,7 +11,7 @@
  */
 import type { KnownOutcome } from '../format/cut-recording.ts';
 import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
-import type { Restart } from '../../machines/agent/agent-setup.ts';
+import type { Restart } from '../../machines/contract/agent-setup.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type InFlight, type Playback, STRICT, playback } from './playback.ts';

@@ -2,7 +2,7 @@ import type { LeafWork } from '../../actors/leaf.ts';
 import type { Model } from '../../actors/model.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
-import type { AgentState } from '../../machines/agent/run-result.ts';
+import type { AgentState } from '../../machines/contract/run-result.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import { type Move, moveReader, stateText } from '../../machines/events/transition-log.ts';
 import type { RunRecord } from '../format/record.ts';

@@ -5,10 +5,10 @@ import { type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts'
 import { describeAgent } from '../../actors/describe-agent.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.ts';
-import type { AgentInput, AgentSetup, ToolsChanged, Toolset } from './agent-setup.ts';
+import type { AgentInput, AgentSetup, ToolsChanged, Toolset } from '../contract/agent-setup.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
-import { childAgent } from './child-agent.ts';
-import { changeBelow } from './delegation.ts';
+import { type AgentOutput, type AgentState, childAgent } from '../contract/run-result.ts';
+import { changeBelow } from '../tool-call/delegation.ts';
 import { type PlainReason, abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
 import {
   answerOf,
@@ -55,7 +55,6 @@ import {
   planTaken,
   takenReply,
 } from './planning.ts';
-import type { AgentOutput, AgentState } from './run-result.ts';
 import { promptsOf } from './system-prompt.ts';
 import { toolCallMachine } from '../tool-call/tool-call.ts';
 import type { ApprovalEvent, ToolCallInput } from '../tool-call/tool-call-context.ts';

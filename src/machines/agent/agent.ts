@@ -13,7 +13,7 @@ import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
 import { escalationInput, handOverInput, questionInput } from './escalating.ts';
 import { stepInput } from './execution.ts';
-import { MOST_MICROSTEPS } from '../most-microsteps.ts';
+import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /** The bare machine. Provide `agent.actors`, or use `agent.logic`, which also records. */
 export const agentMachine = agentParts.createMachine({

@@ -1,3 +1,4 @@
+import type { Spent } from '../contract/run-result.ts';
 import type { CheckedArguments } from '../../parsing/recover/check-arguments.ts';
 import type { EscalationError, Severity, ToolError } from '../../json/errors.ts';
 import type { JsonObject } from '../../json/json.ts';
@@ -7,10 +8,9 @@ import type { ToolResult } from '../../tools/result.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import { isSameTool, reasonToAsk } from '../../tools/server-tool.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../../tools/spec.ts';
-import { type AgentSettings, type ChildSetup, type ToolsChanged, childrenAfter } from '../agent/agent-setup.ts';
+import { type AgentSettings, type ChildSetup, type ToolsChanged, childrenAfter } from '../contract/agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
-import type { Spent } from '../agent/delegation.ts';
-import type { LoopVerdict } from '../loop-detection.ts';
+import type { LoopVerdict } from './loop-detection.ts';
 import type { RecoveryProgress } from './recovery-progress.ts';
 
 /** What a call is given. */

@@ -9,20 +9,11 @@ import { type RunFixerOutput, runFixer } from '../../actors/run-fixer.ts';
 import type { StepData } from '../../recovery/plan-data.ts';
 import type { Denial } from '../../tools/denials.ts';
 import { type ToolResult, isErrorResult } from '../../tools/result.ts';
-import type { AgentSetup, ToolsChanged } from '../agent/agent-setup.ts';
+import type { AgentSetup, ToolsChanged } from '../contract/agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
-import { childAgent } from '../agent/child-agent.ts';
-import {
-  areTokensSpent,
-  changeBelow,
-  childError,
-  childResult,
-  repairCounted,
-  spentBy,
-  spentTogether,
-} from '../agent/delegation.ts';
+import { type AgentOutput, childAgent, spentTogether } from '../contract/run-result.ts';
+import { areTokensSpent, changeBelow, childError, childResult, repairCounted, spentBy } from './delegation.ts';
 import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
-import type { AgentOutput } from '../agent/run-result.ts';
 import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';
 import { executionError, failedCheck, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
 import {

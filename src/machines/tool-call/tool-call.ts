@@ -8,16 +8,16 @@
  * I3 A denial is no error: it ends in DENIED and never passes RECOVERING.
  * I4 It never ends in an error: every end has an output.
  */
+import { NOTHING_SPENT } from '../contract/run-result.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import { asArguments } from './call-request.ts';
-import { NOTHING_SPENT } from '../agent/delegation.ts';
 import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
 import { sourceOf } from '../../tools/server-tool.ts';
 import { NEVER_RAN, askedBecause, toolNamed } from './tool-call-context.ts';
 import { outcomeOf, taskForChild } from './tool-outcome.ts';
-import { MOST_MICROSTEPS } from '../most-microsteps.ts';
+import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
 export const toolCallMachine = toolCallParts.createMachine({

@@ -17,7 +17,7 @@ import type { Matching } from './recorded-answers.ts';
 import { RecordingMissError, UseRecordingError } from './recording-errors.ts';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, basename } from 'node:path';
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
 import type { RecordLine } from '../../journal/format/record.ts';
 

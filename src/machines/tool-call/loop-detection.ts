@@ -7,7 +7,7 @@
  * I3 Tools that poll are invisible to it.
  */
 import { type SnapshotFrom, assign, createActor, setup } from 'xstate';
-import { MOST_MICROSTEPS } from './most-microsteps.ts';
+import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /** What is decided about a call before it starts. */
 export type LoopVerdict = 'clear' | 'nudge' | 'refuse';
