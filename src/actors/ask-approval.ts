@@ -1,6 +1,7 @@
-import type { JsonObject } from '../json/json.ts';
 import type { ToolSource } from '../tools/server-tool.ts';
+import type { JsonObject } from '../json/json.ts';
 import { leaf } from './leaf.ts';
+import type { ToolSpec } from '../tools/spec.ts';
 
 /**
  * A question to a person: may this call run? Of a tool of an MCP server it also says whose it is (`server`, `address`,
@@ -57,3 +58,14 @@ export const askApproval = (ports: {
 function asked({ agent, source: _source, ...request }: AskApprovalInput) {
   return agent === '' ? request : { ...request, agent };
 }
+
+/** Keeps an "always allow" for later runs, of a tool as it stood when it was asked about. */
+export const rememberPermission = (ports: { readonly add: (tool: ToolSpec, agent: string) => void | Promise<void> }) =>
+  leaf<{ readonly tool: ToolSpec | null; readonly agent: string }, null>(
+    'rememberPermission',
+    { effects: 'idempotent', request: ({ tool }) => ({ tool: tool?.name ?? '' }) },
+    async ({ tool, agent }) => {
+      if (tool !== null) await ports.add(tool, agent);
+      return null;
+    },
+  );

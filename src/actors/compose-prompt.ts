@@ -1,6 +1,6 @@
 import type { ToolResult } from '../tools/result.ts';
-import { leaf } from './leaf.ts';
 import type { ToolCalling } from './model.ts';
+import { leaf } from './leaf.ts';
 
 /** Where a run is when its prompt is made. */
 export interface PromptState {
@@ -40,3 +40,10 @@ export const composePrompt = <TToolset>(ports: {
     { effects: 'none', request: ({ task, state }) => ({ task, step: state.step }) },
     (input, { context }) => ports.compose({ ...input, context }),
   );
+
+/**
+ * Tells a machine that was started without a setup what agent it is: tools, instructions, settings. Only a bare machine
+ * in somebody's own actor system asks; a run has it from its recording's first line.
+ */
+export const describeAgent = <TSetup>(ports: { readonly setup: (signal: AbortSignal) => Promise<TSetup> }) =>
+  leaf<null, TSetup>('describeAgent', 'none', (_input, { signal }) => ports.setup(signal));

@@ -1,5 +1,4 @@
-import type { Json } from '../json/json.ts';
-import { type Building, setOwn } from '../json/own-property.ts';
+import { type Building, setOwn, type Json } from '../json/json.ts';
 
 /**
  * Owns: which texts are secret, and the marks that stand for them.

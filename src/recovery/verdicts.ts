@@ -1,5 +1,4 @@
-import type { EscalationError, Severity } from '../json/errors.ts';
-import { checkSeverity, higher } from './severity.ts';
+import type { Severity, EscalationError } from '../json/errors.ts';
 
 /** What is done about an escalation: data, so that it is recorded and replayed. Names stand for models and agents. */
 export type Verdict =
@@ -62,4 +61,29 @@ function known<T>(found: T | null, verdict: string, given: string | object): T {
       ? 'a skill or a child of this agent, or the name of one'
       : 'one of the option models, or the name of one or of a preset';
   throw new TypeError(`to.${verdict}(): ${name} is not known here. Give ${must}.`);
+}
+
+/** All severities, from the mildest on. */
+export const SEVERITIES: readonly Severity[] = ['low', 'medium', 'high', 'critical'];
+
+/** Reads a severity that a model wrote, whatever its case; what is none counts as high. */
+export function readSeverity(given: unknown): Severity {
+  return severityOf(given) ?? 'high';
+}
+
+/** Reads a severity that a program gave, whatever its case. Throws a `TypeError` that names `owner` for anything else. */
+export function checkSeverity(owner: string, given: unknown): Severity {
+  const severity = severityOf(given);
+  if (severity !== undefined) return severity;
+  throw new TypeError(`${owner}: severity must be ${SEVERITIES.join(', ')}, and is ${JSON.stringify(given)}.`);
+}
+
+/** The worse of two severities. */
+export function higher(a: Severity, b: Severity): Severity {
+  return SEVERITIES.indexOf(a) >= SEVERITIES.indexOf(b) ? a : b;
+}
+
+function severityOf(given: unknown): Severity | undefined {
+  const lower = typeof given === 'string' ? given.toLowerCase() : '';
+  return SEVERITIES.find((severity) => severity === lower);
 }

@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, resolve, dirname, basename, join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
 
 /** The user's home folder as it is now, or `null` where there is none: no such user, or an empty `HOME`. */
 export function homeFolder(): string | null {
@@ -30,4 +30,9 @@ function ignoreOwnFolder(path: string): void {
   } catch {
     // There is one already, or none can be written: no reason to keep nothing.
   }
+}
+
+/** Node's name for a failed system call, such as `ENOENT`; empty for any other error. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

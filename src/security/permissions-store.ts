@@ -1,10 +1,14 @@
 import { resolve } from 'node:path';
 import { optionsOf } from '../json/known-options.ts';
 import { homeFolder } from './folders.ts';
-import type { PermissionStore, PermissionWarning } from './permissions.ts';
-import { PermissionStoreError } from './permissions-error.ts';
-import { changePermissions, readPermissions } from './permissions-file.ts';
-import { type AgentPermissions, NO_PERMISSIONS, sortedServerTools } from './permissions-format.ts';
+import { PermissionStoreError, type PermissionStore, type PermissionWarning } from './permissions.ts';
+import {
+  type AgentPermissions,
+  NO_PERMISSIONS,
+  sortedServerTools,
+  changePermissions,
+  readPermissions,
+} from './permissions-file.ts';
 import { type ServerTool, changesBetween } from '../tools/server-tool.ts';
 
 /** Where the decisions are kept, and whose they are. */

@@ -1,4 +1,5 @@
-import type { ServerTool, ToolChange } from '../tools/server-tool.ts';
+import type { ServerTool } from '../tools/server-tool.ts';
+import type { ToolChange } from '../tools/spec.ts';
 
 /** Remembers which tools a person said "always allow" to, for one agent. Made by `permissionStore()`. */
 export interface PermissionStore {
@@ -53,4 +54,24 @@ export interface PermissionWarning {
   readonly message: string;
   /** The permission file. */
   readonly path: string;
+}
+
+/**
+ * A decision could not be kept, or the kept ones could not be read. `code` says why; to whoever runs a tool it is a
+ * warning, because what a person answered still holds for this one call.
+ */
+export class PermissionStoreError extends Error {
+  override readonly name = 'PermissionStoreError';
+  readonly code: PermissionProblem;
+  /** The permission file. */
+  readonly path: string;
+
+  constructor(
+    code: PermissionProblem,
+    about: { readonly path: string; readonly message: string; readonly cause?: unknown },
+  ) {
+    super(about.message, about.cause === undefined ? undefined : { cause: about.cause });
+    this.code = code;
+    this.path = about.path;
+  }
 }

@@ -1,7 +1,10 @@
 const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+
 const MARK = /^\p{M}$/u;
+
 const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
+
 // oxlint-disable-next-line no-control-regex -- plain ASCII needs no closer look
 const NARROW = /^[\x20-\x7e]*$/;
 
@@ -77,4 +80,35 @@ function graphemes(text: string): Iterable<{ readonly segment: string }> {
 function graphemeWidth(grapheme: string): number {
   if (NOTHING.test(grapheme)) return 0;
   return WIDE.test(grapheme) ? 2 : 1;
+}
+
+/** Breaks text into lines of at most so many columns, between words where it can. Line breaks of the text are kept. */
+export function wrapText(text: string, columns: number): readonly string[] {
+  return text.split('\n').flatMap((line) => wrapLine(line.trimEnd(), Math.max(columns, 1)));
+}
+
+function wrapLine(line: string, columns: number): readonly string[] {
+  if (textWidth(line) <= columns) return [line];
+  const lines: string[] = [];
+  let current = '';
+  let width = 0;
+  const push = (): void => {
+    if (current.trim() !== '') lines.push(current.trimEnd());
+    current = '';
+    width = 0;
+  };
+  for (const word of line.split(/(?<=\s)(?=\S)/)) {
+    const bare = word.trimEnd();
+    if (width + textWidth(bare) > columns) push();
+    // A word that is longer than a line is broken where the line ends.
+    for (const part of splitToWidth(bare, columns)) {
+      if (width > 0 && width + textWidth(part) > columns) push();
+      current += part;
+      width += textWidth(part);
+    }
+    current += word.slice(bare.length);
+    width += word.length - bare.length;
+  }
+  push();
+  return lines;
 }

@@ -1,4 +1,4 @@
-import { editDistance } from '../json/edit-distance.ts';
+import { editDistance } from '../json/nearest-name.ts';
 import type { ToolSpec } from './spec.ts';
 
 /** What a name that a model wrote stands for. */

@@ -1,17 +1,5 @@
-import type { Json, JsonObject } from '../json/json.ts';
-import type { ToolSpec } from './spec.ts';
-
-/** Which tool of which MCP server a registered tool is: names alone can be anybody's. */
-export interface ToolIdentity {
-  /** The server for people: command and arguments, or origin and path; what looks like a secret is left out. */
-  readonly address: string;
-  /** SHA-256 of command, arguments and folder, or of origin and path. */
-  readonly serverId: string;
-  /** SHA-256 of title, description, input schema and annotations. */
-  readonly fingerprint: string;
-  readonly title?: string;
-  readonly annotations?: JsonObject;
-}
+import type { ToolIdentity, ToolChange, ToolSpec } from './spec.ts';
+import type { JsonObject, Json } from '../json/json.ts';
 
 /** What a person was shown of a tool of a server, as texts of at most 4 000 characters. */
 export interface ShownTool {
@@ -32,13 +20,6 @@ export interface ServerTool extends Pick<ToolIdentity, 'serverId' | 'fingerprint
   readonly shown: ShownTool;
 }
 
-/** What is different from the tool that somebody said "always allow" to; texts are cut around the difference. */
-export interface ToolChange {
-  readonly what: 'title' | 'description' | 'input schema' | 'annotations';
-  readonly before: string;
-  readonly after: string;
-}
-
 /** What a person is told of a tool of an MCP server beside its name and arguments; nothing of a tool of the program. */
 export interface ToolSource {
   /** The server's name in the configuration. */
@@ -56,6 +37,7 @@ export interface ToolSource {
 }
 
 const MOST_CHARS = 4000;
+
 const AROUND = 200;
 
 /**

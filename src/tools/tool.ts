@@ -1,7 +1,7 @@
 import type { Issue } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf } from '../json/known-options.ts';
-import { checkOnError } from '../recovery/check-on-error.ts';
+import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type InputOf, type InputSchema, type StandardSchema, readToolSchema } from './schema.ts';
 import type { Effects, Policy } from './spec.ts';

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { optionsOf } from '../../json/known-options.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { readFileContent } from './file-lines.ts';
 import { fileSink } from './file-sink.ts';

@@ -1,8 +1,7 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Message } from '../../actors/model.ts';
-import { makeFolder } from '../../security/folders.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { systemCode, makeFolder } from '../../security/folders.ts';
 import { type HistoryPart, createHistories } from '../format/histories.ts';
 import type { RunRecord } from '../format/record.ts';
 import { RecordingError } from '../format/recording.ts';

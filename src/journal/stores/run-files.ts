@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemCode } from '../../security/system-code.ts';
+import { systemCode } from '../../security/folders.ts';
 import { endsIn } from './file-summary.ts';
 import type { HistoryFiles } from './history-files.ts';
 import { JournalError } from '../format/journal-error.ts';

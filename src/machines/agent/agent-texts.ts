@@ -1,9 +1,8 @@
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import type { PlanProgress, Trouble } from './agent-context.ts';
 import { NO_PLANS, type ReadReply } from './read-reply.ts';
-import { cutMiddle } from '../../tools/cut.ts';
+import { cutMiddle, type ToolResult } from '../../tools/result.ts';
 import { mayHaveHappened } from '../../tools/error-text.ts';
-import type { ToolResult } from '../../tools/result.ts';
 
 /** How many replies in a row may be unusable before the run ends. */
 export const MAX_UNUSABLE = 3;

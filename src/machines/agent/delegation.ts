@@ -1,5 +1,5 @@
 import type { Usage } from '../../actors/model.ts';
-import type { RunFixerOutput } from '../../actors/run-fixer.ts';
+import type { RunFixerOutput } from '../../actors/tool-call/run-fixer.ts';
 import type { ToolError } from '../../json/errors.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { AgentInput, AgentSettings, ChildSetup, ToolsChanged } from './agent-setup.ts';

@@ -2,7 +2,7 @@ import type { Message } from '../../actors/model.ts';
 import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
 import { PLAN_DENIED, PLAN_DONE, planReport, recoveryText, resultForModel, shortOutcome } from './agent-texts.ts';
 import type { EscalationError, ToolError } from '../../json/errors.ts';
-import { higher } from '../../recovery/severity.ts';
+import { higher } from '../../recovery/verdicts.ts';
 import { describeToolError } from '../../tools/error-text.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import { type CallOutcome, type CallRequest, callKey } from '../tool-call/call-request.ts';

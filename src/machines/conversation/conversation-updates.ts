@@ -1,7 +1,6 @@
 import { deepFreeze } from '../../actors/leaf.ts';
 import type { Message } from '../../actors/model.ts';
-import { imagesOf, withoutMedia } from '../../tools/media.ts';
-import type { ToolResult } from '../../tools/result.ts';
+import { imagesOf, withoutMedia, type ToolResult } from '../../tools/result.ts';
 import type { AgentContext } from '../agent/agent-context.ts';
 import { resultForModel } from '../agent/agent-texts.ts';
 import type { CallOutcome, CallRequest } from '../tool-call/call-request.ts';

@@ -2,7 +2,7 @@ import type { MessageToolCall, ReplyStats, Usage } from '../../actors/model.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import type { PlanStep, Repair } from '../../parsing/reply.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { ToolChange } from '../../tools/server-tool.ts';
+import type { ToolChange } from '../../tools/spec.ts';
 import type { AgentState, RunResult } from '../agent/run-result.ts';
 
 /** What an event says, without its number. */

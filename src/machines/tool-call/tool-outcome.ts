@@ -1,4 +1,4 @@
-import type { CheckArgsOutput } from '../../actors/check-args.ts';
+import type { CheckArgsOutput } from '../../actors/tool-call/check-args.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import { checkArguments } from '../../parsing/recover/check-arguments.ts';
 import type { ToolError } from '../../json/errors.ts';

@@ -1,4 +1,4 @@
-import type { RunFixerInput, RunFixerOutput } from '../../actors/run-fixer.ts';
+import type { RunFixerInput, RunFixerOutput } from '../../actors/tool-call/run-fixer.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { parseToolCallArguments } from '../../parsing/recover/tool-call-arguments.ts';
 import { backoffMs } from '../../recovery/backoff.ts';

@@ -1,16 +1,16 @@
 import type { Json, JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { type BoxLimits, boxed, hiddenText, ownRows } from '../../terminal/boxed-text.ts';
-import { inTurn } from '../../terminal/terminal-queue.ts';
-import { readLine } from '../../terminal/terminal-line.ts';
 import {
+  inTurn,
   type ScreenSize,
   type Terminal,
   type TerminalInput,
   type TerminalOutput,
   screenSize,
   visibleOutput,
-} from '../../terminal/terminal.ts';
+} from '../../terminal/prompt-terminal.ts';
+import { readLine } from '../../terminal/terminal-line.ts';
 import type { McpElicit, McpElicitation, McpElicitationAnswer, McpUrlElicitation } from './answers.ts';
 import { type FormField, formFields, readField } from './form-fields.ts';
 import { isHiddenField, maskedAnswer } from './hidden-answers.ts';

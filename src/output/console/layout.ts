@@ -1,8 +1,7 @@
 import { inert } from './inert.ts';
 import type { Paint, Style } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { cutToWidth, textWidth } from '../../terminal/text-width.ts';
-import { wrapText } from '../../terminal/wrap-text.ts';
+import { wrapText, cutToWidth, textWidth } from '../../terminal/text-width.ts';
 
 /** A text with what stands before its first line; further lines begin below its first word. */
 export interface Entry {

@@ -1,6 +1,5 @@
-import type { Json } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { type Building, setOwn, type Json } from '../../json/json.ts';
+import { parseStrict } from '../../json/depth.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';
 

@@ -1,4 +1,4 @@
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn } from '../../json/json.ts';
 import type { ToolCallRequest } from '../reply.ts';
 import type { Dialect } from './dialect.ts';
 import type { DialectSource } from './dialect-source.ts';

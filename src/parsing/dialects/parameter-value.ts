@@ -1,6 +1,5 @@
-import { isList } from '../../json/depth.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../../json/json.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict, isList } from '../../json/depth.ts';
 import type { DialectSource } from './dialect-source.ts';
 
 const WORDS = new Map<string, Json>([

@@ -1,7 +1,5 @@
-import type { Json } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn, type Json, isJsonObject } from '../../json/json.ts';
 import type { Repair, ToolCallRequest } from '../reply.ts';
-import { isJsonObject } from '../../json/json.ts';
 import { CODE, isComma, isWordCode } from '../tolerant/characters.ts';
 import { Cursor } from '../tolerant/cursor.ts';
 import { parseValue } from '../tolerant/parse-value.ts';

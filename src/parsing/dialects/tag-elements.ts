@@ -1,6 +1,5 @@
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn, isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import type { DialectSource } from './dialect-source.ts';
 import { takesOnlyText, textValue } from './parameter-value.ts';
 import { valueEnd } from './tag-values.ts';

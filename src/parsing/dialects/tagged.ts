@@ -1,6 +1,5 @@
 import { callsOf } from '../reply/calls-of.ts';
-import { isJsonObject } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn, isJsonObject } from '../../json/json.ts';
 import type { ToolCallRequest } from '../reply.ts';
 import { unwrapArguments } from '../schema/unwrap-arguments.ts';
 import type { Dialect, DialectReading } from './dialect.ts';

@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn, isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import type { Repair } from '../reply.ts';
 
 const HOLDERS = ['arguments', 'parameters', 'tool_args', 'args'];

@@ -1,5 +1,4 @@
-import type { Json } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn, type Json } from '../../json/json.ts';
 
 /**
  * How a strict reading of JSON went: a whole value, a value that the end of the text cut off, or no JSON.

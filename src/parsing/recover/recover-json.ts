@@ -6,7 +6,7 @@ import { readValues } from './read-values.ts';
 import type { RecoveredJson } from './recovered-json.ts';
 import { recoverToSchema } from './recover-to-schema.ts';
 import { readSchema, type SchemaLike } from '../schema/schema-like.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict } from '../../json/depth.ts';
 import type { Repair } from '../reply.ts';
 
 /** What `recoverJson` may be told. */

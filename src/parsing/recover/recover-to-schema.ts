@@ -1,6 +1,5 @@
 import { jsonrepair } from 'jsonrepair';
 import type { Candidate } from './candidates.ts';
-import { isList } from '../../json/depth.ts';
 import type { Issue } from '../../json/errors.ts';
 import type { Json } from '../../json/json.ts';
 import type { Limits } from './limits.ts';
@@ -15,7 +14,7 @@ import { fit } from '../schema/fit.ts';
 import { FitContext } from '../schema/fit-context.ts';
 import { jsonEquals } from '../schema/json-types.ts';
 import type { ReadSchema } from '../schema/schema-like.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict, isList } from '../../json/depth.ts';
 
 interface Fitted {
   readonly value: Json;

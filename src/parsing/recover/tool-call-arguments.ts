@@ -1,11 +1,10 @@
 import { findCandidates } from './candidates.ts';
-import { isJson } from '../../json/is-json.ts';
+import { isJson, parseStrict } from '../../json/depth.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { parsePrefix } from './prefix.ts';
 import type { Repair } from '../reply.ts';
 import { jsonEquals } from '../schema/json-types.ts';
-import { parseStrict } from '../../json/strict-json.ts';
 
 /** The arguments of a native tool call, read: a value, or the reason why there is none. */
 export type ToolCallArguments =

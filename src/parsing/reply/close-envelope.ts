@@ -1,7 +1,7 @@
 import type { Candidate } from '../recover/candidates.ts';
 import { readEnvelope } from './envelope.ts';
 import type { Repair } from '../reply.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict } from '../../json/depth.ts';
 import type { Acting } from './decide.ts';
 import type { ReplySource } from './reply-source.ts';
 

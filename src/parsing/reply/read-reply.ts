@@ -1,7 +1,7 @@
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { resolveLimits } from '../recover/limits.ts';
 import type { Repair, Reply, Strategy, ToolCallRequest } from '../reply.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict } from '../../json/depth.ts';
 import { stripTokens } from './strip-tokens.ts';
 import { isKnown, type ToolNames, toolNames } from './tool-names.ts';
 import { withClosers } from './close-envelope.ts';

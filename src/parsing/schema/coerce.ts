@@ -1,8 +1,7 @@
 import { readAt } from '../recover/candidates.ts';
-import { isList } from '../../json/depth.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
 import { DEFAULT_LIMITS } from '../recover/limits.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict, isList } from '../../json/depth.ts';
 import type { FitContext } from './fit-context.ts';
 import { readNumber } from './read-number.ts';
 

@@ -1,6 +1,5 @@
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { isList } from '../../json/depth.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn, isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { type Fit, type FitContext, isSchema, schemaMap } from './fit-context.ts';
 import { matchesPattern } from './safe-pattern.ts';
 import { typesOf } from './json-types.ts';

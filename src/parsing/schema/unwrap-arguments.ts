@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonSchema } from '../../json/json.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict } from '../../json/depth.ts';
 import { schemaMap } from './fit-context.ts';
 
 /** `{"arguments": {…}}` where the schema knows no such key: what is inside, and under which key. */

@@ -1,7 +1,7 @@
 import { callsOf } from '../reply/calls-of.ts';
 import { DEFAULT_LIMITS } from '../recover/limits.ts';
 import type { TextCalls } from '../reply/reply-source.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict } from '../../json/depth.ts';
 import { EnvelopeLexer } from './envelope-lexer.ts';
 import type { NameReader } from './name-reader.ts';
 import { PartialEnvelope, type PartialReply } from './partial-reply.ts';

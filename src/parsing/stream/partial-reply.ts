@@ -2,7 +2,7 @@ import { makeCall } from '../reply/calls-of.ts';
 import { DEFAULT_LIMITS } from '../recover/limits.ts';
 import { readPlan } from '../reply/plan.ts';
 import type { PlanStep, ToolCallRequest } from '../reply.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { parseStrict } from '../../json/depth.ts';
 import type { EnvelopeLexer, Member } from './envelope-lexer.ts';
 
 /**

@@ -1,6 +1,4 @@
-import type { Json } from '../../json/json.ts';
-import type { Building } from '../../json/own-property.ts';
-import { setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn, type Json } from '../../json/json.ts';
 import { CODE, isColon, isComma, isQuote, isSpace, isWordCode } from './characters.ts';
 import type { Cursor } from './cursor.ts';
 import { isMarkup, keyBegins } from './look-ahead.ts';

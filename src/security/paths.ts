@@ -1,4 +1,41 @@
-import type { PlatformPath } from 'node:path';
+import { win32, posix, type PlatformPath } from 'node:path';
+import { homeFolder, systemCode } from './folders.ts';
+import { lstatSync, readlinkSync, statSync, realpathSync } from 'node:fs';
+
+/**
+ * True when `requested` leads to `base` or to something inside it, whether it exists yet or not. Relative paths count from
+ * `base`; `..`, `~` and symbolic links are resolved first, also the links of folders that hold a file still to be made.
+ * False for everything else, for arguments that are no text or empty, for NUL bytes, and for a base that is no folder.
+ * Never throws.
+ *
+ * It tells what is so now: whoever can change links inside `base` can change one between this check and your use of the
+ * path (docs/security.md says what helps).
+ *
+ * @example validatePath('/data', 'reports/may.txt') // true
+ * @example validatePath('/data', '../data2/x')      // false
+ */
+export function validatePath(base: unknown, requested: unknown): boolean {
+  return leadsInside(THIS_MACHINE, base, requested);
+}
+
+const THIS_MACHINE: PathWorld = {
+  platform: process.platform === 'win32' ? 'win32' : 'posix',
+  path: process.platform === 'win32' ? win32 : posix,
+  cwd: () => process.cwd(),
+  home: homeFolder,
+  look: (path) => {
+    try {
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      if (found === undefined) return { kind: 'missing' };
+      return found.isSymbolicLink() ? { kind: 'link', target: readlinkSync(path) } : { kind: 'plain' };
+    } catch (error) {
+      if (systemCode(error) === 'ENOTDIR') return { kind: 'missing' };
+      throw error;
+    }
+  },
+  isFolder: (path) => statSync(path).isDirectory(),
+  canonical: (path) => realpathSync.native(path),
+};
 
 /** What a name in a folder is. */
 export type Found =
@@ -22,6 +59,7 @@ export interface PathWorld {
 
 /** Longer paths reach no file, and would only cost time. */
 const MAX_CHARS = { posix: 4096, win32: 32_767 } as const;
+
 const MAX_LINKS = 40;
 
 /** Whether `requested` leads to `base` or into it. False for whatever cannot be decided; never throws. */
@@ -147,8 +185,11 @@ function separators(world: PathWorld): RegExp {
 
 /** Names that are devices in every folder, whatever extension follows. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)$/i;
+
 const FORBIDDEN = /[<>:"|?*\p{Cc}]/u;
+
 const DRIVE = /^[a-z]:[\\/]/i;
+
 const SHARE = /^[\\/]{2}[^\\/?.][^\\/]*[\\/]+[^\\/]/;
 
 /**
@@ -172,4 +213,18 @@ function isPlainName(name: string): boolean {
   if (name === '' || name === '.' || name === '..') return true;
   const [stem = ''] = name.split('.');
   return !FORBIDDEN.test(name) && !/[. ]$/.test(name) && !DEVICE.test(stem.trimEnd());
+}
+
+const UNSAFE = /[\s\p{Cc};|&<>$`"'!{}()[\]~*?#^%=]/u;
+
+/**
+ * True for a text that a shell takes as one plain word: not empty, no whitespace, no control character, no leading `-`, and
+ * none of `` ; | & < > $ ` " ' ! { } ( ) [ ] ~ * ? # ^ % = ``. A backslash is allowed, for Windows paths. False for anything
+ * that is no text; never throws. It says nothing about what the word means: check paths with `validatePath` as well.
+ *
+ * @example isSafeShellArg('report.txt')   // true
+ * @example isSafeShellArg('a; rm -rf .')  // false
+ */
+export function isSafeShellArg(arg: unknown): boolean {
+  return typeof arg === 'string' && arg !== '' && !arg.startsWith('-') && !UNSAFE.test(arg);
 }

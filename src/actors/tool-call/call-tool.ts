@@ -1,12 +1,11 @@
-import type { JsonObject } from '../json/json.ts';
-import { type ToolResult, toToolResult } from '../tools/result.ts';
-import type { Effects, ToolOrigin } from '../tools/spec.ts';
-import { type Deadline, deadline } from './deadline.ts';
-import { type LeafIo, leaf } from './leaf.ts';
-import type { McpCalls } from './mcp/mcp-calls.ts';
-import { retryHint } from './retry-hint.ts';
-import { serverNotes } from './mcp/server-notes.ts';
-import { describeThrown, toJson } from '../json/to-json.ts';
+import type { JsonObject } from '../../json/json.ts';
+import type { ToolOrigin, Effects } from '../../tools/spec.ts';
+import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
+import { leaf, type LeafIo } from '../leaf.ts';
+import { type ToolResult, toToolResult } from '../../tools/result.ts';
+import { toJson, describeThrown } from '../../json/to-json.ts';
+import { retryHint } from '../retry-after.ts';
+import { type Deadline, deadline } from '../deadline.ts';
 
 /** What a tool's function gets beside its arguments. */
 export interface ToolIo {
@@ -102,4 +101,28 @@ function deadlineOf({ tool, timeoutMs, origin }: CallToolInput, owner: AbortSign
 /** An error of ours; what is known of the tool's own error travels in `data`. */
 function failure(code: string, name: string, message: string, data: JsonObject = {}): Error {
   return Object.assign(new Error(message), { name, code, data });
+}
+
+/** Word of progress that comes faster than this is left out: a server may send thousands a second. */
+const PROGRESS_MS = 100;
+
+/** Listens to what a server says during a call and makes remarks of it: how far it is, what it asks, what it was told. */
+export function serverNotes(
+  note: LeafIo['note'],
+): Pick<Parameters<McpCalls['callTool']>[3], 'onProgress' | 'onQuestion'> {
+  let told = -Infinity;
+  return {
+    onProgress: ({ progress, total, message }) => {
+      const now = performance.now();
+      if (now - told < PROGRESS_MS) return;
+      told = now;
+      note({ note: 'progress', progress, total: total ?? null, message: message ?? null });
+    },
+    onQuestion: (question) => note({ note: 'question', ...plain(question) }),
+  };
+}
+
+function plain(question: McpQuestion) {
+  if (question.phase === 'asked') return question;
+  return { ...question, usage: question.usage === null ? null : { ...question.usage } };
 }
