@@ -70,7 +70,8 @@ export type {
   ToolError,
   UnknownTool,
 } from './json/errors.ts';
-export type { PlanStep, Repair } from './parsing/reply.ts';
+export type { PlanStep } from './parsing/calls/call-forms.ts';
+export type { Repair } from './parsing/repair/repairs.ts';
 export type { Backoff } from './recovery/backoff.ts';
 export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from './recovery/steps.ts';
 export type { OnEscalation, Verdict, Verdicts } from './recovery/verdicts.ts';

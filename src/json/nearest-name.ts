@@ -1,6 +1,5 @@
 /** Of names that are shorter nobody can tell which is meant by two wrong letters, or by a part. */
 const LONG = 6;
-
 const SHORTEST_PART = 3;
 
 /**

@@ -1,5 +1,5 @@
 import { optionsOf } from '../json/known-options.ts';
-import type { PlanStep } from '../parsing/reply.ts';
+import type { PlanStep } from '../parsing/calls/call-forms.ts';
 import { dataText } from './console/data-text.ts';
 import { type Entry, layOut } from './console/layout.ts';
 import { liveText } from './console/live-text.ts';

@@ -1,5 +1,5 @@
 import type { Usage } from '../actors/model.ts';
-import type { PlanStep } from '../parsing/reply.ts';
+import type { PlanStep } from '../parsing/calls/call-forms.ts';
 
 /** Figures of one reply, or of a whole run; null or absent where the server gives none. Times in milliseconds. */
 export interface OutputStats {

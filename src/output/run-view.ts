@@ -1,5 +1,5 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
-import type { PlanStep } from '../parsing/reply.ts';
+import type { PlanStep } from '../parsing/calls/call-forms.ts';
 
 /** What an output has to know of a run to show its next event. */
 export interface RunView {

@@ -102,7 +102,6 @@ export function stepData(steps: readonly RecoveryStep[]): readonly StepData[] {
 }
 
 const TERMINAL: ReadonlySet<string> = new Set(['feedback', 'escalate', 'throw']);
-
 const KINDS: ReadonlySet<unknown> = new Set([
   'fix',
   'fix-agent',

@@ -20,9 +20,7 @@ interface RetryOptions {
 type ExponentialOptions = Partial<Omit<Extract<Backoff, { kind: 'exponential' }>, 'kind'>>;
 
 const DOCS = 'docs/recovery.md';
-
 const checkFix = optionsOf<FixOptions>('recover.fix', DOCS, { retries: true });
-
 const checkRetry = optionsOf<RetryOptions>('recover.retry', DOCS, {
   maxAttempts: true,
   backoff: true,

@@ -59,7 +59,6 @@ export interface PathWorld {
 
 /** Longer paths reach no file, and would only cost time. */
 const MAX_CHARS = { posix: 4096, win32: 32_767 } as const;
-
 const MAX_LINKS = 40;
 
 /** Whether `requested` leads to `base` or into it. False for whatever cannot be decided; never throws. */
@@ -185,11 +184,8 @@ function separators(world: PathWorld): RegExp {
 
 /** Names that are devices in every folder, whatever extension follows. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)$/i;
-
 const FORBIDDEN = /[<>:"|?*\p{Cc}]/u;
-
 const DRIVE = /^[a-z]:[\\/]/i;
-
 const SHARE = /^[\\/]{2}[^\\/?.][^\\/]*[\\/]+[^\\/]/;
 
 /**

@@ -10,7 +10,6 @@ import type { ServerTool, ShownTool } from '../tools/server-tool.ts';
 export type OnWarning = (warning: PermissionWarning) => void;
 
 const ATTEMPTS = 3;
-
 const NONE: Permissions = new Map();
 
 /**
@@ -164,7 +163,6 @@ export const NO_PERMISSIONS: AgentPermissions = { tools: new Set(), serverTools:
 
 /** The version that is written. Version 1 had names alone, and is read. */
 const PERMISSIONS_VERSION = 2;
-
 const CORRUPT = { kind: 'corrupt' } as const;
 
 /** Reads a permission file's text; `null` is a file that does not exist. Anything that is not exactly the format is corrupt. */

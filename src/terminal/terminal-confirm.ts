@@ -75,9 +75,7 @@ type Layout = (size: ScreenSize, how: { readonly whole: boolean }) => ShownQuest
 
 /** What it comes to when nobody answers. */
 const DENIED: TerminalAnswer = { decision: 'deny', interrupted: false };
-
 const MAX_ANSWER_CHARS = 20;
-
 const ANSWERS: ReadonlyMap<string, TerminalDecision> = new Map([
   ['y', 'allow-once'],
   ['yes', 'allow-once'],

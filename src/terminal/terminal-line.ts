@@ -22,9 +22,7 @@ export interface LinePrompt {
 
 /** Smaller than this, a screen shows no prompt, and nothing can be answered. */
 const SMALLEST: ScreenSize = { columns: 20, rows: 8 };
-
 const TOO_SMALL = '\nToo small to ask. Enlarge the terminal, or Ctrl-D. ';
-
 const CLEAR_SCREEN = '\u001b[2J\u001b[H';
 
 /**

@@ -60,9 +60,7 @@ const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image/png', 'image/jpeg', 'i
 
 /** The longest base64 of an image that is sent: larger ones are refused by most providers. */
 const LONGEST_IMAGE = 5_000_000;
-
 const MOST_IMAGES = 10;
-
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**

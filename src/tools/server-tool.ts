@@ -37,7 +37,6 @@ export interface ToolSource {
 }
 
 const MOST_CHARS = 4000;
-
 const AROUND = 200;
 
 /**

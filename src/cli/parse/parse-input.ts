@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { DEFAULT_LIMITS } from '../../parsing/recover/limits.ts';
+import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
 import { systemCode } from '../../security/folders.ts';
 import { UsageError } from '../command.ts';
 

@@ -1,4 +1,4 @@
-import type { CheckedArguments } from '../../parsing/recover/check-arguments.ts';
+import type { CheckedArguments } from '../../parsing/calls/arguments.ts';
 import type { EscalationError, Severity, ToolError } from '../../json/errors.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { RecoveryData } from '../../recovery/plan-data.ts';

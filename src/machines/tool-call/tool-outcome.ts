@@ -1,6 +1,6 @@
 import type { CheckArgsOutput } from '../../actors/tool-call/check-args.ts';
 import type { LeafError } from '../../actors/journal.ts';
-import { checkArguments } from '../../parsing/recover/check-arguments.ts';
+import { checkArguments } from '../../parsing/calls/arguments.ts';
 import type { ToolError } from '../../json/errors.ts';
 import { type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { describeDenial } from '../../tools/denials.ts';

@@ -1,7 +1,6 @@
 import { type Building, setOwn, type Json } from '../../json/json.ts';
 import { parseStrict } from '../../json/depth.ts';
-import type { Dialect, DialectReading } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
+import type { DialectSource, Dialect, DialectReading } from './dialect.ts';
 
 /** A format of the Gemma family: its marks, and the token that stands before and behind every text. */
 interface Row {

@@ -1,5 +1,4 @@
-import { makeCall } from '../reply/calls-of.ts';
-import type { ToolCallRequest } from '../reply.ts';
+import { makeCall, type ToolCallRequest } from '../calls/call-forms.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 
 const CHANNEL = '<|channel|>';

@@ -1,12 +1,9 @@
-import { callsOf } from '../reply/calls-of.ts';
+import { callsOf, type ToolCallRequest } from '../calls/call-forms.ts';
 import { type Building, setOwn, isJsonObject } from '../../json/json.ts';
-import type { ToolCallRequest } from '../reply.ts';
-import { unwrapArguments } from '../schema/unwrap-arguments.ts';
-import type { Dialect, DialectReading } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
-import { type Layout, parameterValue } from './parameter-value.ts';
+import { unwrapArguments } from '../calls/arguments.ts';
+import type { DialectSource, Dialect, DialectReading } from './dialect.ts';
+import { type Layout, parameterValue, closesAgain, sectionEnd, valueEnd } from './tag-values.ts';
 import { type Body, readElements } from './tag-elements.ts';
-import { closesAgain, sectionEnd, valueEnd } from './tag-values.ts';
 
 /** How a format writes a call as tags: one around the call, one around each parameter. */
 interface Tags {
@@ -35,9 +32,7 @@ const attribute = (tag: string): string => /\b(?:name|tool|key)\s*=\s*["']([^"']
 const PREFIXES = ['', 'steptml:', '｜DSML｜', '|DSML|', 'minimax:', 'antml:'];
 /** MiniMax-M3 writes this before every tag. */
 const M3 = ']<]minimax[>[';
-
 const XML = { tagEnd: '>', prefix: '', layout: 'none', sections: false } as const;
-
 const ROWS: readonly Row[] = [
   // MiniMax, Step3, DeepSeek's DSML and others: `<invoke name="f"><parameter name="key">value</parameter></invoke>`.
   ...PREFIXES.map((prefix) => ({

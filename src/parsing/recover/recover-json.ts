@@ -1,13 +1,10 @@
-import type { Candidate } from './candidates.ts';
+import type { Candidate } from '../repair/values-in-text.ts';
 import { OptionError, optionsOf } from '../../json/known-options.ts';
-import { type Limits, checkLimits, resolveLimits } from './limits.ts';
-import { chooseCandidate, type Ranked } from './rank.ts';
-import { readValues } from './read-values.ts';
-import type { RecoveredJson } from './recovered-json.ts';
+import { type Limits, checkLimits, resolveLimits, type Repair } from '../repair/repairs.ts';
+import { chooseCandidate, type Ranked, type RecoveredJson, readValues } from './read-values.ts';
 import { recoverToSchema } from './recover-to-schema.ts';
 import { readSchema, type SchemaLike } from '../schema/schema-like.ts';
 import { parseStrict } from '../../json/depth.ts';
-import type { Repair } from '../reply.ts';
 
 /** What `recoverJson` may be told. */
 export interface RecoverJsonOptions {
@@ -53,7 +50,7 @@ function recoverPlain(text: string, limits: Limits): RecoveredJson {
     return { ok: true, value: strict.value, complete: true, repairs: [] };
   }
   const { candidates, masked } = readValues(text, limits, { trimsLayout: false });
-  const choice = chooseCandidate(candidates, undefined);
+  const choice = chooseCandidate(candidates);
   if (choice.kind === 'one') return fromCandidate(choice.chosen.candidate);
   if (choice.kind === 'none') return none('the text holds no JSON object or list');
   const lines = collectLines(masked.text, choice.tied);

@@ -1,8 +1,8 @@
-import type { Candidate } from '../recover/candidates.ts';
+import type { Candidate } from '../repair/values-in-text.ts';
 import { readEnvelope } from './envelope.ts';
-import type { Repair } from '../reply.ts';
+import type { Repair } from '../repair/repairs.ts';
 import { parseStrict } from '../../json/depth.ts';
-import type { Acting } from './decide.ts';
+import type { Acting } from './choose-pieces.ts';
 import type { ReplySource } from './reply-source.ts';
 
 const CLOSERS = new Map([

@@ -1,10 +1,16 @@
-import { bareCallsOf, isDefinition, makeCall } from './calls-of.ts';
+import {
+  bareCallsOf,
+  isDefinition,
+  makeCall,
+  hoistName,
+  type PlanStep,
+  type ToolCallRequest,
+  readPlan,
+} from '../calls/call-forms.ts';
 import { isList } from '../../json/depth.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
-import { hoistName } from '../recover/hoist-name.ts';
-import type { PlanStep, Repair, ToolCallRequest } from '../reply.ts';
-import { readPlan } from './plan.ts';
-import { isRegistered, type ToolNames } from './tool-names.ts';
+import type { Repair } from '../repair/repairs.ts';
+import { isRegistered, type RegisteredTools } from '../calls/registered-tools.ts';
 
 /** What a JSON value says as a reply: the envelope's fields, or the tool calls that it spells. */
 export interface Envelope {
@@ -40,7 +46,7 @@ const NO_TOOL = new Set(['', 'none', 'null', 'n/a']);
 /** Reads a value as a reply; undefined when it is neither the envelope nor calls of registered tools. */
 export function readEnvelope(
   value: Json,
-  tools: ToolNames | undefined,
+  tools: RegisteredTools | undefined,
   { complete, repaired }: { readonly complete: boolean; readonly repaired: boolean },
 ): Envelope | undefined {
   if (isList(value)) return readList(value, tools, { complete, repaired });
@@ -53,7 +59,7 @@ export function readEnvelope(
   return isEnvelope(value) ? readFields(value, tools, complete) : readForeign(value, tools, complete);
 }
 
-function readFields(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope {
+function readFields(value: JsonObject, tools: RegisteredTools | undefined, complete: boolean): Envelope {
   const answer = readAnswer(value['answer']);
   const { plan, planError } = readPlan(value['plan'], complete);
   return {
@@ -79,7 +85,11 @@ function isEnvelope(value: JsonObject): boolean {
 }
 
 /** The call of the envelope: a `tool` names one, registered or not, unless it says that there is none. */
-function readCall(value: JsonObject, tools: ToolNames | undefined, complete: boolean): readonly ToolCallRequest[] {
+function readCall(
+  value: JsonObject,
+  tools: RegisteredTools | undefined,
+  complete: boolean,
+): readonly ToolCallRequest[] {
   const { tool } = value;
   if (typeof tool !== 'string') return [];
   const name = tool.trim();
@@ -98,7 +108,7 @@ function argumentKey(value: JsonObject): string | undefined {
 }
 
 /** Calls of registered tools in another form than the envelope's: `{name, arguments}`, or a list of them under a key. */
-function readForeign(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
+function readForeign(value: JsonObject, tools: RegisteredTools | undefined, complete: boolean): Envelope | undefined {
   const listed = LIST_KEYS.find((key) => isList(value[key]));
   const calls = bareCallsOf(
     listed === undefined ? value : (value[listed] ?? []),
@@ -112,7 +122,7 @@ function readForeign(value: JsonObject, tools: ToolNames | undefined, complete: 
 /** A list is a reply when every item of it is one and none is an answer or a plan. */
 function readList(
   items: readonly Json[],
-  tools: ToolNames | undefined,
+  tools: RegisteredTools | undefined,
   { complete, repaired }: { readonly complete: boolean; readonly repaired: boolean },
 ): Envelope | undefined {
   const calls: ToolCallRequest[] = [];

@@ -1,5 +1,5 @@
-import type { DialectSource } from '../dialects/dialect-source.ts';
-import { turnBeginsAt } from './marks.ts';
+import type { DialectSource } from '../dialects/dialect.ts';
+import { turnBeginsAt } from './outside-message.ts';
 import type { Piece, Scan } from './scan.ts';
 
 /** What may stand around calls, one piece after the other. */

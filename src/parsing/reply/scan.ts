@@ -1,12 +1,10 @@
-import { type Candidate, isPlausible, readAt, withStrayClosers } from '../recover/candidates.ts';
-import type { Dialect, DialectReading } from '../dialects/dialect.ts';
-import type { DialectSource } from '../dialects/dialect-source.ts';
+import { type Candidate, isPlausible, readAt, withStrayClosers } from '../repair/values-in-text.ts';
+import type { DialectSource, Dialect, DialectReading } from '../dialects/dialect.ts';
 import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
-import { leadingTokens } from './strip-tokens.ts';
-import { CODE, isSpace } from '../tolerant/characters.ts';
-import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
-import { Fences, type OpenedFence } from './fences.ts';
-import { Surroundings, type Talk } from './surroundings.ts';
+import { leadingTokens } from './special-tokens.ts';
+import { CODE, isSpace } from '../repair/characters.ts';
+import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './outside-message.ts';
+import { Fences, type OpenedFence, Surroundings, type TalkReason } from './surroundings.ts';
 
 /** Something in a message that could act: a block in a model's own format, or a JSON value. */
 export interface Piece {
@@ -15,7 +13,7 @@ export interface Piece {
   readonly found:
     | { readonly kind: 'block'; readonly dialect: string; readonly marked: boolean; readonly reading: DialectReading }
     | { readonly kind: 'value'; readonly candidate: Candidate; readonly openString: boolean };
-  readonly talk: Talk | null;
+  readonly talk: TalkReason | null;
   /** The number of the fence that it stands in; 0: none. */
   readonly fence: number;
 }

@@ -1,6 +1,6 @@
 import type { Issue } from '../../json/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
-import type { Repair } from '../reply.ts';
+import type { Repair } from '../repair/repairs.ts';
 
 /** Holds a value against a schema and returns what fits: the same value by reference when nothing had to change. */
 export type Fit = (value: Json, schema: JsonSchema, context: FitContext) => Json;

@@ -1,12 +1,10 @@
 import type { Meter, ParseReplyOptions, TextCalls } from '../reply/reply-source.ts';
-import { closerOf, type Decision, MarkWatch, ParenWatch, RestWatch } from './call-watch.ts';
-import { GrowingText } from './growing-text.ts';
+import { closerOf, type WatchResult, MarkWatch, ParenWatch, RestWatch } from './call-watch.ts';
 import { CHANNELS, type TagKind, TagReader } from './marks.ts';
 import { NameReader } from './name-reader.ts';
-import { ObjectWatch } from './object-watch.ts';
-import type { PartialReply } from './partial-reply.ts';
-import { type Found, TextWatch } from './text-watch.ts';
-import { ThoughtReader } from './thought-reader.ts';
+import { ObjectWatch, type PartialReply } from './partial-reply.ts';
+import { type FoundInText, TextWatch } from './text-watch.ts';
+import { ThoughtReader, GrowingText } from './growing-text.ts';
 
 /**
  * What is being read: plain text, reasoning, a channel's header, what may turn out to be a call, an object, data that is
@@ -38,7 +36,7 @@ export class Follower {
   private header = '';
   private headerTags = new TagReader();
   private closer: string | undefined;
-  private decider: { take(char: string): Decision } | undefined;
+  private decider: { take(char: string): WatchResult } | undefined;
   private object: ObjectWatch | undefined;
 
   constructor(options?: ParseReplyOptions, meter: Meter = { steps: 0 }) {
@@ -109,7 +107,7 @@ export class Follower {
   }
 
   /** False for what turns out to be text. */
-  private takeFound(found: Found, char: string): boolean {
+  private takeFound(found: FoundInText, char: string): boolean {
     switch (found.kind) {
       case 'call':
         this.settle('called');
@@ -201,7 +199,7 @@ export class Follower {
     this.place = 'thinking';
   }
 
-  private hold(place: Place, decider?: { take(char: string): Decision }, closer?: string): void {
+  private hold(place: Place, decider?: { take(char: string): WatchResult }, closer?: string): void {
     this.held = [this.watch.release()];
     this.decider = decider;
     this.closer = closer;

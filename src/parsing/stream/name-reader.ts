@@ -1,4 +1,4 @@
-import type { ToolName } from '../reply/tool-names.ts';
+import type { ToolName } from '../calls/registered-tools.ts';
 
 interface Place {
   readonly next: Map<string, Place>;

@@ -1,9 +1,9 @@
-import { makeCall } from '../reply/calls-of.ts';
-import { DEFAULT_LIMITS } from '../recover/limits.ts';
-import { readPlan } from '../reply/plan.ts';
-import type { PlanStep, ToolCallRequest } from '../reply.ts';
+import { type ToolCallRequest, type PlanStep, makeCall, readPlan, callsOf } from '../calls/call-forms.ts';
+import { EnvelopeLexer, type Member } from './envelope-lexer.ts';
 import { parseStrict } from '../../json/depth.ts';
-import type { EnvelopeLexer, Member } from './envelope-lexer.ts';
+import { DEFAULT_LIMITS } from '../repair/repairs.ts';
+import type { TextCalls } from '../reply/reply-source.ts';
+import type { NameReader } from './name-reader.ts';
 
 /**
  * What is known of a reply while it arrives. `phase` says what is being written: nothing yet, reasoning, plain text, the
@@ -23,7 +23,7 @@ export interface PartialReply {
 const ARGUMENT_KEYS = ['tool_args', 'arguments', 'args', 'parameters'];
 
 /** Reads what a lexer has so far as a reply. Values that were parsed once are not parsed again. */
-export class PartialEnvelope {
+class PartialEnvelope {
   private readonly lexer: EnvelopeLexer;
   private readonly parsed = new Map<
     string,
@@ -90,4 +90,102 @@ export class PartialEnvelope {
 function sourceOf(member: Member): { readonly value: ToolCallRequest['args'] } | undefined {
   if (member.kind === 'text') return member.complete ? { value: member.text } : undefined;
   return parseStrict(member.source, DEFAULT_LIMITS.maxDepth);
+}
+
+/** What an object in a message is so far: not known yet, the envelope, a call in another form, or part of the text. */
+export type ObjectKind = 'open' | 'envelope' | 'call' | 'text';
+
+const LONGEST_KEY = 40;
+const ANSWER_KEYS = new Set(['thought', 'goal', 'answer']);
+const ENVELOPE_KEYS = new Set([...ANSWER_KEYS, 'tool', 'plan', 'tool_args', 'arguments', 'args', 'parameters']);
+const NAME_KEYS = ['name', 'tool_name', 'tool', 'action', 'function', 'function_name', 'recipient_name'];
+const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls', 'function', 'tool'];
+const FOREIGN_ARGUMENT_KEYS = ['action_input', 'tool_input', 'tool_parameters', 'params', 'input'];
+const OTHER_CALL_KEYS = ['id', 'type', 'index', 'tool_call_id', 'description'];
+const CALL_KEYS = new Set([...ENVELOPE_KEYS, ...NAME_KEYS, ...LIST_KEYS, ...FOREIGN_ARGUMENT_KEYS, ...OTHER_CALL_KEYS]);
+
+/**
+ * Follows one object of a message and tells what it is as soon as its keys say so. An envelope has its own fields only:
+ * with any other the object is part of the text, unless it is a call in another form.
+ */
+export class ObjectWatch {
+  verdict: ObjectKind = 'open';
+  private readonly lexer = new EnvelopeLexer();
+  private readonly envelope = new PartialEnvelope(this.lexer);
+  private readonly mode: TextCalls;
+  private readonly names: NameReader | undefined;
+
+  constructor(mode: TextCalls, names: NameReader | undefined) {
+    this.mode = mode;
+    this.names = names;
+  }
+
+  /** True until the object is closed or cannot be followed any more. */
+  get isOpen(): boolean {
+    return this.lexer.state === 'open';
+  }
+
+  read(thinking: string): PartialReply {
+    return this.envelope.read(thinking);
+  }
+
+  /** Takes a piece from `from` on, up to where the object ends or turns out to be none of the agent's. */
+  take(piece: string, from: number): number {
+    let i = from;
+    while (i < piece.length && this.isOpen && this.verdict !== 'call' && this.verdict !== 'text') {
+      i = this.lexer.take(piece, i);
+      if (this.lexer.keyLength > LONGEST_KEY) this.verdict = 'text';
+      else this.verdict = this.mode === 'never' ? this.judgeAnswer() : this.judge();
+    }
+    return i;
+  }
+
+  /** Goes on through an object that is text, to where it ends. */
+  pass(piece: string, from: number): number {
+    let i = from;
+    while (i < piece.length && this.isOpen) i = this.lexer.take(piece, i);
+    return i;
+  }
+
+  /** Where no text is a call, only a thought or a goal with an answer is an envelope. */
+  private judgeAnswer(): ObjectKind {
+    const { keys, members, state } = this.lexer;
+    if (state === 'lost' || [...keys].some((key) => !ANSWER_KEYS.has(key))) return 'text';
+    if ([...members.values()].some(({ kind }) => kind === 'json')) return 'text';
+    const isEnvelope = members.has('thought') || members.has('goal');
+    if (state === 'open') return isEnvelope ? 'envelope' : 'open';
+    return isEnvelope && members.has('answer') ? 'envelope' : 'text';
+  }
+
+  private judge(): ObjectKind {
+    const { keys, members, state } = this.lexer;
+    if (![...keys].every((key) => ENVELOPE_KEYS.has(key))) return this.judgeCall();
+    if (members.get('plan')?.kind === 'text') return 'text';
+    const acts = members.has('thought') || members.has('tool') || members.has('plan');
+    const isEnvelope = acts || (members.has('answer') && (this.mode === 'lenient' || members.has('goal')));
+    if (state === 'lost' && this.mode === 'whole-reply' && !members.has('tool')) return 'text';
+    if (isEnvelope) return 'envelope';
+    return state === 'open' ? 'open' : 'text';
+  }
+
+  /** `{name, arguments}` and its like are calls of registered tools only. */
+  private judgeCall(): ObjectKind {
+    const { keys, members, state } = this.lexer;
+    if (this.names === undefined) return 'text';
+    for (const key of NAME_KEYS) {
+      const member = members.get(key);
+      if (member?.kind !== 'text' || !member.complete) continue;
+      return this.names.has(member.text) ? 'call' : 'text';
+    }
+    for (const key of LIST_KEYS) {
+      const member = members.get(key);
+      if (member?.kind === 'json') return this.callsIn(member.source) ? 'call' : 'text';
+    }
+    return state !== 'open' || [...keys].some((key) => !CALL_KEYS.has(key)) ? 'text' : 'open';
+  }
+
+  private callsIn(source: string): boolean {
+    const parsed = parseStrict(source, DEFAULT_LIMITS.maxDepth);
+    return parsed === undefined || callsOf(parsed.value, true).some(({ name }) => this.names?.has(name) === true);
+  }
 }

@@ -1,10 +1,10 @@
 import type { Meter } from '../reply/reply-source.ts';
-import { isBlank, isLead, Line } from './line.ts';
+import { isBlank, isLead, LineState } from './line.ts';
 import { callTagKind, type Mark, marks, step, type TagKind, tagKind, TagReader } from './marks.ts';
 import { isNameCharacter, type NameReader } from './name-reader.ts';
 
 /** What a text turns out to hold; `held` then ends with it. */
-export type Found =
+export type FoundInText =
   | { readonly kind: 'call' }
   | { readonly kind: 'mark'; readonly mark: string; readonly names: NameReader }
   | { readonly kind: 'paren'; readonly names: NameReader }
@@ -13,7 +13,7 @@ export type Found =
   | { readonly kind: 'late-close' };
 
 /** Where in the message a character stands: nothing of the answer before it, and whether text may be a call there. */
-export interface Standing {
+export interface TextPosition {
   readonly isFirst: boolean;
   readonly mayBecomeCall: boolean;
 }
@@ -33,7 +33,7 @@ export class TextWatch {
   held = '';
   private readonly names: NameReader | undefined;
   private readonly meter: Meter;
-  private readonly line = new Line();
+  private readonly line = new LineState();
   private readonly tags = new TagReader();
   private mark: Mark = marks();
   /** How many characters at the end may lead to a call: what opens a block, then a name. */
@@ -51,7 +51,7 @@ export class TextWatch {
   }
 
   /** Takes a character and tells what it completes. */
-  take(char: string, standing: Standing): Found | undefined {
+  take(char: string, standing: TextPosition): FoundInText | undefined {
     if (this.waitsBehindTag) {
       this.waitsBehindTag = false;
       if (!GOES_ON.test(char)) return { kind: 'late-close' };
@@ -125,7 +125,11 @@ export class TextWatch {
     return isLetter;
   }
 
-  private find(char: string, tag: string | undefined, { isFirst, mayBecomeCall }: Standing): Found | undefined {
+  private find(
+    char: string,
+    tag: string | undefined,
+    { isFirst, mayBecomeCall }: TextPosition,
+  ): FoundInText | undefined {
     const { names } = this;
     const isNamed = this.word === 'named' || (this.word === 'reading' && names?.isName === true);
     const isOpen = mayBecomeCall && !this.line.isQuoted;

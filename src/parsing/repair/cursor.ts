@@ -1,9 +1,9 @@
-import type { Repair } from '../reply.ts';
-import { CODE, isSpace } from './characters.ts';
 import { Landmarks } from './landmarks.ts';
+import type { Repair } from './repairs.ts';
+import { isSpace, CODE } from './characters.ts';
 
 /** What is open around the cursor: an object, a list (square or round), or the arguments of a call `f(a=1)`. */
-export type Frame = 'object' | 'list' | 'tuple' | 'call';
+export type Container = 'object' | 'list' | 'tuple' | 'call';
 
 /** The part of a text that a cursor moves in, and how it reads it. */
 export interface CursorSpan {
@@ -27,7 +27,7 @@ export class Cursor {
   readonly maxDepth: number;
   /** True when a line break right before a closing quote is layout and not text. */
   readonly trimsLayout: boolean;
-  readonly frames: Frame[] = [];
+  readonly frames: Container[] = [];
   readonly repairs: Repair[] = [];
   pos: number;
   steps = 0;
@@ -68,7 +68,7 @@ export class Cursor {
   }
 
   /** The innermost open frame. */
-  get frame(): Frame | undefined {
+  get frame(): Container | undefined {
     return this.frames[this.frames.length - 1];
   }
 

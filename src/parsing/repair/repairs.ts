@@ -1,5 +1,14 @@
 import { optionsOf } from '../../json/known-options.ts';
 
+/** One change that the parser made to what the model wrote. `cost` ranks readings: 0 loses nothing, higher is bolder. */
+export interface Repair {
+  readonly kind: string;
+  readonly message: string;
+  readonly at?: number;
+  readonly path?: string;
+  readonly cost: number;
+}
+
 /** How much the parser is willing to look at. What is larger is not read at all, or is read up to the limit and marked incomplete. */
 export interface Limits {
   /** Longest text in UTF-16 units; the default is 1,048,576 (1 MB of plain text). */

@@ -1,5 +1,5 @@
-import { Finder } from '../tolerant/finder.ts';
-import type { DialectSource } from '../dialects/dialect-source.ts';
+import type { DialectSource } from '../dialects/dialect.ts';
+import { Finder } from '../repair/landmarks.ts';
 
 /** A piece of text that belongs to somebody: where its inside begins and ends, and where it ends itself. */
 export interface Owned {
@@ -109,6 +109,7 @@ const AROUND_CALLS =
   /^(?:\w+[:_])?(?:(?:tool|function|fn)(?:[_-]?(?:calls?|use|invocations?))?|action|actions|invoke|json|calls?|assistant|answer|final|final_answer|reply|message|root|xml)$/i;
 const OTHERS_WORDS =
   /quot|cite|example|sample|error|result|response|observ|tools|document|schema|pre|code|user|human|system/i;
+
 /** So many different elements are looked for; a text with more is markup, not a message. */
 const MOST_ELEMENTS = 128;
 
@@ -224,6 +225,7 @@ const TURN_LINE = new RegExp(
   `^(?:\\*\\*|#{1,4} )?(?:${ROLE})(?: ?\\d{1,3}| \\([^)\\n]{0,30}\\))?(?:\\*\\*)?[ \\t]*:|^#{1,4} (?:${ROLE}|tool)[ \\t]*(?:\\r?\\n|$)|^\\[Result from [^\\]\\n]{1,200}\\]:`,
   'i',
 );
+
 /** In capitals only: \`tool: name\` is a field. */
 const TOOL_LINE = /^(?:\*\*)?Tool(?:\*\*)?[ \t]*:/;
 

@@ -1,13 +1,12 @@
+import { type Json, isJsonObject } from '../../json/json.ts';
+import type { Repair } from './repairs.ts';
+import { type CursorSpan, Cursor } from './cursor.ts';
+import { Landmarks } from './landmarks.ts';
+import { isSpace, isQuote } from './characters.ts';
+import { parsePrefix } from './parse-prefix.ts';
+import { parseTolerant } from './parse-value.ts';
+import { keyBegins } from './look-ahead.ts';
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Json } from '../../json/json.ts';
-import { parsePrefix } from './prefix.ts';
-import type { Repair } from '../reply.ts';
-import { keyBegins } from '../tolerant/look-ahead.ts';
-import { Cursor, type CursorSpan } from '../tolerant/cursor.ts';
-import { Landmarks } from '../tolerant/landmarks.ts';
-import { isQuote, isSpace } from '../tolerant/characters.ts';
-import { parseTolerant } from '../tolerant/parse-tolerant.ts';
-import { isEscapedOnce, unescapeOnce, type Unescaped } from './unescape-once.ts';
 
 /** One value found in a text: where it stands and how it was read. */
 export interface Candidate {
@@ -22,21 +21,12 @@ export interface Candidate {
   readonly cost: number;
 }
 
-/** The part of a text to look at, and how deep values may nest. */
-export type Span = CursorSpan;
-
-/** What a scan found, and how many characters it looked at. */
-export interface Scan {
-  readonly candidates: readonly Candidate[];
-  readonly steps: number;
-}
-
 /** How many times the length of the text a scan may look at before it stops trying inside what it rejected. */
 const EFFORT = 4;
 const MOST_CANDIDATES = 50_000;
 
 /** Finds every object and list in a text, left to right. Fences only mark what stands inside them. */
-export function findCandidates(text: string, span: Span): Scan {
+export function findCandidates(text: string, span: CursorSpan): readonly Candidate[] {
   const candidates: Candidate[] = [];
   const landmarks = span.landmarks ?? new Landmarks(text);
   const budget = (span.to - span.from) * EFFORT + 2_000;
@@ -67,11 +57,11 @@ export function findCandidates(text: string, span: Span): Scan {
       i += 1;
     }
   }
-  return { candidates, steps: steps + landmarks.steps };
+  return candidates;
 }
 
 /** Lists the closers that stand behind a value although nothing is open any more. */
-export function withStrayClosers(text: string, found: Candidate, span: Span): Candidate {
+export function withStrayClosers(text: string, found: Candidate, span: CursorSpan): Candidate {
   let i = found.to;
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
   const code = text.charCodeAt(i);
@@ -114,7 +104,7 @@ export interface Read {
 }
 
 /** Reads the value that begins at `from`: strictly when it is JSON, with mending otherwise. */
-export function readAt(text: string, from: number, span: Span & { readonly fenced: boolean }): Read {
+export function readAt(text: string, from: number, span: CursorSpan & { readonly fenced: boolean }): Read {
   const { landmarks = new Landmarks(text) } = span;
   if (landmarks.unescapings > 0 && isEscapedOnce(text, from, span.to)) {
     landmarks.unescapings -= 1;
@@ -144,7 +134,7 @@ export function readAt(text: string, from: number, span: Span & { readonly fence
 }
 
 /** The value is escaped once too often: it is read from the text without that, and its place mapped back. */
-function readEscaped(text: string, from: number, span: Span & { readonly fenced: boolean }): Read {
+function readEscaped(text: string, from: number, span: CursorSpan & { readonly fenced: boolean }): Read {
   const plain = unescapeOnce(text, from, span.to);
   const read = readAt(plain.text, 0, { ...span, from: 0, to: plain.text.length, landmarks: new Landmarks(plain.text) });
   const steps = read.steps + (span.to - from);
@@ -161,7 +151,7 @@ function movedBack(repair: Repair, plain: Unescaped): Repair {
 }
 
 /** `{…}, "key": …`: the value goes on after its closing brace, so it is not whole yet. */
-function goesOn(text: string, end: number, span: Span): boolean {
+function goesOn(text: string, end: number, span: CursorSpan): boolean {
   let i = end;
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
   if (text.charCodeAt(i) !== 44 || text.charCodeAt(end - 1) !== 125) return false;
@@ -171,7 +161,7 @@ function goesOn(text: string, end: number, span: Span): boolean {
 }
 
 /** False for what merely looks like a value: `{x}` or `[1]` in prose. */
-export function isPlausible(text: string, found: Candidate, read: Read, span: Span): boolean {
+export function isPlausible(text: string, found: Candidate, read: Read, span: CursorSpan): boolean {
   const { value } = found;
   if (isList(value)) {
     if (value.some((item) => isJsonObject(item) && Object.keys(item).length > 0)) return true;
@@ -188,14 +178,83 @@ export function isPlausible(text: string, found: Candidate, read: Read, span: Sp
   return atEdge && found.repairs.every(({ kind }) => kind !== 'semicolon' && kind !== 'missing-colon');
 }
 
-function startsMessage(text: string, from: number, span: Span): boolean {
+function startsMessage(text: string, from: number, span: CursorSpan): boolean {
   let i = from - 1;
   while (i >= span.from && isSpace(text.charCodeAt(i))) i -= 1;
   return i < span.from || /(?:^|\n)[ \t]*```\w*$/.test(text.slice(Math.max(0, i - 40), i + 1));
 }
 
-function endsMessage(text: string, to: number, span: Span): boolean {
+function endsMessage(text: string, to: number, span: CursorSpan): boolean {
   let i = to;
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
   return i >= span.to || text.startsWith('```', i);
+}
+
+/** A text with one level of escaping removed, and where each of its characters stood before. */
+interface Unescaped {
+  readonly text: string;
+  /** The index in the original of the character at `index` here. */
+  readonly origin: (index: number) => number;
+}
+
+const ESCAPES = new Map([
+  ['n', '\n'],
+  ['t', '\t'],
+  ['r', '\r'],
+  ['"', '"'],
+  ['\\', '\\'],
+  ['/', '/'],
+]);
+
+/** `{\"a\": …`: true where an object or list begins whose quotes are all escaped once too often. */
+function isEscapedOnce(text: string, from: number, to: number): boolean {
+  let i = from + 1;
+  while (i < to && (text.charCodeAt(i) === 32 || text.charCodeAt(i) === 123 || text.charCodeAt(i) === 91)) {
+    i += 1;
+    if (i - from > 40) return false;
+  }
+  while (text.startsWith('\\n', i) || text.charCodeAt(i) === 32) {
+    i += text.charCodeAt(i) === 32 ? 1 : 2;
+    if (i - from > 80) return false;
+  }
+  return i < to && text.charCodeAt(i) === 92 && text.charCodeAt(i + 1) === 34;
+}
+
+/** Removes one level of escaping from part of a text. */
+function unescapeOnce(text: string, from: number, to: number): Unescaped {
+  const pieces: string[] = [];
+  const starts: number[] = [];
+  const origins: number[] = [];
+  let length = 0;
+  let i = from;
+  while (i < to) {
+    const slash = text.indexOf('\\', i);
+    const stop = slash < 0 || slash + 1 >= to ? to : slash;
+    if (stop > i) {
+      pieces.push(text.slice(i, stop));
+      starts.push(length);
+      origins.push(i);
+      length += stop - i;
+    }
+    if (stop === to) break;
+    const known = ESCAPES.get(text.charAt(slash + 1));
+    pieces.push(known ?? text.slice(slash, slash + 2));
+    starts.push(length);
+    origins.push(slash);
+    length += known === undefined ? 2 : 1;
+    i = slash + 2;
+  }
+  return { text: pieces.join(''), origin: (index) => originOf(index, starts, origins, to) };
+}
+
+function originOf(index: number, starts: readonly number[], origins: readonly number[], to: number): number {
+  let low = 0;
+  let high = starts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] ?? 0) <= index) low = middle + 1;
+    else high = middle;
+  }
+  if (low === 0) return to;
+  return Math.min(to, (origins[low - 1] ?? to) + index - (starts[low - 1] ?? 0));
 }

@@ -1,11 +1,11 @@
-import { isJsonObject, type JsonSchema } from '../../json/json.ts';
+import { type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { readSchema } from '../schema/schema-like.ts';
 
 /** A tool as the parser needs to know it: by name, and by the schema that tells text from other parameters. */
 export type ToolName = string | { readonly name: string; readonly inputSchema?: unknown };
 
 /** The registered tools, for looking up what a reply mentions. They are collected when first asked for. */
-export class ToolNames {
+export class RegisteredTools {
   private readonly tools: readonly unknown[];
   private known: ReadonlyMap<string, unknown> | undefined;
   private schemas: Map<string, JsonSchema | undefined> | undefined;
@@ -61,22 +61,22 @@ export class ToolNames {
 }
 
 /** The registered names from whatever list the caller has; undefined when there is no list. */
-export function toolNames(tools: unknown): ToolNames | undefined {
-  return Array.isArray(tools) ? new ToolNames(tools) : undefined;
+export function registeredTools(tools: unknown): RegisteredTools | undefined {
+  return Array.isArray(tools) ? new RegisteredTools(tools) : undefined;
 }
 
 /** True when the name is one of a registered tool, whatever its case. */
-export function isRegistered(name: string, tools: ToolNames | undefined): boolean {
+export function isRegistered(name: string, tools: RegisteredTools | undefined): boolean {
   return tools !== undefined && tools.has(name);
 }
 
 /** True when the name may be a tool's: it is registered, or nobody said which tools there are. */
-export function isKnown(tools: ToolNames | undefined, name: string): boolean {
+export function isKnown(tools: RegisteredTools | undefined, name: string): boolean {
   return tools === undefined || tools.has(name);
 }
 
 /** No tool at all: nothing is registered. */
-export const NO_TOOLS = new ToolNames([]);
+export const NO_TOOLS = new RegisteredTools([]);
 
 function nameOf(tool: unknown): string | undefined {
   if (typeof tool === 'string') return tool;

@@ -1,5 +1,6 @@
 const LEADING =
   /\s*(?:<\|im_start\|>(?:assistant(?=\s*\n|\s*$|[{<])|(?!\s*(?:user|system|tool|function)))|<\|start_header_id\|>(?:assistant<\|end_header_id\|>|(?=[[{<]))|<\|assistant\|>|<\|START_RESPONSE\|>|<s>(?!\s*\p{Ll})|\[\/INST\]|<\|begin_of_text\|>|<start_of_turn>model|<bos>(?!\s*\p{Ll})|<\|message_model\|>(?=<\|content_)|<\|content_text\|>|<\|open\|>response<\|sep\|>)/uy;
+
 /** What ends a turn. Other marks at the end may close a call that a text quotes. */
 const TRAILING =
   /(?:<\|close\|>\w{1,20}(?:<\|sep\|>)?|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn|return|eot|END_RESPONSE|END_OF_TURN_TOKEN|user|observation|end_message)\|>|\[\|endofturn\|\]|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)\s*$/;
@@ -37,4 +38,16 @@ function dropEnd(text: string): string {
   // Behind a space on its line a token is spoken of: models write theirs right behind the text.
   const before = trimmed.slice(0, tail + found.index);
   return /\S[ \t]+$/.test(before) ? text : before;
+}
+
+const END_MARKS = /(?:\s|<\|[^<>|{}"\n]{1,40}\|>|<\/s>|<｜[^<>{}"\n]{1,40}｜>|\[\/INST\]|<end_of_turn>|<eos>)+$/;
+const TAIL = 400;
+
+/** Special tokens at the very end are no part of the message; white space before them may be part of a cut string. */
+export function messageEnd(text: string): number {
+  const tail = Math.max(0, text.length - TAIL);
+  const trailing = END_MARKS.exec(text.slice(tail));
+  if (trailing === null) return text.length;
+  const token = trailing[0].search(/\S/);
+  return token < 0 ? text.length : tail + trailing.index + token;
 }

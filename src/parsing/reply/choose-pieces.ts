@@ -1,11 +1,11 @@
-import { isJsonObject, type Json } from '../../json/json.ts';
-import { type Envelope, readEnvelope } from './envelope.ts';
-import type { DialectSource } from '../dialects/dialect-source.ts';
-import { jsonEquals } from '../schema/json-types.ts';
-import type { ToolCallRequest } from '../reply.ts';
-import type { ToolNames } from './tool-names.ts';
-import { isAlone, isGlue, isNarrated } from './placement.ts';
 import type { Piece, Scan } from './scan.ts';
+import type { ToolCallRequest } from '../calls/call-forms.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
+import type { RegisteredTools } from '../calls/registered-tools.ts';
+import type { DialectSource } from '../dialects/dialect.ts';
+import { jsonEquals } from '../schema/json-types.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { isGlue, isAlone, isNarrated } from './placement.ts';
 
 /** A piece that says something: calls of registered tools, or what the envelope holds. */
 export interface Acting {
@@ -20,15 +20,15 @@ export interface Acting {
 export type Reach = 'never' | 'whole-reply' | 'narrated' | 'lenient';
 
 /** What is taken of a message: nothing, the pieces that act together, or several of equal rank that differ. */
-export type Decision =
+export type ChosenPieces =
   | { readonly kind: 'none' }
   | { readonly kind: 'taken'; readonly acting: readonly [Acting, ...Acting[]] }
   | { readonly kind: 'ambiguous'; readonly acting: readonly Acting[] };
 
-const NONE: Decision = { kind: 'none' };
+const NONE: ChosenPieces = { kind: 'none' };
 
 /** The pieces that say something, talk left out; in the order in which they stand. */
-export function actingPieces(scan: Scan, tools: ToolNames | undefined): readonly Acting[] {
+export function actingPieces(scan: Scan, tools: RegisteredTools | undefined): readonly Acting[] {
   return scan.pieces.flatMap((piece): readonly Acting[] => {
     if (piece.talk !== null) return [];
     const { found } = piece;
@@ -46,14 +46,14 @@ export function actingPieces(scan: Scan, tools: ToolNames | undefined): readonly
 }
 
 /** Decides which pieces count, by how far from the whole message a call may stand. */
-export function decide(source: DialectSource, scan: Scan, acting: readonly Acting[], reach: Reach): Decision {
+export function choosePieces(source: DialectSource, scan: Scan, acting: readonly Acting[], reach: Reach): ChosenPieces {
   switch (reach) {
     case 'lenient':
-      return decideLenient(source, acting);
+      return chooseLenient(source, acting);
     case 'narrated':
-      return decideNarrated(source, scan, acting);
+      return chooseNarrated(source, scan, acting);
     case 'whole-reply':
-      return decideWhole(source, scan, acting);
+      return chooseWhole(source, scan, acting);
     case 'never':
       return NONE;
   }
@@ -68,7 +68,7 @@ function acts({ calls, envelope, piece }: Acting): boolean {
 }
 
 /** The first that acts decides on the format; outside of fences goes before inside. */
-function decideLenient(source: DialectSource, acting: readonly Acting[]): Decision {
+function chooseLenient(source: DialectSource, acting: readonly Acting[]): ChosenPieces {
   const able = acting.filter(acts);
   const candidates = able.length > 0 ? able : acting;
   const open = candidates.filter(({ piece }) => piece.fence === 0);
@@ -76,18 +76,18 @@ function decideLenient(source: DialectSource, acting: readonly Acting[]): Decisi
   const [first] = pool;
   if (first === undefined) return NONE;
   if (first.piece.found.kind === 'value') {
-    return decideValues(
+    return chooseValues(
       source,
       pool.filter(({ piece }) => piece.found.kind === 'value'),
     );
   }
   const same = pool.filter(({ form }) => form === first.form);
-  if (first.piece.fence > 0) return decideFenced(same);
+  if (first.piece.fence > 0) return chooseFenced(same);
   return taken(first.form === 'pythonic' ? adjacentTo(source, first, same) : same);
 }
 
 /** Several fences that all call the same say it twice; several that differ are documentation. */
-function decideFenced(fenced: readonly Acting[]): Decision {
+function chooseFenced(fenced: readonly Acting[]): ChosenPieces {
   const inFence = Map.groupBy(fenced, ({ piece }) => piece.fence);
   const [first = [], ...others] = inFence.values();
   const calls = first.flatMap((one) => one.calls.map(callValue));
@@ -105,7 +105,7 @@ function callValue({ name, args }: ToolCallRequest): Json {
 }
 
 /** Values of equal rank that differ: calls one after the other are one message, anything else is ambiguous. */
-function decideValues(source: DialectSource, values: readonly Acting[]): Decision {
+function chooseValues(source: DialectSource, values: readonly Acting[]): ChosenPieces {
   const [first] = values;
   if (first === undefined) return NONE;
   const different = values.some((other) => !sameValue(other, first));
@@ -114,7 +114,7 @@ function decideValues(source: DialectSource, values: readonly Acting[]): Decisio
   return { kind: 'ambiguous', acting: values };
 }
 
-function taken(acting: readonly Acting[]): Decision {
+function taken(acting: readonly Acting[]): ChosenPieces {
   const [first, ...others] = acting;
   return first === undefined ? NONE : { kind: 'taken', acting: [first, ...others] };
 }
@@ -141,7 +141,7 @@ function adjacentTo(source: DialectSource, first: Acting, same: readonly Acting[
 }
 
 /** The whole message is what acts: one format, nothing else but thoughts, one fence and end marks. */
-function decideWhole(source: DialectSource, scan: Scan, acting: readonly Acting[]): Decision {
+function chooseWhole(source: DialectSource, scan: Scan, acting: readonly Acting[]): ChosenPieces {
   const [first] = acting;
   if (
     first === undefined ||
@@ -157,12 +157,12 @@ function decideWhole(source: DialectSource, scan: Scan, acting: readonly Acting[
     )
   )
     return NONE;
-  return first.piece.found.kind === 'value' ? decideValues(source, acting) : taken(acting);
+  return first.piece.found.kind === 'value' ? chooseValues(source, acting) : taken(acting);
 }
 
 /** One call, or calls one after the other, with sentences around them that have ended. */
-function decideNarrated(source: DialectSource, scan: Scan, acting: readonly Acting[]): Decision {
-  const whole = decideWhole(source, scan, acting);
+function chooseNarrated(source: DialectSource, scan: Scan, acting: readonly Acting[]): ChosenPieces {
+  const whole = chooseWhole(source, scan, acting);
   if (whole.kind !== 'none') return whole;
   const able = acting.filter((one) => acts(one) && !isSample(one));
   const [first] = able;
