@@ -4,8 +4,8 @@ export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionE
 export { createToolRegistry } from './agent/registry.ts';
 export { ReplayDivergenceError } from './journal/replay/divergence.ts';
 export { AGENT_STATES } from './machines/agent/run-result.ts';
-export { consoleOutput } from './output/console-output.ts';
-export { silentOutput } from './output/silent-output.ts';
+export { consoleOutput } from './output/console/console-output.ts';
+export { silentOutput } from './output/output-handler.ts';
 export { recover } from './recovery/recover.ts';
 export { skill } from './tools/skill.ts';
 export { tool } from './tools/tool.ts';

@@ -1,3 +1,4 @@
+import { isList } from '../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import { ModelError, type ModelReply, type ReplyStats, type Usage } from './model.ts';
 
@@ -66,10 +67,6 @@ function statsOf(stats: Json | undefined): ReplyStats | undefined {
 
 function countOf(count: Json | undefined): number {
   return typeof count === 'number' && count > 0 ? count : 0;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 function bad(what: string): ModelError {

@@ -1,3 +1,4 @@
+import { isList } from './depth.ts';
 import type { Json } from './json.ts';
 
 /**
@@ -17,10 +18,6 @@ function digestOfObject(value: readonly Json[] | { readonly [key: string]: Json 
   const result = isList(value) ? digestOfList(value) : hash(objectText(value));
   if (Object.isFrozen(value)) known.set(value, result);
   return result;
-}
-
-function isList(value: readonly Json[] | { readonly [key: string]: Json }): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /** For each object that stood in a list: the digest of the list before it, and with it. */

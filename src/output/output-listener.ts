@@ -1,6 +1,5 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
-import { guardOutput } from './guard-output.ts';
-import type { OutputHandler } from './output-handler.ts';
+import { guardOutput, type OutputHandler } from './output-handler.ts';
 import { advanceView, EMPTY_VIEW, waitingFor } from './run-view.ts';
 import { showEvent, type ShowOptions } from './show-event.ts';
 

@@ -1,8 +1,7 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
 import { endingInWords } from '../machines/agent/run-result.ts';
 import { isJsonObject } from '../json/json.ts';
-import type { GuardedOutput } from './guard-output.ts';
-import type { OutputStats } from './output-handler.ts';
+import type { GuardedOutput, OutputStats } from './output-handler.ts';
 import type { RunView } from './run-view.ts';
 
 /** What is shown beyond the usual. */
@@ -13,7 +12,7 @@ export interface ShowOptions {
 }
 
 /** An event of a run, with what was known of the run before and after it. */
-export interface Shown {
+interface Shown {
   readonly event: RunEvent;
   readonly before: RunView;
   readonly after: RunView;

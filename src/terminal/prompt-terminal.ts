@@ -24,7 +24,7 @@ export interface ScreenSize {
 }
 
 /** A terminal, and the last key that it gave. */
-export interface Terminal {
+export interface PromptTerminal {
   readonly input: TerminalInput;
   readonly output: TerminalOutput;
   /** Enter may be one sign or two; the second belongs to the answer before. */
@@ -76,7 +76,7 @@ export function screenSize({ columns, rows }: TerminalOutput): ScreenSize {
 }
 
 interface Waiting {
-  readonly terminal: Terminal;
+  readonly terminal: PromptTerminal;
   /** Asks, and calls `next` when it has an answer. */
   readonly begin: (next: () => void) => void;
 }
@@ -89,7 +89,7 @@ const queues = new WeakMap<TerminalInput, Waiting[]>();
  * turn, an aborted `signal` takes it out of the queue with the answer `otherwise`; from then on `ask` minds the signal.
  */
 export function inTurn<T>(
-  terminal: Terminal,
+  terminal: PromptTerminal,
   { signal, otherwise }: { readonly signal: AbortSignal | undefined; readonly otherwise: T },
   ask: (done: (answer: T) => void) => void,
 ): Promise<T> {

@@ -4,7 +4,7 @@ import {
   visibleOutput,
   inTurn,
   type ScreenSize,
-  type Terminal,
+  type PromptTerminal,
 } from './prompt-terminal.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { type ConfirmQuestion, type ShownQuestion, questionText } from './terminal-confirm-text.ts';
@@ -90,7 +90,7 @@ const SHOW_ALL: ReadonlySet<string> = new Set(['s', 'show']);
  * shown, and when `signal` aborts: that is a denial then. The terminal is left as it was found.
  */
 function askInTerminal(
-  terminal: Terminal,
+  terminal: PromptTerminal,
   question: ConfirmQuestion,
   signal: AbortSignal | undefined,
   done: (answer: TerminalAnswer) => void,
@@ -101,7 +101,7 @@ function askInTerminal(
 }
 
 function ask(
-  terminal: Terminal,
+  terminal: PromptTerminal,
   layout: Layout,
   how: {
     readonly whole: boolean;

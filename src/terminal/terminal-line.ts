@@ -1,4 +1,4 @@
-import { type ScreenSize, type Terminal, holdKeys, screenSize, onceSettled } from './prompt-terminal.ts';
+import { type ScreenSize, type PromptTerminal, holdKeys, screenSize, onceSettled } from './prompt-terminal.ts';
 import type { Key } from 'node:readline';
 
 /**
@@ -31,7 +31,7 @@ const CLEAR_SCREEN = '\u001b[2J\u001b[H';
  * wrapped once more could look like the prompt. The terminal is left as it was found. Never throws.
  */
 export function takeLine(
-  terminal: Terminal,
+  terminal: PromptTerminal,
   prompt: LinePrompt,
   signal: AbortSignal | undefined,
   done: (end: TypedEnd) => void,
@@ -99,7 +99,7 @@ export function takeLine(
 
 /** The same, awaited, for prompts that leave no note. Gives the line, or why there is none. */
 export function readLine(
-  terminal: Terminal,
+  terminal: PromptTerminal,
   { text, isHidden = false }: Pick<LinePrompt, 'text' | 'isHidden'>,
   signal: AbortSignal,
 ): Promise<TypedEnd> {

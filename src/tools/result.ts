@@ -1,3 +1,4 @@
+import { isList } from '../json/depth.ts';
 import { type Json, isJsonObject, type JsonObject } from '../json/json.ts';
 
 /** What a tool call gives. A bare value that a tool returns becomes the `data` of a success. */
@@ -117,8 +118,4 @@ function sizeText(base64: string): string {
   const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
   if (bytes < 1000) return `${bytes} bytes`;
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isList } from '../json/depth.ts';
 import type { ToolIdentity, ToolChange, ToolSpec } from './spec.ts';
 import type { JsonObject, Json } from '../json/json.ts';
 
@@ -129,8 +130,4 @@ export function canonicalJson(value: Json): string {
       return member === undefined ? [] : [`${JSON.stringify(key)}:${canonicalJson(member)}`];
     });
   return `{${members.join(',')}}`;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -1,7 +1,6 @@
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { consoleOutput } from '../../output/console-output.ts';
-import { guardOutput } from '../../output/guard-output.ts';
-import type { OutputHandler } from '../../output/output-handler.ts';
+import { consoleOutput } from '../../output/console/console-output.ts';
+import { guardOutput, type OutputHandler } from '../../output/output-handler.ts';
 import { outputListener } from '../../output/output-listener.ts';
 import type { AgentCore } from '../agent-core.ts';
 

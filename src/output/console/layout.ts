@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts';
 import { wrapText, cutToWidth, textWidth } from '../../terminal/text-width.ts';
 
 /** A text with what stands before its first line; further lines begin below its first word. */
-export interface Entry {
+export interface TextEntry {
   readonly indent: number;
   readonly label: string;
   readonly labelStyle?: Style;
@@ -17,7 +17,7 @@ export interface Entry {
 }
 
 /** Lays an entry out in lines for a terminal. Text that comes from a model or a tool is made harmless here. */
-export function layOut(entry: Entry, terminal: Terminal, paint: Paint): readonly string[] {
+export function layOut(entry: TextEntry, terminal: Terminal, paint: Paint): readonly string[] {
   const { indent, labelStyle, maxLines } = entry;
   const columns = terminal.columns() - indent;
   const label = cutToWidth(inert(entry.label).replaceAll('\n', ' '), columns);

@@ -1,14 +1,12 @@
-import { optionsOf } from '../json/known-options.ts';
-import type { PlanStep } from '../parsing/calls/call-forms.ts';
-import { dataText } from './console/data-text.ts';
-import { type Entry, layOut } from './console/layout.ts';
-import { liveText } from './console/live-text.ts';
-import { painter } from './console/paint.ts';
-import { openScreen } from './console/screen.ts';
-import { statsText } from './console/stats-text.ts';
-import { openTerminal, type OutputStream } from './console/terminal.ts';
-import type { GuardedOutput } from './guard-output.ts';
-import type { OutputHandler } from './output-handler.ts';
+import { type OutputStream, openTerminal } from './terminal.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import type { GuardedOutput, OutputHandler, OutputStats } from '../output-handler.ts';
+import { painter } from './paint.ts';
+import { openScreen } from './screen.ts';
+import { liveText } from './live-text.ts';
+import type { PlanStep } from '../../parsing/calls/call-forms.ts';
+import { type TextEntry, layOut } from './layout.ts';
+import { isJsonObject } from '../../json/json.ts';
 
 /** Options of {@link consoleOutput}. */
 export interface ConsoleOutputOptions {
@@ -59,10 +57,10 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
   const live = liveText(screen, { live: terminal.live, wanted: options.answer !== false, columns: terminal.columns });
   let plan: readonly PlanStep[] | null = null;
 
-  const show = (entry: Entry): void => {
+  const show = (entry: TextEntry): void => {
     for (const line of layOut(entry, terminal, paint)) screen.line(line);
   };
-  const field = (label: string, text: string, more: Partial<Entry> = {}): void =>
+  const field = (label: string, text: string, more: Partial<TextEntry> = {}): void =>
     show({ indent: 2, label, labelStyle: 'dim', labelWidth: LABEL_WIDTH, text, ...more });
   const planStep = (step: PlanStep, index: number): string =>
     `${index + 1}. ${step.tool} ${dataText(step.args, DATA_CHARS / 4)}`;
@@ -132,4 +130,99 @@ export function consoleOutput(options: ConsoleOutputOptions = {}): ConsoleOutput
 
 function lowerFirst(text: string): string {
   return text.slice(0, 1).toLowerCase() + text.slice(1);
+}
+
+/** Figures as one line, with what is known: `812 tokens in, 93 out, 41.2 tokens/s, first token after 0.35 s`. */
+function statsText({ scope, usage, tokensPerSecond, timeToFirstTokenMs, durationMs }: OutputStats): string {
+  const figures = [
+    ...(usage === null ? [] : [`${usage.inputTokens} tokens in`, `${usage.outputTokens} out`]),
+    ...(tokensPerSecond === undefined ? [] : [`${tokensPerSecond.toFixed(1)} tokens/s`]),
+    ...(timeToFirstTokenMs === undefined ? [] : [`first token after ${seconds(timeToFirstTokenMs)}`]),
+    ...(durationMs === undefined ? [] : [seconds(durationMs)]),
+  ];
+  return `${scope === 'run' ? 'In all: ' : ''}${figures.join(', ')}`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 0)} s`;
+}
+
+/**
+ * Data as people read it, at most about so many characters of it: text as it is, anything else as JSON on one line. A
+ * result that holds nothing but its data is shown as the data, and data that is nothing but a text as the text.
+ */
+function dataText(data: unknown, limit: number): string {
+  const shown = bareData(data);
+  if (typeof shown === 'string') return shown.length > limit ? `${shown.slice(0, limit)}…` : shown;
+  const writer = jsonWriter(limit);
+  writer.write(shown, 0);
+  return writer.text();
+}
+
+function bareData(data: unknown): unknown {
+  if (!isJsonObject(data) || data.status !== 'success') return data;
+  const rest = Object.entries(data).filter(([key, value]) => key !== 'status' && value !== undefined);
+  const [only] = rest;
+  if (only === undefined) return 'done';
+  if (rest.length > 1) return Object.fromEntries(rest);
+  return only[0] === 'data' || only[0] === 'message' ? bareContent(only[1]) : Object.fromEntries(rest);
+}
+
+/** Servers of the Model Context Protocol like to put a lone text into an object. */
+function bareContent(data: unknown): unknown {
+  return isJsonObject(data) && typeof data.content === 'string' && Object.keys(data).length === 1 ? data.content : data;
+}
+
+const MAX_DEPTH = 20;
+
+/** Writes JSON until the limit is reached, so that a large value costs no more than what is shown of it. */
+function jsonWriter(limit: number) {
+  let text = '';
+  const full = (): boolean => text.length >= limit;
+  const list = (open: string, items: Iterable<() => void>, close: string): void => {
+    text += open;
+    let separator = '';
+    for (const item of items) {
+      if (full()) {
+        text += `${separator}…`;
+        break;
+      }
+      text += separator;
+      item();
+      separator = ', ';
+    }
+    text += close;
+  };
+  const write = (value: unknown, depth: number): void => {
+    if (depth > MAX_DEPTH) text += '…';
+    else if (Array.isArray(value))
+      list(
+        '[',
+        members(value, (item) => write(item, depth + 1)),
+        ']',
+      );
+    else if (isJsonObject(value))
+      list(
+        '{',
+        members(Object.keys(value), (key) => entry(key, value[key], depth)),
+        '}',
+      );
+    else if (typeof value === 'string') text += quoted(value, limit - text.length);
+    else text += String(value);
+  };
+  const entry = (key: string, value: unknown, depth: number): void => {
+    text += `${quoted(key, limit)}: `;
+    write(value, depth + 1);
+  };
+  return { write, text: () => text };
+}
+
+function* members<T>(items: readonly T[], write: (item: T) => void): Iterable<() => void> {
+  for (const item of items) yield () => write(item);
+}
+
+function quoted(text: string, limit: number): string {
+  return text.length > limit
+    ? `${JSON.stringify(text.slice(0, Math.max(limit, 0))).slice(0, -1)}…"`
+    : JSON.stringify(text);
 }
