@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json/json.ts';
 import { checkReply } from './check-reply.ts';
+import { LONGEST_TIMEOUT } from './deadline.ts';
 import { leaf } from './leaf.ts';
 import { type Model, type ModelReply, type ModelRequest, ModelError } from './model.ts';
 
@@ -66,7 +67,6 @@ export function factsOf(model: Model, minContextSize: number): ModelFacts {
 const LONGEST_LOOK_MS = 1000;
 
 const DEFAULT_RESPONSE_MS = 120_000;
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** Asks the model once. Fails with the codes of {@link ModelError}; `data.retryable` says whether to ask again. */
 export const callLlm = (ports: CallLlmPorts) =>

@@ -6,7 +6,8 @@ export interface Deadline {
   clear(): void;
 }
 
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
+/** The longest time that a timer takes, in milliseconds. */
+export const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /**
  * Starts the clock; null is a time that is never over. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (The owner's

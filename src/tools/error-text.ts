@@ -1,6 +1,6 @@
-import type { ExecutionError, Issue, ToolError } from '../json/errors.ts';
-import type { Json, JsonSchema } from '../json/json.ts';
+import type { ToolError, ExecutionError, Issue } from '../json/errors.ts';
 import type { ToolResult } from './result.ts';
+import type { JsonSchema, Json } from '../json/json.ts';
 
 const MAX_ISSUES = 10;
 const MAX_SCHEMA_CHARS = 2000;
@@ -93,4 +93,34 @@ function schemaMember(schema: JsonSchema | undefined): { readonly schema?: Json 
 
 function short(text: string): string {
   return text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)} …`;
+}
+
+/** Why a call was not run although nothing is wrong with it. Told to the model as a denial, never as an error. */
+export type Denial =
+  | { readonly kind: 'policy' }
+  | { readonly kind: 'disabled' }
+  | { readonly kind: 'no-callback' }
+  | { readonly kind: 'person'; readonly reason: string }
+  | { readonly kind: 'deadline' }
+  | { readonly kind: 'loop' }
+  | { readonly kind: 'budget' };
+
+/** The sentence that the model gets. */
+export function describeDenial(tool: string, denial: Denial): string {
+  switch (denial.kind) {
+    case 'policy':
+      return `Tool '${tool}' is denied by policy`;
+    case 'disabled':
+      return `Tool '${tool}' is disabled`;
+    case 'no-callback':
+      return `Tool '${tool}' requires confirmation but no callback is set`;
+    case 'person':
+      return `Tool '${tool}' execution denied by user${denial.reason === '' ? '' : `: ${denial.reason}`}`;
+    case 'deadline':
+      return `Tool '${tool}' execution denied by user: nobody answered in time`;
+    case 'loop':
+      return `Tool '${tool}' was not run: this call has been repeated too often`;
+    case 'budget':
+      return `Tool '${tool}' was not run: the run has used up its tool calls`;
+  }
 }

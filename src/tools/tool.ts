@@ -1,9 +1,10 @@
 import type { Issue } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf } from '../json/known-options.ts';
+import { pointer } from '../parsing/schema/fit-context.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
-import { type InputOf, type InputSchema, type StandardSchema, readToolSchema } from './schema.ts';
+import { type InputOf, type InputSchema, type StandardIssue, type StandardSchema, readToolSchema } from './schema.ts';
 import type { Effects, Policy } from './spec.ts';
 
 /** What `execute` gets beside the arguments. */
@@ -219,11 +220,10 @@ function checkBy(
 async function validated(standard: StandardSchema['~standard'], args: JsonObject) {
   const result = await standard.validate(args);
   if (result.issues === undefined) return { ok: true as const, args: result.value };
-  const issues = result.issues.map((issue) => ({ path: pointer(issue.path ?? []), message: issue.message }));
+  const issues = result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message }));
   return { ok: false as const, issues, own: false };
 }
 
-function pointer(path: readonly (PropertyKey | { readonly key: PropertyKey })[]): string {
-  const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
-  return steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+function pathOf({ path = [] }: StandardIssue): string {
+  return pointer(path.map((step) => String(typeof step === 'object' ? step.key : step)));
 }

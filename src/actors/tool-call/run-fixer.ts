@@ -1,6 +1,6 @@
 import type { SlotName, RepairTask, Repaired, Repairer, RecoveryStep } from '../../recovery/steps.ts';
 import type { ToolError } from '../../json/errors.ts';
-import type { Json, JsonObject } from '../../json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import { type StepData, type ResolvedSlot, stepData, stepsOf } from '../../recovery/plan-data.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
 import { leaf } from '../leaf.ts';
@@ -116,11 +116,7 @@ async function carriedOut(
 function argumentsOf(value: unknown): string | JsonObject | null {
   if (typeof value === 'string') return value;
   const json = toJson(value);
-  return json.ok && isObject(json.value) ? json.value : null;
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return json.ok && isJsonObject(json.value) ? json.value : null;
 }
 
 function resultOf(value: unknown): ToolResult | null {

@@ -6,7 +6,7 @@ import { McpError } from '../../actors/mcp/mcp-calls.ts';
 import { rememberPermission, type ApprovalAnswer, askApproval } from '../../actors/ask-approval.ts';
 import { type RunFixerOutput, runFixer } from '../../actors/tool-call/run-fixer.ts';
 import type { StepData } from '../../recovery/plan-data.ts';
-import type { Denial } from '../../tools/denials.ts';
+import type { Denial } from '../../tools/error-text.ts';
 import { type ToolResult, isErrorResult } from '../../tools/result.ts';
 import type { AgentSetup, ToolsChanged } from '../agent/agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';

@@ -23,18 +23,18 @@ export interface PlanStep {
 /** Where the name of a tool may stand in the formats of the field. */
 const NAME_KEYS = ['name', 'tool_name', 'function', 'tool', 'action', 'function_name', 'recipient_name'];
 
-/** Where its arguments may stand, in order of preference. */
-const ARGUMENT_KEYS = [
-  'tool_args',
-  'arguments',
-  'args',
-  'parameters',
+/** Where the arguments of a plan's step may stand, in order of preference; those of the envelope's tool, too. */
+export const STEP_ARGUMENT_KEYS: readonly string[] = ['tool_args', 'arguments', 'args', 'parameters'];
+/** Where else those of the envelope's tool may stand. */
+export const ENVELOPE_ARGUMENT_KEYS: readonly string[] = [
+  ...STEP_ARGUMENT_KEYS,
   'action_input',
   'tool_input',
   'tool_parameters',
   'params',
-  'input',
 ];
+/** And those of a call in any other form. */
+export const CALL_ARGUMENT_KEYS: readonly string[] = [...ENVELOPE_ARGUMENT_KEYS, 'input'];
 
 /** What may stand beside the name of a call. Anything else makes it a definition, or data. */
 const BESIDE = new Set([...NAME_KEYS, 'id', 'type', 'index', 'tool_call_id', 'thought', 'goal']);
@@ -46,7 +46,7 @@ export function callsOf(value: Json, complete: boolean): readonly ToolCallReques
   const holder = isJsonObject(value['function']) ? value['function'] : value;
   const name = NAME_KEYS.map((key) => holder[key]).find((found) => typeof found === 'string' && found.trim() !== '');
   if (typeof name !== 'string') return [];
-  const key = ARGUMENT_KEYS.find((candidate) => Object.hasOwn(holder, candidate));
+  const key = CALL_ARGUMENT_KEYS.find((candidate) => Object.hasOwn(holder, candidate));
   if (key === undefined && Object.keys(holder).some((other) => !BESIDE.has(other))) return [];
   const raw = key === undefined ? {} : (holder[key] ?? {});
   if (isDefinition(raw)) return [];
@@ -71,7 +71,7 @@ export function bareCallsOf(value: Json, complete: boolean, listed = false): rea
 
 function isBareCall(value: JsonObject, listed: boolean): boolean {
   const holder = isJsonObject(value['function']) ? value['function'] : value;
-  const key = ARGUMENT_KEYS.find((candidate) => Object.hasOwn(holder, candidate));
+  const key = CALL_ARGUMENT_KEYS.find((candidate) => Object.hasOwn(holder, candidate));
   if (key === undefined && !listed) return false;
   const only = (object: JsonObject): boolean =>
     Object.keys(object).every((other) => other === key || BESIDE.has(other));
@@ -98,7 +98,6 @@ export interface ReadPlan {
   readonly planError?: string;
 }
 
-const STEP_ARGUMENT_KEYS = ['tool_args', 'arguments', 'args', 'parameters'];
 const SHAPE = 'Give a non-empty list of steps, each {"tool": "<name>", "tool_args": {…}}.';
 
 /** Reads the `plan` of a reply. Null is no plan; anything else that is no list of steps with a tool is malformed. */

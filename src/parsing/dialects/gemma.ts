@@ -1,5 +1,6 @@
 import { type Building, setOwn, type Json } from '../../json/json.ts';
 import { parseStrict } from '../../json/depth.ts';
+import { PYTHON_WORDS } from './tag-values.ts';
 import type { DialectSource, Dialect, DialectReading } from './dialect.ts';
 
 /** A format of the Gemma family: its marks, and the token that stands before and behind every text. */
@@ -42,11 +43,6 @@ function readCall(source: DialectSource, at: number, row: Row): DialectReading |
 }
 
 const BARE_END = /[,{}[\]:<"\n]/g;
-const WORDS = new Map<string, Json>([
-  ['True', true],
-  ['False', false],
-  ['None', null],
-]);
 
 /** Reads one value after the other. What the format does not know breaks the whole call. */
 class GemmaReader {
@@ -100,7 +96,7 @@ class GemmaReader {
   private scalar(): Json {
     const bare = this.bare();
     if (bare === '') return this.fail();
-    const read = WORDS.has(bare) ? { value: WORDS.get(bare) ?? null } : parseStrict(bare, 1);
+    const read = PYTHON_WORDS.has(bare) ? { value: PYTHON_WORDS.get(bare) ?? null } : parseStrict(bare, 1);
     return read === undefined ? bare : read.value;
   }
 

@@ -112,7 +112,8 @@ export function closesAgain(
   return source.balance(openers, closers).closesTooMuch(from);
 }
 
-const WORDS = new Map<string, Json>([
+/** The literals of Python, which models write where JSON has its own. */
+export const PYTHON_WORDS = new Map<string, Json>([
   ['True', true],
   ['False', false],
   ['None', null],
@@ -151,7 +152,7 @@ export function textValue(source: DialectSource, { schema, raw, isText, layout }
   if (isText ?? takesOnlyText(schema)) return text;
   const trimmed = text.trim();
   if (takesOnlyText(schema, true)) return trimmed === 'null' ? null : text;
-  const word = WORDS.get(trimmed);
+  const word = PYTHON_WORDS.get(trimmed);
   if (word !== undefined) return word;
   if (trimmed.charCodeAt(0) === 34) return text;
   const parsed = parseStrict(trimmed, source.maxDepth);

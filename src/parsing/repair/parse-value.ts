@@ -1,36 +1,11 @@
 import type { Json } from '../../json/json.ts';
-import type { Repair } from './repairs.ts';
-import { type CursorSpan, Cursor, type Container } from './cursor.ts';
+import type { Container, Cursor } from './cursor.ts';
 import type { Role } from './string-end.ts';
 import { CODE, isQuote, isComma, isWordCode, isColon, isDigit } from './characters.ts';
 import { parseBare } from './parse-bare.ts';
 import { parseString } from './parse-string.ts';
 import { parseMembers } from './parse-members.ts';
 import { isMarkup, quotedKeyWithColon } from './look-ahead.ts';
-
-/** What the tolerant parser made of a text: the value, where it ended, and what had to be mended for it. */
-export interface Tolerant {
-  readonly value: Json;
-  readonly end: number;
-  readonly complete: boolean;
-  readonly repairs: readonly Repair[];
-  readonly cost: number;
-  readonly pairs: number;
-  readonly quoted: number;
-  readonly bareWords: number;
-  readonly openString: boolean;
-  readonly hanging: boolean;
-  readonly refused: boolean;
-  readonly steps: number;
-}
-
-/** Reads the value that begins at `from`, mending what is broken. Never fails; work is linear in what it reads. */
-export function parseTolerant(text: string, span: CursorSpan): Tolerant {
-  const c = new Cursor(text, span);
-  const value = parseValue(c, 'root');
-  const { complete, repairs, cost, pairs, quoted, bareWords, openString, hanging, refused, steps } = c;
-  return { value, end: c.pos, complete, repairs, cost, pairs, quoted, bareWords, openString, hanging, refused, steps };
-}
 
 /** Reads one value at the cursor, whatever is wrong with it, and leaves the cursor behind it. */
 export function parseValue(c: Cursor, role: Role): Json {

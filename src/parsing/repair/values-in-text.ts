@@ -4,7 +4,7 @@ import { type CursorSpan, Cursor } from './cursor.ts';
 import { Landmarks } from './landmarks.ts';
 import { isSpace, isQuote } from './characters.ts';
 import { parsePrefix } from './parse-prefix.ts';
-import { parseTolerant } from './parse-value.ts';
+import { parseValue } from './parse-value.ts';
 import { keyBegins } from './look-ahead.ts';
 import { isList } from '../../json/depth.ts';
 
@@ -126,11 +126,12 @@ export function readAt(text: string, from: number, span: CursorSpan & { readonly
       end: to,
     };
   }
-  const read = parseTolerant(text, { ...span, from, landmarks });
-  const { value, end, complete, repairs, cost, pairs, quoted, bareWords, openString, hanging, refused } = read;
+  const cursor = new Cursor(text, { ...span, from, landmarks });
+  const value = parseValue(cursor, 'root');
+  const { pos: end, complete, repairs, cost, pairs, quoted, bareWords, openString, hanging, refused } = cursor;
   const candidate: Candidate = { value, from, to: end, fenced: span.fenced, strict: false, complete, repairs, cost };
   const found = refused ? undefined : candidate;
-  return { candidate: found, pairs, quoted, bareWords, openString, hanging, steps: steps + read.steps, end };
+  return { candidate: found, pairs, quoted, bareWords, openString, hanging, steps: steps + cursor.steps, end };
 }
 
 /** The value is escaped once too often: it is read from the text without that, and its place mapped back. */

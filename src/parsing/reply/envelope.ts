@@ -1,45 +1,29 @@
 import {
   bareCallsOf,
+  ENVELOPE_ARGUMENT_KEYS,
   isDefinition,
   makeCall,
   hoistName,
-  type PlanStep,
   type ToolCallRequest,
   readPlan,
 } from '../calls/call-forms.ts';
 import { isList } from '../../json/depth.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import type { Repair } from '../repair/repairs.ts';
+import type { Reply } from './reply.ts';
 import { isRegistered, type RegisteredTools } from '../calls/registered-tools.ts';
 
 /** What a JSON value says as a reply: the envelope's fields, or the tool calls that it spells. */
-export interface Envelope {
+export interface Envelope extends Pick<Reply, 'thought' | 'goal' | 'answer' | 'calls' | 'plan' | 'planError'> {
   /** `envelope`: the agent's own format · `calls`: another way to write calls of registered tools. */
   readonly form: 'envelope' | 'calls';
-  readonly thought: string;
-  readonly goal: string;
-  readonly answer?: string;
-  readonly calls: readonly ToolCallRequest[];
-  readonly plan?: readonly PlanStep[];
-  readonly planError?: string;
   /** What had to be moved to read it. */
   readonly repairs?: readonly Repair[];
 }
 
 const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
-/** Where the arguments of the envelope's `tool` may stand. */
-const ARGUMENT_KEYS = [
-  'tool_args',
-  'arguments',
-  'args',
-  'parameters',
-  'action_input',
-  'tool_input',
-  'tool_parameters',
-  'params',
-];
 /** The envelope has these fields and no others: JSON with any other field is somebody's data. */
-const FIELDS = new Set(['thought', 'goal', 'tool', 'answer', 'plan', ...ARGUMENT_KEYS]);
+const FIELDS = new Set(['thought', 'goal', 'tool', 'answer', 'plan', ...ENVELOPE_ARGUMENT_KEYS]);
 /** What models write where they call nothing. */
 const NO_TOOL = new Set(['', 'none', 'null', 'n/a']);
 
@@ -100,11 +84,11 @@ function readCall(
 
 /** True for a name under which the envelope's arguments may stand. */
 export function isArgumentKey(key: string): boolean {
-  return ARGUMENT_KEYS.includes(key);
+  return ENVELOPE_ARGUMENT_KEYS.includes(key);
 }
 
 function argumentKey(value: JsonObject): string | undefined {
-  return ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
+  return ENVELOPE_ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
 }
 
 /** Calls of registered tools in another form than the envelope's: `{name, arguments}`, or a list of them under a key. */

@@ -8,14 +8,13 @@ import {
 import type { Reply, Strategy } from './reply.ts';
 import { type Reach, actingPieces, type Acting, soleAnswer, choosePieces, type ChosenPieces } from './choose-pieces.ts';
 import { scanReply, type Scan } from './scan.ts';
-import { withClosers } from './close-envelope.ts';
+import { withClosers, fieldsIn } from './broken-envelope.ts';
 import { resolveLimits, type Repair } from '../repair/repairs.ts';
 import { parseStrict } from '../../json/depth.ts';
 import { readEnvelope, type Envelope } from './envelope.ts';
 import { registeredTools, type RegisteredTools, isKnown } from '../calls/registered-tools.ts';
 import { isGlue } from './placement.ts';
 import type { ToolCallRequest } from '../calls/call-forms.ts';
-import { fieldsIn } from './fields.ts';
 import { stripTokens } from './special-tokens.ts';
 
 /**

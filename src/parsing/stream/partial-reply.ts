@@ -1,4 +1,12 @@
-import { type ToolCallRequest, type PlanStep, makeCall, readPlan, callsOf } from '../calls/call-forms.ts';
+import {
+  type ToolCallRequest,
+  type PlanStep,
+  CALL_ARGUMENT_KEYS,
+  STEP_ARGUMENT_KEYS,
+  makeCall,
+  readPlan,
+  callsOf,
+} from '../calls/call-forms.ts';
 import { EnvelopeLexer, type Member } from './envelope-lexer.ts';
 import { parseStrict } from '../../json/depth.ts';
 import { DEFAULT_LIMITS } from '../repair/repairs.ts';
@@ -19,8 +27,6 @@ export interface PartialReply {
   readonly calls: readonly ToolCallRequest[];
   readonly plan?: readonly PlanStep[];
 }
-
-const ARGUMENT_KEYS = ['tool_args', 'arguments', 'args', 'parameters'];
 
 /** Reads what a lexer has so far as a reply. Values that were parsed once are not parsed again. */
 class PartialEnvelope {
@@ -57,7 +63,7 @@ class PartialEnvelope {
     const tool = this.lexer.members.get('tool');
     if (tool?.kind !== 'text' || !tool.complete || tool.text.trim() === '') return [];
     const name = tool.text.trim();
-    const key = ARGUMENT_KEYS.find((candidate) => this.lexer.members.has(candidate));
+    const key = STEP_ARGUMENT_KEYS.find((candidate) => this.lexer.members.has(candidate));
     const args = key === undefined ? undefined : this.lexer.members.get(key);
     const closed = this.lexer.state === 'closed';
     const source = args === undefined ? undefined : sourceOf(args);
@@ -97,12 +103,11 @@ export type ObjectKind = 'open' | 'envelope' | 'call' | 'text';
 
 const LONGEST_KEY = 40;
 const ANSWER_KEYS = new Set(['thought', 'goal', 'answer']);
-const ENVELOPE_KEYS = new Set([...ANSWER_KEYS, 'tool', 'plan', 'tool_args', 'arguments', 'args', 'parameters']);
+const ENVELOPE_KEYS = new Set([...ANSWER_KEYS, 'tool', 'plan', ...STEP_ARGUMENT_KEYS]);
 const NAME_KEYS = ['name', 'tool_name', 'tool', 'action', 'function', 'function_name', 'recipient_name'];
 const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls', 'function', 'tool'];
-const FOREIGN_ARGUMENT_KEYS = ['action_input', 'tool_input', 'tool_parameters', 'params', 'input'];
 const OTHER_CALL_KEYS = ['id', 'type', 'index', 'tool_call_id', 'description'];
-const CALL_KEYS = new Set([...ENVELOPE_KEYS, ...NAME_KEYS, ...LIST_KEYS, ...FOREIGN_ARGUMENT_KEYS, ...OTHER_CALL_KEYS]);
+const CALL_KEYS = new Set([...ENVELOPE_KEYS, ...NAME_KEYS, ...LIST_KEYS, ...CALL_ARGUMENT_KEYS, ...OTHER_CALL_KEYS]);
 
 /**
  * Follows one object of a message and tells what it is as soon as its keys say so. An envelope has its own fields only:

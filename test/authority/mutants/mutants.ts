@@ -80,7 +80,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant('an envelope may have any field', 'reply/envelope.ts', 'if (!FIELDS.has(key)) return false;', ''),
   mutant(
     'fields are looked for in what is owned',
-    'reply/fields.ts',
+    'reply/broken-envelope.ts',
     'readFields(openText(source.text, scan)',
     'readFields(source.text',
   ),
