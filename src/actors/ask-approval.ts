@@ -29,7 +29,7 @@ export type ApprovalDecision = 'allow-once' | 'always-allow' | 'deny';
 /** The answer, or that nobody can be asked. */
 export type ApprovalAnswer = { readonly decision: ApprovalDecision } | { readonly decision: 'nobody' };
 
-/** Asks whoever may decide; `undefined` when there is nobody, and then the call is denied. */
+/** Asks the one that may decide; `undefined` when there is nobody, and then the call is denied. */
 export type Confirm<TContext = unknown> = (
   request: ApprovalRequest & { readonly context?: TContext; readonly signal: AbortSignal },
 ) => ApprovalDecision | Promise<ApprovalDecision>;

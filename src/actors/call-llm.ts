@@ -30,7 +30,7 @@ export interface ModelFacts {
   look(): void;
   /** What is known before a run's first request. */
   atStart(): readonly string[];
-  /** What has become known since and nobody has told yet. */
+  /** What has become known since and has not been reported yet. */
   sinceThen(): readonly string[];
 }
 
@@ -80,7 +80,7 @@ export const callLlm = (ports: CallLlmPorts) =>
     async (input, { signal, note }) => {
       try {
         const model = ports.model(input.model, input.agent);
-        // A reply that nobody wants in pieces has none, whatever the model tells.
+        // A reply that is not wanted in pieces has none, whatever the model reports.
         const tell = input.request.stream ? note : () => undefined;
         const replying =
           model.keepsTime === true
@@ -106,7 +106,7 @@ export function callsNatively(model: Model): boolean {
   return model.callsNatively === true || nativeCallers.has(model);
 }
 
-/** Asks the model. Tokens that it tells after it has settled belong to nothing any more and are dropped. */
+/** Asks the model. Tokens that it reports after it has settled belong to nothing any more and are dropped. */
 async function complete(
   model: Model,
   input: CallLlmInput,

@@ -6,7 +6,7 @@ type Call = NonNullable<ModelReply['toolCalls']>[number];
 
 /**
  * Reads what somebody's own model gave, so that the machines get a reply or a failure and nothing else. Calls without a
- * name and numbers that are none are left out. Throws a `bad-response` for what is no reply at all.
+ * name and numbers that are not are left out. Throws a `bad-response` for what is not a reply at all.
  */
 export function checkReply(reply: unknown): ModelReply {
   if (!isJsonObject(reply)) throw bad(`it is ${reply === null ? 'null' : typeof reply}`);

@@ -18,7 +18,7 @@ export interface PromptState {
   }[];
 }
 
-/** What a function that makes instructions or a whole prompt is told. */
+/** What a function that makes instructions or a whole prompt receives. */
 export interface ComposePromptInput {
   readonly task: string;
   readonly state: PromptState;

@@ -16,7 +16,7 @@ export const LONGEST_TIMEOUT = 2 ** 31 - 1;
 export function deadline(ms: number | null, owner: AbortSignal, late: () => Error): Deadline {
   const controller = new AbortController();
   const follow = (): void => {
-    // Work that nobody waits for any more has no limit: a timer would keep the process alive.
+    // Work that is no longer awaited has no limit: a timer would keep the process alive.
     clearTimeout(timer);
     controller.abort(owner.reason);
   };

@@ -3,7 +3,7 @@ import type { Json } from './json.ts';
 
 /**
  * A 104-bit digest of a JSON value, the same for equal values whatever the order of their keys. Not cryptographic: it
- * tells two requests apart, it proves nothing. Digests of frozen objects are kept, so hashing a growing conversation
+ * distinguishes two requests, it proves nothing. Digests of frozen objects are kept, so hashing a growing conversation
  * costs only its new messages.
  */
 export function digest(value: Json): string {

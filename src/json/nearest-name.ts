@@ -1,4 +1,4 @@
-/** Of names that are shorter nobody can tell which is meant by two wrong letters, or by a part. */
+/** Of shorter names it is not clear which is meant by two wrong letters, or by a part. */
 const LONG = 6;
 const SHORTEST_PART = 3;
 

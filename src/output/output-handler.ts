@@ -104,7 +104,7 @@ function attempt(show: () => unknown): void {
     const shown = show();
     if (shown !== undefined) void Promise.resolve(shown).catch(ignore);
   } catch {
-    // What an output does wrong is no reason to disturb the run that it shows.
+    // What an output does wrong must not disturb the run that it shows.
   }
 }
 

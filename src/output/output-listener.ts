@@ -23,7 +23,7 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
   let view = EMPTY_VIEW;
   let progress = false;
   return (told) => {
-    // Whoever takes a run up may show that it waits; the first event that is new ends that.
+    // A caller that takes a run up may show that it waits; the first event that is new ends that.
     if (told.replayed) progress = true;
     const event = shown(told);
     if (event === null) return;
@@ -40,7 +40,7 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
   };
 }
 
-/** What is shown of child agents: what their calls do, named by who does it. Their thoughts would only confuse. */
+/** What is shown of child agents: what their calls do, named by the agent that does it. Their thoughts would only confuse. */
 const OF_CHILDREN: ReadonlySet<RunEvent['type']> = new Set([
   'tool.started',
   'tool.finished',

@@ -73,7 +73,7 @@ export function stepsOf(slot: RecoveryStep | readonly RecoveryStep[]): readonly 
   return 'kind' in slot ? [slot] : slot;
 }
 
-/** What the machines are told of a tool's slots. */
+/** What the machines know of a tool's slots. */
 export function recoveryData(resolved: ResolvedOnError): RecoveryData {
   return Object.fromEntries(
     Object.entries(resolved).map(([slot, steps]): [string, SlotData] => [
@@ -113,7 +113,7 @@ const KINDS: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Refuses an `onError` that cannot mean what it says: an unknown slot, something that is no step, a step after one that
+ * Refuses an `onError` that cannot mean what it says: an unknown slot, something that is not a step, a step after one that
  * ends recovery, `whenUnknown` where no outcome can be unknown. Throws a `TypeError` that names `owner` and the slot.
  */
 export function checkOnError(owner: string, onError: unknown): asserts onError is OnError | undefined {

@@ -2,7 +2,7 @@ import type { Severity, ToolError } from '../json/errors.ts';
 import type { Json, JsonSchema } from '../json/json.ts';
 import type { Backoff } from './backoff.ts';
 
-/** What a repair agent is told about a call that failed. */
+/** What a repair agent receives about a call that failed. */
 export interface RepairTask {
   readonly tool: string;
   readonly description: string;
@@ -29,7 +29,7 @@ type Mended =
   | { readonly kind: 'escalate'; readonly reason: string; readonly severity: Severity }
   | { readonly kind: 'throw'; readonly reason: string };
 
-/** Whoever can mend arguments: an agent, model-driven or deterministic. */
+/** What can repair arguments: an agent, model-driven or deterministic. */
 export interface Repairer {
   readonly name: string;
   repair(task: RepairTask, io: { readonly signal: AbortSignal }): Promise<Repaired>;
@@ -61,7 +61,7 @@ export interface RetryStep {
   readonly kind: 'retry';
   readonly maxAttempts: number;
   readonly backoff: Backoff | null;
-  /** Also when nobody knows whether the failed call took effect. */
+  /** Also when it is unknown whether the failed call took effect. */
   readonly whenUnknown: boolean;
 }
 
@@ -91,7 +91,7 @@ export const SLOTS = ['invalidArgs', 'deserializationError', 'executionError', '
 /** A slot's name. */
 export type SlotName = (typeof SLOTS)[number];
 
-/** The slot that an error belongs to; null for an escalation, which nobody below mends. */
+/** The slot that an error belongs to; null for an escalation, which nothing below repairs. */
 export function slotOf(error: ToolError): SlotName | null {
   switch (error.kind) {
     case 'invalid-args':

@@ -11,7 +11,7 @@ export function createFirst(path: string, content: string): boolean {
     writeFileSync(file, content);
     return true;
   } catch (error) {
-    // An empty lock of a full disk would be nobody's.
+    // An empty lock of a full disk would belong to nobody.
     rmSync(path, { force: true });
     throw error;
   } finally {
@@ -50,7 +50,7 @@ export interface FileLock {
   release(): void;
 }
 
-/** What `takeLock` was told, and defaults. */
+/** Options of `takeLock`. */
 export interface LockOptions {
   /** How long to wait for somebody else, in milliseconds. Default 3000. */
   readonly waitMs?: number;

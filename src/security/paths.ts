@@ -5,10 +5,10 @@ import { lstatSync, readlinkSync, statSync, realpathSync } from 'node:fs';
 /**
  * True when `requested` leads to `base` or to something inside it, whether it exists yet or not. Relative paths count from
  * `base`; `..`, `~` and symbolic links are resolved first, also the links of folders that hold a file still to be made.
- * False for everything else, for arguments that are no text or empty, for NUL bytes, and for a base that is no folder.
+ * False for everything else, for arguments that are not text or empty, for NUL bytes, and for a base that is not a folder.
  * Never throws.
  *
- * It tells what is so now: whoever can change links inside `base` can change one between this check and your use of the
+ * It says what is true now: anyone that can change links inside `base` can change one between this check and your use of the
  * path (docs/security.md says what helps).
  *
  * @example validatePath('/data', 'reports/may.txt') // true
@@ -108,7 +108,7 @@ function readingsOf(world: PathWorld, requested: string): readonly string[] {
   return [requested, requested.replaceAll('\\', '/')];
 }
 
-/** Other people's homes (`~name`) are looked up by a shell only; whoever writes one does not mean a place inside base. */
+/** Other people's homes (`~name`) are looked up by a shell only; anyone that writes one does not mean a place inside base. */
 function expandHome(world: PathWorld, text: string): string {
   if (!text.startsWith('~')) return text;
   const home = world.home();
@@ -216,7 +216,7 @@ const UNSAFE = /[\s\p{Cc};|&<>$`"'!{}()[\]~*?#^%=]/u;
 /**
  * True for a text that a shell takes as one plain word: not empty, no whitespace, no control character, no leading `-`, and
  * none of `` ; | & < > $ ` " ' ! { } ( ) [ ] ~ * ? # ^ % = ``. A backslash is allowed, for Windows paths. False for anything
- * that is no text; never throws. It says nothing about what the word means: check paths with `validatePath` as well.
+ * that is not text; never throws. It says nothing about what the word means: check paths with `validatePath` as well.
  *
  * @example isSafeShellArg('report.txt')   // true
  * @example isSafeShellArg('a; rm -rf .')  // false

@@ -6,7 +6,7 @@ import { takeLock } from './lock-file.ts';
 import { randomUUID } from 'node:crypto';
 import type { ServerTool, ShownTool } from '../tools/server-tool.ts';
 
-/** Hears of what is wrong with a file while the work goes on. */
+/** Receives what is wrong with a file while the work continues. */
 export type OnWarning = (warning: PermissionWarning) => void;
 
 const ATTEMPTS = 3;

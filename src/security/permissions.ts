@@ -37,7 +37,7 @@ export interface PermissionStore {
 
 /** Stable codes of what can be wrong with a permission file. */
 export type PermissionProblem =
-  /** It is no permission file. It is set aside, and nothing in it is trusted. */
+  /** It is not a permission file. It is set aside, and nothing in it is trusted. */
   | 'permissions-corrupt'
   /** A newer version of Signalbox wrote it. It is left alone. */
   | 'permissions-newer-version'
@@ -48,7 +48,7 @@ export type PermissionProblem =
   /** Another process holds the lock for too long. */
   | 'permissions-locked';
 
-/** Something about the permission file that a person should know; the store goes on, allowing less. */
+/** Something about the permission file that a person should know; the store continues, allowing less. */
 export interface PermissionWarning {
   readonly code: PermissionProblem;
   readonly message: string;
@@ -57,7 +57,7 @@ export interface PermissionWarning {
 }
 
 /**
- * A decision could not be kept, or the kept ones could not be read. `code` says why; to whoever runs a tool it is a
+ * A decision could not be kept, or the kept ones could not be read. `code` says why; to the caller that runs a tool it is a
  * warning, because what a person answered still holds for this one call.
  */
 export class PermissionStoreError extends Error {

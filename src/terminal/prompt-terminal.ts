@@ -67,7 +67,7 @@ export function visibleOutput(): TerminalOutput | null {
   return [process.stderr, process.stdout].find(({ isTTY }) => isTTY) ?? null;
 }
 
-/** Where nobody knows the size, or a terminal says 0: what fits nearly everywhere. */
+/** Where the size is unknown, or a terminal says 0: what fits nearly everywhere. */
 const UNKNOWN: ScreenSize = { columns: 40, rows: 24 };
 
 /** The size of the screen as it is now. */
@@ -81,7 +81,7 @@ interface Waiting {
   readonly begin: (next: () => void) => void;
 }
 
-/** One queue a terminal, whoever asks: two prompts at once could not be told apart. */
+/** One queue per terminal, for all that ask: two prompts at once could not be told apart. */
 const queues = new WeakMap<TerminalInput, Waiting[]>();
 
 /**

@@ -50,7 +50,7 @@ export function terminalConfirm(options: TerminalConfirmOptions = {}) {
     const { signal } = request;
     const { decision } = await inTurn<TerminalAnswer>(terminal, { signal, otherwise: DENIED }, (done) =>
       askInTerminal(terminal, request, signal, (answer) => {
-        // First, so that whoever cancels withdraws the questions behind this one before they are put.
+        // First, so that a caller that cancels withdraws the questions behind this one before they are put.
         try {
           if (answer.interrupted) onInterrupt?.();
         } finally {

@@ -24,7 +24,7 @@ export function describeToolError(error: ToolError): string {
   }
 }
 
-/** The result that the model gets for a call that failed and was not mended: what is wrong, where, and what fits. */
+/** The result that the model gets for a call that failed and was not repaired: what is wrong, where, and what fits. */
 export function toErrorResult(error: ToolError, own: ToolResult | null, edition?: 2 | 3): ToolResult {
   if (own !== null) return { code: error.kind, ...own };
   const base = { status: 'error' as const, error: describeToolError(error), code: error.kind };
@@ -58,7 +58,7 @@ export function toErrorResult(error: ToolError, own: ToolResult | null, edition?
   }
 }
 
-/** What a model is told of a call of which nobody knows whether it took effect. */
+/** What a model receives about a call of which it is unknown whether it took effect. */
 export function mayHaveHappened(tool: string): string {
   return `Nobody knows whether the call of '${tool}' took effect: it may have. Do not repeat it, and do not do the same in another way or with another tool, before you have looked how things stand.`;
 }

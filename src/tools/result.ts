@@ -87,7 +87,7 @@ export function withoutMedia(result: ToolResult, images: 'sent' | 'named'): Tool
   return { ...told, status: result.status };
 }
 
-/** The images of a result that a model takes, in their order, as {@link withoutMedia} tells of them with `sent`. */
+/** The images of a result that a model takes, in their order, as {@link withoutMedia} announces them with `sent`. */
 export function imagesOf(result: ToolResult): readonly ResultImage[] {
   return ['data', 'parts']
     .flatMap((key) => result[key] ?? [])

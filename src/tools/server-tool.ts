@@ -21,7 +21,7 @@ export interface ServerTool extends Pick<ToolIdentity, 'serverId' | 'fingerprint
   readonly shown: ShownTool;
 }
 
-/** What a person is told of a tool of an MCP server beside its name and arguments; nothing of a tool of the program. */
+/** What a person is shown of a tool of an MCP server beside its name and arguments; nothing of a tool of the program. */
 export interface ToolSource {
   /** The server's name in the configuration. */
   readonly server?: string;
@@ -63,7 +63,7 @@ export function serverToolOf({ name, description, inputSchema, origin }: ToolSpe
   return { server: address, serverId, tool: origin.tool, name, fingerprint, shown };
 }
 
-/** What a person is told of a tool, for events and questions. */
+/** What a person is shown of a tool, for events and questions. */
 export function sourceOf({ description, origin, changes }: ToolSpec): ToolSource {
   if (origin.kind !== 'mcp') return {};
   const { address, title, annotations } = origin.identity ?? {};

@@ -58,7 +58,7 @@ export interface ToolSpec {
   readonly changes?: readonly ToolChange[];
   /** The arguments are also checked by code (a Standard Schema, `validateArgs`), so a leaf is needed. */
   readonly checkedByCode: boolean;
-  /** What is done about its errors before the model is told. */
+  /** What is done about its errors before the model receives them. */
   readonly recovery: RecoveryData;
 }
 

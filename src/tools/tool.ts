@@ -46,7 +46,7 @@ export interface ToolDefinition<
   readonly policy?: Policy;
   /** May a call be repeated whose outcome is unknown? Default `once`: no. */
   readonly effects?: Effects;
-  /** Complete in itself: the planner is told not to split it. Default false. */
+  /** Complete in itself: the planner is instructed not to split it. Default false. */
   readonly atomic?: boolean;
   /** Made to be asked again and again: the loop guard does not count it. Default false. */
   readonly polling?: boolean;
@@ -59,7 +59,7 @@ export interface ToolDefinition<
    * reject them.
    */
   readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => unknown;
-  /** What to do about each kind of error before the model is told. Slots that are left out are the agent's. */
+  /** What to do about each kind of error before the model receives them. Slots that are left out are the agent's. */
   readonly onError?: OnError;
   /** Does the work. What it returns becomes the result (a bare value its `data`); what it throws an error. */
   readonly execute: (args: InputOf<TSchema>, context: ExecuteContext<TContext>) => TOutput;

@@ -106,7 +106,7 @@ function failure(code: string, name: string, message: string, data: JsonObject =
 /** Word of progress that comes faster than this is left out: a server may send thousands a second. */
 const PROGRESS_MS = 100;
 
-/** Listens to what a server says during a call and makes remarks of it: how far it is, what it asks, what it was told. */
+/** Turns what a server says during a call into notes: how far it is, what it asks, what it was answered. */
 export function serverNotes(
   note: LeafIo['note'],
 ): Pick<Parameters<McpCalls['callTool']>[3], 'onProgress' | 'onQuestion'> {

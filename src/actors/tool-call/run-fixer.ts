@@ -53,7 +53,7 @@ export const runFixer = <TSetup>(ports: RunFixerPorts<TSetup>) =>
     {
       effects: 'none',
       request: ({ ask, tool, slot, index, error, text }) => ({ ask, tool, slot, index, error, text }),
-      // The author's own functions get secrets as tools do; an agent may hand what it is told to a model.
+      // The author's own functions get secrets as tools do; an agent may hand what it receives to a model.
       keepsMarks: ({ ask }) => ask === 'fix-agent',
     },
     async (input, { signal }) => {

@@ -43,7 +43,7 @@ const THOUGHT_LINES = 12;
 
 /**
  * Shows a run on a terminal: steps, thoughts, plans, tool calls with arguments and results (shortened), errors, the reply
- * while it arrives, and a spinner while waiting. Where the stream is no terminal it writes plain lines. Control characters
+ * while it arrives, and a spinner while waiting. Where the stream is not a terminal it writes plain lines. Control characters
  * in what models and tools say are made visible, never obeyed.
  *
  * @example createAgent({ output: consoleOutput({ showStats: true }) })

@@ -16,7 +16,7 @@ export interface Screen {
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const FRAME_MS = 80;
-/** From here on the spinner tells how long it has been. */
+/** From here on the spinner says how long it has been. */
 const LONG_MS = 3_000;
 const ERASE_LINE = '\r\u001b[K';
 

@@ -17,7 +17,7 @@ export type ToolCallArguments =
 
 /**
  * Reads the `arguments` of a native tool call: the text that the model wrote, or an object that the server decoded.
- * Nothing, null (as text too) and blank text are `{}`; broken JSON is mended; cut JSON comes back with `complete: false`.
+ * Nothing, null (as text too) and blank text are `{}`; broken JSON is repaired; cut JSON comes back with `complete: false`.
  */
 export function parseToolCallArguments(raw: unknown, maxDepth: number = DEFAULT_LIMITS.maxDepth): ToolCallArguments {
   if (raw === undefined || raw === null) return whole({});
@@ -72,8 +72,8 @@ function unreadable(reason: string): ToolCallArguments {
 
 /**
  * Reads the arguments of a tool call (text or value) and holds them against the tool's schema. Null and blank are
- * `{}`; JSON that was cut off or is no object is `InvalidArgs`; what does not fit is a `DeserializationError` with one
- * issue a path. Never throws. A validator that is asynchronous is not waited for: a repair `unchecked` says so.
+ * `{}`; JSON that was cut off or is not an object is `InvalidArgs`; what does not fit is a `DeserializationError` with one
+ * issue per path. Never throws. A validator that is asynchronous is not waited for: a repair `unchecked` says so.
  *
  * @example recoverArguments('{"n": "42"}', { type: 'object', properties: { n: { type: 'number' } } }) // value { n: 42 }
  */
@@ -115,7 +115,7 @@ export type CheckedArguments =
 
 /**
  * Holds decoded arguments against a tool's schema. What the schema clearly means is put right and listed (`"42"` where
- * a number is asked for); the rest is an error with one issue a path. Pure and fast: made to be called in a guard.
+ * a number is asked for); the rest is an error with one issue per path. Pure and fast: made to be called in a guard.
  */
 export function checkArguments(value: Json, schema: JsonSchema): CheckedArguments {
   if (!isJsonObject(value)) return { ok: false, error: notAnObject(value, schema) };

@@ -1,7 +1,7 @@
 import { type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { readSchema } from '../schema/schema-like.ts';
 
-/** A tool as the parser needs to know it: by name, and by the schema that tells text from other parameters. */
+/** A tool as the parser needs to know it: by name, and by the schema that distinguishes text from other parameters. */
 export type ToolName = string | { readonly name: string; readonly inputSchema?: unknown };
 
 /** The registered tools, for looking up what a reply mentions. They are collected when first asked for. */

@@ -100,7 +100,7 @@ export class DialectSource {
     return found < 0 ? to : from + found;
   }
 
-  /** The first index from `from` on that is no white space. */
+  /** The first index from `from` on that is not white space. */
   skip(from: number): number {
     let i = from;
     while (i < this.end && isSpace(this.text.charCodeAt(i))) i += 1;
@@ -132,7 +132,7 @@ export class DialectSource {
 
   /**
    * The JSON value that begins at `from` or after white space there, in a block that one of `closers` ends. Valid JSON
-   * may run past a closer, which then stands inside one of its strings. What has to be mended ends at the first closer
+   * may run past a closer, which then stands inside one of its strings. What has to be repaired ends at the first closer
    * that no open string holds; a value whose string is open where the block ends is incomplete.
    */
   value(from: number, ...closers: readonly string[]): BlockValue | undefined {

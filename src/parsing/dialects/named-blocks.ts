@@ -90,7 +90,7 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
 }
 
 /**
- * A block without a name calls nothing, and nobody else reads the JSON between its marks. A mark that is no token may
+ * A block without a name calls nothing, and nothing else reads the JSON between its marks. A mark that is not a token may
  * have been meant otherwise.
  */
 function nameless(source: DialectSource, from: number, row: Row): DialectReading | undefined {

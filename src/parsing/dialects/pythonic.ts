@@ -31,7 +31,7 @@ interface Row {
 }
 
 const ROWS: readonly Row[] = [
-  // Olmo 3: `<function_calls>` and one call a line, or several on one.
+  // Olmo 3: `<function_calls>` and one call per line, or several on one.
   { name: 'olmo', open: '<function_calls>', close: '</function_calls>' },
   // LFM2: `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`.
   { name: 'lfm2', open: '<|tool_call_start|>', close: '<|tool_call_end|>' },
@@ -93,13 +93,13 @@ function readGroup(
     calls.push({ name, args, complete: c.complete });
     repairs.push(...c.repairs.filter(({ kind }) => !NATURAL.has(kind)));
     complete = complete && c.complete;
-    const next = groupGoesOn(source, c.pos, isCall);
+    const next = nextInGroup(source, c.pos, isCall);
     if (next === undefined) return { calls, complete, repairs, end: c.pos, closed: c.complete };
     ({ name, paren } = next);
   }
 }
 
-/** In Python these are no mistakes. */
+/** In Python these are not mistakes. */
 const NATURAL = new Set(['quotes', 'literal', 'tuple', 'separator', 'unquoted-key']);
 
 interface Head {
@@ -150,7 +150,7 @@ function endsLine(source: DialectSource, from: number): boolean {
 }
 
 /** The next call of the group: after commas, closers of other brackets or a line break. */
-function groupGoesOn(
+function nextInGroup(
   source: DialectSource,
   from: number,
   isCall: (name: string) => boolean,

@@ -24,7 +24,7 @@ interface ValueEnd {
 
 /**
  * Where the value that begins at `from` ends. The text may hold closing tags of its own: one ends the value only where
- * the call goes on or ends behind it, and where the tags inside are in balance, as far as they can be. Without any such
+ * the call continues or ends behind it, and where the tags inside are in balance, as far as they can be. Without any such
  * tag the value ends where the call does.
  */
 export function valueEnd(source: DialectSource, from: number, tags: ValueTags): ValueEnd {
@@ -38,7 +38,7 @@ export function valueEnd(source: DialectSource, from: number, tags: ValueTags): 
     const past = close + tags.close.length;
     opened += countBetween(source, tags, counted, close);
     counted = close;
-    if (callGoesOn(source, past, tags.before)) {
+    if (callContinues(source, past, tags.before)) {
       if (opened <= closed) return { end: close, past, sure: true };
       first ??= close;
     }
@@ -56,7 +56,7 @@ function countBetween(source: DialectSource, { open, named }: ValueTags, from: n
   return count;
 }
 
-function callGoesOn(source: DialectSource, from: number, before: readonly string[]): boolean {
+function callContinues(source: DialectSource, from: number, before: readonly string[]): boolean {
   const at = source.skip(from);
   return at >= source.end || source.past(at, before) > at;
 }
@@ -101,7 +101,7 @@ function sectionText(source: DialectSource, start: number, end: number): string 
 
 /**
  * True when a closing tag that nothing opened follows a call, anywhere in the message: the call's own one stood inside a
- * value, so that the value was cut there and nobody can say where it ends.
+ * value, so that the value was cut there and it is unknown where it ends.
  */
 export function closesAgain(
   source: DialectSource,

@@ -7,7 +7,7 @@ import { type Body, readElements } from './tag-elements.ts';
 
 /** How a format writes a call as tags: one around the call, one around each parameter. */
 interface Tags {
-  /** What begins a call; the tag goes on to `tagEnd`. */
+  /** What begins a call; the tag continues to `tagEnd`. */
   readonly openCall: readonly string[];
   readonly closeCall: readonly string[];
   readonly openParameter: string;
@@ -194,7 +194,7 @@ function readParameters(source: DialectSource, call: OpenTag, tags: Tags): Body 
 interface RawText {
   readonly raw: string;
   readonly past: number;
-  /** False where the value may go on behind what was taken for its end. */
+  /** False where the value may continue behind what was taken for its end. */
   readonly sure: boolean;
 }
 

@@ -37,14 +37,14 @@ function valuesIn(
   const prefix = parsePrefix(masked.text, from, { to: masked.end, maxDepth });
   const isObject = prefix.kind !== 'invalid' && typeof prefix.value === 'object' && prefix.value !== null;
   if (prefix.kind === 'cut' && isObject) {
-    return { candidates: [mended(plainCandidate(prefix, from, false))], whole: true };
+    return { candidates: [withHoistedName(plainCandidate(prefix, from, false))], whole: true };
   }
   const whole = prefix.kind === 'whole' && masked.text.slice(prefix.end, masked.end).trim() === '';
   if (prefix.kind === 'whole' && whole) {
     if (isObject) return { candidates: [plainCandidate(prefix, from, true)], whole: true };
   }
   const candidates = findCandidates(masked.text, { from: 0, to: masked.end, maxDepth, ...how });
-  return { candidates: candidates.map(mended), whole: false };
+  return { candidates: candidates.map(withHoistedName), whole: false };
 }
 
 /** The first character that is neither white space nor an invisible mark. */
@@ -62,7 +62,7 @@ function plainCandidate(
 }
 
 /** A value that was not closed may have lost the brace before its name. */
-function mended(candidate: Candidate): Candidate {
+function withHoistedName(candidate: Candidate): Candidate {
   if (candidate.complete) return candidate;
   const hoisted = hoistName(candidate.value);
   if (hoisted === undefined) return candidate;

@@ -6,7 +6,7 @@ import { recoverToSchema } from './recover-to-schema.ts';
 import { readSchema, type SchemaLike } from '../schema/schema-like.ts';
 import { parseStrict } from '../../json/depth.ts';
 
-/** What `recoverJson` may be told. */
+/** Options of `recoverJson`. */
 export interface RecoverJsonOptions {
   /** A zod schema, any Standard Schema that gives JSON Schema, or a JSON Schema: values are coerced to it and checked. */
   readonly schema?: SchemaLike;
@@ -14,7 +14,7 @@ export interface RecoverJsonOptions {
 }
 
 /**
- * Finds the one JSON value in a text, mending what is broken. Prose and bare scalars hold none, unless a schema asks
+ * Finds the one JSON value in a text, repairing what is broken. Prose and bare scalars hold none, unless a schema asks
  * for a scalar; several different values are none either. Never throws; `complete: false` means that the text was cut
  * off inside the value. An option that it does not know is an issue, too.
  *
@@ -80,7 +80,7 @@ function areAdjacent(text: string, candidates: readonly Candidate[]): boolean {
   });
 }
 
-/** Lines of JSON: objects that are no replies, one after the other, are the items of a list. */
+/** Lines of JSON: objects that are not replies, one after the other, are the items of a list. */
 function collectLines(text: string, tied: readonly Ranked[]): Candidate | undefined {
   const candidates = tied.map(({ candidate }) => candidate);
   const [first] = candidates;

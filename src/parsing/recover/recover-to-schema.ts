@@ -142,7 +142,7 @@ function listOf(candidates: readonly Candidate[]): Reading {
   };
 }
 
-/** A scalar that a schema asks for, found in a text that is no JSON. */
+/** A scalar that a schema asks for, found in a text that is not JSON. */
 export interface Scalar {
   readonly value: Json;
   readonly repairs: readonly Repair[];

@@ -116,7 +116,7 @@ function bareItemBegins(c: Cursor, index: number): boolean {
   return limit === c.end;
 }
 
-/** True when what stands after a comma goes on an object (`keyed`) or a list. */
+/** True when what stands after a comma continues an object (`keyed`) or a list. */
 export function followsComma(c: Cursor, index: number, keyed: boolean): boolean {
   const i = c.skipSpace(index);
   const code = c.at(i);

@@ -93,7 +93,7 @@ function nextIsBrace(c: Cursor): boolean {
   return c.at(c.skipSpace(c.pos + 1)) === CODE.closeBrace;
 }
 
-/** `{"a": 1}, "b": 2}`: the outermost brace was closed too early when a key goes on after it. */
+/** `{"a": 1}, "b": 2}`: the outermost brace was closed too early when a key follows it. */
 function reopens(c: Cursor): boolean {
   if (c.frames.length !== 1) return false;
   const comma = c.skipSpace(c.pos);

@@ -15,7 +15,7 @@ export type Prefix =
     }
   | { readonly kind: 'invalid'; readonly end: number };
 
-/** Reads the JSON value that begins at `from`, without mending anything. One pass, never deeper than `maxDepth`. */
+/** Reads the JSON value that begins at `from`, without repairing anything. One pass, never deeper than `maxDepth`. */
 export function parsePrefix(
   text: string,
   from: number,

@@ -8,7 +8,7 @@ export type Role = 'key' | 'member' | 'item' | 'argument' | 'root';
 /** `end`: the string ends here · `inner`: the quote belongs to the text · `colon`: a colon follows, so it ended a key. */
 type Verdict = 'end' | 'inner' | 'colon';
 
-/** Where a string's text ends, where reading goes on, and whether its closing quote is really there. */
+/** Where a string's text ends, where reading continues, and whether its closing quote is really there. */
 export interface StringEnd {
   readonly contentEnd: number;
   readonly next: number;

@@ -103,7 +103,7 @@ export interface Read {
   readonly end: number;
 }
 
-/** Reads the value that begins at `from`: strictly when it is JSON, with mending otherwise. */
+/** Reads the value that begins at `from`: strictly when it is JSON, with repairs otherwise. */
 export function readAt(text: string, from: number, span: CursorSpan & { readonly fenced: boolean }): Read {
   const { landmarks = new Landmarks(text) } = span;
   if (landmarks.unescapings > 0 && isEscapedOnce(text, from, span.to)) {
@@ -112,7 +112,7 @@ export function readAt(text: string, from: number, span: CursorSpan & { readonly
   }
   const strict = parsePrefix(text, from, span);
   const steps = strict.end - from;
-  if (strict.kind !== 'invalid' && !(strict.kind === 'whole' && goesOn(text, strict.end, span))) {
+  if (strict.kind !== 'invalid' && !(strict.kind === 'whole' && continues(text, strict.end, span))) {
     const { value, end: to, kind } = strict;
     const complete = kind === 'whole';
     return {
@@ -151,8 +151,8 @@ function movedBack(repair: Repair, plain: Unescaped): Repair {
   return repair.at === undefined ? repair : { ...repair, at: plain.origin(repair.at) };
 }
 
-/** `{…}, "key": …`: the value goes on after its closing brace, so it is not whole yet. */
-function goesOn(text: string, end: number, span: CursorSpan): boolean {
+/** `{…}, "key": …`: the value continues after its closing brace, so it is not whole yet. */
+function continues(text: string, end: number, span: CursorSpan): boolean {
   let i = end;
   while (i < span.to && isSpace(text.charCodeAt(i))) i += 1;
   if (text.charCodeAt(i) !== 44 || text.charCodeAt(end - 1) !== 125) return false;

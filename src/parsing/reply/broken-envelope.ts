@@ -107,7 +107,7 @@ function envelopeOf(found: Fields, { source, tools }: ReplySource): Envelope | u
   return closed ? envelope : { ...envelope, calls: envelope.calls.map((cut) => ({ ...cut, complete: false })) };
 }
 
-/** The text with what nobody looks into blanked out, so that every place stays where it is. */
+/** The text with what is not looked into blanked out, so that every offset stays where it is. */
 function openText(text: string, { closed: spans, pieces }: Scan): string {
   const owned = [...spans, ...pieces.filter(({ talk }) => talk !== null)].toSorted((a, b) => a.from - b.from);
   const parts: string[] = [];

@@ -191,7 +191,7 @@ function areTogether(source: DialectSource, acting: readonly Acting[]): boolean 
 
 /**
  * The answer of a message that is nothing but an envelope with a text as its answer, a thought or a goal, and no other
- * field. It is read in every mode: nobody writes that for anything else.
+ * field. It is read in every mode: it is never written for anything else.
  */
 export function soleAnswer(source: DialectSource, scan: Scan, acting: readonly Acting[]): Acting | undefined {
   const [only, ...others] = acting;

@@ -131,7 +131,7 @@ function readText(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Null and blank are no answer; a number or an object becomes text. */
+/** Null and blank are not an answer; a number or an object becomes text. */
 function readAnswer(value: Json | undefined): string | undefined {
   const text = readText(value);
   return text.trim() === '' ? undefined : text;

@@ -114,7 +114,7 @@ const OTHERS_WORDS =
 const MOST_ELEMENTS = 128;
 
 /**
- * Elements whose inside nobody reads: `<quote>…</quote>`, `<tool_response>…</tool_response>`, `<pre>…</pre>`, and any
+ * Elements whose inside is not read: `<quote>…</quote>`, `<tool_response>…</tool_response>`, `<pre>…</pre>`, and any
  * other but those that models put around calls.
  */
 export class Elements {

@@ -29,7 +29,7 @@ export function parseReply(text: string, options?: ParseReplyOptions): Reply {
   return readReplyText(text, options).reply;
 }
 
-/** What a reader of replies is told beside what `parseReply` takes. */
+/** Options of a reader of replies beside those of `parseReply`. */
 export interface ReadReplyOptions extends ParseReplyOptions {
   /** The model said itself that it was done, so that closers missing at the very end of an envelope are closed. */
   readonly finished?: boolean;

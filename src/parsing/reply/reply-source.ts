@@ -11,7 +11,7 @@ import { NO_TOOLS, type ToolName, type RegisteredTools, registeredTools } from '
  */
 export type TextCalls = 'never' | 'whole-reply' | 'narrated' | 'lenient';
 
-/** What `parseReply` may be told about the reply that it reads. */
+/** Options of `parseReply`. */
 export interface ParseReplyOptions {
   /** The registered tools. Without them, calls count in the envelope only. */
   readonly tools?: readonly ToolName[];

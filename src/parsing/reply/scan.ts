@@ -28,7 +28,7 @@ export interface Scan {
   readonly openThinking: boolean;
   /** The fences, by their numbers. */
   readonly fences: ReadonlyMap<number, OpenedFence>;
-  /** Text that nobody looks into: comments, thoughts, quotations, other turns. */
+  /** Text that is not looked into: comments, thoughts, quotations, other turns. */
   readonly closed: readonly { readonly from: number; readonly to: number }[];
   readonly steps: number;
 }
@@ -143,7 +143,7 @@ class Scanner {
     this.takeTo(this.end);
   }
 
-  /** Text that somebody owns and nobody looks into. */
+  /** Text that is owned and not looked into. */
   private takeTo(to: number): void {
     const past = Math.min(Math.max(to, this.i + 1), this.end);
     if (past > this.i + 1) this.closed.push({ from: this.i, to: past });

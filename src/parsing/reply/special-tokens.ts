@@ -43,7 +43,7 @@ function dropEnd(text: string): string {
 const END_MARKS = /(?:\s|<\|[^<>|{}"\n]{1,40}\|>|<\/s>|<｜[^<>{}"\n]{1,40}｜>|\[\/INST\]|<end_of_turn>|<eos>)+$/;
 const TAIL = 400;
 
-/** Special tokens at the very end are no part of the message; white space before them may be part of a cut string. */
+/** Special tokens at the very end are not part of the message; white space before them may be part of a cut string. */
 export function messageEnd(text: string): number {
   const tail = Math.max(0, text.length - TAIL);
   const trailing = END_MARKS.exec(text.slice(tail));

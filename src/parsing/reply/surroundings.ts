@@ -80,7 +80,7 @@ export class Surroundings {
     if (this.source.next(from, '\n') < to) this.lineTalk = null;
   }
 
-  /** What stood before turned out to be no part of the message. */
+  /** What stood before turned out not to be part of the message. */
   forget(): void {
     this.lineTalk = null;
     this.prose = false;
@@ -130,7 +130,7 @@ export class Fences {
     this.source = source;
   }
 
-  /** Takes the back-ticks or tildes at `at`. `closed`: code within a line, which nobody looks into. */
+  /** Takes the back-ticks or tildes at `at`. `closed`: code within a line, which is not looked into. */
   take(at: number): { readonly to: number; readonly closed: boolean } {
     const to = this.runEnd(at);
     if (to - at >= 3) return { to: this.takeFence(at, to), closed: false };

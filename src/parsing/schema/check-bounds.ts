@@ -110,7 +110,7 @@ export function formatProblem(value: Json, schema: Json | undefined): string | n
   }
 }
 
-/** `2026-02-30` has the form of a date and is none. */
+/** `2026-02-30` has the form of a date and is not one. */
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const ms = Date.parse(`${text}T00:00:00Z`);

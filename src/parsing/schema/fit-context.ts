@@ -15,12 +15,12 @@ const MOST_STEPS = 200_000;
 
 /**
  * What one fitting of a value to a schema collects: issues and repairs, each with its path.
- * With `coerce` false nothing is changed: the value is only checked, and who only checks need not carry how to coerce.
+ * With `coerce` false nothing is changed: the value is only checked, and a caller that only checks need not carry how to coerce.
  */
 export class FitContext {
   readonly root: JsonSchema;
   readonly coerce: Coerce | false;
-  /** True for a value that was cut off: what is missing is no issue. */
+  /** True for a value that was cut off: what is missing is not an issue. */
   readonly partial: boolean;
   readonly issues: Issue[] = [];
   readonly repairs: Repair[] = [];

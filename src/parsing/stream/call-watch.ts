@@ -13,7 +13,7 @@ const PUNCTUATION = new Set(['*', ']', '"', "'", '=', ':', '|', '｜', '`']);
 /** Looks at what follows a dialect's mark: a tool's name or its arguments make it a call, anything else a mention. */
 export class MarkWatch {
   private readonly names: NameReader;
-  /** A mark that nobody writes by chance: arguments without a name are enough behind it. */
+  /** A mark that is not written by chance: arguments without a name are enough behind it. */
   private readonly isStrong: boolean;
   private inTag: boolean;
   private word = '';

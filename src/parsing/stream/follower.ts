@@ -158,14 +158,14 @@ export class Follower {
     }
   }
 
-  /** At the very end a special token is no part of the message. */
+  /** At the very end a special token is not part of the message. */
   private endToken(tag: string): void {
     const held = this.watch.release();
     this.answer.write(held.slice(0, held.length - tag.length));
     this.answer.wait(tag);
   }
 
-  /** Whatever stood before was no part of the answer. */
+  /** Whatever stood before was not part of the answer. */
   private beginAnswer(): TextWatch {
     this.answer.clear();
     this.watch = new TextWatch(this.names, this.meter);

@@ -2,7 +2,7 @@ import { TagReader, tagKind, CHANNELS } from './marks.ts';
 
 /**
  * A text that is shown while it grows. White space and special tokens at its end wait until something follows: at the
- * very end of a message they are no part of it.
+ * very end of a message they are not part of it.
  */
 export class GrowingText {
   text = '';

@@ -26,7 +26,7 @@ export class LineState {
     return this.atStart;
   }
 
-  /** How much of the line is looked at to tell. */
+  /** How many characters of the line that decision looks at. */
   get length(): number {
     return this.atStart ? 1 : this.text.length;
   }

@@ -41,7 +41,7 @@ function add(root: Mark, mark: string): void {
   at.found = mark;
 }
 
-/** Says for every place which shorter beginning goes on where this one does not: short ones first. */
+/** Says for every place which shorter beginning continues where this one does not: short ones first. */
 function link(root: Mark): Mark {
   const queue: Mark[] = [root];
   for (let at = queue.shift(); at !== undefined; at = queue.shift()) {
@@ -134,9 +134,9 @@ export class TagReader {
     if (this.tag === '') return undefined;
     const tag = this.tag + char;
     const isSquare = tag.startsWith('[');
-    const goesOn = isSquare ? SQUARE.some((known) => known.startsWith(tag.toLowerCase())) : !/\s/.test(char);
+    const continues = isSquare ? SQUARE.some((known) => known.startsWith(tag.toLowerCase())) : !/\s/.test(char);
     const isClosed = tag === CHANNEL_THOUGHT || (CLOSERS.has(char) && tag !== '<|channel>');
-    this.tag = isClosed || !goesOn || tag.length > LONGEST_TAG ? '' : tag;
-    return isClosed && goesOn ? tag : undefined;
+    this.tag = isClosed || !continues || tag.length > LONGEST_TAG ? '' : tag;
+    return isClosed && continues ? tag : undefined;
   }
 }

@@ -14,7 +14,7 @@ export function isNameCharacter(char: string): boolean {
   return NAME_CHARACTER.test(char);
 }
 
-/** Follows a word to tell, character by character, whether it may still become the name of a registered tool. */
+/** Follows a word and decides, character by character, whether it may still become the name of a registered tool. */
 export class NameReader {
   private readonly root: Place = place();
   private at: Place | undefined;
@@ -31,7 +31,7 @@ export class NameReader {
     this.at = this.root;
   }
 
-  /** Takes the word's next character; false once it is no tool's name whatever follows. */
+  /** Takes the word's next character; false once it is not a tool's name whatever follows. */
   take(char: string): boolean {
     if (char === '\\' && this.at !== undefined && this.at !== this.root) return true;
     const wanted = char.toLowerCase();

@@ -92,7 +92,7 @@ class PartialEnvelope {
   }
 }
 
-/** The value of a member that is whole; undefined while it grows or when it is no JSON. */
+/** The value of a member that is whole; undefined while it grows or when it is not JSON. */
 function sourceOf(member: Member): { readonly value: ToolCallRequest['args'] } | undefined {
   if (member.kind === 'text') return member.complete ? { value: member.text } : undefined;
   return parseStrict(member.source, DEFAULT_LIMITS.maxDepth);
@@ -110,7 +110,7 @@ const OTHER_CALL_KEYS = ['id', 'type', 'index', 'tool_call_id', 'description'];
 const CALL_KEYS = new Set([...ENVELOPE_KEYS, ...NAME_KEYS, ...LIST_KEYS, ...CALL_ARGUMENT_KEYS, ...OTHER_CALL_KEYS]);
 
 /**
- * Follows one object of a message and tells what it is as soon as its keys say so. An envelope has its own fields only:
+ * Follows one object of a message and decides what it is as soon as its keys say so. An envelope has its own fields only:
  * with any other the object is part of the text, unless it is a call in another form.
  */
 export class ObjectWatch {

@@ -22,7 +22,7 @@ const LONGEST_RUN = 200;
 const ROLE_TOKEN = /^<\|(?:im_start|start_header_id)\|>$|^<start_of_turn>$/;
 const ROLES = new Set(['assistant', 'model']);
 /** Behind a closing tag that text merely mentions. */
-const GOES_ON = /[ \t.,;:!?)'"`*]/;
+const CONTINUES = /[ \t.,;:!?)'"`*]/;
 
 /**
  * Reads running text and holds back its end as long as that may be the beginning of a call, an object or a tag: a fence
@@ -50,11 +50,11 @@ export class TextWatch {
     this.meter = meter;
   }
 
-  /** Takes a character and tells what it completes. */
+  /** Takes a character and returns what it completes. */
   take(char: string, standing: TextPosition): FoundInText | undefined {
     if (this.waitsBehindTag) {
       this.waitsBehindTag = false;
-      if (!GOES_ON.test(char)) return { kind: 'late-close' };
+      if (!CONTINUES.test(char)) return { kind: 'late-close' };
     }
     if (this.role !== undefined && this.takeRole(char, this.role)) return undefined;
     const isQuoted = this.line.isQuoted || !standing.mayBecomeCall;
@@ -156,7 +156,7 @@ export class TextWatch {
     const isName = isNameCharacter(char);
     const { afterName } = this;
     this.afterName = isName;
-    if (this.goesOnWithName(char, isName)) return this.grow();
+    if (this.continuesName(char, isName)) return this.grow();
     if (isQuoted) this.run = 0;
     else if (isName && !afterName && this.beginsName(char)) this.grow();
     else if (this.leads(char)) {
@@ -166,7 +166,7 @@ export class TextWatch {
     else this.run = 0;
   }
 
-  private goesOnWithName(char: string, isName: boolean): boolean {
+  private continuesName(char: string, isName: boolean): boolean {
     if (this.word === 'none' || this.names === undefined) return false;
     if (this.word === 'reading' && isName && this.names.take(char)) return true;
     const isBehind = char === ':' || isBlank(char);
