@@ -1,7 +1,7 @@
-import type { ToolSource } from '../tools/server-tool.ts';
 import type { JsonObject } from '../json/json.ts';
-import { leaf } from './leaf.ts';
+import type { ToolSource } from '../tools/server-tool.ts';
 import type { ToolSpec } from '../tools/spec.ts';
+import { leaf } from './leaf.ts';
 
 /**
  * A question to a person: may this call run? Of a tool of an MCP server it also says whose it is (`server`, `address`,

@@ -1,6 +1,6 @@
 import { isList } from '../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
-import { ModelError, type ModelReply, type ReplyStats, type Usage } from './model.ts';
+import { type ModelReply, type ReplyStats, type Usage, ModelError } from './model.ts';
 
 type Call = NonNullable<ModelReply['toolCalls']>[number];
 

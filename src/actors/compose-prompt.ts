@@ -1,6 +1,6 @@
 import type { ToolResult } from '../tools/result.ts';
-import type { ToolCalling } from './model.ts';
 import { leaf } from './leaf.ts';
+import type { ToolCalling } from './model.ts';
 
 /** Where a run is when its prompt is made. */
 export interface PromptState {

@@ -1,4 +1,4 @@
-import { type Building, setOwn, type Json } from '../json/json.ts';
+import { type Building, type Json, setOwn } from '../json/json.ts';
 
 /**
  * Owns: which texts are secret, and the marks that stand for them.

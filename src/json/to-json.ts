@@ -1,4 +1,4 @@
-import { setOwn, type Json } from './json.ts';
+import { type Json, setOwn } from './json.ts';
 
 /** The value as JSON, or why it has no JSON form. */
 export type JsonResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string };

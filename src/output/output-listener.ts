@@ -1,7 +1,7 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
-import { guardOutput, type OutputHandler } from './output-handler.ts';
+import { type OutputHandler, guardOutput } from './output-handler.ts';
 import { advanceView, EMPTY_VIEW, waitingFor } from './run-view.ts';
-import { showEvent, type ShowOptions } from './show-event.ts';
+import { type ShowOptions, showEvent } from './show-event.ts';
 
 /** What a listener shows beyond the usual, and the name of the model. */
 export interface OutputListenerOptions {

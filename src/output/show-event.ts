@@ -1,6 +1,6 @@
-import type { RunEvent } from '../machines/events/run-events.ts';
-import { endingInWords } from '../machines/agent/run-result.ts';
 import { isJsonObject } from '../json/json.ts';
+import { endingInWords } from '../machines/agent/run-result.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
 import type { GuardedOutput, OutputStats } from './output-handler.ts';
 import type { RunView } from './run-view.ts';
 

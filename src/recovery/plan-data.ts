@@ -1,6 +1,6 @@
-import { type RetryStep, type SlotName, type RecoveryStep, type Slot, type OnError, SLOTS } from './steps.ts';
 import type { Severity } from '../json/errors.ts';
-import { OptionError, hint } from '../json/known-options.ts';
+import { hint, OptionError } from '../json/known-options.ts';
+import { type OnError, type RecoveryStep, type RetryStep, type Slot, type SlotName, SLOTS } from './steps.ts';
 
 /** A step as the machines know it: data, its function found by tool, slot and index. */
 export type StepData =

@@ -1,9 +1,9 @@
-import type { Backoff } from './backoff.ts';
-import { optionsOf } from '../json/known-options.ts';
-import type { FixFunction, Repairer, RecoveryStep, SanitizeFunction, SubstituteFunction } from './steps.ts';
-import { checkSeverity } from './verdicts.ts';
 import { type Json, isJsonObject } from '../json/json.ts';
+import { optionsOf } from '../json/known-options.ts';
 import { recoverJson } from '../parsing/recover/recover-json.ts';
+import type { Backoff } from './backoff.ts';
+import type { FixFunction, RecoveryStep, Repairer, SanitizeFunction, SubstituteFunction } from './steps.ts';
+import { checkSeverity } from './verdicts.ts';
 
 /** How a repair agent is asked. */
 interface FixOptions {
@@ -26,7 +26,6 @@ const checkRetry = optionsOf<RetryOptions>('recover.retry', DOCS, {
   backoff: true,
   whenUnknown: true,
 });
-
 const checkExponential = optionsOf<ExponentialOptions>('recover.exponential', DOCS, {
   baseMs: true,
   factor: true,

@@ -1,4 +1,4 @@
-import type { Severity, EscalationError } from '../json/errors.ts';
+import type { EscalationError, Severity } from '../json/errors.ts';
 
 /** What is done about an escalation: data, so that it is recorded and replayed. Names stand for models and agents. */
 export type Verdict =

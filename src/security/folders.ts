@@ -1,6 +1,6 @@
-import { homedir } from 'node:os';
-import { isAbsolute, resolve, dirname, basename, join } from 'node:path';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
 /** The user's home folder as it is now, or `null` where there is none: no such user, or an empty `HOME`. */
 export function homeFolder(): string | null {

@@ -1,7 +1,7 @@
-import { writeFileSync, rmSync, closeSync, openSync, readFileSync, statSync } from 'node:fs';
-import { systemCode } from './folders.ts';
-import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { systemCode } from './folders.ts';
 
 /** Makes a file that must not be there yet; false when it is. Only its owner can read it. */
 export function createFirst(path: string, content: string): boolean {

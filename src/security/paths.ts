@@ -1,6 +1,6 @@
-import { win32, posix, type PlatformPath } from 'node:path';
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { type PlatformPath, posix, win32 } from 'node:path';
 import { homeFolder, systemCode } from './folders.ts';
-import { lstatSync, readlinkSync, statSync, realpathSync } from 'node:fs';
 
 /**
  * True when `requested` leads to `base` or to something inside it, whether it exists yet or not. Relative paths count from

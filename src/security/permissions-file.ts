@@ -1,10 +1,11 @@
-import { type PermissionWarning, PermissionStoreError } from './permissions.ts';
-import { readFileSync, renameSync, writeFileSync, rmSync } from 'node:fs';
-import { systemCode, makeFolder } from './folders.ts';
-import { dirname } from 'node:path';
-import { takeLock } from './lock-file.ts';
 import { randomUUID } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isJsonObject } from '../json/json.ts';
 import type { ServerTool, ShownTool } from '../tools/server-tool.ts';
+import { makeFolder, systemCode } from './folders.ts';
+import { takeLock } from './lock-file.ts';
+import { type PermissionWarning, PermissionStoreError } from './permissions.ts';
 
 /** Receives what is wrong with a file while the work continues. */
 export type OnWarning = (warning: PermissionWarning) => void;
@@ -169,10 +170,10 @@ const CORRUPT = { kind: 'corrupt' } as const;
 function parsePermissions(text: string | null): ParsedPermissions {
   if (text === null) return { kind: 'ok', permissions: new Map() };
   const file = parseJson(text);
-  if (!isRecord(file)) return CORRUPT;
+  if (!isJsonObject(file)) return CORRUPT;
   const { version, agents } = file;
   if (typeof version === 'number' && version > PERMISSIONS_VERSION) return { kind: 'newer', version };
-  if ((version !== 1 && version !== 2) || !isRecord(agents)) return CORRUPT;
+  if ((version !== 1 && version !== 2) || !isJsonObject(agents)) return CORRUPT;
   const permissions = new Map<string, AgentPermissions>();
   for (const [agent, kept] of Object.entries(agents)) {
     const read = version === 1 ? readNames(kept) : readAgent(kept);
@@ -206,13 +207,13 @@ function readNames(kept: unknown): AgentPermissions | null {
 }
 
 function readAgent(kept: unknown): AgentPermissions | null {
-  if (!isRecord(kept) || !isListOfNames(kept.tools) || !Array.isArray(kept.serverTools)) return null;
+  if (!isJsonObject(kept) || !isListOfNames(kept.tools) || !Array.isArray(kept.serverTools)) return null;
   const serverTools = kept.serverTools.map(readServerTool);
   return serverTools.every((tool) => tool !== null) ? { tools: new Set(kept.tools), serverTools } : null;
 }
 
 function readServerTool(kept: unknown): ServerTool | null {
-  if (!isRecord(kept)) return null;
+  if (!isJsonObject(kept)) return null;
   const { server, serverId, tool, name, fingerprint } = kept;
   const shown = readShown(kept.shown);
   if (!isName(server) || !isName(serverId) || !isName(tool) || !isName(name) || !isName(fingerprint)) return null;
@@ -220,7 +221,7 @@ function readServerTool(kept: unknown): ServerTool | null {
 }
 
 function readShown(kept: unknown): ShownTool | null {
-  if (!isRecord(kept)) return null;
+  if (!isJsonObject(kept)) return null;
   const { title, description, inputSchema, annotations } = kept;
   if (typeof title !== 'string' || typeof description !== 'string') return null;
   if (typeof inputSchema !== 'string' || typeof annotations !== 'string') return null;
@@ -233,10 +234,6 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isListOfNames(value: unknown): value is readonly string[] {

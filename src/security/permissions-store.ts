@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
 import { optionsOf } from '../json/known-options.ts';
+import { type ServerTool, changesBetween } from '../tools/server-tool.ts';
 import { homeFolder } from './folders.ts';
-import { PermissionStoreError, type PermissionStore, type PermissionWarning } from './permissions.ts';
 import {
   type AgentPermissions,
-  NO_PERMISSIONS,
-  sortedServerTools,
   changePermissions,
+  NO_PERMISSIONS,
   readPermissions,
+  sortedServerTools,
 } from './permissions-file.ts';
-import { type ServerTool, changesBetween } from '../tools/server-tool.ts';
+import { type PermissionStore, type PermissionWarning, PermissionStoreError } from './permissions.ts';
 
 /** Where the decisions are kept, and whose they are. */
 export interface PermissionStoreOptions {

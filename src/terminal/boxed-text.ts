@@ -1,5 +1,5 @@
 import type { ScreenSize } from './prompt-terminal.ts';
-import { wrapText, AT_MOST, splitToWidth } from './text-width.ts';
+import { AT_MOST, splitToWidth, wrapText } from './text-width.ts';
 
 /** Rows of a screen that show somebody else's text, and how much of that text they leave out. */
 export interface Boxed {

@@ -1,5 +1,5 @@
 import type { ToolSource } from '../tools/server-tool.ts';
-import { type Boxed, NO_LIMITS, boxed, hiddenText, ownRows } from './boxed-text.ts';
+import { type Boxed, boxed, hiddenText, NO_LIMITS, ownRows } from './boxed-text.ts';
 import type { ScreenSize } from './prompt-terminal.ts';
 
 /** What a person is asked about. */

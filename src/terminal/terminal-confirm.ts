@@ -1,14 +1,14 @@
+import { optionsOf } from '../json/known-options.ts';
 import {
+  type PromptTerminal,
+  type ScreenSize,
   type TerminalInput,
   type TerminalOutput,
-  visibleOutput,
   inTurn,
-  type ScreenSize,
-  type PromptTerminal,
+  visibleOutput,
 } from './prompt-terminal.ts';
-import { optionsOf } from '../json/known-options.ts';
 import { type ConfirmQuestion, type ShownQuestion, questionText } from './terminal-confirm-text.ts';
-import { type TypedEnd, type LinePrompt, takeLine } from './terminal-line.ts';
+import { type LinePrompt, type TypedEnd, takeLine } from './terminal-line.ts';
 
 /** Where to ask. */
 export interface TerminalConfirmOptions {
@@ -82,7 +82,6 @@ const ANSWERS: ReadonlyMap<string, TerminalDecision> = new Map([
   ['a', 'always-allow'],
   ['always', 'always-allow'],
 ]);
-
 const SHOW_ALL: ReadonlySet<string> = new Set(['s', 'show']);
 
 /**

@@ -1,5 +1,5 @@
-import { type ScreenSize, type PromptTerminal, holdKeys, screenSize, onceSettled } from './prompt-terminal.ts';
 import type { Key } from 'node:readline';
+import { type PromptTerminal, type ScreenSize, holdKeys, onceSettled, screenSize } from './prompt-terminal.ts';
 
 /**
  * What came of a prompt: a line that was typed, Ctrl-C, or that there is nobody any more. `over` stands for Ctrl-D and for an

@@ -2,7 +2,6 @@ const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 const MARK = /^\p{M}$/u;
 const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
-
 // oxlint-disable-next-line no-control-regex -- plain ASCII needs no closer look
 const NARROW = /^[\x20-\x7e]*$/;
 

@@ -1,6 +1,6 @@
-import type { ToolError, ExecutionError, Issue } from '../json/errors.ts';
+import type { ExecutionError, Issue, ToolError } from '../json/errors.ts';
+import type { Json, JsonSchema } from '../json/json.ts';
 import type { ToolResult } from './result.ts';
-import type { JsonSchema, Json } from '../json/json.ts';
 
 const MAX_ISSUES = 10;
 const MAX_SCHEMA_CHARS = 2000;

@@ -1,5 +1,5 @@
 import { isList } from '../json/depth.ts';
-import { type Json, isJsonObject, type JsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 
 /** What a tool call gives. A bare value that a tool returns becomes the `data` of a success. */
 export interface ToolResult {
@@ -58,7 +58,6 @@ export interface ResultImage {
 
 /** The kinds that models take; others are only named. */
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
-
 /** The longest base64 of an image that is sent: larger ones are refused by most providers. */
 const LONGEST_IMAGE = 5_000_000;
 const MOST_IMAGES = 10;

@@ -1,6 +1,6 @@
 import { isList } from '../json/depth.ts';
-import type { ToolIdentity, ToolChange, ToolSpec } from './spec.ts';
-import type { JsonObject, Json } from '../json/json.ts';
+import type { Json, JsonObject } from '../json/json.ts';
+import type { ToolChange, ToolIdentity, ToolSpec } from './spec.ts';
 
 /** What a person was shown of a tool of a server, as texts of at most 4 000 characters. */
 export interface ShownTool {

@@ -1,5 +1,5 @@
-import type { McpGeneration } from './connect-mcp.ts';
 import { leaf } from '../leaf.ts';
+import type { McpGeneration } from './connect-mcp.ts';
 
 /** What a step of a sign-in receives: the connection, and the scopes that its server has asked for by name. */
 export interface McpAuthStep extends McpGeneration {

@@ -1,5 +1,5 @@
-import { leaf } from '../leaf.ts';
 import type { JsonObject } from '../../json/json.ts';
+import { leaf } from '../leaf.ts';
 
 /** Where a task stands, as its server says. `input_required`: it has a question, and asks it when the result is fetched. */
 export type McpTaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../json/json.ts';
-import type { ToolOrigin, Effects } from '../../tools/spec.ts';
-import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
-import { leaf, type LeafIo } from '../leaf.ts';
+import { describeThrown, toJson } from '../../json/to-json.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
-import { toJson, describeThrown } from '../../json/to-json.ts';
-import { retryHint } from '../retry-after.ts';
+import type { Effects, ToolOrigin } from '../../tools/spec.ts';
 import { type Deadline, deadline } from '../deadline.ts';
+import { type LeafIo, leaf } from '../leaf.ts';
+import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
+import { retryHint } from '../retry-after.ts';
 
 /** What a tool's function gets beside its arguments. */
 export interface ToolIo {

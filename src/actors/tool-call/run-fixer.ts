@@ -1,11 +1,11 @@
-import type { SlotName, RepairTask, Repaired, Repairer, RecoveryStep } from '../../recovery/steps.ts';
 import type { ToolError } from '../../json/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
-import { type StepData, type ResolvedSlot, stepData, stepsOf } from '../../recovery/plan-data.ts';
-import { type ToolResult, toToolResult } from '../../tools/result.ts';
-import { leaf } from '../leaf.ts';
-import { deadline } from '../deadline.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
+import { type ResolvedSlot, type StepData, stepData, stepsOf } from '../../recovery/plan-data.ts';
+import type { RecoveryStep, Repaired, Repairer, RepairTask, SlotName } from '../../recovery/steps.ts';
+import { type ToolResult, toToolResult } from '../../tools/result.ts';
+import { deadline } from '../deadline.ts';
+import { leaf } from '../leaf.ts';
 
 /** One question to the code behind an `onError` slot. */
 export interface RunFixerInput {

@@ -1,12 +1,12 @@
-import { type OutputStream, openTerminal } from './terminal.ts';
+import { isJsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
+import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { GuardedOutput, OutputHandler, OutputStats } from '../output-handler.ts';
+import { type TextEntry, layOut } from './layout.ts';
+import { liveText } from './live-text.ts';
 import { painter } from './paint.ts';
 import { openScreen } from './screen.ts';
-import { liveText } from './live-text.ts';
-import type { PlanStep } from '../../parsing/calls/call-forms.ts';
-import { type TextEntry, layOut } from './layout.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { type OutputStream, openTerminal } from './terminal.ts';
 
 /** Options of {@link consoleOutput}. */
 export interface ConsoleOutputOptions {

@@ -1,7 +1,7 @@
+import { cutToWidth, textWidth, wrapText } from '../../terminal/text-width.ts';
 import { inert } from './inert.ts';
 import type { Paint, Style } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { wrapText, cutToWidth, textWidth } from '../../terminal/text-width.ts';
 
 /** A text with what stands before its first line; further lines begin below its first word. */
 export interface TextEntry {

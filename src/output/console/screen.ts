@@ -1,6 +1,6 @@
+import { cutToWidth } from '../../terminal/text-width.ts';
 import type { Paint } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { cutToWidth } from '../../terminal/text-width.ts';
 
 /** Whole lines, with a spinner below them while something is waited for. */
 export interface Screen {

@@ -1,14 +1,14 @@
-import { type Json, isJsonObject, type JsonSchema, type JsonObject } from '../../json/json.ts';
-import { type Repair, DEFAULT_LIMITS } from '../repair/repairs.ts';
-import { parseStrict, isJson } from '../../json/depth.ts';
+import { isJson, parseStrict } from '../../json/depth.ts';
+import type { DeserializationError, InvalidArgs, Issue } from '../../json/errors.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { parsePrefix } from '../repair/parse-prefix.ts';
+import { type Repair, DEFAULT_LIMITS } from '../repair/repairs.ts';
 import { findCandidates } from '../repair/values-in-text.ts';
+import { coerceTo } from '../schema/coerce.ts';
+import { FitContext, schemaMap } from '../schema/fit-context.ts';
+import { fit } from '../schema/fit.ts';
 import { jsonEquals } from '../schema/json-types.ts';
 import { type SchemaLike, readSchema, validationIssues } from '../schema/schema-like.ts';
-import type { DeserializationError, InvalidArgs, Issue } from '../../json/errors.ts';
-import { FitContext, schemaMap } from '../schema/fit-context.ts';
-import { coerceTo } from '../schema/coerce.ts';
-import { fit } from '../schema/fit.ts';
 
 /** The arguments of a native tool call, read: a value, or the reason why there is none. */
 export type ToolCallArguments =

@@ -1,8 +1,8 @@
-import { type Json, isJsonObject, type JsonObject, type Building, setOwn } from '../../json/json.ts';
-import type { Issue } from '../../json/errors.ts';
 import { isList } from '../../json/depth.ts';
-import { parseToolCallArguments } from './arguments.ts';
+import type { Issue } from '../../json/errors.ts';
+import { type Building, type Json, type JsonObject, isJsonObject, setOwn } from '../../json/json.ts';
 import type { Repair } from '../repair/repairs.ts';
+import { parseToolCallArguments } from './arguments.ts';
 
 /** A tool call as the model asked for it. `complete: false`: its arguments were cut off, so it never runs. */
 export interface ToolCallRequest {

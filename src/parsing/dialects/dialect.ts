@@ -1,11 +1,11 @@
-import type { ToolCallRequest } from '../calls/call-forms.ts';
-import type { Repair } from '../repair/repairs.ts';
-import type { Json } from '../../json/json.ts';
-import type { RegisteredTools } from '../calls/registered-tools.ts';
-import { Landmarks, Finder } from '../repair/landmarks.ts';
-import { isSpace } from '../repair/characters.ts';
-import { readAt, type Candidate } from '../repair/values-in-text.ts';
 import { isList } from '../../json/depth.ts';
+import type { Json } from '../../json/json.ts';
+import type { ToolCallRequest } from '../calls/call-forms.ts';
+import type { RegisteredTools } from '../calls/registered-tools.ts';
+import { isSpace } from '../repair/characters.ts';
+import { Finder, Landmarks } from '../repair/landmarks.ts';
+import type { Repair } from '../repair/repairs.ts';
+import { type Candidate, readAt } from '../repair/values-in-text.ts';
 
 /** What a block in a model's own tool-call format says, and where it ends. */
 export interface DialectReading {
@@ -38,7 +38,6 @@ export interface BlockValue {
 
 /** How many times the length of the text all readings together may cost before they stay inside their blocks. */
 const EFFORT = 8;
-
 /** How many closing marks a string may hold before its block is given up as one that has no end. */
 const MOST_BOUNDS = 16;
 

@@ -1,7 +1,7 @@
-import { type Building, setOwn, type Json } from '../../json/json.ts';
 import { parseStrict } from '../../json/depth.ts';
+import { type Building, type Json, setOwn } from '../../json/json.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 import { PYTHON_WORDS } from './tag-values.ts';
-import type { DialectSource, Dialect, DialectReading } from './dialect.ts';
 
 /** A format of the Gemma family: its marks, and the token that stands before and behind every text. */
 interface Row {

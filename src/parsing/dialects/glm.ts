@@ -1,7 +1,7 @@
 import { type Building, setOwn } from '../../json/json.ts';
 import type { ToolCallRequest } from '../calls/call-forms.ts';
-import type { DialectSource, Dialect } from './dialect.ts';
-import { parameterValue, closesAgain, valueEnd } from './tag-values.ts';
+import type { Dialect, DialectSource } from './dialect.ts';
+import { closesAgain, parameterValue, valueEnd } from './tag-values.ts';
 
 const OPEN = '<tool_call>';
 const CLOSE = '</tool_call>';

@@ -1,4 +1,4 @@
-import { makeCall, type ToolCallRequest } from '../calls/call-forms.ts';
+import { type ToolCallRequest, makeCall } from '../calls/call-forms.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 
 const CHANNEL = '<|channel|>';

@@ -1,8 +1,8 @@
-import { callsOf, type ToolCallRequest } from '../calls/call-forms.ts';
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { type ToolCallRequest, callsOf } from '../calls/call-forms.ts';
 import type { Repair } from '../repair/repairs.ts';
-import type { DialectSource, Dialect, DialectReading } from './dialect.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 
 /** A format that marks the JSON of its calls. */
 interface Row {

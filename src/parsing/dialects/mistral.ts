@@ -1,4 +1,4 @@
-import { callsOf, makeCall, type ToolCallRequest } from '../calls/call-forms.ts';
+import { type ToolCallRequest, callsOf, makeCall } from '../calls/call-forms.ts';
 import type { Repair } from '../repair/repairs.ts';
 import type { Dialect } from './dialect.ts';
 

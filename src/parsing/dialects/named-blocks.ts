@@ -1,5 +1,5 @@
 import { makeCall } from '../calls/call-forms.ts';
-import type { DialectSource, Dialect, DialectReading } from './dialect.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 
 /** A format that writes a call as a name followed by its arguments. */
 interface Row {

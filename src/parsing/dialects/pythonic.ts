@@ -1,10 +1,10 @@
-import { type Building, setOwn, type Json, isJsonObject } from '../../json/json.ts';
-import type { Repair } from '../repair/repairs.ts';
+import { type Building, type Json, isJsonObject, setOwn } from '../../json/json.ts';
 import type { ToolCallRequest } from '../calls/call-forms.ts';
 import { CODE, isComma, isWordCode } from '../repair/characters.ts';
 import { Cursor } from '../repair/cursor.ts';
 import { parseValue } from '../repair/parse-value.ts';
-import type { DialectSource, Dialect } from './dialect.ts';
+import type { Repair } from '../repair/repairs.ts';
+import type { Dialect, DialectSource } from './dialect.ts';
 
 const LONGEST_NAME = 200;
 

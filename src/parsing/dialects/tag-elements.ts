@@ -1,5 +1,5 @@
 import { isList } from '../../json/depth.ts';
-import { type Building, setOwn, isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
+import { type Building, type Json, type JsonObject, type JsonSchema, isJsonObject, setOwn } from '../../json/json.ts';
 import type { DialectSource } from './dialect.ts';
 import { takesOnlyText, textValue, valueEnd } from './tag-values.ts';
 

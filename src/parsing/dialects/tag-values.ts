@@ -1,6 +1,6 @@
-import type { DialectSource } from './dialect.ts';
+import { isList, parseStrict } from '../../json/depth.ts';
 import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
-import { parseStrict, isList } from '../../json/depth.ts';
+import type { DialectSource } from './dialect.ts';
 
 /** The tags around a value that stands as plain text. */
 export interface ValueTags {

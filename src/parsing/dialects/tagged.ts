@@ -1,9 +1,9 @@
-import { callsOf, type ToolCallRequest } from '../calls/call-forms.ts';
-import { type Building, setOwn, isJsonObject } from '../../json/json.ts';
+import { type Building, isJsonObject, setOwn } from '../../json/json.ts';
 import { unwrapArguments } from '../calls/arguments.ts';
-import type { DialectSource, Dialect, DialectReading } from './dialect.ts';
-import { type Layout, parameterValue, closesAgain, sectionEnd, valueEnd } from './tag-values.ts';
+import { type ToolCallRequest, callsOf } from '../calls/call-forms.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 import { type Body, readElements } from './tag-elements.ts';
+import { type Layout, closesAgain, parameterValue, sectionEnd, valueEnd } from './tag-values.ts';
 
 /** How a format writes a call as tags: one around the call, one around each parameter. */
 interface Tags {

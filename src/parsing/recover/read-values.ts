@@ -1,12 +1,12 @@
-import { type Candidate, findCandidates } from '../repair/values-in-text.ts';
-import type { Limits, Repair } from '../repair/repairs.ts';
-import { parsePrefix } from '../repair/parse-prefix.ts';
-import { hoistName } from '../calls/call-forms.ts';
-import { type Json, isJsonObject } from '../../json/json.ts';
 import type { Issue } from '../../json/errors.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { hoistName } from '../calls/call-forms.ts';
+import { parsePrefix } from '../repair/parse-prefix.ts';
+import type { Limits, Repair } from '../repair/repairs.ts';
+import { type Candidate, findCandidates } from '../repair/values-in-text.ts';
 import { type Envelope, readEnvelope } from '../reply/envelope.ts';
-import { jsonEquals } from '../schema/json-types.ts';
 import { messageEnd } from '../reply/special-tokens.ts';
+import { jsonEquals } from '../schema/json-types.ts';
 
 /** Every value that a text holds, and the text as the readings saw it. */
 export interface Values {

@@ -1,10 +1,10 @@
-import type { Candidate } from '../repair/values-in-text.ts';
-import { OptionError, optionsOf } from '../../json/known-options.ts';
-import { type Limits, checkLimits, resolveLimits, type Repair } from '../repair/repairs.ts';
-import { chooseCandidate, type Ranked, type RecoveredJson, readValues } from './read-values.ts';
-import { recoverToSchema } from './recover-to-schema.ts';
-import { readSchema, type SchemaLike } from '../schema/schema-like.ts';
 import { parseStrict } from '../../json/depth.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { type Limits, type Repair, checkLimits, resolveLimits } from '../repair/repairs.ts';
+import type { Candidate } from '../repair/values-in-text.ts';
+import { type SchemaLike, readSchema } from '../schema/schema-like.ts';
+import { type Ranked, type RecoveredJson, chooseCandidate, readValues } from './read-values.ts';
+import { recoverToSchema } from './recover-to-schema.ts';
 
 /** Options of `recoverJson`. */
 export interface RecoverJsonOptions {

@@ -1,15 +1,15 @@
-import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
-import type { Repair, Limits } from '../repair/repairs.ts';
-import type { Issue } from '../../json/errors.ts';
-import { type ReadSchema, validationIssues } from '../schema/schema-like.ts';
-import { type RecoveredJson, readValues, chooseCandidate } from './read-values.ts';
-import { jsonEquals, typesOf } from '../schema/json-types.ts';
-import type { Candidate } from '../repair/values-in-text.ts';
-import { FitContext } from '../schema/fit-context.ts';
-import { coerceTo, readNumber } from '../schema/coerce.ts';
-import { fit } from '../schema/fit.ts';
-import { parseStrict, isList } from '../../json/depth.ts';
 import { jsonrepair } from 'jsonrepair';
+import { isList, parseStrict } from '../../json/depth.ts';
+import type { Issue } from '../../json/errors.ts';
+import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import type { Limits, Repair } from '../repair/repairs.ts';
+import type { Candidate } from '../repair/values-in-text.ts';
+import { coerceTo, readNumber } from '../schema/coerce.ts';
+import { FitContext } from '../schema/fit-context.ts';
+import { fit } from '../schema/fit.ts';
+import { jsonEquals, typesOf } from '../schema/json-types.ts';
+import { type ReadSchema, validationIssues } from '../schema/schema-like.ts';
+import { type RecoveredJson, chooseCandidate, readValues } from './read-values.ts';
 
 interface Fitted {
   readonly value: Json;

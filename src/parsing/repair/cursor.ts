@@ -1,6 +1,6 @@
+import { CODE, isSpace } from './characters.ts';
 import { Landmarks } from './landmarks.ts';
 import type { Repair } from './repairs.ts';
-import { isSpace, CODE } from './characters.ts';
 
 /** What is open around the cursor: an object, a list (square or round), or the arguments of a call `f(a=1)`. */
 export type Container = 'object' | 'list' | 'tuple' | 'call';

@@ -1,5 +1,5 @@
+import { CODE, isColon, isComma, isDigit, isQuote, isSpace, isWordCode, quoteClosers } from './characters.ts';
 import type { Cursor } from './cursor.ts';
-import { isQuote, quoteClosers, CODE, isColon, isWordCode, isComma, isSpace, isDigit } from './characters.ts';
 
 /** How far a look-ahead reads on before it gives up: names and keys are shorter. */
 const LONGEST_KEY = 80;

@@ -1,8 +1,8 @@
-import type { Cursor } from './cursor.ts';
-import type { Role } from './string-end.ts';
 import type { Json } from '../../json/json.ts';
-import { isQuote, CODE, isComma, isSpace, isDigit } from './characters.ts';
-import { keyBegins, isMarkup, followsComma } from './look-ahead.ts';
+import { CODE, isComma, isDigit, isQuote, isSpace } from './characters.ts';
+import type { Cursor } from './cursor.ts';
+import { followsComma, isMarkup, keyBegins } from './look-ahead.ts';
+import type { Role } from './string-end.ts';
 
 /** Reads what stands at the cursor without quotes: a number, a literal of JSON, JavaScript or Python, or plain words. */
 export function parseBare(c: Cursor, role: Role): Json {

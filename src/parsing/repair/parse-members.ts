@@ -1,9 +1,9 @@
+import { type Building, type Json, setOwn } from '../../json/json.ts';
+import { CODE, isColon, isComma, isQuote, isSpace, isWordCode } from './characters.ts';
 import type { Cursor } from './cursor.ts';
-import type { Role } from './string-end.ts';
-import { type Json, type Building, setOwn } from '../../json/json.ts';
-import { CODE, isComma, isQuote, isWordCode, isColon, isSpace } from './characters.ts';
 import { isMarkup, keyBegins } from './look-ahead.ts';
 import { parseString } from './parse-string.ts';
+import type { Role } from './string-end.ts';
 
 type ParseValue = (c: Cursor, role: Role) => Json;
 

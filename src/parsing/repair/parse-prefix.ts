@@ -1,4 +1,4 @@
-import { type Json, type Building, setOwn } from '../../json/json.ts';
+import { type Building, type Json, setOwn } from '../../json/json.ts';
 
 /**
  * How a strict reading of JSON went: a whole value, a value that the end of the text cut off, or no JSON.

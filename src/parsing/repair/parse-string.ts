@@ -1,6 +1,6 @@
+import { CODE, isQuote, isWordCode } from './characters.ts';
 import type { Cursor } from './cursor.ts';
 import { type Role, findStringEnd } from './string-end.ts';
-import { CODE, isWordCode, isQuote } from './characters.ts';
 
 /** Reads the string at the cursor, whichever quotes it uses, and leaves the cursor behind it. */
 export function parseString(c: Cursor, role: Role): string {
@@ -98,7 +98,6 @@ function literalBackslash(raw: string, at: number): Decoded {
 }
 
 const DRIVE_PATH = /^[A-Za-z]:\\(?![\\"'`])/;
-
 /** A backslash that begins no escape of JSON. Without one, the text is taken as JSON writes it. */
 const NO_ESCAPE = /\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/;
 

@@ -1,11 +1,11 @@
 import type { Json } from '../../json/json.ts';
+import { CODE, isColon, isComma, isDigit, isQuote, isWordCode } from './characters.ts';
 import type { Container, Cursor } from './cursor.ts';
-import type { Role } from './string-end.ts';
-import { CODE, isQuote, isComma, isWordCode, isColon, isDigit } from './characters.ts';
-import { parseBare } from './parse-bare.ts';
-import { parseString } from './parse-string.ts';
-import { parseMembers } from './parse-members.ts';
 import { isMarkup, quotedKeyWithColon } from './look-ahead.ts';
+import { parseBare } from './parse-bare.ts';
+import { parseMembers } from './parse-members.ts';
+import { parseString } from './parse-string.ts';
+import type { Role } from './string-end.ts';
 
 /** Reads one value at the cursor, whatever is wrong with it, and leaves the cursor behind it. */
 export function parseValue(c: Cursor, role: Role): Json {

@@ -1,6 +1,6 @@
+import { CODE, isColon, isComma, isDigit, isQuote, isSpace, isWordCode, quoteClosers } from './characters.ts';
 import type { Cursor } from './cursor.ts';
-import { quoteClosers, CODE, isQuote, isComma, isColon, isWordCode, isDigit, isSpace } from './characters.ts';
-import { isMarkup, endsInColon, followsComma, keyBegins, itemBegins } from './look-ahead.ts';
+import { endsInColon, followsComma, isMarkup, itemBegins, keyBegins } from './look-ahead.ts';
 
 /** What a string is there for: what may follow it depends on that. */
 export type Role = 'key' | 'member' | 'item' | 'argument' | 'root';

@@ -1,12 +1,12 @@
+import { isList } from '../../json/depth.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
-import type { Repair } from './repairs.ts';
+import { isQuote, isSpace } from './characters.ts';
 import { type CursorSpan, Cursor } from './cursor.ts';
 import { Landmarks } from './landmarks.ts';
-import { isSpace, isQuote } from './characters.ts';
+import { keyBegins } from './look-ahead.ts';
 import { parsePrefix } from './parse-prefix.ts';
 import { parseValue } from './parse-value.ts';
-import { keyBegins } from './look-ahead.ts';
-import { isList } from '../../json/depth.ts';
+import type { Repair } from './repairs.ts';
 
 /** One value found in a text: where it stands and how it was read. */
 export interface Candidate {

@@ -1,15 +1,15 @@
-import type { ReplySource } from './reply-source.ts';
-import type { Acting } from './choose-pieces.ts';
-import { readEnvelope, type Envelope, isArgumentKey } from './envelope.ts';
-import type { Candidate } from '../repair/values-in-text.ts';
 import { parseStrict } from '../../json/depth.ts';
-import type { Repair } from '../repair/repairs.ts';
-import type { Scan } from './scan.ts';
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { isKnown } from '../calls/registered-tools.ts';
 import { type CursorSpan, Cursor } from '../repair/cursor.ts';
 import { parseMembers } from '../repair/parse-members.ts';
 import { parseValue } from '../repair/parse-value.ts';
+import type { Repair } from '../repair/repairs.ts';
+import type { Candidate } from '../repair/values-in-text.ts';
+import type { Acting } from './choose-pieces.ts';
+import { type Envelope, isArgumentKey, readEnvelope } from './envelope.ts';
+import type { ReplySource } from './reply-source.ts';
+import type { Scan } from './scan.ts';
 
 const CLOSERS = new Map([
   ['{', '}'],
@@ -131,10 +131,8 @@ interface Fields {
 }
 
 const NAMES = ['thought', 'goal', 'tool', 'tool_args', 'answer', 'plan'];
-
 /** A quoted field at the beginning of a line. */
 const QUOTED = /(?:^|\n)[ \t{,`]*(["'“‘](?:thought|goal|tool|tool_args|answer|plan)["'”’]\s*[:=])/;
-
 /** Fields as lines of their own, without quotes: one of these first, another one on a later line. */
 const FIRST_LINE = /(?:^|\n)[ \t]*((?:thought|tool):)/;
 const LATER_LINE = /\n[ \t]*(?:tool|tool_args|answer|plan):/;

@@ -1,11 +1,11 @@
-import type { Piece, Scan } from './scan.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import type { ToolCallRequest } from '../calls/call-forms.ts';
-import { type Envelope, readEnvelope } from './envelope.ts';
 import type { RegisteredTools } from '../calls/registered-tools.ts';
 import type { DialectSource } from '../dialects/dialect.ts';
 import { jsonEquals } from '../schema/json-types.ts';
-import { type Json, isJsonObject } from '../../json/json.ts';
-import { isGlue, isAlone, isNarrated } from './placement.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
+import { isAlone, isGlue, isNarrated } from './placement.ts';
+import type { Piece, Scan } from './scan.ts';
 
 /** A piece that says something: calls of registered tools, or what the envelope holds. */
 export interface Acting {

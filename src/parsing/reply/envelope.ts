@@ -1,17 +1,17 @@
+import { isList } from '../../json/depth.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import {
+  type ToolCallRequest,
   bareCallsOf,
   ENVELOPE_ARGUMENT_KEYS,
+  hoistName,
   isDefinition,
   makeCall,
-  hoistName,
-  type ToolCallRequest,
   readPlan,
 } from '../calls/call-forms.ts';
-import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
+import { type RegisteredTools, isRegistered } from '../calls/registered-tools.ts';
 import type { Repair } from '../repair/repairs.ts';
 import type { Reply } from './reply.ts';
-import { isRegistered, type RegisteredTools } from '../calls/registered-tools.ts';
 
 /** What a JSON value says as a reply: the envelope's fields, or the tool calls that it spells. */
 export interface Envelope extends Pick<Reply, 'thought' | 'goal' | 'answer' | 'calls' | 'plan' | 'planError'> {

@@ -225,7 +225,6 @@ const TURN_LINE = new RegExp(
   `^(?:\\*\\*|#{1,4} )?(?:${ROLE})(?: ?\\d{1,3}| \\([^)\\n]{0,30}\\))?(?:\\*\\*)?[ \\t]*:|^#{1,4} (?:${ROLE}|tool)[ \\t]*(?:\\r?\\n|$)|^\\[Result from [^\\]\\n]{1,200}\\]:`,
   'i',
 );
-
 /** In capitals only: \`tool: name\` is a field. */
 const TOOL_LINE = /^(?:\*\*)?Tool(?:\*\*)?[ \t]*:/;
 

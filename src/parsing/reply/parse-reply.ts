@@ -1,20 +1,20 @@
+import { parseStrict } from '../../json/depth.ts';
+import type { ToolCallRequest } from '../calls/call-forms.ts';
+import { type RegisteredTools, isKnown, registeredTools } from '../calls/registered-tools.ts';
+import { type Repair, resolveLimits } from '../repair/repairs.ts';
+import { fieldsIn, withClosers } from './broken-envelope.ts';
+import { type Acting, type ChosenPieces, type Reach, actingPieces, choosePieces, soleAnswer } from './choose-pieces.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
+import { isGlue } from './placement.ts';
 import {
-  type ParseReplyOptions,
-  checkReplyOptions,
   type Meter,
-  replySource,
+  type ParseReplyOptions,
   type ReplySource,
+  checkReplyOptions,
+  replySource,
 } from './reply-source.ts';
 import type { Reply, Strategy } from './reply.ts';
-import { type Reach, actingPieces, type Acting, soleAnswer, choosePieces, type ChosenPieces } from './choose-pieces.ts';
-import { scanReply, type Scan } from './scan.ts';
-import { withClosers, fieldsIn } from './broken-envelope.ts';
-import { resolveLimits, type Repair } from '../repair/repairs.ts';
-import { parseStrict } from '../../json/depth.ts';
-import { readEnvelope, type Envelope } from './envelope.ts';
-import { registeredTools, type RegisteredTools, isKnown } from '../calls/registered-tools.ts';
-import { isGlue } from './placement.ts';
-import type { ToolCallRequest } from '../calls/call-forms.ts';
+import { type Scan, scanReply } from './scan.ts';
 import { stripTokens } from './special-tokens.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { DialectSource } from '../dialects/dialect.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import { type Limits, checkLimits, resolveLimits, type Repair } from '../repair/repairs.ts';
+import { type RegisteredTools, type ToolName, NO_TOOLS, registeredTools } from '../calls/registered-tools.ts';
+import { DialectSource } from '../dialects/dialect.ts';
+import { type Limits, type Repair, checkLimits, resolveLimits } from '../repair/repairs.ts';
 import { messageEnd } from './special-tokens.ts';
-import { NO_TOOLS, type ToolName, type RegisteredTools, registeredTools } from '../calls/registered-tools.ts';
 
 /**
  * Which text may become a call. `lenient`: a call that stands in prose, too · `narrated`: one call with whole sentences

@@ -1,5 +1,5 @@
-import type { ToolCallRequest, PlanStep } from '../calls/call-forms.ts';
 import type { Json } from '../../json/json.ts';
+import type { PlanStep, ToolCallRequest } from '../calls/call-forms.ts';
 import type { Repair } from '../repair/repairs.ts';
 
 /** How a reply was read, in the order in which the ways are tried. */

@@ -1,10 +1,10 @@
-import { type Candidate, isPlausible, readAt, withStrayClosers } from '../repair/values-in-text.ts';
-import type { DialectSource, Dialect, DialectReading } from '../dialects/dialect.ts';
+import type { Dialect, DialectReading, DialectSource } from '../dialects/dialect.ts';
 import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
-import { leadingTokens } from './special-tokens.ts';
 import { CODE, isSpace } from '../repair/characters.ts';
+import { type Candidate, isPlausible, readAt, withStrayClosers } from '../repair/values-in-text.ts';
 import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './outside-message.ts';
-import { Fences, type OpenedFence, Surroundings, type TalkReason } from './surroundings.ts';
+import { leadingTokens } from './special-tokens.ts';
+import { type OpenedFence, type TalkReason, Fences, Surroundings } from './surroundings.ts';
 
 /** Something in a message that could act: a block in a model's own format, or a JSON value. */
 export interface Piece {

@@ -1,8 +1,8 @@
+import { isList } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { FitContext } from './fit-context.ts';
-import { isList } from '../../json/depth.ts';
-import { matchesPattern } from './safe-pattern.ts';
 import { jsonEquals } from './json-types.ts';
+import { matchesPattern } from './safe-pattern.ts';
 
 /** Checks what limits a value without changing it: ranges, lengths, counts, patterns, uniqueness. */
 export function checkBounds(value: Json, schema: JsonObject, context: FitContext): void {

@@ -1,8 +1,8 @@
-import { type Json, isJsonObject } from '../../json/json.ts';
-import type { FitContext } from './fit-context.ts';
 import { isList, parseStrict } from '../../json/depth.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { DEFAULT_LIMITS } from '../repair/repairs.ts';
 import { readAt } from '../repair/values-in-text.ts';
+import type { FitContext } from './fit-context.ts';
 
 /**
  * The value as the schema's type clearly means it, with the repair listed; undefined when there is no safe reading.

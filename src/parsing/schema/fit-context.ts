@@ -1,5 +1,5 @@
 import type { Issue } from '../../json/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import type { Repair } from '../repair/repairs.ts';
 
 /** Holds a value against a schema and returns what fits: the same value by reference when nothing had to change. */

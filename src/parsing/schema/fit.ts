@@ -1,10 +1,10 @@
-import { type Json, type JsonSchema, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { FitContext, isSchema } from './fit-context.ts';
-import { checkBounds } from './check-bounds.ts';
 import { isList } from '../../json/depth.ts';
-import { fitMembers } from './fit-members.ts';
-import { typeOf, typeFits, typesOf, jsonEquals } from './json-types.ts';
 import type { Issue } from '../../json/errors.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { checkBounds } from './check-bounds.ts';
+import { FitContext, isSchema } from './fit-context.ts';
+import { fitMembers } from './fit-members.ts';
+import { jsonEquals, typeFits, typeOf, typesOf } from './json-types.ts';
 
 /**
  * Holds a value against a schema. With coercion allowed, what the schema clearly means is put right and listed as a

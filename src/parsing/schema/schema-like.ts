@@ -1,7 +1,7 @@
-import { type JsonSchema, isJsonObject, type Json } from '../../json/json.ts';
-import type { Issue } from '../../json/errors.ts';
-import type { Repair } from '../repair/repairs.ts';
 import { isList } from '../../json/depth.ts';
+import type { Issue } from '../../json/errors.ts';
+import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import type { Repair } from '../repair/repairs.ts';
 import { pointer } from './fit-context.ts';
 
 /** A Standard Schema (zod, and others) as far as the parser uses it. */

@@ -1,6 +1,6 @@
 import { isBlank } from './line.ts';
 import { tagKind, TagReader } from './marks.ts';
-import { isNameCharacter, type NameReader } from './name-reader.ts';
+import { type NameReader, isNameCharacter } from './name-reader.ts';
 
 /** `open`: not decided yet · `call`: the model calls a tool · `text`: it does not, and the last character is not taken. */
 export type WatchResult = 'open' | 'call' | 'text';

@@ -1,10 +1,10 @@
 import type { Meter, ParseReplyOptions, TextCalls } from '../reply/reply-source.ts';
-import { closerOf, type WatchResult, MarkWatch, ParenWatch, RestWatch } from './call-watch.ts';
-import { CHANNELS, type TagKind, TagReader } from './marks.ts';
+import { type WatchResult, closerOf, MarkWatch, ParenWatch, RestWatch } from './call-watch.ts';
+import { GrowingText, ThoughtReader } from './growing-text.ts';
+import { type TagKind, CHANNELS, TagReader } from './marks.ts';
 import { NameReader } from './name-reader.ts';
-import { ObjectWatch, type PartialReply } from './partial-reply.ts';
+import { type PartialReply, ObjectWatch } from './partial-reply.ts';
 import { type FoundInText, TextWatch } from './text-watch.ts';
-import { ThoughtReader, GrowingText } from './growing-text.ts';
 
 /**
  * What is being read: plain text, reasoning, a channel's header, what may turn out to be a call, an object, data that is

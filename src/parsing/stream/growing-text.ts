@@ -1,4 +1,4 @@
-import { TagReader, tagKind, CHANNELS } from './marks.ts';
+import { CHANNELS, tagKind, TagReader } from './marks.ts';
 
 /**
  * A text that is shown while it grows. White space and special tokens at its end wait until something follows: at the

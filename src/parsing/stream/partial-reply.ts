@@ -1,16 +1,16 @@
+import { parseStrict } from '../../json/depth.ts';
 import {
-  type ToolCallRequest,
   type PlanStep,
+  type ToolCallRequest,
   CALL_ARGUMENT_KEYS,
-  STEP_ARGUMENT_KEYS,
+  callsOf,
   makeCall,
   readPlan,
-  callsOf,
+  STEP_ARGUMENT_KEYS,
 } from '../calls/call-forms.ts';
-import { EnvelopeLexer, type Member } from './envelope-lexer.ts';
-import { parseStrict } from '../../json/depth.ts';
 import { DEFAULT_LIMITS } from '../repair/repairs.ts';
 import type { TextCalls } from '../reply/reply-source.ts';
+import { type Member, EnvelopeLexer } from './envelope-lexer.ts';
 import type { NameReader } from './name-reader.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Meter } from '../reply/reply-source.ts';
 import { isBlank, isLead, LineState } from './line.ts';
-import { callTagKind, type Mark, marks, step, type TagKind, tagKind, TagReader } from './marks.ts';
-import { isNameCharacter, type NameReader } from './name-reader.ts';
+import { type Mark, type TagKind, callTagKind, marks, step, tagKind, TagReader } from './marks.ts';
+import { type NameReader, isNameCharacter } from './name-reader.ts';
 
 /** What a text turns out to hold; `held` then ends with it. */
 export type FoundInText =
