@@ -13,7 +13,7 @@ export interface ApprovalRequest extends ToolSource {
   readonly args: JsonObject;
   /** Why it is asked, in a sentence. */
   readonly reason: string;
-  /** The child agent that asks, by its place in the tree; left out for the root. */
+  /** The child agent that asks, by its path in the tree; left out for the root. */
   readonly agent?: string;
 }
 

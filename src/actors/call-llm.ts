@@ -11,7 +11,7 @@ export interface CallLlmInput {
   readonly responseMs: number | null;
   /** Asks this model of the option `models`, or of this preset, instead of the agent's own; empty: its own. */
   readonly model: string;
-  /** The agent that asks, by its place in the tree; empty for the root. */
+  /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
 }
 

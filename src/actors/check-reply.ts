@@ -5,7 +5,7 @@ import { type ModelReply, type ReplyStats, type Usage, ModelError } from './mode
 type Call = NonNullable<ModelReply['toolCalls']>[number];
 
 /**
- * Reads what somebody's own model gave, so that the machines get a reply or a failure and nothing else. Calls without a
+ * Reads what a caller's own model gave, so that the machines get a reply or a failure and nothing else. Calls without a
  * name and numbers that are not are left out. Throws a `bad-response` for what is not a reply at all.
  */
 export function checkReply(reply: unknown): ModelReply {

@@ -22,7 +22,7 @@ export interface PromptState {
 export interface ComposePromptInput {
   readonly task: string;
   readonly state: PromptState;
-  /** The agent that asks, by its place in the tree; empty for the root. */
+  /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
 }
 
@@ -42,8 +42,8 @@ export const composePrompt = <TToolset>(ports: {
   );
 
 /**
- * Tells a machine that was started without a setup what agent it is: tools, instructions, settings. Only a bare machine
- * in somebody's own actor system asks; a run has it from its recording's first line.
+ * Gives a machine that was started without a setup its agent: tools, instructions, settings. Only a bare machine
+ * in a caller's own actor system asks; a run has it from its recording's first line.
  */
 export const describeAgent = <TSetup>(ports: { readonly setup: (signal: AbortSignal) => Promise<TSetup> }) =>
   leaf<null, TSetup>('describeAgent', 'none', (_input, { signal }) => ports.setup(signal));

@@ -38,7 +38,7 @@ const ONE_KEY = new RegExp(LOOKS_LIKE_A_KEY.source);
 /** The shortest text that can hold one. */
 const SHORTEST_KEY = 15;
 
-/** Too short to be told from ordinary text. */
+/** Too short to be distinguished from ordinary text. */
 const SHORTEST = 6;
 /** A text that a person typed as a secret is rarely ordinary, and nothing is lost where it is. */
 const SHORTEST_HIDDEN = 4;

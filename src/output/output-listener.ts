@@ -22,10 +22,10 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
   const show = showOptions(handler, options);
   let view = EMPTY_VIEW;
   let progress = false;
-  return (told) => {
+  return (received) => {
     // A caller that takes a run up may show that it waits; the first event that is new ends that.
-    if (told.replayed) progress = true;
-    const event = shown(told);
+    if (received.replayed) progress = true;
+    const event = shown(received);
     if (event === null) return;
     const before = view;
     view = advanceView(view, event);

@@ -44,7 +44,7 @@ const checkExponential = optionsOf<ExponentialOptions>('recover.exponential', DO
  * }
  */
 export const recover = {
-  /** Mends the argument text by a function or by a repair agent, which may try `retries` times in all (1). */
+  /** Repairs the argument text by a function or by a repair agent, which may try `retries` times in all (1). */
   fix: (by: FixFunction | Repairer, options: FixOptions = {}): RecoveryStep => {
     checkFix(options);
     return typeof by === 'function'
@@ -70,7 +70,7 @@ export const recover = {
   substitute: (by: SubstituteFunction): RecoveryStep => ({ kind: 'substitute', substitute: by }),
   /** Hands the error to the model; the built-in end of every list. */
   feedback: (): RecoveryStep => ({ kind: 'feedback' }),
-  /** Says that this is not ours to mend. Severity ignores case; `high` unless given. */
+  /** Says that this is not ours to repair. Severity ignores case; `high` unless given. */
   escalate: (reason?: string, severity: string = 'high'): RecoveryStep => ({
     kind: 'escalate',
     reason: reason ?? null,

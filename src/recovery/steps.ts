@@ -15,7 +15,7 @@ export interface RepairTask {
 }
 
 /** What a repair agent comes back with, and the tokens that it took. `null`: it does not know. */
-export type Repaired = Mended & { readonly usage?: Usage };
+export type Repaired = RepairOutcome & { readonly usage?: Usage };
 
 /** Tokens, as a model counts them. */
 interface Usage {
@@ -24,7 +24,7 @@ interface Usage {
   readonly totalTokens: number;
 }
 
-type Mended =
+type RepairOutcome =
   | { readonly kind: 'arguments'; readonly value: string | { readonly [key: string]: Json } | null }
   | { readonly kind: 'escalate'; readonly reason: string; readonly severity: Severity }
   | { readonly kind: 'throw'; readonly reason: string };
@@ -37,7 +37,7 @@ export interface Repairer {
 
 type Maybe<T> = T | null | undefined | Promise<T | null | undefined>;
 
-/** Mends argument text: gives new text or an object, or null when it cannot. */
+/** Repairs argument text: gives new text or an object, or null when it cannot. */
 export type FixFunction = (text: string, error: ToolError) => Maybe<string | { readonly [key: string]: Json }>;
 
 /** Cleans decoded arguments: gives them back cleaned, or null when there is nothing to clean. */

@@ -152,7 +152,7 @@ class KeptDecisions {
   };
 }
 
-/** The default place of the decisions, in the home folder as it is now. Throws a {@link PermissionStoreError} without one. */
+/** The default path of the decisions, in the home folder as it is now. Throws a {@link PermissionStoreError} without one. */
 export function defaultPermissionPath(): string {
   const home = homeFolder();
   if (home !== null) return resolve(home, '.signalbox', 'security', 'allowed-tools.json');

@@ -81,11 +81,11 @@ interface Waiting {
   readonly begin: (next: () => void) => void;
 }
 
-/** One queue per terminal, for all that ask: two prompts at once could not be told apart. */
+/** One queue per terminal, for all that ask: two prompts at once could not be distinguished. */
 const queues = new WeakMap<TerminalInput, Waiting[]>();
 
 /**
- * Lets somebody ask when the terminal is free, and gives what `ask` says that it is done with. While it waits for its
+ * Lets a caller ask when the terminal is free, and gives what `ask` says that it is done with. While it waits for its
  * turn, an aborted `signal` takes it out of the queue with the answer `otherwise`; from then on `ask` minds the signal.
  */
 export function inTurn<T>(
@@ -118,7 +118,7 @@ export function inTurn<T>(
   });
 }
 
-/** Goes on at once, within the same key: what follows that key was typed when the next question was already there. */
+/** Continues at once, within the same key: what follows that key was typed when the next question was already there. */
 function beginFirst(queue: Waiting[]): void {
   const [first] = queue;
   first?.begin(() => {

@@ -1,5 +1,6 @@
+import { type ScreenSize, type PromptTerminal, holdKeys, screenSize, onceSettled } from './prompt-terminal.ts';
 import type { Key } from 'node:readline';
-import { type PromptTerminal, type ScreenSize, holdKeys, onceSettled, screenSize } from './prompt-terminal.ts';
+import { holdWrites } from './held-writes.ts';
 
 /**
  * What came of a prompt: a line that was typed, Ctrl-C, or that there is nobody any more. `over` stands for Ctrl-D and for an
@@ -111,29 +112,4 @@ const MAX_CHARS = 4000;
 
 function isLetter(sign: string | undefined): sign is string {
   return sign !== undefined && /^\P{C}$/u.test(sign);
-}
-
-/** What waits to be written, for each stream on which a prompt stands. */
-const waiting = new WeakMap<object, (() => void)[]>();
-
-/** From now on what others write to this stream waits, so that nothing comes between a prompt and its answer. */
-export function holdWrites(stream: object): () => void {
-  const writes: (() => void)[] = [];
-  waiting.set(stream, writes);
-  return () => {
-    waiting.delete(stream);
-    for (const write of writes) write();
-  };
-}
-
-/** Writes at once, or when the prompt that stands on this stream has been answered. */
-export function writeWhenFree(stream: object, write: () => void): void {
-  const writes = waiting.get(stream);
-  if (writes === undefined) write();
-  else writes.push(write);
-}
-
-/** Whether a prompt stands on this stream. */
-export function isHeld(stream: object): boolean {
-  return waiting.has(stream);
 }

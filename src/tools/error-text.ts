@@ -95,7 +95,7 @@ function short(text: string): string {
   return text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)} …`;
 }
 
-/** Why a call was not run although nothing is wrong with it. Told to the model as a denial, never as an error. */
+/** Why a call was not run although nothing is wrong with it. The model receives it as a denial, never as an error. */
 export type Denial =
   | { readonly kind: 'policy' }
   | { readonly kind: 'disabled' }

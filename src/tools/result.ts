@@ -78,12 +78,12 @@ export function withoutMedia(result: ToolResult, images: 'sent' | 'named'): Tool
     const { data: _data, blob: _blob, text: _text, ...named } = value;
     return { ...named, size: sizeText(media.base64), note: isSent ? 'follows as an image' : 'not shown to you' };
   };
-  const told: { [key: string]: Json | undefined } = { ...rest };
+  const shown: { [key: string]: Json | undefined } = { ...rest };
   for (const key of ['data', 'parts']) {
     const value = result[key];
-    if (value !== undefined) told[key] = isList(value) ? value.map(replaced) : replaced(value);
+    if (value !== undefined) shown[key] = isList(value) ? value.map(replaced) : replaced(value);
   }
-  return { ...told, status: result.status };
+  return { ...shown, status: result.status };
 }
 
 /** The images of a result that a model takes, in their order, as {@link withoutMedia} announces them with `sent`. */

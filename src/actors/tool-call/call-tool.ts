@@ -27,7 +27,7 @@ export interface CallToolInput {
   readonly effects: Effects;
   readonly timeoutMs: number;
   readonly maxResultBytes: number;
-  /** The agent that calls, by its place in the tree; empty for the root. */
+  /** The agent that calls, by its path in the tree; empty for the root. */
   readonly agent: string;
 }
 
@@ -110,12 +110,12 @@ const PROGRESS_MS = 100;
 export function serverNotes(
   note: LeafIo['note'],
 ): Pick<Parameters<McpCalls['callTool']>[3], 'onProgress' | 'onQuestion'> {
-  let told = -Infinity;
+  let lastMs = -Infinity;
   return {
     onProgress: ({ progress, total, message }) => {
       const now = performance.now();
-      if (now - told < PROGRESS_MS) return;
-      told = now;
+      if (now - lastMs < PROGRESS_MS) return;
+      lastMs = now;
       note({ note: 'progress', progress, total: total ?? null, message: message ?? null });
     },
     onQuestion: (question) => note({ note: 'question', ...plain(question) }),

@@ -7,7 +7,7 @@ export interface CheckArgsInput {
   readonly callId: string;
   readonly tool: string;
   readonly args: JsonObject;
-  /** The agent that asks, by its place in the tree; empty for the root. */
+  /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
 }
 

@@ -18,12 +18,12 @@ export interface RunFixerInput {
   readonly value: Json;
   readonly task: RepairTask;
   readonly timeoutMs: number;
-  /** The agent that asks, by its place in the tree; empty for the root. */
+  /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
 }
 
 /**
- * What it says; `by` is the name of a repair agent that hands the error up. `arguments` null: it cannot mend them. `steps`
+ * What it says; `by` is the name of a repair agent that hands the error up. `arguments` null: it cannot repair them. `steps`
  * null: the slot's function does not handle this error. `agent`: a model-driven repair agent, which the machine runs
  * itself, from the setup that it has now.
  */
@@ -33,7 +33,7 @@ export type RunFixerOutput<TSetup = unknown> =
   | { readonly kind: 'result'; readonly result: ToolResult | null }
   | { readonly kind: 'agent'; readonly agent: RepairAgentSetup<TSetup> };
 
-/** A repair agent that is ready to run below a call: `tool` is its name in places, as that of a child agent's tool. */
+/** A repair agent that is ready to run below a call: `tool` is its name in paths, as that of a child agent's tool. */
 export interface RepairAgentSetup<TSetup> {
   readonly tool: string;
   readonly setup: TSetup;
@@ -42,7 +42,7 @@ export interface RepairAgentSetup<TSetup> {
 /** Where the functions of `onError` are found, and the agents that can run below a call. */
 export interface RunFixerPorts<TSetup = unknown> {
   readonly slot: (tool: string, slot: SlotName, agent: string) => ResolvedSlot | undefined;
-  /** Prepares a repair agent of the agent at this place; null for one that has no model. */
+  /** Prepares a repair agent of the agent at this path; null for one that has no model. */
   readonly prepared?: (fixer: Repairer, agent: string, signal: AbortSignal) => Promise<RepairAgentSetup<TSetup> | null>;
 }
 
@@ -105,8 +105,8 @@ async function carriedOut(
     case 'substitute':
       return { kind: 'result', result: resultOf(await step.substitute(input.error)) };
     case 'fix-agent': {
-      const told = await step.agent.repair(input.task, { signal });
-      return told.kind === 'escalate' ? { ...told, by: step.agent.name } : told;
+      const repaired = await step.agent.repair(input.task, { signal });
+      return repaired.kind === 'escalate' ? { ...repaired, by: step.agent.name } : repaired;
     }
     default:
       return { kind: 'arguments', value: null };

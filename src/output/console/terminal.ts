@@ -1,4 +1,4 @@
-import { isHeld, writeWhenFree } from '../../terminal/terminal-line.ts';
+import { isHeld, writeWhenFree } from '../../terminal/held-writes.ts';
 
 /** Where console output is written: `process.stderr`, or anything with a `write`. */
 export interface OutputStream {

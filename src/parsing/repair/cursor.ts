@@ -18,7 +18,7 @@ export interface CursorSpan {
 const MOST_LISTED_REPAIRS = 200;
 
 /**
- * Where the tolerant parser stands in its text, what is open around it and what it had to mend so far.
+ * Where the tolerant parser stands in its text, what is open around it and what it had to repair so far.
  * `steps` counts the characters looked at, so that a test can prove that the work is linear.
  */
 export class Cursor {

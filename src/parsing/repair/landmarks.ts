@@ -1,6 +1,6 @@
 /**
  * Finds the next occurrence of one piece of text, remembering the last answer: asking again from inside the same gap
- * costs nothing, so that looking ahead from many places stays linear.
+ * costs nothing, so that looking ahead from many offsets stays linear.
  */
 export class Finder {
   private readonly text: string;

@@ -134,7 +134,7 @@ export function readAt(text: string, from: number, span: CursorSpan & { readonly
   return { candidate: found, pairs, quoted, bareWords, openString, hanging, steps: steps + cursor.steps, end };
 }
 
-/** The value is escaped once too often: it is read from the text without that, and its place mapped back. */
+/** The value is escaped once too often: it is read from the text without that, and its offset mapped back. */
 function readEscaped(text: string, from: number, span: CursorSpan & { readonly fenced: boolean }): Read {
   const plain = unescapeOnce(text, from, span.to);
   const read = readAt(plain.text, 0, { ...span, from: 0, to: plain.text.length, landmarks: new Landmarks(plain.text) });

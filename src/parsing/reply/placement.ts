@@ -9,7 +9,7 @@ const TAG_OF_CALLS = /tool|function|action|call|answer|assistant|final|json|repl
 const OTHERS_TAG = /output|result|response|observ|error|user|system|human|ipython|developer|^[|｜]tool[|｜]$/i;
 const FARTHEST = 400;
 
-/** True when nothing but separators and tags stands between two places. */
+/** True when nothing but separators and tags stands between two offsets. */
 export function isGlue(text: string, from: number, to: number): boolean {
   return isGlueText(text.slice(from, to));
 }

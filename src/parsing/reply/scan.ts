@@ -101,7 +101,7 @@ class Scanner {
     return { pieces, from, thinking, openThinking, fences: this.fences.opened, closed, steps };
   }
 
-  /** Moves to the next place where something may begin. */
+  /** Moves to the next offset where something may begin. */
   private step(): void {
     OPENER.lastIndex = this.i;
     const at = OPENER.exec(this.text)?.index ?? this.end;

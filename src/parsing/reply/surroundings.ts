@@ -87,7 +87,7 @@ export class Surroundings {
     this.quotations = [];
   }
 
-  /** Why what stands between two places is talk; null when it may act. */
+  /** Why what stands between two offsets is talk; null when it may act. */
   talk(from: number, to: number): TalkReason | null {
     if (this.lineTalk !== null) return this.lineTalk;
     const { text, end } = this.source;

@@ -219,7 +219,7 @@ function fitExactlyOne(value: Json, branches: readonly JsonSchema[], context: Fi
   return fitOneBranch(value, branches, context);
 }
 
-/** What is wrong with a value by its schema, each issue with its place as a JSON Pointer. Nothing is put right. */
+/** What is wrong with a value by its schema, each issue with its path as a JSON Pointer. Nothing is put right. */
 export function issuesOf(value: Json, schema: JsonSchema): readonly Issue[] {
   const context = new FitContext(schema, { coerce: false });
   fit(value, schema, context);

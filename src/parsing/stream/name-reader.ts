@@ -1,7 +1,7 @@
 import type { ToolName } from '../calls/registered-tools.ts';
 
-interface Place {
-  readonly next: Map<string, Place>;
+interface NameNode {
+  readonly next: Map<string, NameNode>;
   /** `name`: a registered tool's name ends here · `space`: a prefix such as `functions.` ends here. */
   ends: 'name' | 'space' | undefined;
 }
@@ -16,8 +16,8 @@ export function isNameCharacter(char: string): boolean {
 
 /** Follows a word and decides, character by character, whether it may still become the name of a registered tool. */
 export class NameReader {
-  private readonly root: Place = place();
-  private at: Place | undefined;
+  private readonly root: NameNode = node();
+  private at: NameNode | undefined;
 
   constructor(tools: readonly ToolName[]) {
     for (const prefix of PREFIXES) this.add(prefix, 'space');
@@ -58,7 +58,7 @@ export class NameReader {
     let at = this.root;
     for (let i = 0; i < word.length; i += 1) {
       const char = word.charAt(i);
-      const next = at.next.get(char) ?? place();
+      const next = at.next.get(char) ?? node();
       at.next.set(char, next);
       at = next;
     }
@@ -66,6 +66,6 @@ export class NameReader {
   }
 }
 
-function place(): Place {
+function node(): NameNode {
   return { next: new Map(), ends: undefined };
 }

@@ -145,7 +145,7 @@ export class ObjectWatch {
     return i;
   }
 
-  /** Goes on through an object that is text, to where it ends. */
+  /** Continues through an object that is text, to where it ends. */
   pass(piece: string, from: number): number {
     let i = from;
     while (i < piece.length && this.isOpen) i = this.lexer.take(piece, i);

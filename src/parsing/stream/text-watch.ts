@@ -100,7 +100,7 @@ export class TextWatch {
     this.line.take(char);
   }
 
-  /** Goes on behind an object that was text. */
+  /** Continues behind an object that was text. */
   leaveObject(): void {
     this.line.skip();
     this.afterName = false;
