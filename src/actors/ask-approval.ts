@@ -1,6 +1,9 @@
+import type { EscalationError } from '../json/errors.ts';
 import type { JsonObject } from '../json/json.ts';
+import type { Verdict } from '../recovery/verdicts.ts';
 import type { ToolSource } from '../tools/server-tool.ts';
 import type { ToolSpec } from '../tools/spec.ts';
+import { deadline } from './deadline.ts';
 import { leaf } from './leaf.ts';
 
 /**
@@ -67,5 +70,35 @@ export const rememberPermission = (ports: { readonly add: (tool: ToolSpec, agent
     async ({ tool, agent }) => {
       if (tool !== null) await ports.add(tool, agent);
       return null;
+    },
+  );
+
+/** An escalation that an agent is to decide about. `agent` says which: empty for the root. */
+export interface AskEscalationInput {
+  readonly agent: string;
+  readonly error: EscalationError;
+  readonly timeoutMs: number;
+}
+
+/** What was decided; null: not handled here. */
+export interface AskEscalationOutput {
+  readonly verdict: Verdict | null;
+}
+
+/** Asks the author's `onEscalation`. Whatever it throws counts as "not handled". */
+export const askEscalation = (ports: {
+  readonly decide: (agent: string, error: EscalationError) => Verdict | null | Promise<Verdict | null>;
+}) =>
+  leaf<AskEscalationInput, AskEscalationOutput>(
+    'askEscalation',
+    { effects: 'none', request: ({ error }) => error },
+    async ({ agent, error, timeoutMs }, { signal }) => {
+      const late = () => new Error(`onEscalation did not decide within ${timeoutMs} ms`);
+      const limit = deadline(timeoutMs, signal, late);
+      try {
+        return { verdict: await Promise.race([ports.decide(agent, error), limit.passed]) };
+      } finally {
+        limit.clear();
+      }
     },
   );

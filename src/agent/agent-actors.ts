@@ -1,11 +1,10 @@
-import { askEscalation } from '../actors/ask-escalation.ts';
+import { askEscalation, rememberPermission, askApproval, type Confirm } from '../actors/ask-approval.ts';
 import { type ModelFacts, callLlm } from '../actors/call-llm.ts';
 import { callTool } from '../actors/tool-call/call-tool.ts';
 import { checkArgs } from '../actors/tool-call/check-args.ts';
 import { describeAgent, type ComposePromptInput, type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
 import type { McpCalls } from '../actors/mcp/mcp-calls.ts';
 import type { Model } from '../actors/model.ts';
-import { rememberPermission, askApproval, type Confirm } from '../actors/ask-approval.ts';
 import { runFixer } from '../actors/tool-call/run-fixer.ts';
 import type { AgentSetup, Toolset } from '../machines/agent/agent-setup.ts';
 import { agentMachine } from '../machines/agent/agent.ts';

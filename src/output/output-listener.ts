@@ -1,7 +1,6 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
 import { type OutputHandler, guardOutput } from './output-handler.ts';
-import { advanceView, EMPTY_VIEW, waitingFor } from './run-view.ts';
-import { type ShowOptions, showEvent } from './show-event.ts';
+import { type ShowOptions, advanceView, EMPTY_VIEW, showEvent, waitingFor } from './show-event.ts';
 
 /** What a listener shows beyond the usual, and the name of the model. */
 export interface OutputListenerOptions {

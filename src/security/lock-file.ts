@@ -44,14 +44,14 @@ export function isAlive(pid: number): boolean {
 }
 
 /** A lock that is held. */
-export interface FileLock {
+interface FileLock {
   /** False when another process took the lock away, because this one seemed dead. */
   isHeld(): boolean;
   release(): void;
 }
 
 /** Options of `takeLock`. */
-export interface LockOptions {
+interface LockOptions {
   /** How long to wait for somebody else, in milliseconds. Default 3000. */
   readonly waitMs?: number;
   /** From which age a lock counts as forgotten, in milliseconds. Default 2000; the work under it takes about one. */

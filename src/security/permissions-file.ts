@@ -8,7 +8,7 @@ import { takeLock } from './lock-file.ts';
 import { type PermissionWarning, PermissionStoreError } from './permissions.ts';
 
 /** Receives what is wrong with a file while the work continues. */
-export type OnWarning = (warning: PermissionWarning) => void;
+type OnWarning = (warning: PermissionWarning) => void;
 
 const ATTEMPTS = 3;
 const NONE: Permissions = new Map();
@@ -154,7 +154,7 @@ export interface AgentPermissions {
 type Permissions = ReadonlyMap<string, AgentPermissions>;
 
 /** What a text turned out to be. */
-export type ParsedPermissions =
+type ParsedPermissions =
   | { readonly kind: 'ok'; readonly permissions: Permissions }
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'corrupt' };

@@ -19,7 +19,7 @@ export function cutToWidth(text: string, columns: number): string {
 }
 
 /** How a text falls into pieces that are never torn apart, and how many columns each of them takes. */
-export interface Measure {
+interface Measure {
   readonly piecesOf: (text: string) => Iterable<string>;
   readonly widthOf: (piece: string) => number;
 }

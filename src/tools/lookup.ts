@@ -2,7 +2,7 @@ import { editDistance } from '../json/nearest-name.ts';
 import type { ToolSpec } from './spec.ts';
 
 /** What a name that a model wrote stands for. */
-export type Lookup =
+type Lookup =
   /** `repaired`: the name was misspelt, and there is only one that it can stand for. */
   | { readonly ok: true; readonly spec: ToolSpec; readonly repaired: boolean }
   | { readonly ok: false; readonly suggestions: readonly string[] };

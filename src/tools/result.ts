@@ -51,7 +51,7 @@ export function cutMiddle(text: string, maxChars: number): string {
 }
 
 /** An image of a result, as a `data:` address. */
-export interface ResultImage {
+interface ResultImage {
   readonly type: 'image';
   readonly url: string;
 }

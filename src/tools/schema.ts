@@ -27,7 +27,7 @@ export type InputSchema = StandardSchema | JsonObject;
 export type InputOf<TSchema> = TSchema extends StandardSchema<unknown, infer TOutput> ? TOutput : JsonObject;
 
 /** A schema, read: its JSON Schema, and its own check where it has one. */
-export interface ToolSchema {
+interface ToolSchema {
   readonly json: JsonSchema;
   readonly standard: StandardSchema['~standard'] | null;
 }

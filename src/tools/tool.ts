@@ -66,7 +66,7 @@ export interface ToolDefinition<
 }
 
 /** What a tool's own check says of arguments that fit the JSON Schema. */
-export type ToolCheck =
+type ToolCheck =
   | { readonly ok: true; readonly args: Json }
   | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
 

@@ -1,5 +1,4 @@
-import type { AskApprovalInput } from '../../actors/ask-approval.ts';
-import type { AskEscalationInput } from '../../actors/ask-escalation.ts';
+import type { AskEscalationInput, AskApprovalInput } from '../../actors/ask-approval.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { isJsonObject } from '../../json/json.ts';

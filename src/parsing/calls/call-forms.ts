@@ -93,7 +93,7 @@ export function makeCall(name: string, raw: Json, complete: boolean): ToolCallRe
 }
 
 /** A plan that can be run, or what is wrong with the one that was given; neither when there is none. */
-export interface ReadPlan {
+interface ReadPlan {
   readonly plan?: readonly PlanStep[];
   readonly planError?: string;
 }

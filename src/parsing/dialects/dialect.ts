@@ -3,7 +3,7 @@ import type { Json } from '../../json/json.ts';
 import type { ToolCallRequest } from '../calls/call-forms.ts';
 import type { RegisteredTools } from '../calls/registered-tools.ts';
 import { isSpace } from '../repair/characters.ts';
-import { Finder, Landmarks } from '../repair/landmarks.ts';
+import { Finder, Landmarks } from '../repair/cursor.ts';
 import type { Repair } from '../repair/repairs.ts';
 import { type Candidate, readAt } from '../repair/values-in-text.ts';
 
@@ -29,7 +29,7 @@ export interface Dialect {
 }
 
 /** A value read inside a dialect's block. */
-export interface BlockValue {
+interface BlockValue {
   readonly value: Json;
   readonly end: number;
   readonly complete: boolean;

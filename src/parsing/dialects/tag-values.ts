@@ -3,7 +3,7 @@ import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import type { DialectSource } from './dialect.ts';
 
 /** The tags around a value that stands as plain text. */
-export interface ValueTags {
+interface ValueTags {
   readonly open: string;
   readonly close: string;
   /** What may stand behind a value: the next one, or the end of the call. */
@@ -126,7 +126,7 @@ export const PYTHON_WORDS = new Map<string, Json>([
 export type Layout = 'none' | 'lines';
 
 /** A value as it stands between its tags. */
-export interface RawValue {
+interface RawValue {
   readonly schema: JsonSchema | undefined;
   readonly raw: string;
   /** What the tag itself says of the type: `string="true"`. */

@@ -143,7 +143,7 @@ function listOf(candidates: readonly Candidate[]): Reading {
 }
 
 /** A scalar that a schema asks for, found in a text that is not JSON. */
-export interface Scalar {
+interface Scalar {
   readonly value: Json;
   readonly repairs: readonly Repair[];
 }

@@ -53,7 +53,7 @@ function quotedKeyBegins(c: Cursor, index: number, open: number, whole: boolean)
 const SCALAR = /^(?:-?\d[\d.eE+-]*|true|false|null|True|False|None)\s*(?:[,}\]\n]|$)/;
 
 /** A list, an object, or a number or literal with a separator behind it. */
-export function unquotedValueBegins(c: Cursor, index: number): boolean {
+function unquotedValueBegins(c: Cursor, index: number): boolean {
   const code = c.at(index);
   if (code === CODE.openBrace || code === CODE.openBracket) return true;
   c.steps += 30;

@@ -4,7 +4,7 @@ import { type Building, type Json, setOwn } from '../../json/json.ts';
  * How a strict reading of JSON went: a whole value, a value that the end of the text cut off, or no JSON.
  * A cut value holds only what was certainly there: an unfinished key is dropped, a missing value is null.
  */
-export type Prefix =
+type Prefix =
   | { readonly kind: 'whole'; readonly value: Json; readonly end: number }
   | {
       readonly kind: 'cut';

@@ -44,7 +44,7 @@ function opensTwice(c: Cursor, index: number): boolean {
 }
 
 /** A text cut between the two halves of a character loses the first half too. */
-export function withoutHalfPair(text: string): string {
+function withoutHalfPair(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;
 }

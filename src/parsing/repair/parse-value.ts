@@ -163,7 +163,7 @@ function parseImpliedObject(c: Cursor): Json {
 }
 
 /** Moves over `...` or `…`, which models write for "and so on". */
-export function isEllipsis(c: Cursor): boolean {
+function isEllipsis(c: Cursor): boolean {
   const code = c.at(c.pos);
   const length = code === 0x2026 ? 1 : c.text.startsWith('...', c.pos) ? 3 : 0;
   if (length === 0) return false;

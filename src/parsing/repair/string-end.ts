@@ -9,7 +9,7 @@ export type Role = 'key' | 'member' | 'item' | 'argument' | 'root';
 type Verdict = 'end' | 'inner' | 'colon';
 
 /** Where a string's text ends, where reading continues, and whether its closing quote is really there. */
-export interface StringEnd {
+interface StringEnd {
   readonly contentEnd: number;
   readonly next: number;
   readonly closed: 'quote' | 'missing' | 'cut';
@@ -185,7 +185,7 @@ function withoutQuote(c: Cursor, start: number, inner: number): StringEnd {
 }
 
 /** `C:\` or `C:\\` at the beginning: a Windows path, in which a backslash is a backslash. */
-export function isDrivePath(c: Cursor, start: number): boolean {
+function isDrivePath(c: Cursor, start: number): boolean {
   const letter = c.at(start) | 32;
   return letter >= 97 && letter <= 122 && c.at(start + 1) === CODE.colon && c.at(start + 2) === CODE.backslash;
 }

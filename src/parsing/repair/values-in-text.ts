@@ -1,8 +1,7 @@
 import { isList } from '../../json/depth.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { isQuote, isSpace } from './characters.ts';
-import { type CursorSpan, Cursor } from './cursor.ts';
-import { Landmarks } from './landmarks.ts';
+import { type CursorSpan, Cursor, Landmarks } from './cursor.ts';
 import { keyBegins } from './look-ahead.ts';
 import { parsePrefix } from './parse-prefix.ts';
 import { parseValue } from './parse-value.ts';

@@ -1,8 +1,8 @@
 import type { DialectSource } from '../dialects/dialect.ts';
-import { Finder } from '../repair/landmarks.ts';
+import { Finder } from '../repair/cursor.ts';
 
 /** A piece of text that belongs to somebody: where its inside begins and ends, and where it ends itself. */
-export interface Owned {
+interface Owned {
   readonly from: number;
   readonly to: number;
   readonly end: number;

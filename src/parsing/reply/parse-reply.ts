@@ -30,7 +30,7 @@ export function parseReply(text: string, options?: ParseReplyOptions): Reply {
 }
 
 /** Options of a reader of replies beside those of `parseReply`. */
-export interface ReadReplyOptions extends ParseReplyOptions {
+interface ReadReplyOptions extends ParseReplyOptions {
   /** The model said itself that it was done, so that closers missing at the very end of an envelope are closed. */
   readonly finished?: boolean;
   /** The only format, beside the envelope, whose calls count. */
@@ -50,7 +50,7 @@ export interface CallNotRun {
 }
 
 /** A reply, and what else its text holds. */
-export interface ReplyReading {
+interface ReplyReading {
   readonly reply: Reply;
   /** The format of the calls that were taken; null where none was. */
   readonly form: string | null;

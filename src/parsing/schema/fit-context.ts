@@ -6,7 +6,7 @@ import type { Repair } from '../repair/repairs.ts';
 export type Fit = (value: Json, schema: JsonSchema, context: FitContext) => Json;
 
 /** Reads a value as the type that a schema asks for; undefined when there is no safe reading. */
-export type Coerce = (type: Json, value: Json, context: FitContext) => Json | undefined;
+type Coerce = (type: Json, value: Json, context: FitContext) => Json | undefined;
 
 const DEEPEST = 256;
 const MOST_ISSUES = 50;

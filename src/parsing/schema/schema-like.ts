@@ -5,7 +5,7 @@ import type { Repair } from '../repair/repairs.ts';
 import { pointer } from './fit-context.ts';
 
 /** A Standard Schema (zod, and others) as far as the parser uses it. */
-export interface StandardSchemaLike {
+interface StandardSchemaLike {
   readonly '~standard': {
     readonly vendor?: string;
     readonly validate?: (value: unknown) => unknown;

@@ -4,7 +4,7 @@ export type Member =
   | { readonly kind: 'json'; readonly source: string };
 
 /** `open`: more may come · `closed`: the object ended · `lost`: this is not an object that can be followed. */
-export type LexerState = 'open' | 'closed' | 'lost';
+type LexerState = 'open' | 'closed' | 'lost';
 
 type Expect = 'key' | 'colon' | 'value' | 'comma';
 

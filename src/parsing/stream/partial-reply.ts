@@ -99,7 +99,7 @@ function sourceOf(member: Member): { readonly value: ToolCallRequest['args'] } |
 }
 
 /** What an object in a message is so far: not known yet, the envelope, a call in another form, or part of the text. */
-export type ObjectKind = 'open' | 'envelope' | 'call' | 'text';
+type ObjectKind = 'open' | 'envelope' | 'call' | 'text';
 
 const LONGEST_KEY = 40;
 const ANSWER_KEYS = new Set(['thought', 'goal', 'answer']);

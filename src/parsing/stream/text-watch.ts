@@ -13,7 +13,7 @@ export type FoundInText =
   | { readonly kind: 'late-close' };
 
 /** Where in the message a character stands: nothing of the answer before it, and whether text may be a call there. */
-export interface TextPosition {
+interface TextPosition {
   readonly isFirst: boolean;
   readonly mayBecomeCall: boolean;
 }
