@@ -22,7 +22,7 @@ import { pastRuns } from './past/past-runs.ts';
 import { repairBy } from './below/repair.ts';
 import type { ResumeOptions } from './past/resume-run.ts';
 import { declareOnErrors, refuseRepairCircle } from './below/repair-circle.ts';
-import { newRunId } from './run/run-id.ts';
+import { newRunId } from './run/run-options.ts';
 import { type RunOptions, metadataOf } from './run/run-options.ts';
 import { type PendingApproval, type Run, approvalGiven } from './run/run.ts';
 import type { StartedRun } from './run/start-run.ts';

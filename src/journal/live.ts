@@ -52,7 +52,13 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
     const controller = new AbortController();
     running.set(effect.id, controller);
     if (effect.ms !== undefined) return startTimer(effect.id, leftMs ?? effect.ms, controller.signal, put);
-    const io = { signal: controller.signal, idempotencyKey: `${head.runId}:${effect.key}`, note: () => undefined };
+    const io = {
+      signal: controller.signal,
+      get idempotencyKey() {
+        return `${head.runId}:${effect.key}`;
+      },
+      note: () => undefined,
+    };
     void perform(io).then((out) => put({ entry: { t: 'outcome', id: effect.id, out } }));
   };
 

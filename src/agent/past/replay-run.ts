@@ -29,7 +29,6 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
     replayed: () => played,
     context: undefined,
     vault: MARKS_ONLY,
-    onEvent: () => undefined,
     onDone: () => undefined,
     prepare: () => () => ({
       head,

@@ -134,7 +134,7 @@ async function openSession({ agent, journal }: CliAgent, name: string): Promise<
 function messagesAfter(recording: Recording): readonly Message[] {
   const { head } = recording;
   try {
-    const { driven } = playRecording(recording, () => undefined);
+    const { driven } = playRecording(recording);
     return [...head.history, ...(driven.actor.getSnapshot().output?.messages ?? [])];
   } catch (error) {
     if (!(error instanceof ReplayDivergenceError)) throw error;

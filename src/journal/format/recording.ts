@@ -18,6 +18,8 @@ export interface Recorder {
   readonly elapsed: number;
   /** Reads the records one after the other, null when there are no more yet. */
   reader(): () => RecordLine | null;
+  /** What the machine was told so far, in order, and when. */
+  entries(): readonly { readonly at: number; readonly entry: Entry }[];
   /** Called after each record, for the one who watches the run. One that throws is ignored. */
   watch(listener: (() => void) | null): void;
 }
@@ -57,6 +59,7 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
         return lineOf(item, write);
       };
     },
+    entries: () => kept.flatMap((item) => (item.kind === 'entry' ? [item] : [])),
     watch: (listener) => {
       watching = listener;
     },

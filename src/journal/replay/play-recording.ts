@@ -16,7 +16,7 @@ export interface PlayedRecording {
  * Plays a recording on the bare machines, without an agent's code, to its end or to where it stops. Throws a
  * `ReplayDivergenceError` where these machines would have gone another way.
  */
-export function playRecording(recording: Recording, onMove: (move: Move) => void): PlayedRecording {
+export function playRecording(recording: Recording, onMove?: (move: Move) => void): PlayedRecording {
   const state = (): string => (driven === null ? 'PLANNING' : stateText(driven.actor.getSnapshot().value));
   const past = playback(recording, state);
   const driven: Drive | null = drive({
@@ -27,7 +27,7 @@ export function playRecording(recording: Recording, onMove: (move: Move) => void
     recorder: null,
     context: undefined,
     onNote: () => undefined,
-    inspect: moveReader(() => true, onMove),
+    ...(onMove === undefined ? {} : { inspect: moveReader(() => true, onMove) }),
   });
   driven.start();
   while (driven.isActive()) {
