@@ -4,8 +4,8 @@ export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionE
 export { createToolRegistry } from './agent/registry.ts';
 export { ReplayDivergenceError } from './journal/replay/divergence.ts';
 export { AGENT_STATES } from './machines/contract/run-result.ts';
-export { consoleOutput } from './output/console-output.ts';
-export { silentOutput } from './output/silent-output.ts';
+export { consoleOutput } from './output/console/console-output.ts';
+export { silentOutput } from './output/output-handler.ts';
 export { recover } from './recovery/recover.ts';
 export { skill } from './tools/skill.ts';
 export { tool } from './tools/tool.ts';
@@ -70,7 +70,8 @@ export type {
   ToolError,
   UnknownTool,
 } from './json/errors.ts';
-export type { PlanStep, Repair } from './parsing/reply.ts';
+export type { PlanStep } from './parsing/calls/call-forms.ts';
+export type { Repair } from './parsing/repair/repairs.ts';
 export type { Backoff } from './recovery/backoff.ts';
 export type { OnError, RecoveryStep, Repaired, Repairer, RepairTask, Slot } from './recovery/steps.ts';
 export type { OnEscalation, Verdict, Verdicts } from './recovery/verdicts.ts';

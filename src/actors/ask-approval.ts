@@ -1,5 +1,9 @@
+import type { EscalationError } from '../json/errors.ts';
 import type { JsonObject } from '../json/json.ts';
+import type { Verdict } from '../recovery/verdicts.ts';
 import type { ToolSource } from '../tools/server-tool.ts';
+import type { ToolSpec } from '../tools/spec.ts';
+import { deadline } from './deadline.ts';
 import { leaf } from './leaf.ts';
 
 /**
@@ -12,7 +16,7 @@ export interface ApprovalRequest extends ToolSource {
   readonly args: JsonObject;
   /** Why it is asked, in a sentence. */
   readonly reason: string;
-  /** The child agent that asks, by its place in the tree; left out for the root. */
+  /** The child agent that asks, by its path in the tree; left out for the root. */
   readonly agent?: string;
 }
 
@@ -28,7 +32,7 @@ export type ApprovalDecision = 'allow-once' | 'always-allow' | 'deny';
 /** The answer, or that nobody can be asked. */
 export type ApprovalAnswer = { readonly decision: ApprovalDecision } | { readonly decision: 'nobody' };
 
-/** Asks whoever may decide; `undefined` when there is nobody, and then the call is denied. */
+/** Asks the one that may decide; `undefined` when there is nobody, and then the call is denied. */
 export type Confirm<TContext = unknown> = (
   request: ApprovalRequest & { readonly context?: TContext; readonly signal: AbortSignal },
 ) => ApprovalDecision | Promise<ApprovalDecision>;
@@ -57,3 +61,44 @@ export const askApproval = (ports: {
 function asked({ agent, source: _source, ...request }: AskApprovalInput) {
   return agent === '' ? request : { ...request, agent };
 }
+
+/** Keeps an "always allow" for later runs, of a tool as it stood when it was asked about. */
+export const rememberPermission = (ports: { readonly add: (tool: ToolSpec, agent: string) => void | Promise<void> }) =>
+  leaf<{ readonly tool: ToolSpec | null; readonly agent: string }, null>(
+    'rememberPermission',
+    { effects: 'idempotent', request: ({ tool }) => ({ tool: tool?.name ?? '' }) },
+    async ({ tool, agent }) => {
+      if (tool !== null) await ports.add(tool, agent);
+      return null;
+    },
+  );
+
+/** An escalation that an agent is to decide about. `agent` says which: empty for the root. */
+export interface AskEscalationInput {
+  readonly agent: string;
+  readonly error: EscalationError;
+  readonly timeoutMs: number;
+}
+
+/** What was decided; null: not handled here. */
+export interface AskEscalationOutput {
+  readonly verdict: Verdict | null;
+}
+
+/** Asks the author's `onEscalation`. Whatever it throws counts as "not handled". */
+export const askEscalation = (ports: {
+  readonly decide: (agent: string, error: EscalationError) => Verdict | null | Promise<Verdict | null>;
+}) =>
+  leaf<AskEscalationInput, AskEscalationOutput>(
+    'askEscalation',
+    { effects: 'none', request: ({ error }) => error },
+    async ({ agent, error, timeoutMs }, { signal }) => {
+      const late = () => new Error(`onEscalation did not decide within ${timeoutMs} ms`);
+      const limit = deadline(timeoutMs, signal, late);
+      try {
+        return { verdict: await Promise.race([ports.decide(agent, error), limit.passed]) };
+      } finally {
+        limit.clear();
+      }
+    },
+  );

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json/json.ts';
 import { checkReply } from './check-reply.ts';
+import { LONGEST_TIMEOUT } from './deadline.ts';
 import { leaf } from './leaf.ts';
 import { type Model, type ModelReply, type ModelRequest, ModelError } from './model.ts';
 
@@ -10,7 +11,7 @@ export interface CallLlmInput {
   readonly responseMs: number | null;
   /** Asks this model of the option `models`, or of this preset, instead of the agent's own; empty: its own. */
   readonly model: string;
-  /** The agent that asks, by its place in the tree; empty for the root. */
+  /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
 }
 
@@ -29,7 +30,7 @@ export interface ModelFacts {
   look(): void;
   /** What is known before a run's first request. */
   atStart(): readonly string[];
-  /** What has become known since and nobody has told yet. */
+  /** What has become known since and has not been reported yet. */
   sinceThen(): readonly string[];
 }
 
@@ -66,7 +67,6 @@ export function factsOf(model: Model, minContextSize: number): ModelFacts {
 const LONGEST_LOOK_MS = 1000;
 
 const DEFAULT_RESPONSE_MS = 120_000;
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** Asks the model once. Fails with the codes of {@link ModelError}; `data.retryable` says whether to ask again. */
 export const callLlm = (ports: CallLlmPorts) =>
@@ -80,7 +80,7 @@ export const callLlm = (ports: CallLlmPorts) =>
     async (input, { signal, note }) => {
       try {
         const model = ports.model(input.model, input.agent);
-        // A reply that nobody wants in pieces has none, whatever the model tells.
+        // A reply that is not wanted in pieces has none, whatever the model reports.
         const tell = input.request.stream ? note : () => undefined;
         const replying =
           model.keepsTime === true
@@ -106,7 +106,7 @@ export function callsNatively(model: Model): boolean {
   return model.callsNatively === true || nativeCallers.has(model);
 }
 
-/** Asks the model. Tokens that it tells after it has settled belong to nothing any more and are dropped. */
+/** Asks the model. Tokens that it reports after it has settled belong to nothing any more and are dropped. */
 async function complete(
   model: Model,
   input: CallLlmInput,

@@ -1,11 +1,12 @@
+import { isList } from '../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
-import { ModelError, type ModelReply, type ReplyStats, type Usage } from './model.ts';
+import { type ModelReply, type ReplyStats, type Usage, ModelError } from './model.ts';
 
 type Call = NonNullable<ModelReply['toolCalls']>[number];
 
 /**
- * Reads what somebody's own model gave, so that the machines get a reply or a failure and nothing else. Calls without a
- * name and numbers that are none are left out. Throws a `bad-response` for what is no reply at all.
+ * Reads what a caller's own model gave, so that the machines get a reply or a failure and nothing else. Calls without a
+ * name and numbers that are not are left out. Throws a `bad-response` for what is not a reply at all.
  */
 export function checkReply(reply: unknown): ModelReply {
   if (!isJsonObject(reply)) throw bad(`it is ${reply === null ? 'null' : typeof reply}`);
@@ -66,10 +67,6 @@ function statsOf(stats: Json | undefined): ReplyStats | undefined {
 
 function countOf(count: Json | undefined): number {
   return typeof count === 'number' && count > 0 ? count : 0;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 function bad(what: string): ModelError {

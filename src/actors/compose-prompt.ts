@@ -18,11 +18,11 @@ export interface PromptState {
   }[];
 }
 
-/** What a function that makes instructions or a whole prompt is told. */
+/** What a function that makes instructions or a whole prompt receives. */
 export interface ComposePromptInput {
   readonly task: string;
   readonly state: PromptState;
-  /** The agent that asks, by its place in the tree; empty for the root. */
+  /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
 }
 
@@ -40,3 +40,10 @@ export const composePrompt = <TToolset>(ports: {
     { effects: 'none', request: ({ task, state }) => ({ task, step: state.step }) },
     (input, { context }) => ports.compose({ ...input, context }),
   );
+
+/**
+ * Gives a machine that was started without a setup its agent: tools, instructions, settings. Only a bare machine
+ * in a caller's own actor system asks; a run has it from its recording's first line.
+ */
+export const describeAgent = <TSetup>(ports: { readonly setup: (signal: AbortSignal) => Promise<TSetup> }) =>
+  leaf<null, TSetup>('describeAgent', 'none', (_input, { signal }) => ports.setup(signal));

@@ -6,7 +6,8 @@ export interface Deadline {
   clear(): void;
 }
 
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
+/** The longest time that a timer takes, in milliseconds. */
+export const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /**
  * Starts the clock; null is a time that is never over. `late` makes the error that `passed` rejects with; call `clear` when the work is done. (The owner's
@@ -15,7 +16,7 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 export function deadline(ms: number | null, owner: AbortSignal, late: () => Error): Deadline {
   const controller = new AbortController();
   const follow = (): void => {
-    // Work that nobody waits for any more has no limit: a timer would keep the process alive.
+    // Work that is no longer awaited has no limit: a timer would keep the process alive.
     clearTimeout(timer);
     controller.abort(owner.reason);
   };

@@ -38,7 +38,7 @@ export interface PerformIo {
 /** The work behind an effect. Never rejects. */
 export type Perform = (io: PerformIo) => Promise<Outcome>;
 
-/** All that a machine is ever told. `to` is an actor path; without it the event goes to the root. */
+/** All that a machine ever receives. `to` is an actor path; without it the event goes to the root. */
 export type Entry =
   | { readonly t: 'outcome'; readonly id: string; readonly out: Outcome }
   | { readonly t: 'timer'; readonly id: string }

@@ -4,7 +4,7 @@
  * I1 A leaf opens exactly one effect when it starts and closes it when it is stopped before it settled.
  * I2 It settles by an ordinary synchronous event, so the machine is stable when the delivery returns.
  * I3 What it yields, success or failure, is JSON.
- * I4 Without a host (a bare machine in somebody's own actor system) it performs directly and records nothing.
+ * I4 Without a host (a bare machine in a caller's own actor system) it performs directly and records nothing.
  */
 import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';

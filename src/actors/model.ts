@@ -19,7 +19,7 @@ export interface Message {
   readonly name?: string;
 }
 
-/** What a model is told of a tool. */
+/** What a model receives about a tool. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
@@ -107,7 +107,7 @@ export interface Model {
   readonly toolCalling?: ToolCalling;
   /** True once a reply of it had native tool calls. Absent: Signalbox takes notice itself, for this object. */
   readonly callsNatively?: boolean;
-  /** True when it takes images: those of tools' results are sent to it. Default false: it is told their type and size. */
+  /** True when it takes images: those of tools' results are sent to it. Default false: it receives their type and size. */
   readonly takesImages?: boolean;
   /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
   readonly keepsTime?: boolean;

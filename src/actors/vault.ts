@@ -1,5 +1,4 @@
-import type { Json } from '../json/json.ts';
-import { type Building, setOwn } from '../json/own-property.ts';
+import { type Building, type Json, setOwn } from '../json/json.ts';
 
 /**
  * Owns: which texts are secret, and the marks that stand for them.
@@ -39,7 +38,7 @@ const ONE_KEY = new RegExp(LOOKS_LIKE_A_KEY.source);
 /** The shortest text that can hold one. */
 const SHORTEST_KEY = 15;
 
-/** Too short to be told from ordinary text. */
+/** Too short to be distinguished from ordinary text. */
 const SHORTEST = 6;
 /** A text that a person typed as a secret is rarely ordinary, and nothing is lost where it is. */
 const SHORTEST_HIDDEN = 4;

@@ -1,10 +1,9 @@
 import { createActor } from 'xstate';
-import { type Confirm, askApproval } from '../actors/ask-approval.ts';
-import { callTool } from '../actors/call-tool.ts';
-import { checkArgs } from '../actors/check-args.ts';
+import { callTool } from '../actors/tool-call/call-tool.ts';
+import { checkArgs } from '../actors/tool-call/check-args.ts';
 import type { McpCalls } from '../actors/mcp/mcp-calls.ts';
-import { rememberPermission } from '../actors/remember-permission.ts';
-import { runFixer } from '../actors/run-fixer.ts';
+import { rememberPermission, type Confirm, askApproval } from '../actors/ask-approval.ts';
+import { runFixer } from '../actors/tool-call/run-fixer.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import type { AgentSettings } from '../machines/contract/agent-setup.ts';
 import type { CallOutcome } from '../machines/tool-call/call-request.ts';

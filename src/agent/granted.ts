@@ -1,5 +1,5 @@
-import { type ServerTool, type ToolChange, permissionKey, serverToolOf } from '../tools/server-tool.ts';
-import type { ToolSpec } from '../tools/spec.ts';
+import { type ServerTool, permissionKey, serverToolOf } from '../tools/server-tool.ts';
+import type { ToolChange, ToolSpec } from '../tools/spec.ts';
 import type { OwnRegistry } from './registry.ts';
 
 /**

@@ -16,7 +16,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { NamesAs } from '../json/known-options.ts';
 import type { TextCalls } from '../parsing/reply/reply-source.ts';
 import type { Backoff } from '../recovery/backoff.ts';
-import { checkOnError } from '../recovery/check-on-error.ts';
+import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError, RepairTask } from '../recovery/steps.ts';
 import type { OnEscalation } from '../recovery/verdicts.ts';
 import { type Skill, isSkill } from '../tools/skill.ts';

@@ -14,8 +14,7 @@ import {
 import type { OnError, SlotName } from '../recovery/steps.ts';
 import { sentName } from '../tools/lookup.ts';
 import type { ToolResult } from '../tools/result.ts';
-import type { ToolIdentity } from '../tools/server-tool.ts';
-import type { Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
+import type { ToolIdentity, Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
 import type { Skill } from '../tools/skill.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { optionError, withoutUndefined } from './check-options.ts';

@@ -1,6 +1,6 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
 import { optionsOf } from '../json/known-options.ts';
-import { systemCode } from '../security/system-code.ts';
+import { systemCode } from '../security/folders.ts';
 import { abortable } from './server/abortable.ts';
 import { eventStream, lastNumber } from './event-stream.ts';
 import { eventText } from './frames/event-text.ts';

@@ -1,8 +1,9 @@
+import { isList } from './depth.ts';
 import type { Json } from './json.ts';
 
 /**
  * A 104-bit digest of a JSON value, the same for equal values whatever the order of their keys. Not cryptographic: it
- * tells two requests apart, it proves nothing. Digests of frozen objects are kept, so hashing a growing conversation
+ * distinguishes two requests, it proves nothing. Digests of frozen objects are kept, so hashing a growing conversation
  * costs only its new messages.
  */
 export function digest(value: Json): string {
@@ -17,10 +18,6 @@ function digestOfObject(value: readonly Json[] | { readonly [key: string]: Json 
   const result = isList(value) ? digestOfList(value) : hash(objectText(value));
   if (Object.isFrozen(value)) known.set(value, result);
   return result;
-}
-
-function isList(value: readonly Json[] | { readonly [key: string]: Json }): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /** For each object that stood in a list: the digest of the list before it, and with it. */

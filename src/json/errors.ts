@@ -31,7 +31,7 @@ export interface DeserializationError {
   readonly own?: boolean;
 }
 
-/** The tool ran and failed. `timedOut` and `outcomeUnknown` say that nobody knows whether its effect took place. */
+/** The tool ran and failed. `timedOut` and `outcomeUnknown` say that it is unknown whether its effect took place. */
 export interface ExecutionError {
   readonly kind: 'execution';
   readonly tool?: string;
@@ -39,7 +39,7 @@ export interface ExecutionError {
   readonly cause: { readonly name: string; readonly message: string; readonly code?: string };
   readonly timedOut: boolean;
   readonly outcomeUnknown?: boolean;
-  /** How long whoever failed asks to wait before another attempt, in milliseconds. */
+  /** How long the failed side asks to wait before another attempt, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 
@@ -50,7 +50,7 @@ export interface UnknownTool {
   readonly suggestions: readonly string[];
 }
 
-/** Somebody on the way (a step, a fixer, a child agent) said that this is not theirs to mend. */
+/** Something on the way (a step, a fixer, a child agent) said that this is not theirs to repair. */
 export interface EscalationError {
   readonly kind: 'escalation';
   readonly source: string;

@@ -13,3 +13,15 @@ export type JsonSchema = JsonObject | boolean;
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** An object under construction. */
+export type Building = Record<string, Json>;
+
+/** Sets a property of the object itself, whatever its name: `__proto__` becomes a plain key, as in `JSON.parse`. */
+export function setOwn(target: Building, key: string, value: Json): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    target[key] = value;
+  }
+}

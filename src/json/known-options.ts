@@ -20,7 +20,7 @@ export type NamesAs<T, Entry> = { readonly [Name in keyof T]-?: Entry };
  * Throws an {@link OptionError} unless what was given is an object of known options, or undefined. `what` names what it was
  * given to, where a fixed name does not say enough.
  */
-export type OptionsCheck = (given: unknown, what?: string) => void;
+type OptionsCheck = (given: unknown, what?: string) => void;
 
 /** More names than these are not listed in an error: `docs` has them. */
 const MOST_LISTED = 12;

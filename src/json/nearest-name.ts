@@ -1,6 +1,4 @@
-import { editDistance } from './edit-distance.ts';
-
-/** Of names that are shorter nobody can tell which is meant by two wrong letters, or by a part. */
+/** Of shorter names it is not clear which is meant by two wrong letters, or by a part. */
 const LONG = 6;
 const SHORTEST_PART = 3;
 
@@ -38,4 +36,18 @@ function isOneEditAway(a: string, b: string): boolean {
   if (short.length < long.length) return short.slice(i) === long.slice(i + 1);
   const swapped = short[i] === long[i + 1] && short[i + 1] === long[i] && short.slice(i + 2) === long.slice(i + 2);
   return swapped || short.slice(i + 1) === long.slice(i + 1);
+}
+
+/** The number of letters to insert, delete or replace until one text is the other. */
+export function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replace = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replace, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
 }

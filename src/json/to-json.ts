@@ -1,8 +1,7 @@
-import type { Json } from './json.ts';
-import { setOwn } from './own-property.ts';
+import { type Json, setOwn } from './json.ts';
 
 /** The value as JSON, or why it has no JSON form. */
-export type JsonResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string };
+type JsonResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string };
 
 const MAX_DEPTH = 500;
 

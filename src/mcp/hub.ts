@@ -4,8 +4,7 @@
  */
 import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
 import { McpError, type McpCalls, type McpTool } from '../actors/mcp/mcp-calls.ts';
-import type { ToolIdentity } from '../tools/server-tool.ts';
-import type { Effects, Policy } from '../tools/spec.ts';
+import type { ToolIdentity, Effects, Policy } from '../tools/spec.ts';
 import { effectsOf } from './calls/after-loss.ts';
 import type { McpResolvedSettings, McpServerConfig } from './config/config.ts';
 import { createMcpConnection } from './connection.ts';

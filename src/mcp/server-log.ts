@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json/json.ts';
-import { cutMiddle } from '../tools/cut.ts';
+import { cutMiddle } from '../tools/result.ts';
 
 /** How grave a log message of a server is, least first: the levels of syslog. */
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;

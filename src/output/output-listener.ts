@@ -1,8 +1,6 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
-import { guardOutput } from './guard-output.ts';
-import type { OutputHandler } from './output-handler.ts';
-import { advanceView, EMPTY_VIEW, waitingFor } from './run-view.ts';
-import { showEvent, type ShowOptions } from './show-event.ts';
+import { type OutputHandler, guardOutput } from './output-handler.ts';
+import { type ShowOptions, advanceView, EMPTY_VIEW, showEvent, waitingFor } from './show-event.ts';
 
 /** What a listener shows beyond the usual, and the name of the model. */
 export interface OutputListenerOptions {
@@ -23,10 +21,10 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
   const show = showOptions(handler, options);
   let view = EMPTY_VIEW;
   let progress = false;
-  return (told) => {
-    // Whoever takes a run up may show that it waits; the first event that is new ends that.
-    if (told.replayed) progress = true;
-    const event = shown(told);
+  return (received) => {
+    // A caller that takes a run up may show that it waits; the first event that is new ends that.
+    if (received.replayed) progress = true;
+    const event = shown(received);
     if (event === null) return;
     const before = view;
     view = advanceView(view, event);
@@ -41,7 +39,7 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
   };
 }
 
-/** What is shown of child agents: what their calls do, named by who does it. Their thoughts would only confuse. */
+/** What is shown of child agents: what their calls do, named by the agent that does it. Their thoughts would only confuse. */
 const OF_CHILDREN: ReadonlySet<RunEvent['type']> = new Set([
   'tool.started',
   'tool.finished',

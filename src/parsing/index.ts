@@ -3,13 +3,13 @@ import '../platform.ts';
 export { parseReply } from './reply/parse-reply.ts';
 export type { ParseReplyOptions, TextCalls } from './reply/reply-source.ts';
 export { recoverJson, type RecoverJsonOptions } from './recover/recover-json.ts';
-export type { RecoveredJson } from './recover/recovered-json.ts';
+export type { RecoveredJson } from './recover/read-values.ts';
 export { createReplyStream, type PartialReply, type ReplyStream } from './stream/reply-stream.ts';
-export { recoverArguments } from './recover/recover-arguments.ts';
-export { checkArguments, type CheckedArguments } from './recover/check-arguments.ts';
-export { parseToolCallArguments, type ToolCallArguments } from './recover/tool-call-arguments.ts';
-export type { Limits } from './recover/limits.ts';
-export type { ToolName } from './reply/tool-names.ts';
+export { recoverArguments } from './calls/arguments.ts';
+export { checkArguments, type CheckedArguments } from './calls/arguments.ts';
+export { parseToolCallArguments, type ToolCallArguments } from './calls/arguments.ts';
+export type { Limits } from './repair/repairs.ts';
+export type { ToolName } from './calls/registered-tools.ts';
 export type { SchemaLike } from './schema/schema-like.ts';
 export { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../json/json.ts';
 export type {
@@ -22,4 +22,6 @@ export type {
   ToolError,
   UnknownTool,
 } from '../json/errors.ts';
-export type { PlanStep, Repair, Reply, Strategy, ToolCallRequest } from './reply.ts';
+export type { PlanStep, ToolCallRequest } from './calls/call-forms.ts';
+export type { Repair } from './repair/repairs.ts';
+export type { Reply, Strategy } from './reply/reply.ts';

@@ -13,7 +13,7 @@ export type Backoff =
 /** Waits 250 ms, 500 ms, 1 s … up to 30 s, each shortened at random by up to half. */
 export const DEFAULT_BACKOFF: Backoff = { kind: 'exponential', baseMs: 250, factor: 2, maxMs: 30_000, jitter: 0.5 };
 
-/** What a busy or failing server is given where nobody says otherwise: 1 s, 2 s, 4 s …, shortened by up to a quarter. */
+/** What a busy or failing server is given by default: 1 s, 2 s, 4 s …, shortened by up to a quarter. */
 export const BUSY_BACKOFF: Backoff = { kind: 'exponential', baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.25 };
 
 /**

@@ -1,6 +1,6 @@
 import type { Severity } from '../json/errors.ts';
-import type { RecoveryStep, RetryStep, Slot, SlotName } from './steps.ts';
-import { type OnError, SLOTS } from './steps.ts';
+import { hint, OptionError } from '../json/known-options.ts';
+import { type OnError, type RecoveryStep, type RetryStep, type Slot, type SlotName, SLOTS } from './steps.ts';
 
 /** A step as the machines know it: data, its function found by tool, slot and index. */
 export type StepData =
@@ -73,7 +73,7 @@ export function stepsOf(slot: RecoveryStep | readonly RecoveryStep[]): readonly 
   return 'kind' in slot ? [slot] : slot;
 }
 
-/** What the machines are told of a tool's slots. */
+/** What the machines know of a tool's slots. */
 export function recoveryData(resolved: ResolvedOnError): RecoveryData {
   return Object.fromEntries(
     Object.entries(resolved).map(([slot, steps]): [string, SlotData] => [
@@ -99,4 +99,63 @@ export function stepData(steps: readonly RecoveryStep[]): readonly StepData[] {
         return [step];
     }
   });
+}
+
+const TERMINAL: ReadonlySet<string> = new Set(['feedback', 'escalate', 'throw']);
+const KINDS: ReadonlySet<unknown> = new Set([
+  'fix',
+  'fix-agent',
+  'sanitize',
+  'substitute',
+  'retry',
+  'inherit',
+  ...TERMINAL,
+]);
+
+/**
+ * Refuses an `onError` that cannot mean what it says: an unknown slot, something that is not a step, a step after one that
+ * ends recovery, `whenUnknown` where no outcome can be unknown. Throws a `TypeError` that names `owner` and the slot.
+ */
+export function checkOnError(owner: string, onError: unknown): asserts onError is OnError | undefined {
+  if (onError === undefined) return;
+  if (typeof onError !== 'object' || onError === null)
+    throw new TypeError(`${owner}: onError must be an object with the slots ${SLOTS.join(', ')}.`);
+  for (const [name, slot] of Object.entries(onError)) {
+    if (!isSlotName(name))
+      throw new OptionError(
+        'unknown-option',
+        `${owner}: onError has no slot '${name}'.${hint(name, SLOTS)} See docs/recovery.md.`,
+      );
+    if (slot !== undefined && typeof slot !== 'function') checkSteps(`${owner}: onError.${name}`, name, slot);
+  }
+}
+
+function checkSteps(where: string, slot: SlotName, value: unknown): void {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const steps = list.map((step, index) => {
+    if (!isStep(step))
+      throw new TypeError(`${where}: entry ${index} is no step. Make steps with recover.fix, recover.retry and so on.`);
+    return step;
+  });
+  stepsOf(steps).forEach((step, index) => {
+    const before = steps[index - 1];
+    if (before !== undefined && TERMINAL.has(before.kind)) {
+      throw new TypeError(
+        `${where}: entry ${index} (${step.kind}) comes after ${before.kind}, which ends recovery, so it would never run.`,
+      );
+    }
+    if (step.kind === 'retry' && step.whenUnknown && slot !== 'executionError') {
+      throw new TypeError(
+        `${where}: whenUnknown makes sense in executionError alone: only a call that was started can have an unknown outcome.`,
+      );
+    }
+  });
+}
+
+function isSlotName(name: string): name is SlotName {
+  return SLOTS.some((slot) => slot === name);
+}
+
+function isStep(value: unknown): value is RecoveryStep {
+  return typeof value === 'object' && value !== null && KINDS.has(Reflect.get(value, 'kind'));
 }

@@ -1,8 +1,9 @@
+import { type Json, isJsonObject } from '../json/json.ts';
 import { optionsOf } from '../json/known-options.ts';
+import { recoverJson } from '../parsing/recover/recover-json.ts';
 import type { Backoff } from './backoff.ts';
-import { normalizePathSeparators, repairJson, trailingCommas, trimFences } from './cleaners.ts';
-import { checkSeverity } from './severity.ts';
 import type { FixFunction, RecoveryStep, Repairer, SanitizeFunction, SubstituteFunction } from './steps.ts';
+import { checkSeverity } from './verdicts.ts';
 
 /** How a repair agent is asked. */
 interface FixOptions {
@@ -43,7 +44,7 @@ const checkExponential = optionsOf<ExponentialOptions>('recover.exponential', DO
  * }
  */
 export const recover = {
-  /** Mends the argument text by a function or by a repair agent, which may try `retries` times in all (1). */
+  /** Repairs the argument text by a function or by a repair agent, which may try `retries` times in all (1). */
   fix: (by: FixFunction | Repairer, options: FixOptions = {}): RecoveryStep => {
     checkFix(options);
     return typeof by === 'function'
@@ -69,7 +70,7 @@ export const recover = {
   substitute: (by: SubstituteFunction): RecoveryStep => ({ kind: 'substitute', substitute: by }),
   /** Hands the error to the model; the built-in end of every list. */
   feedback: (): RecoveryStep => ({ kind: 'feedback' }),
-  /** Says that this is not ours to mend. Severity ignores case; `high` unless given. */
+  /** Says that this is not ours to repair. Severity ignores case; `high` unless given. */
   escalate: (reason?: string, severity: string = 'high'): RecoveryStep => ({
     kind: 'escalate',
     reason: reason ?? null,
@@ -98,4 +99,50 @@ export const recover = {
 function whole(step: string, option: string, value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value;
   throw new TypeError(`recover.${step}: ${option} must be a whole number from 1 on, and is ${String(value)}.`);
+}
+
+/** Takes Markdown fences off argument text; null when there are none. */
+function trimFences(text: string): string | null {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith('```') || !trimmed.endsWith('```') || trimmed.length < 6) return null;
+  const firstLine = trimmed.indexOf('\n');
+  return firstLine === -1 ? trimmed.slice(3, -3).trim() : trimmed.slice(firstLine + 1, -3).trim();
+}
+
+/** Takes commas away that stand before a closing bracket, outside of strings; null when there are none. */
+function trailingCommas(text: string): string | null {
+  let result = '';
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at] ?? '';
+    if (inString && char === '\\') {
+      result += char + (text[++at] ?? '');
+      continue;
+    }
+    if (char === '"') inString = !inString;
+    if (char === ',' && !inString && /^\s*[}\]]/.test(text.slice(at + 1, at + 100))) continue;
+    result += char;
+  }
+  return result === text ? null : result;
+}
+
+/** The parser's own repair of JSON; null when it finds no object, or only a part of one. */
+function repairJson(text: string): { readonly [key: string]: Json } | null {
+  const recovered = recoverJson(text);
+  return recovered.ok && recovered.complete && isJsonObject(recovered.value) ? recovered.value : null;
+}
+
+const DRIVE_OR_PATH = /^(?:[A-Za-z]:)?[^\s:]*\\[^\s:]*$/;
+
+/** Turns backslashes into slashes in every string that looks like a path; null when there is none. */
+function normalizePathSeparators(value: Json): Json | null {
+  const result = normalized(value);
+  return JSON.stringify(result) === JSON.stringify(value) ? null : result;
+}
+
+function normalized(value: Json): Json {
+  if (typeof value === 'string') return DRIVE_OR_PATH.test(value) ? value.replaceAll('\\', '/') : value;
+  if (isJsonObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, normalized(member)]));
+  return typeof value === 'object' && value !== null ? value.map((item) => normalized(item)) : value;
 }

@@ -2,7 +2,7 @@ import type { Severity, ToolError } from '../json/errors.ts';
 import type { Json, JsonSchema } from '../json/json.ts';
 import type { Backoff } from './backoff.ts';
 
-/** What a repair agent is told about a call that failed. */
+/** What a repair agent receives about a call that failed. */
 export interface RepairTask {
   readonly tool: string;
   readonly description: string;
@@ -15,7 +15,7 @@ export interface RepairTask {
 }
 
 /** What a repair agent comes back with, and the tokens that it took. `null`: it does not know. */
-export type Repaired = Mended & { readonly usage?: Usage };
+export type Repaired = RepairOutcome & { readonly usage?: Usage };
 
 /** Tokens, as a model counts them. */
 interface Usage {
@@ -24,12 +24,12 @@ interface Usage {
   readonly totalTokens: number;
 }
 
-type Mended =
+type RepairOutcome =
   | { readonly kind: 'arguments'; readonly value: string | { readonly [key: string]: Json } | null }
   | { readonly kind: 'escalate'; readonly reason: string; readonly severity: Severity }
   | { readonly kind: 'throw'; readonly reason: string };
 
-/** Whoever can mend arguments: an agent, model-driven or deterministic. */
+/** What can repair arguments: an agent, model-driven or deterministic. */
 export interface Repairer {
   readonly name: string;
   repair(task: RepairTask, io: { readonly signal: AbortSignal }): Promise<Repaired>;
@@ -37,7 +37,7 @@ export interface Repairer {
 
 type Maybe<T> = T | null | undefined | Promise<T | null | undefined>;
 
-/** Mends argument text: gives new text or an object, or null when it cannot. */
+/** Repairs argument text: gives new text or an object, or null when it cannot. */
 export type FixFunction = (text: string, error: ToolError) => Maybe<string | { readonly [key: string]: Json }>;
 
 /** Cleans decoded arguments: gives them back cleaned, or null when there is nothing to clean. */
@@ -61,7 +61,7 @@ export interface RetryStep {
   readonly kind: 'retry';
   readonly maxAttempts: number;
   readonly backoff: Backoff | null;
-  /** Also when nobody knows whether the failed call took effect. */
+  /** Also when it is unknown whether the failed call took effect. */
   readonly whenUnknown: boolean;
 }
 
@@ -91,7 +91,7 @@ export const SLOTS = ['invalidArgs', 'deserializationError', 'executionError', '
 /** A slot's name. */
 export type SlotName = (typeof SLOTS)[number];
 
-/** The slot that an error belongs to; null for an escalation, which nobody below mends. */
+/** The slot that an error belongs to; null for an escalation, which nothing below repairs. */
 export function slotOf(error: ToolError): SlotName | null {
   switch (error.kind) {
     case 'invalid-args':

@@ -1,5 +1,4 @@
 import type { EscalationError, Severity } from '../json/errors.ts';
-import { checkSeverity, higher } from './severity.ts';
 
 /** What is done about an escalation: data, so that it is recorded and replayed. Names stand for models and agents. */
 export type Verdict =
@@ -10,7 +9,7 @@ export type Verdict =
   | { readonly kind: 'escalate'; readonly reason: string; readonly severity: Severity }
   | { readonly kind: 'throwException'; readonly reason: string };
 
-/** The verdicts that `onEscalation` chooses from. Each throws a `TypeError` for a name or object that is none of the agent's. */
+/** The verdicts that `onEscalation` chooses from. Each throws a `TypeError` for a name or object that is not one of the agent's. */
 export interface Verdicts {
   /** Asks the failed turn again, once, of another model: a name of the option `models`, one of its models, or a preset. */
   retryWithModel(model: string | object): Verdict;
@@ -18,7 +17,7 @@ export interface Verdicts {
   reroute(to: string | object): Verdict;
   /** Ends the run as `stopped` with what there is. */
   partialResult(text: string): Verdict;
-  /** Asks a person by the way that approvals take; the model goes on with the answer. */
+  /** Asks a person by the way that approvals take; the model continues with the answer. */
   askHuman(question: string): Verdict;
   /** Hands it on to the agent above. The severity only rises. Default: the error's own reason and severity. */
   escalate(reason?: string, severity?: string): Verdict;
@@ -32,7 +31,7 @@ export type OnEscalation = (
   to: Verdicts,
 ) => Verdict | null | undefined | Promise<Verdict | null | undefined>;
 
-/** How an agent finds what a verdict names. Each gives a name, or null for what is none of its own. */
+/** How an agent finds what a verdict names. Each gives a name, or null for what is not its own. */
 export interface VerdictNames {
   readonly model: (given: string | object) => string | null;
   readonly place: (given: string | object) => { readonly to: 'skill' | 'agent'; readonly name: string } | null;
@@ -62,4 +61,29 @@ function known<T>(found: T | null, verdict: string, given: string | object): T {
       ? 'a skill or a child of this agent, or the name of one'
       : 'one of the option models, or the name of one or of a preset';
   throw new TypeError(`to.${verdict}(): ${name} is not known here. Give ${must}.`);
+}
+
+/** All severities, from the mildest on. */
+export const SEVERITIES: readonly Severity[] = ['low', 'medium', 'high', 'critical'];
+
+/** Reads a severity that a model wrote, whatever its case; anything else counts as high. */
+export function readSeverity(given: unknown): Severity {
+  return severityOf(given) ?? 'high';
+}
+
+/** Reads a severity that a program gave, whatever its case. Throws a `TypeError` that names `owner` for anything else. */
+export function checkSeverity(owner: string, given: unknown): Severity {
+  const severity = severityOf(given);
+  if (severity !== undefined) return severity;
+  throw new TypeError(`${owner}: severity must be ${SEVERITIES.join(', ')}, and is ${JSON.stringify(given)}.`);
+}
+
+/** The worse of two severities. */
+export function higher(a: Severity, b: Severity): Severity {
+  return SEVERITIES.indexOf(a) >= SEVERITIES.indexOf(b) ? a : b;
+}
+
+function severityOf(given: unknown): Severity | undefined {
+  const lower = typeof given === 'string' ? given.toLowerCase() : '';
+  return SEVERITIES.find((severity) => severity === lower);
 }

@@ -31,3 +31,8 @@ function ignoreOwnFolder(path: string): void {
     // There is one already, or none can be written: no reason to keep nothing.
   }
 }
+
+/** Node's name for a failed system call, such as `ENOENT`; empty for any other error. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

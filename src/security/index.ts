@@ -1,12 +1,13 @@
 import '../platform.ts';
-export { isSafeShellArg } from './is-safe-shell-arg.ts';
-export type { ServerTool, ShownTool, ToolChange } from '../tools/server-tool.ts';
+export { isSafeShellArg } from './paths.ts';
+export type { ServerTool, ShownTool } from '../tools/server-tool.ts';
+export type { ToolChange } from '../tools/spec.ts';
 export type { PermissionProblem, PermissionStore, PermissionWarning } from './permissions.ts';
-export { PermissionStoreError } from './permissions-error.ts';
+export { PermissionStoreError } from './permissions.ts';
 export { permissionStore, type PermissionStoreOptions } from './permissions-store.ts';
 export {
   terminalConfirm,
   type TerminalConfirmOptions,
   type TerminalConfirmRequest,
 } from '../terminal/terminal-confirm.ts';
-export { validatePath } from './validate-path.ts';
+export { validatePath } from './paths.ts';

@@ -1,5 +1,7 @@
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { systemCode } from './system-code.ts';
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { systemCode } from './folders.ts';
 
 /** Makes a file that must not be there yet; false when it is. Only its owner can read it. */
 export function createFirst(path: string, content: string): boolean {
@@ -9,7 +11,7 @@ export function createFirst(path: string, content: string): boolean {
     writeFileSync(file, content);
     return true;
   } catch (error) {
-    // An empty lock of a full disk would be nobody's.
+    // An empty lock of a full disk would belong to nobody.
     rmSync(path, { force: true });
     throw error;
   } finally {
@@ -39,4 +41,67 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     return systemCode(error) !== 'ESRCH';
   }
+}
+
+/** A lock that is held. */
+interface FileLock {
+  /** False when another process took the lock away, because this one seemed dead. */
+  isHeld(): boolean;
+  release(): void;
+}
+
+/** Options of `takeLock`. */
+interface LockOptions {
+  /** How long to wait for somebody else, in milliseconds. Default 3000. */
+  readonly waitMs?: number;
+  /** From which age a lock counts as forgotten, in milliseconds. Default 2000; the work under it takes about one. */
+  readonly staleMs?: number;
+}
+
+const PAUSE_MS = 2;
+
+/**
+ * Takes the lock file at `path`, waiting while another process has it; `null` when the wait is over. A lock whose process
+ * has died, or that is too old, is taken away. Two that do so at once may take away each other's new lock: whoever has one
+ * asks `isHeld` before anything that counts. It blocks the thread: hold it for as long as it takes to write a small file.
+ */
+export function takeLock(path: string, { waitMs = 3000, staleMs = 2000 }: LockOptions = {}): FileLock | null {
+  const mine = `${String(process.pid)} ${hostname()} ${randomUUID()}`;
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    if (createFirst(path, mine)) return heldLock(path, mine);
+    const other = readLock(path);
+    if (other !== null && isStale(path, other, staleMs)) rmSync(path, { force: true });
+    else if (performance.now() >= deadline) return null;
+    else pause();
+  }
+}
+
+function heldLock(path: string, mine: string): FileLock {
+  const isHeld = () => readLock(path) === mine;
+  return {
+    isHeld,
+    release: () => {
+      if (isHeld()) rmSync(path, { force: true });
+    },
+  };
+}
+
+function readLock(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function isStale(path: string, content: string, staleMs: number): boolean {
+  const [pid, host] = content.split(' ');
+  if (host === hostname() && !isAlive(Number(pid))) return true;
+  const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return changed !== undefined && Math.abs(Date.now() - changed) > staleMs;
+}
+
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 }

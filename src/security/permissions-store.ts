@@ -1,11 +1,15 @@
 import { resolve } from 'node:path';
 import { optionsOf } from '../json/known-options.ts';
-import { homeFolder } from './folders.ts';
-import type { PermissionStore, PermissionWarning } from './permissions.ts';
-import { PermissionStoreError } from './permissions-error.ts';
-import { changePermissions, readPermissions } from './permissions-file.ts';
-import { type AgentPermissions, NO_PERMISSIONS, sortedServerTools } from './permissions-format.ts';
 import { type ServerTool, changesBetween } from '../tools/server-tool.ts';
+import { homeFolder } from './folders.ts';
+import {
+  type AgentPermissions,
+  changePermissions,
+  NO_PERMISSIONS,
+  readPermissions,
+  sortedServerTools,
+} from './permissions-file.ts';
+import { type PermissionStore, type PermissionWarning, PermissionStoreError } from './permissions.ts';
 
 /** Where the decisions are kept, and whose they are. */
 export interface PermissionStoreOptions {
@@ -39,95 +43,116 @@ export function permissionStore(options: PermissionStoreOptions = {}): Permissio
   checkOptions(options);
   if (options.path !== undefined) checkText('path', options.path);
   if (options.agent !== undefined) checkText('agent', options.agent);
-  const given = options.path === undefined ? undefined : resolve(options.path);
-  const early = new Map<string, string | ServerTool>();
-  const warned = new Set<string>();
-  let agent = options.agent;
-  let onWarning = options.onWarning;
-
-  const path = () => given ?? defaultPermissionPath();
-  const report = (warning: PermissionWarning) => {
-    try {
-      (onWarning ?? emitWarning)(warning);
-    } catch {
-      // Who listens must not decide whether a permission is kept.
-    }
-  };
-  const change = (edit: (own: AgentPermissions) => AgentPermissions) => {
-    const owner = agent ?? NO_AGENT;
-    changePermissions(path(), report, (all) => new Map(all).set(owner, edit(all.get(owner) ?? NO_PERMISSIONS)));
-  };
-  /** What was added before the store knew its agent becomes that agent's: it was this store that was given to the agent. */
-  const settle = () => {
-    if (agent === undefined || early.size === 0) return;
-    change((own) => [...early.values()].reduce(withTool, own));
-    early.clear();
-  };
-  const read = (): AgentPermissions => {
-    settle();
-    return readPermissions(path(), report).get(agent ?? NO_AGENT) ?? NO_PERMISSIONS;
-  };
-  /** What cannot be read allows nothing. */
-  const readOrNone = (): AgentPermissions => {
-    try {
-      return read();
-    } catch (error) {
-      const { code, message, path: file } = asStoreError(error, given);
-      if (!warned.has(message)) report({ code, message, path: file });
-      warned.add(message);
-      return NO_PERMISSIONS;
-    }
-  };
-
+  const kept = new KeptDecisions(options);
   const store: PermissionStore = {
     isAlwaysAllowed: (tool, of) => {
-      const { tools, serverTools } = readOrNone();
+      const { tools, serverTools } = kept.readOrNone();
       if (of === undefined) return tools.has(tool);
-      return serverTools.some((kept) => isOneTool(kept, of) && kept.fingerprint === of.fingerprint);
+      return serverTools.some((one) => isOneTool(one, of) && one.fingerprint === of.fingerprint);
     },
     add: (tool, of) => {
       checkText('tool', tool);
-      settle();
-      change((own) => withTool(own, of ?? tool));
-      if (agent === undefined) early.set(tool, of ?? tool);
+      kept.settle();
+      kept.change((own) => withTool(own, of ?? tool));
+      if (kept.agent === undefined) kept.early.set(tool, of ?? tool);
     },
     changesOf: (of) => {
-      const kept = readOrNone().serverTools.find((one) => isOneTool(one, of));
-      return kept === undefined || kept.fingerprint === of.fingerprint ? null : changesBetween(kept.shown, of.shown);
+      const was = kept.readOrNone().serverTools.find((one) => isOneTool(one, of));
+      return was === undefined || was.fingerprint === of.fingerprint ? null : changesBetween(was.shown, of.shown);
     },
     remove: (tool, server) => {
-      settle();
-      early.delete(tool);
+      kept.settle();
+      kept.early.delete(tool);
       let removed = false;
-      change(({ tools, serverTools }) => {
-        const left = serverTools.filter((kept) => !isMeant(kept, tool, server));
+      kept.change(({ tools, serverTools }) => {
+        const left = serverTools.filter((one) => !isMeant(one, tool, server));
         removed = (server === undefined && tools.has(tool)) || left.length < serverTools.length;
         return { tools: server === undefined ? without(tools, tool) : tools, serverTools: left };
       });
       return removed;
     },
     clear: () => {
-      early.clear();
-      change(() => NO_PERMISSIONS);
+      kept.early.clear();
+      kept.change(() => NO_PERMISSIONS);
     },
-    list: () => [...read().tools].toSorted(),
-    listServerTools: () => sortedServerTools(read().serverTools),
+    list: () => [...kept.read().tools].toSorted(),
+    listServerTools: () => sortedServerTools(kept.read().serverTools),
     forAgent: (name, listener) => {
       checkText('name', name);
-      if (agent === undefined || agent === name || options.agent !== undefined) {
-        agent ??= name;
-        onWarning ??= listener;
+      if (options.agent !== undefined || kept.agent === undefined || kept.agent === name) {
+        kept.agent ??= name;
+        kept.onWarning ??= listener;
         return store;
       }
-      const warn = options.onWarning ?? listener;
-      const place = given === undefined ? {} : { path: given };
-      return permissionStore({ ...place, agent: name, ...(warn === undefined ? {} : { onWarning: warn }) });
+      const onWarning = options.onWarning ?? listener;
+      const path = kept.given === undefined ? {} : { path: kept.given };
+      return permissionStore({ ...path, agent: name, ...(onWarning === undefined ? {} : { onWarning }) });
     },
   };
   return store;
 }
 
-/** The default place of the decisions, in the home folder as it is now. Throws a {@link PermissionStoreError} without one. */
+/** The decisions of one agent in the permission file, read anew for each question. */
+class KeptDecisions {
+  agent: string | undefined;
+  onWarning: PermissionStoreOptions['onWarning'];
+  /** The path that was chosen; undefined for the default one. */
+  readonly given: string | undefined;
+  /** What was added before the agent was known. */
+  readonly early = new Map<string, string | ServerTool>();
+  private readonly warned = new Set<string>();
+
+  constructor({ path, agent, onWarning }: PermissionStoreOptions) {
+    this.given = path === undefined ? undefined : resolve(path);
+    this.agent = agent;
+    this.onWarning = onWarning;
+  }
+
+  change(edit: (own: AgentPermissions) => AgentPermissions): void {
+    const owner = this.agent ?? NO_AGENT;
+    changePermissions(this.path(), this.report, (all) =>
+      new Map(all).set(owner, edit(all.get(owner) ?? NO_PERMISSIONS)),
+    );
+  }
+
+  /** What was added before the store knew its agent becomes that agent's: it was this store that was given to the agent. */
+  settle(): void {
+    if (this.agent === undefined || this.early.size === 0) return;
+    this.change((own) => [...this.early.values()].reduce(withTool, own));
+    this.early.clear();
+  }
+
+  read(): AgentPermissions {
+    this.settle();
+    return readPermissions(this.path(), this.report).get(this.agent ?? NO_AGENT) ?? NO_PERMISSIONS;
+  }
+
+  /** What cannot be read allows nothing. */
+  readOrNone(): AgentPermissions {
+    try {
+      return this.read();
+    } catch (error) {
+      const { code, message, path } = asStoreError(error, this.given);
+      if (!this.warned.has(message)) this.report({ code, message, path });
+      this.warned.add(message);
+      return NO_PERMISSIONS;
+    }
+  }
+
+  private path(): string {
+    return this.given ?? defaultPermissionPath();
+  }
+
+  private readonly report = (warning: PermissionWarning): void => {
+    try {
+      (this.onWarning ?? emitWarning)(warning);
+    } catch {
+      // A listener that throws must not decide whether a permission is kept.
+    }
+  };
+}
+
+/** The default path of the decisions, in the home folder as it is now. Throws a {@link PermissionStoreError} without one. */
 export function defaultPermissionPath(): string {
   const home = homeFolder();
   if (home !== null) return resolve(home, '.signalbox', 'security', 'allowed-tools.json');

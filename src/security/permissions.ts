@@ -1,4 +1,5 @@
-import type { ServerTool, ToolChange } from '../tools/server-tool.ts';
+import type { ServerTool } from '../tools/server-tool.ts';
+import type { ToolChange } from '../tools/spec.ts';
 
 /** Remembers which tools a person said "always allow" to, for one agent. Made by `permissionStore()`. */
 export interface PermissionStore {
@@ -36,7 +37,7 @@ export interface PermissionStore {
 
 /** Stable codes of what can be wrong with a permission file. */
 export type PermissionProblem =
-  /** It is no permission file. It is set aside, and nothing in it is trusted. */
+  /** It is not a permission file. It is set aside, and nothing in it is trusted. */
   | 'permissions-corrupt'
   /** A newer version of Signalbox wrote it. It is left alone. */
   | 'permissions-newer-version'
@@ -47,10 +48,30 @@ export type PermissionProblem =
   /** Another process holds the lock for too long. */
   | 'permissions-locked';
 
-/** Something about the permission file that a person should know; the store goes on, allowing less. */
+/** Something about the permission file that a person should know; the store continues, allowing less. */
 export interface PermissionWarning {
   readonly code: PermissionProblem;
   readonly message: string;
   /** The permission file. */
   readonly path: string;
+}
+
+/**
+ * A decision could not be kept, or the kept ones could not be read. `code` says why; to the caller that runs a tool it is a
+ * warning, because what a person answered still holds for this one call.
+ */
+export class PermissionStoreError extends Error {
+  override readonly name = 'PermissionStoreError';
+  readonly code: PermissionProblem;
+  /** The permission file. */
+  readonly path: string;
+
+  constructor(
+    code: PermissionProblem,
+    about: { readonly path: string; readonly message: string; readonly cause?: unknown },
+  ) {
+    super(about.message, about.cause === undefined ? undefined : { cause: about.cause });
+    this.code = code;
+    this.path = about.path;
+  }
 }

@@ -1,6 +1,5 @@
-import { AT_MOST, splitToWidth } from './text-width.ts';
-import type { ScreenSize } from './terminal.ts';
-import { wrapText } from './wrap-text.ts';
+import type { ScreenSize } from './prompt-terminal.ts';
+import { AT_MOST, splitToWidth, wrapText } from './text-width.ts';
 
 /** Rows of a screen that show somebody else's text, and how much of that text they leave out. */
 export interface Boxed {
@@ -59,7 +58,7 @@ export function hiddenText(boxes: readonly Boxed[]): string | null {
 
 /**
  * Writes everything that a terminal obeys, or that turns, hides or doubles text, as its number: `\u001b`. So are spaces that
- * are no plain spaces, and marks without a letter or piled upon one. One line stays one line.
+ * are not plain spaces, and marks without a letter or piled upon one. One line stays one line.
  */
 export function makeInert(text: string): string {
   return text.replaceAll(NOT_INERT, (sign) => {

@@ -1,6 +1,6 @@
 import type { ToolSource } from '../tools/server-tool.ts';
-import { type Boxed, NO_LIMITS, boxed, hiddenText, ownRows } from './boxed-text.ts';
-import type { ScreenSize } from './terminal.ts';
+import { type Boxed, boxed, hiddenText, NO_LIMITS, ownRows } from './boxed-text.ts';
+import type { ScreenSize } from './prompt-terminal.ts';
 
 /** What a person is asked about. */
 export interface ConfirmQuestion extends ToolSource {

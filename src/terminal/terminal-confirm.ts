@@ -1,8 +1,14 @@
 import { optionsOf } from '../json/known-options.ts';
-import { DENIED, type TerminalAnswer, type TerminalDecision, askInTerminal } from './terminal-confirm-ask.ts';
-import type { ConfirmQuestion } from './terminal-confirm-text.ts';
-import { type TerminalInput, type TerminalOutput, visibleOutput } from './terminal.ts';
-import { inTurn } from './terminal-queue.ts';
+import {
+  type PromptTerminal,
+  type ScreenSize,
+  type TerminalInput,
+  type TerminalOutput,
+  inTurn,
+  visibleOutput,
+} from './prompt-terminal.ts';
+import { type ConfirmQuestion, type ShownQuestion, questionText } from './terminal-confirm-text.ts';
+import { type LinePrompt, type TypedEnd, takeLine } from './terminal-line.ts';
 
 /** Where to ask. */
 export interface TerminalConfirmOptions {
@@ -44,7 +50,7 @@ export function terminalConfirm(options: TerminalConfirmOptions = {}) {
     const { signal } = request;
     const { decision } = await inTurn<TerminalAnswer>(terminal, { signal, otherwise: DENIED }, (done) =>
       askInTerminal(terminal, request, signal, (answer) => {
-        // First, so that whoever cancels withdraws the questions behind this one before they are put.
+        // First, so that a caller that cancels withdraws the questions behind this one before they are put.
         try {
           if (answer.interrupted) onInterrupt?.();
         } finally {
@@ -54,4 +60,103 @@ export function terminalConfirm(options: TerminalConfirmOptions = {}) {
     );
     return decision;
   };
+}
+
+/** What a person answers. */
+type TerminalDecision = 'allow-once' | 'always-allow' | 'deny';
+
+/** How a question came out; `interrupted`: by a Ctrl-C, which denies. */
+interface TerminalAnswer {
+  readonly decision: TerminalDecision;
+  readonly interrupted: boolean;
+}
+
+type Layout = (size: ScreenSize, how: { readonly whole: boolean }) => ShownQuestion;
+
+/** What it comes to when nobody answers. */
+const DENIED: TerminalAnswer = { decision: 'deny', interrupted: false };
+const MAX_ANSWER_CHARS = 20;
+const ANSWERS: ReadonlyMap<string, TerminalDecision> = new Map([
+  ['y', 'allow-once'],
+  ['yes', 'allow-once'],
+  ['a', 'always-allow'],
+  ['always', 'always-allow'],
+]);
+const SHOW_ALL: ReadonlySet<string> = new Set(['s', 'show']);
+
+/**
+ * Asks one question and calls `done` once, also when the input ends, breaks or was over before, when the question cannot be
+ * shown, and when `signal` aborts: that is a denial then. The terminal is left as it was found.
+ */
+function askInTerminal(
+  terminal: PromptTerminal,
+  question: ConfirmQuestion,
+  signal: AbortSignal | undefined,
+  done: (answer: TerminalAnswer) => void,
+): void {
+  const layout = layoutOf(question);
+  if (layout === null) return done(DENIED);
+  ask(terminal, layout, { whole: false, signal, done });
+}
+
+function ask(
+  terminal: PromptTerminal,
+  layout: Layout,
+  how: {
+    readonly whole: boolean;
+    readonly signal: AbortSignal | undefined;
+    readonly done: (answer: TerminalAnswer) => void;
+  },
+): void {
+  let canShowMore = false;
+  const wantsMore = (end: TypedEnd): boolean => canShowMore && end.kind === 'line' && SHOW_ALL.has(wordOf(end.text));
+  const prompt: LinePrompt = {
+    maxChars: MAX_ANSWER_CHARS,
+    text: (size, { again }) => {
+      // After a change of size one screenful stands there again, with the tool at its top.
+      const shown = layout(size, { whole: how.whole && !again });
+      canShowMore = shown.isCut;
+      return shown.text;
+    },
+    note: (end) => (wantsMore(end) ? '' : `${noteOf(end)}\n`),
+  };
+  takeLine(terminal, prompt, how.signal, (end) => {
+    if (wantsMore(end)) return ask(terminal, layout, { ...how, whole: true });
+    how.done({ decision: decisionOf(end), interrupted: end.kind === 'interrupted' });
+  });
+}
+
+function layoutOf(question: ConfirmQuestion): Layout | null {
+  try {
+    return questionText(question);
+  } catch {
+    return null;
+  }
+}
+
+function decisionOf(end: TypedEnd): TerminalDecision {
+  return end.kind === 'line' ? (ANSWERS.get(wordOf(end.text)) ?? 'deny') : 'deny';
+}
+
+function noteOf(end: TypedEnd): string {
+  switch (end.kind) {
+    case 'line':
+      return NOTES[decisionOf(end)];
+    case 'interrupted':
+      return NOTES.deny;
+    case 'over':
+      return 'Denied: the input is over.';
+    case 'withdrawn':
+      return 'Withdrawn: the call is not wanted any more.';
+  }
+}
+
+const NOTES: Readonly<Record<TerminalDecision, string>> = {
+  'allow-once': 'Allowed once.',
+  'always-allow': 'Always allowed.',
+  deny: 'Denied.',
+};
+
+function wordOf(typed: string): string {
+  return typed.trim().toLowerCase();
 }

@@ -1,6 +1,6 @@
+import { type ScreenSize, type PromptTerminal, holdKeys, screenSize, onceSettled } from './prompt-terminal.ts';
 import type { Key } from 'node:readline';
 import { holdWrites } from './held-writes.ts';
-import { type ScreenSize, type Terminal, holdKeys, onceSettled, screenSize } from './terminal.ts';
 
 /**
  * What came of a prompt: a line that was typed, Ctrl-C, or that there is nobody any more. `over` stands for Ctrl-D and for an
@@ -32,7 +32,7 @@ const CLEAR_SCREEN = '\u001b[2J\u001b[H';
  * wrapped once more could look like the prompt. The terminal is left as it was found. Never throws.
  */
 export function takeLine(
-  terminal: Terminal,
+  terminal: PromptTerminal,
   prompt: LinePrompt,
   signal: AbortSignal | undefined,
   done: (end: TypedEnd) => void,
@@ -100,7 +100,7 @@ export function takeLine(
 
 /** The same, awaited, for prompts that leave no note. Gives the line, or why there is none. */
 export function readLine(
-  terminal: Terminal,
+  terminal: PromptTerminal,
   { text, isHidden = false }: Pick<LinePrompt, 'text' | 'isHidden'>,
   signal: AbortSignal,
 ): Promise<TypedEnd> {

@@ -24,7 +24,7 @@ export function describeToolError(error: ToolError): string {
   }
 }
 
-/** The result that the model gets for a call that failed and was not mended: what is wrong, where, and what fits. */
+/** The result that the model gets for a call that failed and was not repaired: what is wrong, where, and what fits. */
 export function toErrorResult(error: ToolError, own: ToolResult | null, edition?: 2 | 3): ToolResult {
   if (own !== null) return { code: error.kind, ...own };
   const base = { status: 'error' as const, error: describeToolError(error), code: error.kind };
@@ -58,7 +58,7 @@ export function toErrorResult(error: ToolError, own: ToolResult | null, edition?
   }
 }
 
-/** What a model is told of a call of which nobody knows whether it took effect. */
+/** What a model receives about a call of which it is unknown whether it took effect. */
 export function mayHaveHappened(tool: string): string {
   return `Nobody knows whether the call of '${tool}' took effect: it may have. Do not repeat it, and do not do the same in another way or with another tool, before you have looked how things stand.`;
 }
@@ -93,4 +93,34 @@ function schemaMember(schema: JsonSchema | undefined): { readonly schema?: Json 
 
 function short(text: string): string {
   return text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)} …`;
+}
+
+/** Why a call was not run although nothing is wrong with it. The model receives it as a denial, never as an error. */
+export type Denial =
+  | { readonly kind: 'policy' }
+  | { readonly kind: 'disabled' }
+  | { readonly kind: 'no-callback' }
+  | { readonly kind: 'person'; readonly reason: string }
+  | { readonly kind: 'deadline' }
+  | { readonly kind: 'loop' }
+  | { readonly kind: 'budget' };
+
+/** The sentence that the model gets. */
+export function describeDenial(tool: string, denial: Denial): string {
+  switch (denial.kind) {
+    case 'policy':
+      return `Tool '${tool}' is denied by policy`;
+    case 'disabled':
+      return `Tool '${tool}' is disabled`;
+    case 'no-callback':
+      return `Tool '${tool}' requires confirmation but no callback is set`;
+    case 'person':
+      return `Tool '${tool}' execution denied by user${denial.reason === '' ? '' : `: ${denial.reason}`}`;
+    case 'deadline':
+      return `Tool '${tool}' execution denied by user: nobody answered in time`;
+    case 'loop':
+      return `Tool '${tool}' was not run: this call has been repeated too often`;
+    case 'budget':
+      return `Tool '${tool}' was not run: the run has used up its tool calls`;
+  }
 }

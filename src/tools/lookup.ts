@@ -1,8 +1,8 @@
-import { editDistance } from '../json/edit-distance.ts';
+import { editDistance } from '../json/nearest-name.ts';
 import type { ToolSpec } from './spec.ts';
 
 /** What a name that a model wrote stands for. */
-export type Lookup =
+type Lookup =
   /** `repaired`: the name was misspelt, and there is only one that it can stand for. */
   | { readonly ok: true; readonly spec: ToolSpec; readonly repaired: boolean }
   | { readonly ok: false; readonly suggestions: readonly string[] };
@@ -48,7 +48,7 @@ export function lookUp(tools: readonly ToolSpec[], wanted: string): Lookup {
   return { ok: false, suggestions: nearest(tools, lower) };
 }
 
-/** A tool that is denied, switched off or to be confirmed counts as a candidate and is never chosen: that is no guess to make. */
+/** A tool that is denied, switched off or to be confirmed counts as a candidate and is never chosen: that guess is not made. */
 function misspelt(tools: readonly ToolSpec[], wanted: string): ToolSpec | undefined {
   const candidates = tools.filter((tool) => isMisspelt(tool.name, wanted));
   const [only] = candidates;
@@ -81,13 +81,13 @@ function distanceTo(known: string, wanted: string): number {
 
 const MOST_EDITS = 2;
 const LONGEST = 64;
-/** Of two words of three letters nobody can tell whether one is meant for the other. */
+/** Of two words of three letters it is not clear whether one is meant for the other. */
 const SHORTEST = 4;
 
 /**
  * True when `wanted` is `known` with a slip of the pen: at most two letters wrong, words that begin with the same letter
  * and hold the same digits, and no word with more than one letter in three wrong. So `get_wether` is a slip of
- * `get_weather`, while `set_user` is none of `get_user`, `unlock` none of `lock`, `v2` none of `v1`.
+ * `get_weather`, while `set_user` is not one of `get_user`, `unlock` not one of `lock`, `v2` not one of `v1`.
  */
 export function isMisspelt(known: string, wanted: string): boolean {
   if (wanted.length > LONGEST) return false;

@@ -27,7 +27,7 @@ export type InputSchema = StandardSchema | JsonObject;
 export type InputOf<TSchema> = TSchema extends StandardSchema<unknown, infer TOutput> ? TOutput : JsonObject;
 
 /** A schema, read: its JSON Schema, and its own check where it has one. */
-export interface ToolSchema {
+interface ToolSchema {
   readonly json: JsonSchema;
   readonly standard: StandardSchema['~standard'] | null;
 }
@@ -96,7 +96,7 @@ function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unkn
   return written;
 }
 
-/** The first thing that is wrong with a JSON Schema, with its place; null when nothing is. */
+/** The first thing that is wrong with a JSON Schema, with its path; null when nothing is. */
 export function schemaProblem(schema: Json, path: string): string | null {
   if (typeof schema === 'boolean') return null;
   if (!isJsonObject(schema)) return `${path === '' ? 'it' : path} must be an object or a boolean`;

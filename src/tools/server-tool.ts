@@ -1,17 +1,6 @@
+import { isList } from '../json/depth.ts';
 import type { Json, JsonObject } from '../json/json.ts';
-import type { ToolSpec } from './spec.ts';
-
-/** Which tool of which MCP server a registered tool is: names alone can be anybody's. */
-export interface ToolIdentity {
-  /** The server for people: command and arguments, or origin and path; what looks like a secret is left out. */
-  readonly address: string;
-  /** SHA-256 of command, arguments and folder, or of origin and path. */
-  readonly serverId: string;
-  /** SHA-256 of title, description, input schema and annotations. */
-  readonly fingerprint: string;
-  readonly title?: string;
-  readonly annotations?: JsonObject;
-}
+import type { ToolChange, ToolIdentity, ToolSpec } from './spec.ts';
 
 /** What a person was shown of a tool of a server, as texts of at most 4 000 characters. */
 export interface ShownTool {
@@ -32,14 +21,7 @@ export interface ServerTool extends Pick<ToolIdentity, 'serverId' | 'fingerprint
   readonly shown: ShownTool;
 }
 
-/** What is different from the tool that somebody said "always allow" to; texts are cut around the difference. */
-export interface ToolChange {
-  readonly what: 'title' | 'description' | 'input schema' | 'annotations';
-  readonly before: string;
-  readonly after: string;
-}
-
-/** What a person is told of a tool of an MCP server beside its name and arguments; nothing of a tool of the program. */
+/** What a person is shown of a tool of an MCP server beside its name and arguments; nothing of a tool of the program. */
 export interface ToolSource {
   /** The server's name in the configuration. */
   readonly server?: string;
@@ -81,7 +63,7 @@ export function serverToolOf({ name, description, inputSchema, origin }: ToolSpe
   return { server: address, serverId, tool: origin.tool, name, fingerprint, shown };
 }
 
-/** What a person is told of a tool, for events and questions. */
+/** What a person is shown of a tool, for events and questions. */
 export function sourceOf({ description, origin, changes }: ToolSpec): ToolSource {
   if (origin.kind !== 'mcp') return {};
   const { address, title, annotations } = origin.identity ?? {};
@@ -148,8 +130,4 @@ export function canonicalJson(value: Json): string {
       return member === undefined ? [] : [`${JSON.stringify(key)}:${canonicalJson(member)}`];
     });
   return `{${members.join(',')}}`;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import { named, optionsOf } from '../json/known-options.ts';
-import { checkOnError } from '../recovery/check-on-error.ts';
+import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import type { Tool } from './tool.ts';
 

@@ -1,6 +1,24 @@
-import type { JsonSchema } from '../json/json.ts';
+import type { JsonObject, JsonSchema } from '../json/json.ts';
 import type { RecoveryData } from '../recovery/plan-data.ts';
-import type { ToolChange, ToolIdentity } from './server-tool.ts';
+
+/** Which tool of which MCP server a registered tool is: names alone can be anybody's. */
+export interface ToolIdentity {
+  /** The server for people: command and arguments, or origin and path; what looks like a secret is left out. */
+  readonly address: string;
+  /** SHA-256 of command, arguments and folder, or of origin and path. */
+  readonly serverId: string;
+  /** SHA-256 of title, description, input schema and annotations. */
+  readonly fingerprint: string;
+  readonly title?: string;
+  readonly annotations?: JsonObject;
+}
+
+/** What is different from the tool that somebody said "always allow" to; texts are cut around the difference. */
+export interface ToolChange {
+  readonly what: 'title' | 'description' | 'input schema' | 'annotations';
+  readonly before: string;
+  readonly after: string;
+}
 
 /** Whether a call may run: at once, after somebody agreed, or never. */
 export type Policy = 'allow' | 'confirm' | 'deny';
@@ -40,7 +58,7 @@ export interface ToolSpec {
   readonly changes?: readonly ToolChange[];
   /** The arguments are also checked by code (a Standard Schema, `validateArgs`), so a leaf is needed. */
   readonly checkedByCode: boolean;
-  /** What is done about its errors before the model is told. */
+  /** What is done about its errors before the model receives them. */
   readonly recovery: RecoveryData;
 }
 

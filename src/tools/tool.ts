@@ -1,9 +1,10 @@
 import type { Issue } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf } from '../json/known-options.ts';
-import { checkOnError } from '../recovery/check-on-error.ts';
+import { pointer } from '../parsing/schema/fit-context.ts';
+import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
-import { type InputOf, type InputSchema, type StandardSchema, readToolSchema } from './schema.ts';
+import { type InputOf, type InputSchema, type StandardIssue, type StandardSchema, readToolSchema } from './schema.ts';
 import type { Effects, Policy } from './spec.ts';
 
 /** What `execute` gets beside the arguments. */
@@ -45,7 +46,7 @@ export interface ToolDefinition<
   readonly policy?: Policy;
   /** May a call be repeated whose outcome is unknown? Default `once`: no. */
   readonly effects?: Effects;
-  /** Complete in itself: the planner is told not to split it. Default false. */
+  /** Complete in itself: the planner is instructed not to split it. Default false. */
   readonly atomic?: boolean;
   /** Made to be asked again and again: the loop guard does not count it. Default false. */
   readonly polling?: boolean;
@@ -58,14 +59,14 @@ export interface ToolDefinition<
    * reject them.
    */
   readonly validateArgs?: (args: InputOf<TSchema>, context: ValidateContext<TContext>) => unknown;
-  /** What to do about each kind of error before the model is told. Slots that are left out are the agent's. */
+  /** What to do about each kind of error before the model receives them. Slots that are left out are the agent's. */
   readonly onError?: OnError;
   /** Does the work. What it returns becomes the result (a bare value its `data`); what it throws an error. */
   readonly execute: (args: InputOf<TSchema>, context: ExecuteContext<TContext>) => TOutput;
 }
 
 /** What a tool's own check says of arguments that fit the JSON Schema. */
-export type ToolCheck =
+type ToolCheck =
   | { readonly ok: true; readonly args: Json }
   | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
 
@@ -219,11 +220,10 @@ function checkBy(
 async function validated(standard: StandardSchema['~standard'], args: JsonObject) {
   const result = await standard.validate(args);
   if (result.issues === undefined) return { ok: true as const, args: result.value };
-  const issues = result.issues.map((issue) => ({ path: pointer(issue.path ?? []), message: issue.message }));
+  const issues = result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message }));
   return { ok: false as const, issues, own: false };
 }
 
-function pointer(path: readonly (PropertyKey | { readonly key: PropertyKey })[]): string {
-  const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
-  return steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+function pathOf({ path = [] }: StandardIssue): string {
+  return pointer(path.map((step) => String(typeof step === 'object' ? step.key : step)));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serverNotes } from '../../src/actors/mcp/server-notes.ts';
+import { serverNotes } from '../../src/actors/tool-call/call-tool.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 
 test('a flood of progress becomes a few remarks, and no question is left out', () => {

@@ -1,10 +1,15 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { createActor, SimulatedClock } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { type McpConnector, connectMcp } from '../../src/actors/mcp/connect-mcp.ts';
-import { type McpLister, listMcpTools } from '../../src/actors/mcp/list-mcp-tools.ts';
+import {
+  type McpLister,
+  listMcpTools,
+  type McpPinger,
+  pingMcp,
+  type McpConnector,
+  connectMcp,
+} from '../../src/actors/mcp/connect-mcp.ts';
 import { McpError, type McpErrorCode } from '../../src/actors/mcp/mcp-calls.ts';
-import { type McpPinger, pingMcp } from '../../src/actors/mcp/ping-mcp.ts';
 import { mcpConnectionMachine } from '../../src/machines/mcp/mcp-connection.ts';
 import type { McpConnectionLimits } from '../../src/machines/mcp/mcp-connection-parts.ts';
 

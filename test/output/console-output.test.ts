@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { RunEvent, RunEventBody } from '../../src/machines/events/run-events.ts';
 import { createReplyStream } from '../../src/parsing/stream/reply-stream.ts';
-import { consoleOutput, type ConsoleOutputOptions } from '../../src/output/console-output.ts';
+import { consoleOutput, type ConsoleOutputOptions } from '../../src/output/console/console-output.ts';
 import { holdWrites } from '../../src/terminal/held-writes.ts';
 import { outputListener } from '../../src/output/output-listener.ts';
 import { callOf, eventsOf, repliedWith, resultOf, weatherRun } from './events.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { textWidth } from '../../src/terminal/text-width.ts';
-import { wrapText } from '../../src/terminal/wrap-text.ts';
+import { wrapText, textWidth } from '../../src/terminal/text-width.ts';
 
 test.each([
   ['between words', 'one two three', 8, ['one two', 'three']],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readReplyText } from '../../src/parsing/reply/read-reply.ts';
+import { readReplyText } from '../../src/parsing/reply/parse-reply.ts';
 import { ADVERSARIAL_FAMILIES } from '../parsing/adversarial-families.ts';
 
 const NIGHTLY = process.env['SIGNALBOX_NIGHTLY'] !== undefined;

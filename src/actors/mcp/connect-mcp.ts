@@ -1,5 +1,6 @@
-import { leaf } from '../leaf.ts';
 import type { JsonObject } from '../../json/json.ts';
+import { leaf } from '../leaf.ts';
+import type { McpTool } from './mcp-calls.ts';
 
 /** Which connection: the server's name, and the how many-th link to it. Links are never used again. */
 export interface McpGeneration {
@@ -27,4 +28,29 @@ export interface McpConnector {
 export const connectMcp = (mcp: McpConnector) =>
   leaf('connectMcp', 'idempotent', (input: McpGeneration, { signal }): Promise<McpGreeting> =>
     mcp.connect(input, signal),
+  );
+
+/** All that a ping needs of the world. */
+export interface McpPinger {
+  /**
+   * Finds out whether a link still works. `busy` means no answer in time, but calls under way that explain the silence.
+   * Rejects when the link is dead.
+   */
+  ping(link: McpGeneration, signal: AbortSignal): Promise<'alive' | 'busy'>;
+}
+
+/** Asks a doubtful link for a sign of life. */
+export const pingMcp = (mcp: McpPinger) =>
+  leaf('pingMcp', 'none', (input: McpGeneration, { signal }): Promise<'alive' | 'busy'> => mcp.ping(input, signal));
+
+/** All that listing tools needs of the world. */
+export interface McpLister {
+  /** Every page of the server's list. */
+  listTools(link: McpGeneration, signal: AbortSignal): Promise<readonly McpTool[]>;
+}
+
+/** Fetches the list of tools over one link. */
+export const listMcpTools = (mcp: McpLister) =>
+  leaf('listMcpTools', 'none', (input: McpGeneration, { signal }): Promise<readonly McpTool[]> =>
+    mcp.listTools(input, signal),
   );

@@ -1,7 +1,7 @@
-import type { McpGeneration } from './connect-mcp.ts';
 import { leaf } from '../leaf.ts';
+import type { McpGeneration } from './connect-mcp.ts';
 
-/** What a step of a sign-in is told: the connection, and the scopes that its server has asked for by name. */
+/** What a step of a sign-in receives: the connection, and the scopes that its server has asked for by name. */
 export interface McpAuthStep extends McpGeneration {
   readonly scopes: readonly string[];
   /** The token is good, and lacks one of them. */

@@ -43,7 +43,7 @@ export type McpErrorCode =
   | 'page-required';
 
 /**
- * A failed MCP request: a stable `code`, and the server it concerns. `data` is JSON for whoever wants more: `stderr` (the
+ * A failed MCP request: a stable `code`, and the server it concerns. `data` is JSON with more: `stderr` (the
  * last 64 KB that a stdio server wrote), `status` of an HTTP answer, `exitCode`, `rpcCode`.
  */
 export class McpError extends Error {
@@ -60,7 +60,7 @@ export class McpError extends Error {
   }
 }
 
-/** What a server asked while a call was under way, and what it was told. */
+/** What a server asked while a call was under way, and what it was answered. */
 export type McpQuestion =
   | {
       readonly phase: 'asked';

@@ -1,10 +1,10 @@
-import { leaf } from '../leaf.ts';
 import type { JsonObject } from '../../json/json.ts';
+import { leaf } from '../leaf.ts';
 
 /** Where a task stands, as its server says. `input_required`: it has a question, and asks it when the result is fetched. */
 export type McpTaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
-/** A task on an MCP server: work that goes on after the request that began it was answered. */
+/** A task on an MCP server: work that continues after the request that began it was answered. */
 export interface McpTask {
   readonly id: string;
   readonly status: McpTaskStatus;

@@ -6,7 +6,7 @@ import { repairRequest, repairedBy } from '../../machines/tool-call/tool-recover
 import type { ToolError } from '../../json/errors.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { recover } from '../../recovery/recover.ts';
-import { SEVERITIES, readSeverity } from '../../recovery/severity.ts';
+import { SEVERITIES, readSeverity } from '../../recovery/verdicts.ts';
 import type { RecoveryStep, RepairTask, Repaired, Repairer } from '../../recovery/steps.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
 import { type AgentPorts, agentLeaves } from '../agent-actors.ts';

@@ -11,8 +11,8 @@ import type { Run } from './run.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { RunPort } from '../../inspector/run-port.ts';
 import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
-import { consoleOutput } from '../../output/console-output.ts';
-import { guardOutput } from '../../output/guard-output.ts';
+import { consoleOutput } from '../../output/console/console-output.ts';
+import { guardOutput } from '../../output/output-handler.ts';
 import type { OutputHandler } from '../../output/output-handler.ts';
 import { outputListener } from '../../output/output-listener.ts';
 

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { DEFAULT_LIMITS } from '../../parsing/recover/limits.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
+import { systemCode } from '../../security/folders.ts';
 import { UsageError } from '../command.ts';
 
 /**

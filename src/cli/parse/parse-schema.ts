@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isJsonObject, type JsonSchema } from '../../json/json.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { systemCode } from '../../security/folders.ts';
 import { UsageError } from '../command.ts';
 
 /** Reads a JSON Schema from a file. Throws a {@link UsageError} that names the file for anything else. */

@@ -1,4 +1,4 @@
-import { type Entry, layOut } from '../../output/console/layout.ts';
+import { type TextEntry, layOut } from '../../output/console/layout.ts';
 import { painter } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
 import type { Repair, Issue } from '../../parsing/index.ts';
@@ -20,7 +20,7 @@ export function readingText(reading: Reading, terminal: Terminal): string {
 
 const LABEL_WIDTH = 12;
 
-function entryOf({ label, text, style }: Row): Entry {
+function entryOf({ label, text, style }: Row): TextEntry {
   const shown = style === undefined ? {} : { style };
   return { indent: 0, label, labelStyle: 'dim', labelWidth: LABEL_WIDTH, text, ...shown };
 }

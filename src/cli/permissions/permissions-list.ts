@@ -1,6 +1,5 @@
 import { inert } from '../../output/console/inert.ts';
-import { readPermissions } from '../../security/permissions-file.ts';
-import { type AgentPermissions, sortedServerTools } from '../../security/permissions-format.ts';
+import { type AgentPermissions, sortedServerTools, readPermissions } from '../../security/permissions-file.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import { type PermissionsPlace, warnOfPermissions } from './permissions-place.ts';

@@ -1,6 +1,5 @@
 import { inert } from '../../output/console/inert.ts';
-import { readPermissions } from '../../security/permissions-file.ts';
-import { type AgentPermissions, NO_PERMISSIONS } from '../../security/permissions-format.ts';
+import { type AgentPermissions, NO_PERMISSIONS, readPermissions } from '../../security/permissions-file.ts';
 import { permissionStore } from '../../security/permissions-store.ts';
 import { UsageError } from '../command.ts';
 import { EXIT_CODE } from '../exit-code.ts';

@@ -4,7 +4,7 @@ import { lineWriter } from '../../journal/format/blobs.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { inert } from '../../output/console/inert.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { systemCode } from '../../security/folders.ts';
 import { UsageError } from '../command.ts';
 import { findRun } from '../runs/run-id-of.ts';
 import { openRuns } from '../runs/runs-place.ts';

@@ -7,7 +7,7 @@ import { EXIT_CODE } from '../exit-code.ts';
 import { readRecordingOf } from './recording-file.ts';
 import { readFileSync } from 'node:fs';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { issuesOf } from '../../parsing/schema/issues-of.ts';
+import { issuesOf } from '../../parsing/schema/fit.ts';
 
 /** What was found out about a file. */
 interface Verdict {

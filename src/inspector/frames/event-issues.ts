@@ -1,7 +1,7 @@
 import type { Issue } from '../../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
-import { formatProblem } from '../../parsing/schema/format-problem.ts';
-import { issuesOf } from '../../parsing/schema/issues-of.ts';
+import { formatProblem } from '../../parsing/schema/check-bounds.ts';
+import { issuesOf } from '../../parsing/schema/fit.ts';
 
 /**
  * What is wrong with an event by the schema of its type, `format` of its members included. The schema may describe the

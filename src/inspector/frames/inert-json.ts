@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, setOwn, type Json, type JsonObject } from '../../json/json.ts';
 
 const DEEPEST = 100;
 

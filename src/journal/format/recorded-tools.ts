@@ -7,7 +7,7 @@ import { toJson } from '../../json/to-json.ts';
 import type { ChildSetup, Toolset, ToolsChanged } from '../../machines/contract/agent-setup.ts';
 import { TOOLSET } from '../../machines/events/outside-events.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { issuesOf } from '../../parsing/schema/issues-of.ts';
+import { issuesOf } from '../../parsing/schema/fit.ts';
 import type { OutcomeRecord, RecordLine } from './record.ts';
 import { type Recording, lineNumber } from './recording.ts';
 

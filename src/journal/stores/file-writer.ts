@@ -13,8 +13,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isJsonObject } from '../../json/json.ts';
-import { makeFolder } from '../../security/folders.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { systemCode, makeFolder } from '../../security/folders.ts';
 import { type LineWriter, lineWriter } from '../format/blobs.ts';
 import { fileSink, isUnbegun, readFileContent } from './file-sink.ts';
 import { historiesIn, type HistoryFiles, type RunFiles } from './run-files.ts';

@@ -1,6 +1,6 @@
 import { RecordingError } from '../format/journal-error.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { systemCode } from '../../security/folders.ts';
 import { lineWriter } from '../format/blobs.ts';
 import { withHistory } from '../format/histories.ts';
 import { selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';

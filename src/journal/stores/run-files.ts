@@ -1,6 +1,5 @@
 import type { Message } from '../../actors/model.ts';
-import { makeFolder } from '../../security/folders.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { makeFolder, systemCode } from '../../security/folders.ts';
 import {
   createHistories,
   damagedHistory,
@@ -11,23 +10,23 @@ import {
 } from '../format/histories.ts';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
 import type { RunRecord } from '../format/record.ts';
-import { endsIn } from './file-summary.ts';
-import { type SecretFiles, secretFiles } from './secret-files.ts';
-import { isLocked, type RunLock, takeRunLock } from './run-lock.ts';
 import {
   closeSync,
   existsSync,
-  fdatasyncSync,
   fstatSync,
   openSync,
-  readdirSync,
-  readFileSync,
   readSync,
+  readdirSync,
   rmSync,
   statSync,
+  fdatasyncSync,
+  readFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join, dirname } from 'node:path';
+import { endsIn } from './file-summary.ts';
+import { type SecretFiles, secretFiles } from './secret-files.ts';
+import { isLocked, type RunLock, takeRunLock } from './run-lock.ts';
 
 /** The files of the runs in one folder: `<runId>.jsonl`, and beside it `.lock` and `.vault` while it lasts. */
 export interface RunFiles {

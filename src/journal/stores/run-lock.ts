@@ -7,7 +7,7 @@
  */
 import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createFirst } from '../../security/lock-file.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { systemCode } from '../../security/folders.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
 
 /** A lock that is held until it is released. */

@@ -1,8 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../../json/json.ts';
-import { makeFolder } from '../../security/folders.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { makeFolder, systemCode } from '../../security/folders.ts';
 import type { RunSecrets } from '../run/run-journal.ts';
 
 /** The secrets of runs in files of one folder, and how a run's are forgotten. */

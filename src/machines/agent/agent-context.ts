@@ -1,6 +1,6 @@
 import type { Message, ModelTool, ToolCalling, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
-import type { PlanStep } from '../../parsing/reply.ts';
+import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { Verdict } from '../../recovery/verdicts.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import {

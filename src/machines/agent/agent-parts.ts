@@ -1,8 +1,11 @@
 import { type DoneActorEvent, type ErrorActorEvent, assign, cancel, enqueueActions, setup } from 'xstate';
-import { type ApprovalAnswer, askApproval } from '../../actors/ask-approval.ts';
-import { type AskEscalationOutput, askEscalation } from '../../actors/ask-escalation.ts';
-import { type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts';
-import { describeAgent } from '../../actors/describe-agent.ts';
+import {
+  type AskEscalationOutput,
+  askEscalation,
+  type ApprovalAnswer,
+  askApproval,
+} from '../../actors/ask-approval.ts';
+import { describeAgent, type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.ts';
 import type { AgentInput, AgentSetup, ToolsChanged, Toolset } from '../contract/agent-setup.ts';

@@ -1,9 +1,8 @@
 import { deepFreeze } from '../../actors/leaf.ts';
 import type { Message } from '../../actors/model.ts';
-import { cutMiddle } from '../../tools/cut.ts';
+import { cutMiddle, type ToolResult } from '../../tools/result.ts';
 import { mayHaveHappened } from '../../tools/error-text.ts';
-import { imagesOf, withoutMedia } from '../../tools/media.ts';
-import type { ToolResult } from '../../tools/result.ts';
+import { imagesOf, withoutMedia } from '../../tools/result.ts';
 import { resultText } from '../llm-call/conversation.ts';
 import type { CallOutcome, CallRequest } from '../tool-call/call-request.ts';
 import type { AgentContext, PlanProgress, Trouble } from './agent-context.ts';

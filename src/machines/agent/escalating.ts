@@ -1,10 +1,8 @@
-import type { AskApprovalInput } from '../../actors/ask-approval.ts';
-import type { AskEscalationInput } from '../../actors/ask-escalation.ts';
+import type { AskEscalationInput, AskApprovalInput } from '../../actors/ask-approval.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { isJsonObject } from '../../json/json.ts';
-import { higher } from '../../recovery/severity.ts';
-import type { Verdict } from '../../recovery/verdicts.ts';
+import { higher, type Verdict } from '../../recovery/verdicts.ts';
 import type { AgentContext, Ending } from './agent-context.ts';
 import { fromToolset } from './agent-context.ts';
 import {

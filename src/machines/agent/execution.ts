@@ -15,7 +15,7 @@ import {
   withMessages,
 } from './agent-texts.ts';
 import type { EscalationError, ToolError } from '../../json/errors.ts';
-import { higher } from '../../recovery/severity.ts';
+import { higher } from '../../recovery/verdicts.ts';
 import { describeToolError } from '../../tools/error-text.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import { type CallOutcome, type CallRequest, callKey } from '../tool-call/call-request.ts';

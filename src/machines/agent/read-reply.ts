@@ -1,9 +1,10 @@
 import type { MessageToolCall, ModelReply, ToolCalling } from '../../actors/model.ts';
-import { type CallNotRun, readReplyText } from '../../parsing/reply/read-reply.ts';
+import { type CallNotRun, readReplyText } from '../../parsing/reply/parse-reply.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
-import { readPlan } from '../../parsing/reply/plan.ts';
-import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/recover/tool-call-arguments.ts';
-import type { PlanStep, Repair, Strategy, ToolCallRequest } from '../../parsing/reply.ts';
+import { readPlan, type PlanStep, type ToolCallRequest } from '../../parsing/calls/call-forms.ts';
+import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
+import type { Repair } from '../../parsing/repair/repairs.ts';
+import type { Strategy } from '../../parsing/reply/reply.ts';
 import type { Json } from '../../json/json.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';

@@ -1,8 +1,9 @@
 import type { MessageToolCall, ReplyStats, Usage } from '../../actors/model.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
-import type { PlanStep, Repair } from '../../parsing/reply.ts';
+import type { PlanStep } from '../../parsing/calls/call-forms.ts';
+import type { Repair } from '../../parsing/repair/repairs.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { ToolChange } from '../../tools/server-tool.ts';
+import type { ToolChange } from '../../tools/spec.ts';
 import type { AgentState, RunResult } from '../contract/run-result.ts';
 
 /** What an event says, without its number. */

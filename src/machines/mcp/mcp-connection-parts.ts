@@ -1,8 +1,13 @@
 import { assign, setup } from 'xstate';
-import { type McpGeneration, type McpGreeting, connectMcp } from '../../actors/mcp/connect-mcp.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
-import { listMcpTools } from '../../actors/mcp/list-mcp-tools.ts';
+import {
+  listMcpTools,
+  pingMcp,
+  type McpGeneration,
+  type McpGreeting,
+  connectMcp,
+} from '../../actors/mcp/connect-mcp.ts';
 import {
   type McpLogin,
   awaitLogin,
@@ -13,7 +18,6 @@ import {
   watchLogin,
 } from '../../actors/mcp/mcp-auth.ts';
 import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
-import { pingMcp } from '../../actors/mcp/ping-mcp.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { type Backoff, backoffMs } from '../../recovery/backoff.ts';
 

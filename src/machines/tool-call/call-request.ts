@@ -2,7 +2,7 @@ import type { Spent } from '../contract/run-result.ts';
 import { digest } from '../../json/digest.ts';
 import type { ToolError } from '../../json/errors.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { Denial } from '../../tools/denials.ts';
+import type { Denial } from '../../tools/error-text.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { ToolSpec } from '../../tools/spec.ts';

@@ -1,4 +1,4 @@
-import type { RunFixerOutput } from '../../actors/run-fixer.ts';
+import type { RunFixerOutput } from '../../actors/tool-call/run-fixer.ts';
 import type { ToolError } from '../../json/errors.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { AgentInput, AgentSettings, ChildSetup, ToolsChanged } from '../contract/agent-setup.ts';

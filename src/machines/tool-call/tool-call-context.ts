@@ -1,9 +1,9 @@
 import type { Spent } from '../contract/run-result.ts';
-import type { CheckedArguments } from '../../parsing/recover/check-arguments.ts';
+import type { CheckedArguments } from '../../parsing/calls/arguments.ts';
 import type { EscalationError, Severity, ToolError } from '../../json/errors.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { RecoveryData } from '../../recovery/plan-data.ts';
-import type { Denial } from '../../tools/denials.ts';
+import type { Denial } from '../../tools/error-text.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import { isSameTool, reasonToAsk } from '../../tools/server-tool.ts';

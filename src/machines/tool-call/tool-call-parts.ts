@@ -1,13 +1,12 @@
 import { assign, cancel, enqueueActions, setup } from 'xstate';
-import { type ApprovalAnswer, askApproval } from '../../actors/ask-approval.ts';
-import { callTool } from '../../actors/call-tool.ts';
-import { type CheckArgsOutput, checkArgs } from '../../actors/check-args.ts';
+import { callTool } from '../../actors/tool-call/call-tool.ts';
+import { type CheckArgsOutput, checkArgs } from '../../actors/tool-call/check-args.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import { McpError } from '../../actors/mcp/mcp-calls.ts';
-import { rememberPermission } from '../../actors/remember-permission.ts';
-import { type RunFixerOutput, runFixer } from '../../actors/run-fixer.ts';
+import { rememberPermission, type ApprovalAnswer, askApproval } from '../../actors/ask-approval.ts';
+import { type RunFixerOutput, runFixer } from '../../actors/tool-call/run-fixer.ts';
 import type { StepData } from '../../recovery/plan-data.ts';
-import type { Denial } from '../../tools/denials.ts';
+import type { Denial } from '../../tools/error-text.ts';
 import { type ToolResult, isErrorResult } from '../../tools/result.ts';
 import type { AgentSetup, ToolsChanged } from '../contract/agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';

@@ -1,11 +1,10 @@
 import { NOTHING_SPENT } from '../contract/run-result.ts';
-import type { CheckArgsOutput } from '../../actors/check-args.ts';
+import type { CheckArgsOutput } from '../../actors/tool-call/check-args.ts';
 import type { LeafError } from '../../actors/journal.ts';
-import { checkArguments } from '../../parsing/recover/check-arguments.ts';
+import { checkArguments } from '../../parsing/calls/arguments.ts';
 import type { ToolError } from '../../json/errors.ts';
 import { type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
-import { describeDenial } from '../../tools/denials.ts';
-import { toErrorResult } from '../../tools/error-text.ts';
+import { describeDenial, toErrorResult } from '../../tools/error-text.ts';
 import { type ToolResult, isErrorResult } from '../../tools/result.ts';
 import { type CallOutcome, asArguments } from './call-request.ts';
 import type { LoopVerdict } from './loop-detection.ts';

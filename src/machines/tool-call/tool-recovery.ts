@@ -1,6 +1,6 @@
-import type { RunFixerInput, RunFixerOutput } from '../../actors/run-fixer.ts';
+import type { RunFixerInput, RunFixerOutput } from '../../actors/tool-call/run-fixer.ts';
 import { isJsonObject } from '../../json/json.ts';
-import { parseToolCallArguments } from '../../parsing/recover/tool-call-arguments.ts';
+import { parseToolCallArguments } from '../../parsing/calls/arguments.ts';
 import { backoffMs } from '../../recovery/backoff.ts';
 import { describeToolError, issueLines } from '../../tools/error-text.ts';
 import type { Repaired, RepairTask } from '../../recovery/steps.ts';

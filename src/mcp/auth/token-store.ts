@@ -5,10 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { takeRunLock } from '../../journal/stores/run-lock.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import { homeFolder, makeFolder } from '../../security/folders.ts';
 import { replaceFile } from '../../security/permissions-file.ts';
-import { takeLock } from '../../security/permissions-lock.ts';
-import { systemCode } from '../../security/system-code.ts';
+import { takeLock } from '../../security/lock-file.ts';
+import { systemCode, homeFolder, makeFolder } from '../../security/folders.ts';
 
 /**
  * Where tokens and registrations are kept: a port of four methods. Values are texts that hold secrets; keys hold none.

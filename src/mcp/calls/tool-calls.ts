@@ -11,7 +11,7 @@ import type { Questions } from '../questions/questions.ts';
 import { traceMeta } from './trace-context.ts';
 import { type TaskCall, createTaskCall, taskOf } from './task-call.ts';
 import type { Issue } from '../../json/errors.ts';
-import { issuesOf } from '../../parsing/schema/issues-of.ts';
+import { issuesOf } from '../../parsing/schema/fit.ts';
 import type { ToolResult } from '../../tools/result.ts';
 
 interface ToolCallsOptions {

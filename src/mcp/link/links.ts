@@ -4,10 +4,14 @@
  * I1 A new link is made only when the older ones have ended: at most one lives.
  * I2 What was started for an attempt that was given up is ended.
  */
-import { type McpGeneration, type McpGreeting, connectMcp } from '../../actors/mcp/connect-mcp.ts';
-import { listMcpTools } from '../../actors/mcp/list-mcp-tools.ts';
+import {
+  listMcpTools,
+  pingMcp,
+  type McpGeneration,
+  type McpGreeting,
+  connectMcp,
+} from '../../actors/mcp/connect-mcp.ts';
 import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
-import { pingMcp } from '../../actors/mcp/ping-mcp.ts';
 import { connectTimeout, toMcpError } from '../calls/call-errors.ts';
 import type { McpServer } from '../config/config.ts';
 import type { McpAnswers } from '../questions/answers.ts';

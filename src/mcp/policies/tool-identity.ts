@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
 import { createVault } from '../../actors/vault.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { type ToolIdentity, canonicalJson } from '../../tools/server-tool.ts';
+import type { ToolIdentity } from '../../tools/spec.ts';
+import { canonicalJson } from '../../tools/server-tool.ts';
 import type { McpTarget } from '../config/config.ts';
 
 /** Which server it is, whatever the configuration calls it. */

@@ -1,7 +1,7 @@
-import { checkArguments } from '../../parsing/recover/check-arguments.ts';
+import { checkArguments } from '../../parsing/calls/arguments.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { McpElicitationAnswer } from './answers.ts';
-import { formatProblem } from '../../parsing/schema/format-problem.ts';
+import { formatProblem } from '../../parsing/schema/check-bounds.ts';
 
 type Checked =
   | { readonly ok: true; readonly answer: McpElicitationAnswer }

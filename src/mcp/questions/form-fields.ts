@@ -1,6 +1,6 @@
-import { checkArguments } from '../../parsing/recover/check-arguments.ts';
+import { checkArguments } from '../../parsing/calls/arguments.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { formatProblem } from '../../parsing/schema/format-problem.ts';
+import { formatProblem } from '../../parsing/schema/check-bounds.ts';
 
 /** One value that a form asks for. */
 export interface FormField {

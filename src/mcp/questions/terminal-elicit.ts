@@ -1,16 +1,16 @@
 import type { Json, JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { type BoxLimits, boxed, hiddenText, ownRows } from '../../terminal/boxed-text.ts';
-import { inTurn } from '../../terminal/terminal-queue.ts';
-import { readLine } from '../../terminal/terminal-line.ts';
 import {
+  inTurn,
   type ScreenSize,
-  type Terminal,
+  type PromptTerminal,
   type TerminalInput,
   type TerminalOutput,
   screenSize,
   visibleOutput,
-} from '../../terminal/terminal.ts';
+} from '../../terminal/prompt-terminal.ts';
+import { readLine } from '../../terminal/terminal-line.ts';
 import type { McpElicit, McpElicitation, McpElicitationAnswer, McpUrlElicitation } from './answers.ts';
 import { type FormField, formFields, readField } from './form-fields.ts';
 import { isHiddenField, maskedAnswer } from './hidden-answers.ts';
@@ -47,7 +47,7 @@ export function terminalElicit(options: TerminalElicitOptions = {}): McpElicit {
     const { input = process.stdin, output = visibleOutput(), onInterrupt } = options;
     if (input.isTTY !== true || output === null) return DECLINE;
     if (signal.aborted) return CANCEL;
-    const terminal: Terminal = { input, output, lastKey: '' };
+    const terminal: PromptTerminal = { input, output, lastKey: '' };
     const form: Form = { terminal, question, signal, onInterrupt };
     return inTurn<McpElicitationAnswer>(terminal, { signal, otherwise: CANCEL }, (done) => {
       const begin = async (): Promise<void> => done(await fill(form).catch(() => CANCEL));
@@ -58,7 +58,7 @@ export function terminalElicit(options: TerminalElicitOptions = {}): McpElicit {
 
 /** A question on its way to an answer. */
 interface Form {
-  readonly terminal: Terminal;
+  readonly terminal: PromptTerminal;
   readonly question: McpElicitation;
   readonly signal: AbortSignal;
   readonly onInterrupt: (() => void) | undefined;

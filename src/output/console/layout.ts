@@ -1,11 +1,10 @@
+import { cutToWidth, textWidth, wrapText } from '../../terminal/text-width.ts';
 import { inert } from './inert.ts';
 import type { Paint, Style } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { cutToWidth, textWidth } from '../../terminal/text-width.ts';
-import { wrapText } from '../../terminal/wrap-text.ts';
 
 /** A text with what stands before its first line; further lines begin below its first word. */
-export interface Entry {
+export interface TextEntry {
   readonly indent: number;
   readonly label: string;
   readonly labelStyle?: Style;
@@ -18,7 +17,7 @@ export interface Entry {
 }
 
 /** Lays an entry out in lines for a terminal. Text that comes from a model or a tool is made harmless here. */
-export function layOut(entry: Entry, terminal: Terminal, paint: Paint): readonly string[] {
+export function layOut(entry: TextEntry, terminal: Terminal, paint: Paint): readonly string[] {
   const { indent, labelStyle, maxLines } = entry;
   const columns = terminal.columns() - indent;
   const label = cutToWidth(inert(entry.label).replaceAll('\n', ' '), columns);

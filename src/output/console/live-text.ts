@@ -3,7 +3,7 @@ import type { Screen } from './screen.ts';
 import { textWidth } from '../../terminal/text-width.ts';
 
 /** Shows a reply while it arrives. */
-export interface LiveText {
+interface LiveText {
   token(text: string): void;
   end(): void;
   /** Whether the last reply that was streamed is this text. */
@@ -11,7 +11,7 @@ export interface LiveText {
 }
 
 /** Where and whether replies are streamed. */
-export interface LiveTextOptions {
+interface LiveTextOptions {
   /** False where there is no terminal: then whole texts will do. */
   readonly live: boolean;
   /** False where the answer is shown elsewhere. */

@@ -1,6 +1,6 @@
+import { cutToWidth } from '../../terminal/text-width.ts';
 import type { Paint } from './paint.ts';
 import type { Terminal } from './terminal.ts';
-import { cutToWidth } from '../../terminal/text-width.ts';
 
 /** Whole lines, with a spinner below them while something is waited for. */
 export interface Screen {
@@ -16,7 +16,7 @@ export interface Screen {
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const FRAME_MS = 80;
-/** From here on the spinner tells how long it has been. */
+/** From here on the spinner says how long it has been. */
 const LONG_MS = 3_000;
 const ERASE_LINE = '\r\u001b[K';
 

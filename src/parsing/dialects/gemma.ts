@@ -1,8 +1,7 @@
-import type { Json } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
-import { parseStrict } from '../../json/strict-json.ts';
-import type { Dialect, DialectReading } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
+import { parseStrict } from '../../json/depth.ts';
+import { type Building, type Json, setOwn } from '../../json/json.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
+import { PYTHON_WORDS } from './tag-values.ts';
 
 /** A format of the Gemma family: its marks, and the token that stands before and behind every text. */
 interface Row {
@@ -44,11 +43,6 @@ function readCall(source: DialectSource, at: number, row: Row): DialectReading |
 }
 
 const BARE_END = /[,{}[\]:<"\n]/g;
-const WORDS = new Map<string, Json>([
-  ['True', true],
-  ['False', false],
-  ['None', null],
-]);
 
 /** Reads one value after the other. What the format does not know breaks the whole call. */
 class GemmaReader {
@@ -102,7 +96,7 @@ class GemmaReader {
   private scalar(): Json {
     const bare = this.bare();
     if (bare === '') return this.fail();
-    const read = WORDS.has(bare) ? { value: WORDS.get(bare) ?? null } : parseStrict(bare, 1);
+    const read = PYTHON_WORDS.has(bare) ? { value: PYTHON_WORDS.get(bare) ?? null } : parseStrict(bare, 1);
     return read === undefined ? bare : read.value;
   }
 

@@ -1,9 +1,7 @@
-import { type Building, setOwn } from '../../json/own-property.ts';
-import type { ToolCallRequest } from '../reply.ts';
-import type { Dialect } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
-import { parameterValue } from './parameter-value.ts';
-import { closesAgain, valueEnd } from './tag-values.ts';
+import { type Building, setOwn } from '../../json/json.ts';
+import type { ToolCallRequest } from '../calls/call-forms.ts';
+import type { Dialect, DialectSource } from './dialect.ts';
+import { closesAgain, parameterValue, valueEnd } from './tag-values.ts';
 
 const OPEN = '<tool_call>';
 const CLOSE = '</tool_call>';

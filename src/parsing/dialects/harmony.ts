@@ -1,5 +1,4 @@
-import { makeCall } from '../reply/calls-of.ts';
-import type { ToolCallRequest } from '../reply.ts';
+import { type ToolCallRequest, makeCall } from '../calls/call-forms.ts';
 import type { Dialect, DialectReading } from './dialect.ts';
 
 const CHANNEL = '<|channel|>';

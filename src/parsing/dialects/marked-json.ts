@@ -1,9 +1,8 @@
-import { callsOf } from '../reply/calls-of.ts';
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Json } from '../../json/json.ts';
-import type { Repair, ToolCallRequest } from '../reply.ts';
-import type { Dialect, DialectReading } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { type ToolCallRequest, callsOf } from '../calls/call-forms.ts';
+import type { Repair } from '../repair/repairs.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 
 /** A format that marks the JSON of its calls. */
 interface Row {

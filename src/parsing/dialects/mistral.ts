@@ -1,5 +1,5 @@
-import { callsOf, makeCall } from '../reply/calls-of.ts';
-import type { Repair, ToolCallRequest } from '../reply.ts';
+import { type ToolCallRequest, callsOf, makeCall } from '../calls/call-forms.ts';
+import type { Repair } from '../repair/repairs.ts';
 import type { Dialect } from './dialect.ts';
 
 const MARK = '[TOOL_CALLS]';

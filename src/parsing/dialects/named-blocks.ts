@@ -1,6 +1,5 @@
-import { makeCall } from '../reply/calls-of.ts';
-import type { Dialect, DialectReading } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
+import { makeCall } from '../calls/call-forms.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 
 /** A format that writes a call as a name followed by its arguments. */
 interface Row {
@@ -20,7 +19,6 @@ const deepseekTokens = (name: string): readonly string[] => [
   `<|${name.replaceAll(' ', '▁')}|>`,
   `<|${name.replaceAll(' ', '_')}|>`,
 ];
-
 const ROWS: readonly Row[] = [
   // Kimi K2: `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
   {
@@ -92,7 +90,7 @@ function readBlock(source: DialectSource, at: number, row: Row): DialectReading 
 }
 
 /**
- * A block without a name calls nothing, and nobody else reads the JSON between its marks. A mark that is no token may
+ * A block without a name calls nothing, and nothing else reads the JSON between its marks. A mark that is not a token may
  * have been meant otherwise.
  */
 function nameless(source: DialectSource, from: number, row: Row): DialectReading | undefined {

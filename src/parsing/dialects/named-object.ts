@@ -1,6 +1,5 @@
-import { makeCall } from '../reply/calls-of.ts';
-import type { Dialect } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
+import { makeCall } from '../calls/call-forms.ts';
+import type { Dialect, DialectSource } from './dialect.ts';
 
 const NAME = /^(?:functions\.)?([\p{L}_][\p{L}\p{N}_.-]*)(?:<\|[a-z_]+\|>)?$/u;
 const LONGEST_NAME = 200;

@@ -1,12 +1,10 @@
-import type { Json } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
-import type { Repair, ToolCallRequest } from '../reply.ts';
-import { isJsonObject } from '../../json/json.ts';
-import { CODE, isComma, isWordCode } from '../tolerant/characters.ts';
-import { Cursor } from '../tolerant/cursor.ts';
-import { parseValue } from '../tolerant/parse-value.ts';
-import type { Dialect } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
+import { type Building, type Json, isJsonObject, setOwn } from '../../json/json.ts';
+import type { ToolCallRequest } from '../calls/call-forms.ts';
+import { CODE, isComma, isWordCode } from '../repair/characters.ts';
+import { Cursor } from '../repair/cursor.ts';
+import { parseValue } from '../repair/parse-value.ts';
+import type { Repair } from '../repair/repairs.ts';
+import type { Dialect, DialectSource } from './dialect.ts';
 
 const LONGEST_NAME = 200;
 
@@ -33,7 +31,7 @@ interface Row {
 }
 
 const ROWS: readonly Row[] = [
-  // Olmo 3: `<function_calls>` and one call a line, or several on one.
+  // Olmo 3: `<function_calls>` and one call per line, or several on one.
   { name: 'olmo', open: '<function_calls>', close: '</function_calls>' },
   // LFM2: `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`.
   { name: 'lfm2', open: '<|tool_call_start|>', close: '<|tool_call_end|>' },
@@ -95,13 +93,13 @@ function readGroup(
     calls.push({ name, args, complete: c.complete });
     repairs.push(...c.repairs.filter(({ kind }) => !NATURAL.has(kind)));
     complete = complete && c.complete;
-    const next = groupGoesOn(source, c.pos, isCall);
+    const next = nextInGroup(source, c.pos, isCall);
     if (next === undefined) return { calls, complete, repairs, end: c.pos, closed: c.complete };
     ({ name, paren } = next);
   }
 }
 
-/** In Python these are no mistakes. */
+/** In Python these are not mistakes. */
 const NATURAL = new Set(['quotes', 'literal', 'tuple', 'separator', 'unquoted-key']);
 
 interface Head {
@@ -152,7 +150,7 @@ function endsLine(source: DialectSource, from: number): boolean {
 }
 
 /** The next call of the group: after commas, closers of other brackets or a line break. */
-function groupGoesOn(
+function nextInGroup(
   source: DialectSource,
   from: number,
   isCall: (name: string) => boolean,

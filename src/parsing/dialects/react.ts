@@ -1,4 +1,4 @@
-import { makeCall } from '../reply/calls-of.ts';
+import { makeCall } from '../calls/call-forms.ts';
 import type { Dialect } from './dialect.ts';
 
 const ACTION = /^\**Action[ \t*]*:[ \t*]*`?([\p{L}_][\p{L}\p{N}_.-]{0,199})`?[ \t*]*(?:\r?\n|$)/u;

@@ -1,9 +1,7 @@
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
-import type { DialectSource } from './dialect-source.ts';
-import { takesOnlyText, textValue } from './parameter-value.ts';
-import { valueEnd } from './tag-values.ts';
+import { type Building, type Json, type JsonObject, type JsonSchema, isJsonObject, setOwn } from '../../json/json.ts';
+import type { DialectSource } from './dialect.ts';
+import { takesOnlyText, textValue, valueEnd } from './tag-values.ts';
 
 /** How deep elements may stand in each other. */
 const DEEPEST = 32;

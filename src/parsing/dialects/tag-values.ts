@@ -1,7 +1,9 @@
-import type { DialectSource } from './dialect-source.ts';
+import { isList, parseStrict } from '../../json/depth.ts';
+import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import type { DialectSource } from './dialect.ts';
 
 /** The tags around a value that stands as plain text. */
-export interface ValueTags {
+interface ValueTags {
   readonly open: string;
   readonly close: string;
   /** What may stand behind a value: the next one, or the end of the call. */
@@ -22,7 +24,7 @@ interface ValueEnd {
 
 /**
  * Where the value that begins at `from` ends. The text may hold closing tags of its own: one ends the value only where
- * the call goes on or ends behind it, and where the tags inside are in balance, as far as they can be. Without any such
+ * the call continues or ends behind it, and where the tags inside are in balance, as far as they can be. Without any such
  * tag the value ends where the call does.
  */
 export function valueEnd(source: DialectSource, from: number, tags: ValueTags): ValueEnd {
@@ -36,7 +38,7 @@ export function valueEnd(source: DialectSource, from: number, tags: ValueTags): 
     const past = close + tags.close.length;
     opened += countBetween(source, tags, counted, close);
     counted = close;
-    if (callGoesOn(source, past, tags.before)) {
+    if (callContinues(source, past, tags.before)) {
       if (opened <= closed) return { end: close, past, sure: true };
       first ??= close;
     }
@@ -54,7 +56,7 @@ function countBetween(source: DialectSource, { open, named }: ValueTags, from: n
   return count;
 }
 
-function callGoesOn(source: DialectSource, from: number, before: readonly string[]): boolean {
+function callContinues(source: DialectSource, from: number, before: readonly string[]): boolean {
   const at = source.skip(from);
   return at >= source.end || source.past(at, before) > at;
 }
@@ -99,7 +101,7 @@ function sectionText(source: DialectSource, start: number, end: number): string 
 
 /**
  * True when a closing tag that nothing opened follows a call, anywhere in the message: the call's own one stood inside a
- * value, so that the value was cut there and nobody can say where it ends.
+ * value, so that the value was cut there and it is unknown where it ends.
  */
 export function closesAgain(
   source: DialectSource,
@@ -108,4 +110,74 @@ export function closesAgain(
   openers: readonly string[],
 ): boolean {
   return source.balance(openers, closers).closesTooMuch(from);
+}
+
+/** The literals of Python, which models write where JSON has its own. */
+export const PYTHON_WORDS = new Map<string, Json>([
+  ['True', true],
+  ['False', false],
+  ['None', null],
+]);
+
+/**
+ * Which line breaks around a value are layout. `none`: all of it is the value · `lines`: values stand on lines of their
+ * own, so that one before it is left out, and one behind it where both stand.
+ */
+export type Layout = 'none' | 'lines';
+
+/** A value as it stands between its tags. */
+interface RawValue {
+  readonly schema: JsonSchema | undefined;
+  readonly raw: string;
+  /** What the tag itself says of the type: `string="true"`. */
+  readonly isText?: boolean | undefined;
+  readonly layout: Layout;
+}
+
+/** The value of a tool's parameter that stands as plain text between tags. */
+export function parameterValue(
+  source: DialectSource,
+  { tool, key, ...raw }: Omit<RawValue, 'schema'> & { readonly tool: string; readonly key: string },
+): Json {
+  return textValue(source, { ...raw, schema: source.tools.argument(tool, key) });
+}
+
+/**
+ * A value that stands as plain text. Where the schema asks for text it is that text; any other is read as JSON. Where
+ * nothing is known of the type, what is JSON becomes its value, a number only when it would be written back the same,
+ * so that `007` and `1.50` stay text until a schema asks for a number.
+ */
+export function textValue(source: DialectSource, { schema, raw, isText, layout }: RawValue): Json {
+  const text = unframed(raw, layout);
+  if (isText ?? takesOnlyText(schema)) return text;
+  const trimmed = text.trim();
+  if (takesOnlyText(schema, true)) return trimmed === 'null' ? null : text;
+  const word = PYTHON_WORDS.get(trimmed);
+  if (word !== undefined) return word;
+  if (trimmed.charCodeAt(0) === 34) return text;
+  const parsed = parseStrict(trimmed, source.maxDepth);
+  if (parsed === undefined) return text;
+  return typeof parsed.value === 'number' && String(parsed.value) !== trimmed ? text : parsed.value;
+}
+
+function unframed(raw: string, layout: Layout): string {
+  const framed = layout === 'none' ? null : /^\r?\n/.exec(raw);
+  if (framed === null) return raw;
+  const end = /\r?\n[ \t]*$/.exec(raw);
+  if (end !== null && end.index >= framed[0].length) return raw.slice(framed[0].length, end.index);
+  return raw.slice(framed[0].length);
+}
+
+/** True for a schema that takes a string and nothing else; `orNull` lets null stand beside it. */
+export function takesOnlyText(schema: JsonSchema | undefined, orNull = false): boolean {
+  if (!isJsonObject(schema)) return false;
+  const { type } = schema;
+  const options = schema['anyOf'] ?? schema['oneOf'];
+  if (type === undefined && isList(options)) {
+    const kinds = options.filter((option) => !(orNull && isJsonObject(option) && option['type'] === 'null'));
+    return kinds.length > 0 && kinds.every((option) => isJsonObject(option) && takesOnlyText(option, orNull));
+  }
+  if (type === undefined && isList(schema['enum'])) return schema['enum'].every((value) => typeof value === 'string');
+  if (!isList(type)) return type === 'string';
+  return type.includes('string') && type.every((kind) => kind === 'string' || (orNull && kind === 'null'));
 }

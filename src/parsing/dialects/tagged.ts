@@ -1,17 +1,13 @@
-import { callsOf } from '../reply/calls-of.ts';
-import { isJsonObject } from '../../json/json.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
-import type { ToolCallRequest } from '../reply.ts';
-import { unwrapArguments } from '../schema/unwrap-arguments.ts';
-import type { Dialect, DialectReading } from './dialect.ts';
-import type { DialectSource } from './dialect-source.ts';
-import { type Layout, parameterValue } from './parameter-value.ts';
+import { type Building, isJsonObject, setOwn } from '../../json/json.ts';
+import { unwrapArguments } from '../calls/arguments.ts';
+import { type ToolCallRequest, callsOf } from '../calls/call-forms.ts';
+import type { Dialect, DialectReading, DialectSource } from './dialect.ts';
 import { type Body, readElements } from './tag-elements.ts';
-import { closesAgain, sectionEnd, valueEnd } from './tag-values.ts';
+import { type Layout, closesAgain, parameterValue, sectionEnd, valueEnd } from './tag-values.ts';
 
 /** How a format writes a call as tags: one around the call, one around each parameter. */
 interface Tags {
-  /** What begins a call; the tag goes on to `tagEnd`. */
+  /** What begins a call; the tag continues to `tagEnd`. */
   readonly openCall: readonly string[];
   readonly closeCall: readonly string[];
   readonly openParameter: string;
@@ -36,9 +32,7 @@ const attribute = (tag: string): string => /\b(?:name|tool|key)\s*=\s*["']([^"']
 const PREFIXES = ['', 'steptml:', '｜DSML｜', '|DSML|', 'minimax:', 'antml:'];
 /** MiniMax-M3 writes this before every tag. */
 const M3 = ']<]minimax[>[';
-
 const XML = { tagEnd: '>', prefix: '', layout: 'none', sections: false } as const;
-
 const ROWS: readonly Row[] = [
   // MiniMax, Step3, DeepSeek's DSML and others: `<invoke name="f"><parameter name="key">value</parameter></invoke>`.
   ...PREFIXES.map((prefix) => ({
@@ -200,7 +194,7 @@ function readParameters(source: DialectSource, call: OpenTag, tags: Tags): Body 
 interface RawText {
   readonly raw: string;
   readonly past: number;
-  /** False where the value may go on behind what was taken for its end. */
+  /** False where the value may continue behind what was taken for its end. */
   readonly sure: boolean;
 }
 

@@ -1,15 +1,12 @@
-import type { Candidate } from './candidates.ts';
+import { parseStrict } from '../../json/depth.ts';
 import { OptionError, optionsOf } from '../../json/known-options.ts';
-import { type Limits, checkLimits, resolveLimits } from './limits.ts';
-import { chooseCandidate, type Ranked } from './rank.ts';
-import { readValues } from './read-values.ts';
-import type { RecoveredJson } from './recovered-json.ts';
+import { type Limits, type Repair, checkLimits, resolveLimits } from '../repair/repairs.ts';
+import type { Candidate } from '../repair/values-in-text.ts';
+import { type SchemaLike, readSchema } from '../schema/schema-like.ts';
+import { type Ranked, type RecoveredJson, chooseCandidate, readValues } from './read-values.ts';
 import { recoverToSchema } from './recover-to-schema.ts';
-import { readSchema, type SchemaLike } from '../schema/schema-like.ts';
-import { parseStrict } from '../../json/strict-json.ts';
-import type { Repair } from '../reply.ts';
 
-/** What `recoverJson` may be told. */
+/** Options of `recoverJson`. */
 export interface RecoverJsonOptions {
   /** A zod schema, any Standard Schema that gives JSON Schema, or a JSON Schema: values are coerced to it and checked. */
   readonly schema?: SchemaLike;
@@ -17,7 +14,7 @@ export interface RecoverJsonOptions {
 }
 
 /**
- * Finds the one JSON value in a text, mending what is broken. Prose and bare scalars hold none, unless a schema asks
+ * Finds the one JSON value in a text, repairing what is broken. Prose and bare scalars hold none, unless a schema asks
  * for a scalar; several different values are none either. Never throws; `complete: false` means that the text was cut
  * off inside the value. An option that it does not know is an issue, too.
  *
@@ -53,7 +50,7 @@ function recoverPlain(text: string, limits: Limits): RecoveredJson {
     return { ok: true, value: strict.value, complete: true, repairs: [] };
   }
   const { candidates, masked } = readValues(text, limits, { trimsLayout: false });
-  const choice = chooseCandidate(candidates, undefined);
+  const choice = chooseCandidate(candidates);
   if (choice.kind === 'one') return fromCandidate(choice.chosen.candidate);
   if (choice.kind === 'none') return none('the text holds no JSON object or list');
   const lines = collectLines(masked.text, choice.tied);
@@ -83,7 +80,7 @@ function areAdjacent(text: string, candidates: readonly Candidate[]): boolean {
   });
 }
 
-/** Lines of JSON: objects that are no replies, one after the other, are the items of a list. */
+/** Lines of JSON: objects that are not replies, one after the other, are the items of a list. */
 function collectLines(text: string, tied: readonly Ranked[]): Candidate | undefined {
   const candidates = tied.map(({ candidate }) => candidate);
   const [first] = candidates;

@@ -1,21 +1,15 @@
 import { jsonrepair } from 'jsonrepair';
-import type { Candidate } from './candidates.ts';
-import { isList } from '../../json/depth.ts';
+import { isList, parseStrict } from '../../json/depth.ts';
 import type { Issue } from '../../json/errors.ts';
-import type { Json } from '../../json/json.ts';
-import type { Limits } from './limits.ts';
-import { chooseCandidate } from './rank.ts';
-import { readValues } from './read-values.ts';
-import type { RecoveredJson } from './recovered-json.ts';
-import type { Repair } from '../reply.ts';
-import { scalarFromText } from './scalar-from-text.ts';
-import { validationIssues } from '../schema/apply-validator.ts';
-import { coerceTo } from '../schema/coerce.ts';
-import { fit } from '../schema/fit.ts';
+import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import type { Limits, Repair } from '../repair/repairs.ts';
+import type { Candidate } from '../repair/values-in-text.ts';
+import { coerceTo, readNumber } from '../schema/coerce.ts';
 import { FitContext } from '../schema/fit-context.ts';
-import { jsonEquals } from '../schema/json-types.ts';
-import type { ReadSchema } from '../schema/schema-like.ts';
-import { parseStrict } from '../../json/strict-json.ts';
+import { fit } from '../schema/fit.ts';
+import { jsonEquals, typesOf } from '../schema/json-types.ts';
+import { type ReadSchema, validationIssues } from '../schema/schema-like.ts';
+import { type RecoveredJson, chooseCandidate, readValues } from './read-values.ts';
 
 interface Fitted {
   readonly value: Json;
@@ -68,16 +62,16 @@ function readWhole(text: string, limits: Limits): readonly Reading[] {
 }
 
 /** jsonrepair is slower than linear and recursive: it is asked about short and shallow texts only. */
-const LONGEST = 4_000;
-const DEEPEST = 40;
+const LONGEST_REPAIRED = 4_000;
+const DEEPEST_REPAIRED = 40;
 
 /**
  * What jsonrepair makes of the text between the first and the last bracket, where none of our own readings fits. It
  * repairs more boldly, and only the schema can tell whether it was right, so without one it is never asked.
  */
 function lastResort(text: string, schema: ReadSchema, limits: Limits): RecoveredJson | undefined {
-  const span = /[{[][^]*[}\]]/.exec(text.length > LONGEST ? '' : text);
-  if (span === null || deepest(span[0]) > DEEPEST) return undefined;
+  const span = /[{[][^]*[}\]]/.exec(text.length > LONGEST_REPAIRED ? '' : text);
+  if (span === null || deepest(span[0]) > DEEPEST_REPAIRED) return undefined;
   const repaired = parseStrict(repairedText(span[0]), limits.maxDepth);
   if (repaired === undefined || typeof repaired.value !== 'object') return undefined;
   const repair: Repair = {
@@ -120,7 +114,7 @@ function readParts(text: string, limits: Limits, schema: ReadSchema): readonly R
   const scalar = typeof words === 'string' ? scalarFromText(words, schema.json) : undefined;
   const scalars: readonly Reading[] = scalar === undefined ? [] : [{ ...scalar, complete: true, fenced: false }];
   if (whole) return [...candidates, ...scalars];
-  const choice = chooseCandidate(candidates, undefined);
+  const choice = chooseCandidate(candidates);
   if (choice.kind !== 'several') return choice.kind === 'one' ? [choice.chosen.candidate, ...scalars] : scalars;
   const tied = choice.tied.map(({ candidate }) => candidate);
   return asksForList(schema.json) ? [listOf(tied), ...scalars] : [...tied, ...scalars];
@@ -146,4 +140,86 @@ function listOf(candidates: readonly Candidate[]): Reading {
     repairs: [...candidates.flatMap(({ repairs }) => repairs), repair],
     fenced: false,
   };
+}
+
+/** A scalar that a schema asks for, found in a text that is not JSON. */
+interface Scalar {
+  readonly value: Json;
+  readonly repairs: readonly Repair[];
+}
+
+/** What a schema takes that is neither list nor object. */
+interface Wanted {
+  readonly types: Set<Json>;
+  readonly choices: Json[];
+}
+
+const LONGEST_WORDS = 2_000;
+
+/** The scalar that a schema asks for: the whole text as number, literal or text, or the one choice that it mentions. */
+function scalarFromText(text: string, schema: JsonSchema): Scalar | undefined {
+  const wanted: Wanted = { types: new Set(), choices: [] };
+  collect(schema, wanted, 0);
+  const plain = text.trim().replace(/^[*_`\s]+|[*_`\s]+$/g, '');
+  if (plain === '') return undefined;
+  const choice =
+    wanted.choices.length > 0 && plain.length <= LONGEST_WORDS ? mentioned(plain, wanted.choices) : undefined;
+  if (choice !== undefined)
+    return asScalar(choice, 'mentioned', `the text mentions ${JSON.stringify(choice)} and no other choice`, 2);
+  if (wanted.types.has('number') || wanted.types.has('integer')) {
+    const number = readNumber(plain.replace(/\.$/, ''));
+    if (number !== undefined) return asScalar(number, 'text-to-number', 'the text was read as a number', 1);
+  }
+  const literal = LITERALS.get(plain.toLowerCase());
+  if (literal !== undefined) return asScalar(literal, 'literal', 'the text was read as a literal', 0);
+  if (wanted.types.has('boolean')) {
+    const flag = mentioned(plain, [true, false]);
+    if (flag !== undefined) return asScalar(flag, 'mentioned', `the text mentions ${JSON.stringify(flag)} only`, 2);
+  }
+  return wanted.types.has('string') && wanted.choices.length === 0
+    ? asScalar(unquoted(text.trim()), 'text', 'the whole text was taken', 1)
+    : undefined;
+}
+
+const LITERALS = new Map<string, Json>([
+  ['true', true],
+  ['false', false],
+  ['null', null],
+  ['none', null],
+]);
+
+function asScalar(value: Json, kind: string, message: string, cost: number): Scalar {
+  return { value, repairs: [{ kind, message, cost }] };
+}
+
+function collect(schema: Json | undefined, wanted: Wanted, depth: number): void {
+  if (!isJsonObject(schema) || depth > 8) return;
+  if (isList(schema['enum'])) wanted.choices.push(...schema['enum']);
+  else if ('const' in schema) wanted.choices.push(schema['const'] ?? null);
+  else for (const type of typesOf(schema) ?? []) wanted.types.add(type);
+  for (const key of ['anyOf', 'oneOf']) {
+    const branches = schema[key];
+    if (isList(branches)) for (const branch of branches) collect(branch, wanted, depth + 1);
+  }
+}
+
+/** The one choice whose words stand in the text; undefined when none or several do. */
+function mentioned(text: string, choices: readonly Json[]): Json | undefined {
+  const words = ` ${normalised(text)} `;
+  const found = choices.filter(
+    (choice) => typeof choice !== 'object' && words.includes(` ${normalised(String(choice))} `),
+  );
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function normalised(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}
+
+function unquoted(text: string): string {
+  const inner = /^(["'“‘`])([^]*)["'”’`]$/.exec(text);
+  return inner?.[2] ?? text;
 }

@@ -1,46 +1,36 @@
-import { bareCallsOf, isDefinition, makeCall } from './calls-of.ts';
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
-import { hoistName } from '../recover/hoist-name.ts';
-import type { PlanStep, Repair, ToolCallRequest } from '../reply.ts';
-import { readPlan } from './plan.ts';
-import { isRegistered, type ToolNames } from './tool-names.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import {
+  type ToolCallRequest,
+  bareCallsOf,
+  ENVELOPE_ARGUMENT_KEYS,
+  hoistName,
+  isDefinition,
+  makeCall,
+  readPlan,
+} from '../calls/call-forms.ts';
+import { type RegisteredTools, isRegistered } from '../calls/registered-tools.ts';
+import type { Repair } from '../repair/repairs.ts';
+import type { Reply } from './reply.ts';
 
 /** What a JSON value says as a reply: the envelope's fields, or the tool calls that it spells. */
-export interface Envelope {
+export interface Envelope extends Pick<Reply, 'thought' | 'goal' | 'answer' | 'calls' | 'plan' | 'planError'> {
   /** `envelope`: the agent's own format · `calls`: another way to write calls of registered tools. */
   readonly form: 'envelope' | 'calls';
-  readonly thought: string;
-  readonly goal: string;
-  readonly answer?: string;
-  readonly calls: readonly ToolCallRequest[];
-  readonly plan?: readonly PlanStep[];
-  readonly planError?: string;
   /** What had to be moved to read it. */
   readonly repairs?: readonly Repair[];
 }
 
 const LIST_KEYS = ['tool_calls', '__tool_calls__', 'function_calls'];
-/** Where the arguments of the envelope's `tool` may stand. */
-const ARGUMENT_KEYS = [
-  'tool_args',
-  'arguments',
-  'args',
-  'parameters',
-  'action_input',
-  'tool_input',
-  'tool_parameters',
-  'params',
-];
 /** The envelope has these fields and no others: JSON with any other field is somebody's data. */
-const FIELDS = new Set(['thought', 'goal', 'tool', 'answer', 'plan', ...ARGUMENT_KEYS]);
+const FIELDS = new Set(['thought', 'goal', 'tool', 'answer', 'plan', ...ENVELOPE_ARGUMENT_KEYS]);
 /** What models write where they call nothing. */
 const NO_TOOL = new Set(['', 'none', 'null', 'n/a']);
 
 /** Reads a value as a reply; undefined when it is neither the envelope nor calls of registered tools. */
 export function readEnvelope(
   value: Json,
-  tools: ToolNames | undefined,
+  tools: RegisteredTools | undefined,
   { complete, repaired }: { readonly complete: boolean; readonly repaired: boolean },
 ): Envelope | undefined {
   if (isList(value)) return readList(value, tools, { complete, repaired });
@@ -53,7 +43,7 @@ export function readEnvelope(
   return isEnvelope(value) ? readFields(value, tools, complete) : readForeign(value, tools, complete);
 }
 
-function readFields(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope {
+function readFields(value: JsonObject, tools: RegisteredTools | undefined, complete: boolean): Envelope {
   const answer = readAnswer(value['answer']);
   const { plan, planError } = readPlan(value['plan'], complete);
   return {
@@ -79,7 +69,11 @@ function isEnvelope(value: JsonObject): boolean {
 }
 
 /** The call of the envelope: a `tool` names one, registered or not, unless it says that there is none. */
-function readCall(value: JsonObject, tools: ToolNames | undefined, complete: boolean): readonly ToolCallRequest[] {
+function readCall(
+  value: JsonObject,
+  tools: RegisteredTools | undefined,
+  complete: boolean,
+): readonly ToolCallRequest[] {
   const { tool } = value;
   if (typeof tool !== 'string') return [];
   const name = tool.trim();
@@ -90,15 +84,15 @@ function readCall(value: JsonObject, tools: ToolNames | undefined, complete: boo
 
 /** True for a name under which the envelope's arguments may stand. */
 export function isArgumentKey(key: string): boolean {
-  return ARGUMENT_KEYS.includes(key);
+  return ENVELOPE_ARGUMENT_KEYS.includes(key);
 }
 
 function argumentKey(value: JsonObject): string | undefined {
-  return ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
+  return ENVELOPE_ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
 }
 
 /** Calls of registered tools in another form than the envelope's: `{name, arguments}`, or a list of them under a key. */
-function readForeign(value: JsonObject, tools: ToolNames | undefined, complete: boolean): Envelope | undefined {
+function readForeign(value: JsonObject, tools: RegisteredTools | undefined, complete: boolean): Envelope | undefined {
   const listed = LIST_KEYS.find((key) => isList(value[key]));
   const calls = bareCallsOf(
     listed === undefined ? value : (value[listed] ?? []),
@@ -112,7 +106,7 @@ function readForeign(value: JsonObject, tools: ToolNames | undefined, complete: 
 /** A list is a reply when every item of it is one and none is an answer or a plan. */
 function readList(
   items: readonly Json[],
-  tools: ToolNames | undefined,
+  tools: RegisteredTools | undefined,
   { complete, repaired }: { readonly complete: boolean; readonly repaired: boolean },
 ): Envelope | undefined {
   const calls: ToolCallRequest[] = [];
@@ -137,7 +131,7 @@ function readText(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Null and blank are no answer; a number or an object becomes text. */
+/** Null and blank are not an answer; a number or an object becomes text. */
 function readAnswer(value: Json | undefined): string | undefined {
   const text = readText(value);
   return text.trim() === '' ? undefined : text;

@@ -1,5 +1,5 @@
-import type { DialectSource } from '../dialects/dialect-source.ts';
-import { turnBeginsAt } from './marks.ts';
+import type { DialectSource } from '../dialects/dialect.ts';
+import { turnBeginsAt } from './outside-message.ts';
 import type { Piece, Scan } from './scan.ts';
 
 /** What may stand around calls, one piece after the other. */
@@ -9,7 +9,7 @@ const TAG_OF_CALLS = /tool|function|action|call|answer|assistant|final|json|repl
 const OTHERS_TAG = /output|result|response|observ|error|user|system|human|ipython|developer|^[|｜]tool[|｜]$/i;
 const FARTHEST = 400;
 
-/** True when nothing but separators and tags stands between two places. */
+/** True when nothing but separators and tags stands between two offsets. */
 export function isGlue(text: string, from: number, to: number): boolean {
   return isGlueText(text.slice(from, to));
 }
@@ -65,7 +65,7 @@ function isAction({ found }: Piece): boolean {
 const OTHERS_TURN =
   /^(?:<(?:\|[^<>|]{1,30}\||\/s|end_of_turn|｜[^<>｜]{1,30}｜)>\s*)?(?:<\|im_start\|>|<\|start\|>(?:functions\.|user|system|developer|tool)|<\|start_header_id\|>|<start_of_turn>|<\|user\|>|<\|observation\|>|<\|tool\|>|<｜User｜>|\[INST\]|\[TOOL_RESULTS\]|<(?:tool|function)_(?:results?|response)>)/;
 
-/** What follows is a turn that somebody else would have to take; it is no part of the message. */
+/** What follows is a turn that somebody else would have to take; it is not part of the message. */
 function isMadeUpTurn(after: string): boolean {
   const at = after.search(/\S/);
   return at < 0 || turnBeginsAt(after, at) || OTHERS_TURN.test(after.slice(at, at + 60));

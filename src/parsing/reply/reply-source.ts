@@ -1,9 +1,8 @@
-import { DialectSource } from '../dialects/dialect-source.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import { type Limits, checkLimits, resolveLimits } from '../recover/limits.ts';
-import { messageEnd } from './masks.ts';
-import type { Repair } from '../reply.ts';
-import { NO_TOOLS, type ToolName, type ToolNames, toolNames } from './tool-names.ts';
+import { type RegisteredTools, type ToolName, NO_TOOLS, registeredTools } from '../calls/registered-tools.ts';
+import { DialectSource } from '../dialects/dialect.ts';
+import { type Limits, type Repair, checkLimits, resolveLimits } from '../repair/repairs.ts';
+import { messageEnd } from './special-tokens.ts';
 
 /**
  * Which text may become a call. `lenient`: a call that stands in prose, too · `narrated`: one call with whole sentences
@@ -12,7 +11,7 @@ import { NO_TOOLS, type ToolName, type ToolNames, toolNames } from './tool-names
  */
 export type TextCalls = 'never' | 'whole-reply' | 'narrated' | 'lenient';
 
-/** What `parseReply` may be told about the reply that it reads. */
+/** Options of `parseReply`. */
 export interface ParseReplyOptions {
   /** The registered tools. Without them, calls count in the envelope only. */
   readonly tools?: readonly ToolName[];
@@ -44,7 +43,7 @@ export interface ReplySource {
   /** False when the text was longer than the limit. */
   readonly complete: boolean;
   readonly repairs: readonly Repair[];
-  readonly tools: ToolNames | undefined;
+  readonly tools: RegisteredTools | undefined;
 }
 
 /** Prepares a text: cut to the limit, special tokens at its end left out. */
@@ -52,7 +51,7 @@ export function replySource(raw: string, options: ParseReplyOptions | undefined)
   const { maxChars, maxDepth } = resolveLimits(options?.limits);
   const tooLong = raw.length > maxChars;
   const text = tooLong ? raw.slice(0, maxChars) : raw;
-  const tools = toolNames(options?.tools);
+  const tools = registeredTools(options?.tools);
   return {
     source: new DialectSource(text, messageEnd(text), { maxDepth, tools: tools ?? NO_TOOLS }),
     complete: !tooLong,

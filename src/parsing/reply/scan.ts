@@ -1,12 +1,10 @@
-import { type Candidate, isPlausible, readAt, withStrayClosers } from '../recover/candidates.ts';
-import type { Dialect, DialectReading } from '../dialects/dialect.ts';
-import type { DialectSource } from '../dialects/dialect-source.ts';
+import type { Dialect, DialectReading, DialectSource } from '../dialects/dialect.ts';
 import { MARKED_DIALECTS, UNMARKED_DIALECTS } from '../dialects/index.ts';
-import { leadingTokens } from './strip-tokens.ts';
-import { CODE, isSpace } from '../tolerant/characters.ts';
-import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './marks.ts';
-import { Fences, type OpenedFence } from './fences.ts';
-import { Surroundings, type Talk } from './surroundings.ts';
+import { CODE, isSpace } from '../repair/characters.ts';
+import { type Candidate, isPlausible, readAt, withStrayClosers } from '../repair/values-in-text.ts';
+import { Elements, isMentioned, thoughtAt, thoughtCloseAt, turnBeginsAt, turnEndsAt } from './outside-message.ts';
+import { leadingTokens } from './special-tokens.ts';
+import { type OpenedFence, type TalkReason, Fences, Surroundings } from './surroundings.ts';
 
 /** Something in a message that could act: a block in a model's own format, or a JSON value. */
 export interface Piece {
@@ -15,7 +13,7 @@ export interface Piece {
   readonly found:
     | { readonly kind: 'block'; readonly dialect: string; readonly marked: boolean; readonly reading: DialectReading }
     | { readonly kind: 'value'; readonly candidate: Candidate; readonly openString: boolean };
-  readonly talk: Talk | null;
+  readonly talk: TalkReason | null;
   /** The number of the fence that it stands in; 0: none. */
   readonly fence: number;
 }
@@ -30,7 +28,7 @@ export interface Scan {
   readonly openThinking: boolean;
   /** The fences, by their numbers. */
   readonly fences: ReadonlyMap<number, OpenedFence>;
-  /** Text that nobody looks into: comments, thoughts, quotations, other turns. */
+  /** Text that is not looked into: comments, thoughts, quotations, other turns. */
   readonly closed: readonly { readonly from: number; readonly to: number }[];
   readonly steps: number;
 }
@@ -103,7 +101,7 @@ class Scanner {
     return { pieces, from, thinking, openThinking, fences: this.fences.opened, closed, steps };
   }
 
-  /** Moves to the next place where something may begin. */
+  /** Moves to the next offset where something may begin. */
   private step(): void {
     OPENER.lastIndex = this.i;
     const at = OPENER.exec(this.text)?.index ?? this.end;
@@ -145,7 +143,7 @@ class Scanner {
     this.takeTo(this.end);
   }
 
-  /** Text that somebody owns and nobody looks into. */
+  /** Text that is owned and not looked into. */
   private takeTo(to: number): void {
     const past = Math.min(Math.max(to, this.i + 1), this.end);
     if (past > this.i + 1) this.closed.push({ from: this.i, to: past });

@@ -1,12 +1,12 @@
 import type { Issue } from '../../json/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
-import type { Repair } from '../reply.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import type { Repair } from '../repair/repairs.ts';
 
 /** Holds a value against a schema and returns what fits: the same value by reference when nothing had to change. */
 export type Fit = (value: Json, schema: JsonSchema, context: FitContext) => Json;
 
 /** Reads a value as the type that a schema asks for; undefined when there is no safe reading. */
-export type Coerce = (type: Json, value: Json, context: FitContext) => Json | undefined;
+type Coerce = (type: Json, value: Json, context: FitContext) => Json | undefined;
 
 const DEEPEST = 256;
 const MOST_ISSUES = 50;
@@ -15,12 +15,12 @@ const MOST_STEPS = 200_000;
 
 /**
  * What one fitting of a value to a schema collects: issues and repairs, each with its path.
- * With `coerce` false nothing is changed: the value is only checked, and who only checks need not carry how to coerce.
+ * With `coerce` false nothing is changed: the value is only checked, and a caller that only checks need not carry how to coerce.
  */
 export class FitContext {
   readonly root: JsonSchema;
   readonly coerce: Coerce | false;
-  /** True for a value that was cut off: what is missing is no issue. */
+  /** True for a value that was cut off: what is missing is not an issue. */
   readonly partial: boolean;
   readonly issues: Issue[] = [];
   readonly repairs: Repair[] = [];

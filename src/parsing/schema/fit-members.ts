@@ -1,9 +1,8 @@
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { isList } from '../../json/depth.ts';
-import { type Building, setOwn } from '../../json/own-property.ts';
+import { type Building, type Json, type JsonObject, type JsonSchema, isJsonObject, setOwn } from '../../json/json.ts';
 import { type Fit, type FitContext, isSchema, schemaMap } from './fit-context.ts';
-import { matchesPattern } from './safe-pattern.ts';
 import { typesOf } from './json-types.ts';
+import { matchesPattern } from './safe-pattern.ts';
 
 /** Fits the members of an object: nulls for absent, each property, defaults, then what is required. */
 export function fitMembers(object: JsonObject, schema: JsonObject, context: FitContext, fit: Fit): Json {

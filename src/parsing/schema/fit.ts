@@ -1,9 +1,8 @@
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../json/json.ts';
+import type { Issue } from '../../json/errors.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { checkBounds } from './check-bounds.ts';
-import type { FitContext } from './fit-context.ts';
-import { fitCombined } from './fit-combined.ts';
-import { fitItems } from './fit-items.ts';
+import { FitContext, isSchema } from './fit-context.ts';
 import { fitMembers } from './fit-members.ts';
 import { jsonEquals, typeFits, typeOf, typesOf } from './json-types.ts';
 
@@ -37,9 +36,9 @@ function fitNode(value: Json, schema: JsonObject, context: FitContext): Json {
   current = fitType(current, schema, context);
   current = fitChoice(current, schema, context);
   checkBounds(current, schema, context);
-  if (isList(current)) current = fitItems(current, schema, context, fit);
+  if (isList(current)) current = fitItems(current, schema, context);
   else if (isJsonObject(current)) current = fitMembers(current, schema, context, fit);
-  return fitCombined(current, schema, context, fit);
+  return fitCombined(current, schema, context);
 }
 
 function fitType(value: Json, schema: JsonObject, context: FitContext): Json {
@@ -102,4 +101,127 @@ function describe(value: Json): string {
   if (type === 'array' || type === 'object') return articled(type);
   const text = JSON.stringify(value);
   return `${articled(type)} (${text.length > 60 ? `${text.slice(0, 57)}…` : text})`;
+}
+
+/** Fits the items of a list: `prefixItems` one by one, `items` for the rest, `contains` with its counts. */
+function fitItems(list: readonly Json[], schema: JsonObject, context: FitContext): Json {
+  const prefix = tuple(schema);
+  const rest = restSchema(schema);
+  let changed: Json[] | undefined;
+  if (prefix !== undefined || rest !== undefined) {
+    for (let i = 0; i < list.length; i += 1) {
+      const item = list[i] ?? null;
+      const own = prefix !== undefined && i < prefix.length ? prefix[i] : rest;
+      if (!isSchema(own)) continue;
+      context.path.push(i);
+      const fitted = fit(item, own, context);
+      context.path.pop();
+      if (fitted !== item) {
+        changed ??= list.slice();
+        changed[i] = fitted;
+      }
+    }
+  }
+  const out = changed ?? list;
+  checkContains(out, schema, context);
+  return out;
+}
+
+function tuple(schema: JsonObject): readonly Json[] | undefined {
+  const prefix = schema['prefixItems'] ?? schema['items'];
+  return isList(prefix) ? prefix : undefined;
+}
+
+function restSchema(schema: JsonObject): JsonSchema | undefined {
+  const rest = isList(schema['items']) ? schema['additionalItems'] : schema['items'];
+  return isSchema(rest) ? rest : undefined;
+}
+
+function checkContains(list: readonly Json[], schema: JsonObject, context: FitContext): void {
+  const wanted = schema['contains'];
+  if (!isSchema(wanted)) return;
+  let count = 0;
+  for (const item of list) {
+    const trial = context.branch(false);
+    fit(item, wanted, trial);
+    if (trial.issues.length === 0) count += 1;
+  }
+  const min = typeof schema['minContains'] === 'number' ? schema['minContains'] : 1;
+  const max = schema['maxContains'];
+  if (count < min) context.issue(`must hold at least ${min} fitting item${min === 1 ? '' : 's'}, has ${count}`);
+  if (typeof max === 'number' && count > max) context.issue(`must hold at most ${max} fitting items, has ${count}`);
+}
+
+/** Fits a value to `allOf`, `anyOf`, `oneOf`, `not` and `if` / `then` / `else`. */
+function fitCombined(value: Json, schema: JsonObject, context: FitContext): Json {
+  let current = value;
+  if (isList(schema['allOf'])) {
+    for (const part of schema['allOf']) if (isSchema(part)) current = fit(current, part, context);
+  }
+  if (isList(schema['anyOf'])) current = fitOneBranch(current, schema['anyOf'].filter(isSchema), context);
+  if (isList(schema['oneOf'])) current = fitExactlyOne(current, schema['oneOf'].filter(isSchema), context);
+  if (isSchema(schema['not']) && fits(current, schema['not'], context))
+    context.issue('must not fit the schema under "not"');
+  if (!isSchema(schema['if'])) return current;
+  const branch = fits(current, schema['if'], context) ? schema['then'] : schema['else'];
+  return isSchema(branch) ? fit(current, branch, context) : current;
+}
+
+function fits(value: Json, schema: JsonSchema, context: FitContext): boolean {
+  const trial = context.branch(false);
+  fit(value, schema, trial);
+  return trial.issues.length === 0;
+}
+
+/** The first branch that the value fits as it is; else the one that it fits at the least cost; else the nearest. */
+function fitOneBranch(value: Json, branches: readonly JsonSchema[], context: FitContext): Json {
+  if (branches.length === 0) return value;
+  let best: { readonly fitted: Json; readonly trial: FitContext } | undefined;
+  for (const branch of branches) {
+    const trial = context.branch(true);
+    const fitted = fit(value, branch, trial);
+    if (trial.issues.length === 0 && trial.cost === 0) {
+      context.adopt(trial);
+      return fitted;
+    }
+    if (best === undefined || isBetter(trial, best.trial)) best = { fitted, trial };
+  }
+  if (best === undefined) return value;
+  if (best.trial.issues.length > 0) {
+    if (branches.length === 1) context.adopt(best.trial);
+    else context.issue(`fits none of the ${branches.length} allowed forms: ${firstIssue(best.trial)}`);
+    return value;
+  }
+  context.adopt(best.trial);
+  return best.fitted;
+}
+
+function isBetter(a: FitContext, b: FitContext): boolean {
+  return a.issues.length !== b.issues.length ? a.issues.length < b.issues.length : a.cost < b.cost;
+}
+
+function firstIssue(context: FitContext): string {
+  const first = context.issues[0];
+  if (first === undefined) return '';
+  return first.path === '' ? first.message : `${first.path} ${first.message}`;
+}
+
+function fitExactlyOne(value: Json, branches: readonly JsonSchema[], context: FitContext): Json {
+  let count = 0;
+  for (const branch of branches) if (fits(value, branch, context)) count += 1;
+  if (count === 1) {
+    for (const branch of branches) if (fits(value, branch, context)) return fit(value, branch, context);
+  }
+  if (count > 1) {
+    context.issue(`must fit exactly one of the ${branches.length} allowed forms, fits ${count}`);
+    return value;
+  }
+  return fitOneBranch(value, branches, context);
+}
+
+/** What is wrong with a value by its schema, each issue with its path as a JSON Pointer. Nothing is put right. */
+export function issuesOf(value: Json, schema: JsonSchema): readonly Issue[] {
+  const context = new FitContext(schema, { coerce: false });
+  fit(value, schema, context);
+  return context.issues;
 }

@@ -2,7 +2,7 @@ import { isList } from '../../json/depth.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 
 /** The types that JSON Schema knows. */
-export type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
+type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
 
 /** The type of a value; a number without a fraction is an integer, however it was written. */
 export function typeOf(value: Json): JsonType {

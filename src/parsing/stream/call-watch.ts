@@ -1,9 +1,9 @@
 import { isBlank } from './line.ts';
 import { tagKind, TagReader } from './marks.ts';
-import { isNameCharacter, type NameReader } from './name-reader.ts';
+import { type NameReader, isNameCharacter } from './name-reader.ts';
 
 /** `open`: not decided yet · `call`: the model calls a tool · `text`: it does not, and the last character is not taken. */
-export type Decision = 'open' | 'call' | 'text';
+export type WatchResult = 'open' | 'call' | 'text';
 
 /** Words that stand between the mark of a call and the tool's name. */
 const FILLERS = ['name', 'function', 'functions', 'call', 'tool', 'json', 'assistant', 'commentary', 'to'];
@@ -13,7 +13,7 @@ const PUNCTUATION = new Set(['*', ']', '"', "'", '=', ':', '|', '｜', '`']);
 /** Looks at what follows a dialect's mark: a tool's name or its arguments make it a call, anything else a mention. */
 export class MarkWatch {
   private readonly names: NameReader;
-  /** A mark that nobody writes by chance: arguments without a name are enough behind it. */
+  /** A mark that is not written by chance: arguments without a name are enough behind it. */
   private readonly isStrong: boolean;
   private inTag: boolean;
   private word = '';
@@ -26,7 +26,7 @@ export class MarkWatch {
     this.inTag = mark.startsWith('<') && !mark.endsWith('>');
   }
 
-  take(char: string): Decision {
+  take(char: string): WatchResult {
     this.count += 1;
     if (this.count > FARTHEST) return 'text';
     if (isNameCharacter(char)) return this.takeWord(char);
@@ -39,7 +39,7 @@ export class MarkWatch {
     return 'open';
   }
 
-  private takeWord(char: string): Decision {
+  private takeWord(char: string): WatchResult {
     if (this.word === '') {
       this.names.begin();
       this.mayBeName = true;
@@ -50,7 +50,7 @@ export class MarkWatch {
     return isPossible ? 'open' : 'text';
   }
 
-  private endWord(): Decision {
+  private endWord(): WatchResult {
     if (this.word === '') return 'open';
     const isFiller = this.inTag || FILLERS.includes(this.word);
     this.word = '';
@@ -71,7 +71,7 @@ export class ParenWatch {
     this.names = names;
   }
 
-  take(char: string): Decision {
+  take(char: string): WatchResult {
     if (this.depth === 0) return this.takeBehind(char);
     if (this.isEscaped) this.isEscaped = false;
     else if (this.quote !== '') {
@@ -84,7 +84,7 @@ export class ParenWatch {
   }
 
   /** Another call may follow after a comma; a comment may, too. */
-  private takeBehind(char: string): Decision {
+  private takeBehind(char: string): WatchResult {
     if (char === '\n' || char === '#' || char === '/') return 'call';
     if (this.behind === 'name') {
       if (char === '(' && this.names.isName) return 'call';
@@ -116,14 +116,14 @@ export class RestWatch {
     this.closer = closer;
   }
 
-  take(char: string): Decision {
+  take(char: string): WatchResult {
     if (this.closer === '') return this.takeBehind(char);
     this.seen = (this.seen + char).slice(-this.closer.length);
     if (this.seen === this.closer) this.closer = '';
     return 'open';
   }
 
-  private takeBehind(char: string): Decision {
+  private takeBehind(char: string): WatchResult {
     const before = this.tags.tag;
     const tag = this.tags.take(char);
     if (tag !== undefined) return tagKind(tag).endsWith('token') ? 'open' : this.more();
@@ -133,7 +133,7 @@ export class RestWatch {
     return char === '{' ? this.more() : 'text';
   }
 
-  private more(): Decision {
+  private more(): WatchResult {
     return this.between === '' ? 'text' : 'call';
   }
 }

@@ -4,7 +4,7 @@ export type Member =
   | { readonly kind: 'json'; readonly source: string };
 
 /** `open`: more may come · `closed`: the object ended · `lost`: this is not an object that can be followed. */
-export type LexerState = 'open' | 'closed' | 'lost';
+type LexerState = 'open' | 'closed' | 'lost';
 
 type Expect = 'key' | 'colon' | 'value' | 'comma';
 
@@ -18,7 +18,7 @@ const CLOSING_QUOTES = new Map([
 
 /**
  * Follows one object from behind its brace, character by character, and keeps its members as they grow. It looks at
- * every character once and never back; at the first thing that is no object it stops and keeps what it has.
+ * every character once and never back; at the first thing that is not an object it stops and keeps what it has.
  */
 export class EnvelopeLexer {
   state: LexerState = 'open';

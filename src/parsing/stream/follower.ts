@@ -1,18 +1,16 @@
 import type { Meter, ParseReplyOptions, TextCalls } from '../reply/reply-source.ts';
-import { closerOf, type Decision, MarkWatch, ParenWatch, RestWatch } from './call-watch.ts';
-import { GrowingText } from './growing-text.ts';
-import { CHANNELS, type TagKind, TagReader } from './marks.ts';
+import { type WatchResult, closerOf, MarkWatch, ParenWatch, RestWatch } from './call-watch.ts';
+import { GrowingText, ThoughtReader } from './growing-text.ts';
+import { type TagKind, CHANNELS, TagReader } from './marks.ts';
 import { NameReader } from './name-reader.ts';
-import { ObjectWatch } from './object-watch.ts';
-import type { PartialReply } from './partial-reply.ts';
-import { type Found, TextWatch } from './text-watch.ts';
-import { ThoughtReader } from './thought-reader.ts';
+import { type PartialReply, ObjectWatch } from './partial-reply.ts';
+import { type FoundInText, TextWatch } from './text-watch.ts';
 
 /**
  * What is being read: plain text, reasoning, a channel's header, what may turn out to be a call, an object, data that is
  * part of the text, what must be the rest of a whole message, or a call or envelope behind which nothing is read.
  */
-type Place = 'text' | 'thinking' | 'header' | 'mark' | 'object' | 'data' | 'rest' | 'called' | 'settled';
+type State = 'text' | 'thinking' | 'header' | 'mark' | 'object' | 'data' | 'rest' | 'called' | 'settled';
 
 const MESSAGE = '<|message|>';
 const LONGEST_HEADER = 300;
@@ -33,12 +31,12 @@ export class Follower {
   private readonly answer = new GrowingText();
   private readonly thoughts = new ThoughtReader();
   private watch: TextWatch;
-  private place: Place = 'text';
+  private state: State = 'text';
   private held: string[] = [];
   private header = '';
   private headerTags = new TagReader();
   private closer: string | undefined;
-  private decider: { take(char: string): Decision } | undefined;
+  private decider: { take(char: string): WatchResult } | undefined;
   private object: ObjectWatch | undefined;
 
   constructor(options?: ParseReplyOptions, meter: Meter = { steps: 0 }) {
@@ -52,9 +50,9 @@ export class Follower {
 
   take(chunk: string): void {
     let i = 0;
-    while (i < chunk.length && this.place !== 'called' && this.place !== 'settled') {
+    while (i < chunk.length && this.state !== 'called' && this.state !== 'settled') {
       const from = i;
-      if (this.place === 'object' || this.place === 'data') i = this.takeObject(chunk, i);
+      if (this.state === 'object' || this.state === 'data') i = this.takeObject(chunk, i);
       else {
         this.takeCharacter(chunk.charAt(i));
         i += 1;
@@ -72,13 +70,13 @@ export class Follower {
   }
 
   private phase(): PartialReply['phase'] {
-    if (this.place === 'called' || this.object?.verdict === 'call') return 'calls';
-    if (this.place === 'thinking') return 'thinking';
+    if (this.state === 'called' || this.object?.verdict === 'call') return 'calls';
+    if (this.state === 'thinking') return 'thinking';
     return this.answer.text === '' ? 'waiting' : 'text';
   }
 
   private takeCharacter(char: string): void {
-    switch (this.place) {
+    switch (this.state) {
       case 'thinking':
         return this.takeThought(char);
       case 'header':
@@ -109,7 +107,7 @@ export class Follower {
   }
 
   /** False for what turns out to be text. */
-  private takeFound(found: Found, char: string): boolean {
+  private takeFound(found: FoundInText, char: string): boolean {
     switch (found.kind) {
       case 'call':
         this.settle('called');
@@ -140,7 +138,7 @@ export class Follower {
       case 'opens-thinking':
         if (!isFirst) return false;
         this.thoughts.open('tag');
-        this.place = 'thinking';
+        this.state = 'thinking';
         return true;
       case 'closes-thinking':
         if (this.thoughts.hasBlock || this.answer.opensJson) return false;
@@ -160,18 +158,18 @@ export class Follower {
     }
   }
 
-  /** At the very end a special token is no part of the message. */
+  /** At the very end a special token is not part of the message. */
   private endToken(tag: string): void {
     const held = this.watch.release();
     this.answer.write(held.slice(0, held.length - tag.length));
     this.answer.wait(tag);
   }
 
-  /** Whatever stood before was no part of the answer. */
+  /** Whatever stood before was not part of the answer. */
   private beginAnswer(): TextWatch {
     this.answer.clear();
     this.watch = new TextWatch(this.names, this.meter);
-    this.place = 'text';
+    this.state = 'text';
     return this.watch;
   }
 
@@ -198,14 +196,14 @@ export class Follower {
     this.beginAnswer();
     if (/final/.test(this.header)) return;
     this.thoughts.open('channel');
-    this.place = 'thinking';
+    this.state = 'thinking';
   }
 
-  private hold(place: Place, decider?: { take(char: string): Decision }, closer?: string): void {
+  private hold(state: State, decider?: { take(char: string): WatchResult }, closer?: string): void {
     this.held = [this.watch.release()];
     this.decider = decider;
     this.closer = closer;
-    this.place = place;
+    this.state = state;
   }
 
   private takeMark(char: string): void {
@@ -224,7 +222,7 @@ export class Follower {
   /** Only a whole message is a call or an envelope: what follows it may make all of it text. */
   private awaitRest(closer: string): void {
     this.decider = new RestWatch(this.mode === 'never' ? '' : BETWEEN, closer);
-    this.place = 'rest';
+    this.state = 'rest';
   }
 
   private takeRest(char: string): void {
@@ -242,18 +240,18 @@ export class Follower {
     this.held = [];
     this.meter.steps += text.length;
     this.answer.write(text);
-    this.place = 'text';
+    this.state = 'text';
   }
 
-  private settle(place: 'called' | 'settled'): void {
+  private settle(state: 'called' | 'settled'): void {
     this.held = [];
-    this.place = place;
+    this.state = state;
   }
 
   private takeObject(chunk: string, from: number): number {
     const { object } = this;
     if (object === undefined) return chunk.length;
-    if (this.place === 'data') {
+    if (this.state === 'data') {
       const to = object.pass(chunk, from);
       this.answer.write(chunk.slice(from, to));
       this.meter.steps += to - from;
@@ -264,7 +262,7 @@ export class Follower {
     this.held.push(chunk.slice(from, to));
     if (object.verdict === 'text') {
       this.letGo();
-      if (object.isOpen) this.place = 'data';
+      if (object.isOpen) this.state = 'data';
       else this.leaveObject();
     } else if (this.mode === 'lenient') {
       if (object.verdict === 'call') this.settle('called');
@@ -276,6 +274,6 @@ export class Follower {
   private leaveObject(): void {
     this.object = undefined;
     this.watch.leaveObject();
-    this.place = 'text';
+    this.state = 'text';
   }
 }

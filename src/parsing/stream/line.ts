@@ -3,7 +3,7 @@ const REMEMBERED = 60;
 const CALLABLE = /^[ \t`>*]*(?:<[^<>]{1,40}>[ \t]*)?(?:[\w.]{1,40}[ \t]*=[ \t]*)?(?:print\(|await )?[({[ \t]*$/;
 
 /** Where in its line a text is, and whether it stands in a fence or between back-ticks. */
-export class Line {
+export class LineState {
   /** True inside of a fence. */
   fenced = false;
   private text = '';
@@ -26,7 +26,7 @@ export class Line {
     return this.atStart;
   }
 
-  /** How much of the line is looked at to tell. */
+  /** How many characters of the line that decision looks at. */
   get length(): number {
     return this.atStart ? 1 : this.text.length;
   }

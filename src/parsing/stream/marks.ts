@@ -1,6 +1,6 @@
 import { MARKED_DIALECTS } from '../dialects/index.ts';
 
-/** A place in the table of marks: what has been read so far is the beginning of one, or a whole one. */
+/** A node in the table of marks: what has been read so far is the beginning of one, or a whole one. */
 export interface Mark {
   /** How many characters of a mark have been read: as many must not be shown yet. */
   readonly depth: number;
@@ -13,11 +13,11 @@ export interface Mark {
   shorter: Mark | undefined;
 }
 
-function place(depth: number, telling: number): Mark {
+function node(depth: number, telling: number): Mark {
   return { depth, telling, found: undefined, next: new Map(), shorter: undefined };
 }
 
-/** The place after one more character. However many marks there are, no character is read again. */
+/** The node after one more character. However many marks there are, no character is read again. */
 export function step(from: Mark, char: string): Mark {
   const wanted = char.toLowerCase();
   let at = from;
@@ -34,14 +34,14 @@ function add(root: Mark, mark: string): void {
   let at = root;
   for (let i = 0; i < mark.length; i += 1) {
     const char = mark.charAt(i).toLowerCase();
-    const next = at.next.get(char) ?? place(at.depth + 1, telling);
+    const next = at.next.get(char) ?? node(at.depth + 1, telling);
     at.next.set(char, next);
     at = next;
   }
   at.found = mark;
 }
 
-/** Says for every place which shorter beginning goes on where this one does not: short ones first. */
+/** Says for every node which shorter beginning continues where this one does not: short ones first. */
 function link(root: Mark): Mark {
   const queue: Mark[] = [root];
   for (let at = queue.shift(); at !== undefined; at = queue.shift()) {
@@ -62,7 +62,7 @@ let table: Mark | undefined;
 /** The table of all marks by which the dialects are known, made when first asked for. */
 export function marks(): Mark {
   if (table !== undefined) return table;
-  const root = place(0, 1);
+  const root = node(0, 1);
   for (const { markers } of MARKED_DIALECTS) for (const marker of markers) add(root, marker);
   add(root, RECIPIENT);
   table = link(root);
@@ -98,7 +98,7 @@ export type TagKind =
   | 'end-token'
   | 'text';
 
-/** Tells what a tag means where no call is looked for. */
+/** Says what a tag means where no call is looked for. */
 export function tagKind(tag: string): TagKind {
   if (OPEN_THINKING.test(tag)) return 'opens-thinking';
   if (CLOSE_THINKING.test(tag)) return 'closes-thinking';
@@ -106,7 +106,7 @@ export function tagKind(tag: string): TagKind {
   return END_TOKEN.test(tag) ? 'end-token' : 'text';
 }
 
-/** Tells what a tag means where channels count and, with tools, calls. */
+/** Says what a tag means where channels count and, with tools, calls. */
 export function callTagKind(tag: string, mayCall: boolean): TagKind {
   if (CHANNELS.has(tag)) return 'opens-header';
   const kind = tagKind(tag);
@@ -134,9 +134,9 @@ export class TagReader {
     if (this.tag === '') return undefined;
     const tag = this.tag + char;
     const isSquare = tag.startsWith('[');
-    const goesOn = isSquare ? SQUARE.some((known) => known.startsWith(tag.toLowerCase())) : !/\s/.test(char);
+    const continues = isSquare ? SQUARE.some((known) => known.startsWith(tag.toLowerCase())) : !/\s/.test(char);
     const isClosed = tag === CHANNEL_THOUGHT || (CLOSERS.has(char) && tag !== '<|channel>');
-    this.tag = isClosed || !goesOn || tag.length > LONGEST_TAG ? '' : tag;
-    return isClosed && goesOn ? tag : undefined;
+    this.tag = isClosed || !continues || tag.length > LONGEST_TAG ? '' : tag;
+    return isClosed && continues ? tag : undefined;
   }
 }

@@ -1,7 +1,7 @@
-import type { ToolName } from '../reply/tool-names.ts';
+import type { ToolName } from '../calls/registered-tools.ts';
 
-interface Place {
-  readonly next: Map<string, Place>;
+interface NameNode {
+  readonly next: Map<string, NameNode>;
   /** `name`: a registered tool's name ends here · `space`: a prefix such as `functions.` ends here. */
   ends: 'name' | 'space' | undefined;
 }
@@ -14,10 +14,10 @@ export function isNameCharacter(char: string): boolean {
   return NAME_CHARACTER.test(char);
 }
 
-/** Follows a word to tell, character by character, whether it may still become the name of a registered tool. */
+/** Follows a word and decides, character by character, whether it may still become the name of a registered tool. */
 export class NameReader {
-  private readonly root: Place = place();
-  private at: Place | undefined;
+  private readonly root: NameNode = node();
+  private at: NameNode | undefined;
 
   constructor(tools: readonly ToolName[]) {
     for (const prefix of PREFIXES) this.add(prefix, 'space');
@@ -31,7 +31,7 @@ export class NameReader {
     this.at = this.root;
   }
 
-  /** Takes the word's next character; false once it is no tool's name whatever follows. */
+  /** Takes the word's next character; false once it is not a tool's name whatever follows. */
   take(char: string): boolean {
     if (char === '\\' && this.at !== undefined && this.at !== this.root) return true;
     const wanted = char.toLowerCase();
@@ -58,7 +58,7 @@ export class NameReader {
     let at = this.root;
     for (let i = 0; i < word.length; i += 1) {
       const char = word.charAt(i);
-      const next = at.next.get(char) ?? place();
+      const next = at.next.get(char) ?? node();
       at.next.set(char, next);
       at = next;
     }
@@ -66,6 +66,6 @@ export class NameReader {
   }
 }
 
-function place(): Place {
+function node(): NameNode {
   return { next: new Map(), ends: undefined };
 }

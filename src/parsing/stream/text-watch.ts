@@ -1,10 +1,10 @@
 import type { Meter } from '../reply/reply-source.ts';
-import { isBlank, isLead, Line } from './line.ts';
-import { callTagKind, type Mark, marks, step, type TagKind, tagKind, TagReader } from './marks.ts';
-import { isNameCharacter, type NameReader } from './name-reader.ts';
+import { isBlank, isLead, LineState } from './line.ts';
+import { type Mark, type TagKind, callTagKind, marks, step, tagKind, TagReader } from './marks.ts';
+import { type NameReader, isNameCharacter } from './name-reader.ts';
 
 /** What a text turns out to hold; `held` then ends with it. */
-export type Found =
+export type FoundInText =
   | { readonly kind: 'call' }
   | { readonly kind: 'mark'; readonly mark: string; readonly names: NameReader }
   | { readonly kind: 'paren'; readonly names: NameReader }
@@ -13,7 +13,7 @@ export type Found =
   | { readonly kind: 'late-close' };
 
 /** Where in the message a character stands: nothing of the answer before it, and whether text may be a call there. */
-export interface Standing {
+interface TextPosition {
   readonly isFirst: boolean;
   readonly mayBecomeCall: boolean;
 }
@@ -22,7 +22,7 @@ const LONGEST_RUN = 200;
 const ROLE_TOKEN = /^<\|(?:im_start|start_header_id)\|>$|^<start_of_turn>$/;
 const ROLES = new Set(['assistant', 'model']);
 /** Behind a closing tag that text merely mentions. */
-const GOES_ON = /[ \t.,;:!?)'"`*]/;
+const CONTINUES = /[ \t.,;:!?)'"`*]/;
 
 /**
  * Reads running text and holds back its end as long as that may be the beginning of a call, an object or a tag: a fence
@@ -33,7 +33,7 @@ export class TextWatch {
   held = '';
   private readonly names: NameReader | undefined;
   private readonly meter: Meter;
-  private readonly line = new Line();
+  private readonly line = new LineState();
   private readonly tags = new TagReader();
   private mark: Mark = marks();
   /** How many characters at the end may lead to a call: what opens a block, then a name. */
@@ -50,11 +50,11 @@ export class TextWatch {
     this.meter = meter;
   }
 
-  /** Takes a character and tells what it completes. */
-  take(char: string, standing: Standing): Found | undefined {
+  /** Takes a character and returns what it completes. */
+  take(char: string, standing: TextPosition): FoundInText | undefined {
     if (this.waitsBehindTag) {
       this.waitsBehindTag = false;
-      if (!GOES_ON.test(char)) return { kind: 'late-close' };
+      if (!CONTINUES.test(char)) return { kind: 'late-close' };
     }
     if (this.role !== undefined && this.takeRole(char, this.role)) return undefined;
     const isQuoted = this.line.isQuoted || !standing.mayBecomeCall;
@@ -100,7 +100,7 @@ export class TextWatch {
     this.line.take(char);
   }
 
-  /** Goes on behind an object that was text. */
+  /** Continues behind an object that was text. */
   leaveObject(): void {
     this.line.skip();
     this.afterName = false;
@@ -125,7 +125,11 @@ export class TextWatch {
     return isLetter;
   }
 
-  private find(char: string, tag: string | undefined, { isFirst, mayBecomeCall }: Standing): Found | undefined {
+  private find(
+    char: string,
+    tag: string | undefined,
+    { isFirst, mayBecomeCall }: TextPosition,
+  ): FoundInText | undefined {
     const { names } = this;
     const isNamed = this.word === 'named' || (this.word === 'reading' && names?.isName === true);
     const isOpen = mayBecomeCall && !this.line.isQuoted;
@@ -152,7 +156,7 @@ export class TextWatch {
     const isName = isNameCharacter(char);
     const { afterName } = this;
     this.afterName = isName;
-    if (this.goesOnWithName(char, isName)) return this.grow();
+    if (this.continuesName(char, isName)) return this.grow();
     if (isQuoted) this.run = 0;
     else if (isName && !afterName && this.beginsName(char)) this.grow();
     else if (this.leads(char)) {
@@ -162,7 +166,7 @@ export class TextWatch {
     else this.run = 0;
   }
 
-  private goesOnWithName(char: string, isName: boolean): boolean {
+  private continuesName(char: string, isName: boolean): boolean {
     if (this.word === 'none' || this.names === undefined) return false;
     if (this.word === 'reading' && isName && this.names.take(char)) return true;
     const isBehind = char === ':' || isBlank(char);

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { ModelError, type Model, type ModelRequest, type ModelReply } from '../../../src/actors/model.ts';
-import type { ToolIo } from '../../../src/actors/call-tool.ts';
+import type { ToolIo } from '../../../src/actors/tool-call/call-tool.ts';
 import { fileJournal } from '../../../src/journal/stores/file.ts';
 import { createMcpConnection } from '../../../src/mcp/index.ts';
 import type { JsonObject } from '../../../src/json/json.ts';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { changePermissions } from '../../../src/security/permissions-file.ts';
-import { takeLock } from '../../../src/security/permissions-lock.ts';
+import { takeLock } from '../../../src/security/lock-file.ts';
 import { kept, ownFolder, permissionFolder } from './permission-folder.ts';
 
 const SCRIPT = join(import.meta.dirname, 'children', 'add-permissions.ts');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
-import { consoleOutput } from '../../../src/output/console-output.ts';
+import { consoleOutput } from '../../../src/output/console/console-output.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { calls } from '../../support/replies.ts';

@@ -1,6 +1,6 @@
 import { win32 } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type PathWorld, leadsInside } from '../../../src/security/validate-path-inside.ts';
+import { type PathWorld, leadsInside } from '../../../src/security/paths.ts';
 
 /** A Windows disk on paper: folders, files and links, found whatever the case; every name that was looked at is kept. */
 function windows(entries: readonly string[], links: Readonly<Record<string, string>> = {}) {

@@ -1,6 +1,6 @@
 import type { Effect } from '../../../actors/journal.ts';
 import { digest } from '../../../json/digest.ts';
-import { checkArguments } from '../../../parsing/recover/check-arguments.ts';
+import { checkArguments } from '../../../parsing/calls/arguments.ts';
 import { type JsonObject, isJsonObject } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts } from '../call-facts.ts';

@@ -1,4 +1,4 @@
-import { checkArguments } from '../../../parsing/recover/check-arguments.ts';
+import { checkArguments } from '../../../parsing/calls/arguments.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../../json/json.ts';
 
 /** Arguments that fit the schema, as few as it allows; undefined when none could be made up. */

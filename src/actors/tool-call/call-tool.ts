@@ -1,0 +1,140 @@
+import type { JsonObject } from '../../json/json.ts';
+import { describeThrown, toJson } from '../../json/to-json.ts';
+import { type ToolResult, toToolResult } from '../../tools/result.ts';
+import type { Effects, ToolOrigin } from '../../tools/spec.ts';
+import { type Deadline, deadline } from '../deadline.ts';
+import { type LeafIo, leaf } from '../leaf.ts';
+import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
+import { retryHint } from '../retry-after.ts';
+
+/** What a tool's function gets beside its arguments. */
+export interface ToolIo {
+  /** Aborts at the tool's timeout and when the run is cancelled. */
+  readonly signal: AbortSignal;
+  /** The same for every repetition of this call, also after a crash: give it to services that know such keys. */
+  readonly idempotencyKey: string;
+  readonly callId: string;
+  /** The value given to `run(input, { context })`. */
+  readonly context: unknown;
+}
+
+/** One run of one tool. */
+export interface CallToolInput {
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly origin: ToolOrigin;
+  readonly effects: Effects;
+  readonly timeoutMs: number;
+  readonly maxResultBytes: number;
+  /** The agent that calls, by its path in the tree; empty for the root. */
+  readonly agent: string;
+}
+
+/** Where the leaf finds what the machines know only by name. */
+export interface CallToolPorts {
+  readonly local: (tool: string, agent: string) => ((args: JsonObject, io: ToolIo) => unknown) | undefined;
+  readonly mcp: (agent: string) => Pick<McpCalls, 'callTool'>;
+}
+
+/**
+ * Runs a tool, local or MCP alike. Fails with `execution` (it threw), `timeout`, `not-json` (its result has no JSON form)
+ * or the code of an MCP error; a result that says `error` is a result, not a failure.
+ */
+export const callTool = (ports: CallToolPorts) =>
+  leaf<CallToolInput, ToolResult>(
+    'callTool',
+    {
+      effects: (input) => input.effects,
+      request: ({ callId, tool, args }) => ({ callId, tool, args }),
+      yieldsJson: true,
+    },
+    async (input, io) => {
+      const limit = deadlineOf(input, io.signal);
+      try {
+        const value = await Promise.race([work(ports, input, toolIo(input, io, limit.signal)), limit.passed]);
+        const json = toJson(value, { maxChars: input.maxResultBytes });
+        if (!json.ok)
+          throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
+        return toToolResult(json.value);
+      } finally {
+        limit.clear();
+      }
+    },
+  );
+
+/** What a tool's function gets, as members of its own: functions spread it. */
+function toolIo({ callId }: CallToolInput, io: LeafIo, signal: AbortSignal): ToolIo & LeafIo {
+  const { note, context, traceparent } = io;
+  const base = {
+    signal,
+    get idempotencyKey() {
+      return io.idempotencyKey;
+    },
+    note,
+    context,
+    callId,
+  };
+  return traceparent === undefined ? base : Object.assign(base, { traceparent });
+}
+
+async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & LeafIo): Promise<unknown> {
+  const args: JsonObject = structuredClone(input.args);
+  if (input.origin.kind === 'mcp') {
+    return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {
+      signal: io.signal,
+      timeoutMs: input.timeoutMs,
+      ...(io.traceparent === undefined ? {} : { traceparent: io.traceparent }),
+      ...serverNotes(io.note),
+    });
+  }
+  const execute = ports.local(input.tool, input.agent);
+  if (execute === undefined)
+    throw failure('execution', 'Error', `'${input.tool}' has no function any more: it was removed while it was called`);
+  try {
+    return await execute(args, io);
+  } catch (thrown) {
+    const { name, message, code } = describeThrown(thrown);
+    const retryAfterMs = retryHint(thrown, Date.now());
+    throw failure('execution', name, message, {
+      ...(code === undefined ? {} : { causeCode: code }),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  }
+}
+
+/** A connection keeps its calls' time itself: word of progress prolongs it, and it rests while a person is asked. */
+function deadlineOf({ tool, timeoutMs, origin }: CallToolInput, owner: AbortSignal): Deadline {
+  return deadline(origin.kind === 'mcp' ? null : timeoutMs, owner, () =>
+    failure('timeout', 'TimeoutError', `'${tool}' did not finish within ${timeoutMs} ms`),
+  );
+}
+
+/** An error of ours; what is known of the tool's own error travels in `data`. */
+function failure(code: string, name: string, message: string, data: JsonObject = {}): Error {
+  return Object.assign(new Error(message), { name, code, data });
+}
+
+/** Word of progress that comes faster than this is left out: a server may send thousands a second. */
+const PROGRESS_MS = 100;
+
+/** Turns what a server says during a call into notes: how far it is, what it asks, what it was answered. */
+export function serverNotes(
+  note: LeafIo['note'],
+): Pick<Parameters<McpCalls['callTool']>[3], 'onProgress' | 'onQuestion'> {
+  let lastMs = -Infinity;
+  return {
+    onProgress: ({ progress, total, message }) => {
+      const now = performance.now();
+      if (now - lastMs < PROGRESS_MS) return;
+      lastMs = now;
+      note({ note: 'progress', progress, total: total ?? null, message: message ?? null });
+    },
+    onQuestion: (question) => note({ note: 'question', ...plain(question) }),
+  };
+}
+
+function plain(question: McpQuestion) {
+  if (question.phase === 'asked') return question;
+  return { ...question, usage: question.usage === null ? null : { ...question.usage } };
+}

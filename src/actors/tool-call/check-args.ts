@@ -1,0 +1,44 @@
+import type { Issue } from '../../json/errors.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { leaf } from '../leaf.ts';
+
+/** Arguments that fit the JSON Schema, to be checked by the tool's own code. */
+export interface CheckArgsInput {
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** The agent that asks, by its path in the tree; empty for the root. */
+  readonly agent: string;
+}
+
+/** What the check says: the arguments to use, or what is wrong. `own`: the author's `validateArgs` said it. */
+export type CheckArgsOutput =
+  | { readonly ok: true; readonly args: JsonObject }
+  | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
+
+/** The check by code of a tool: its Standard Schema, then `validateArgs`. */
+export type ArgsCheck = (
+  args: JsonObject,
+  io: { readonly tool: string; readonly callId: string; readonly context: unknown; readonly signal: AbortSignal },
+) => Promise<{ readonly ok: true; readonly args: Json } | Extract<CheckArgsOutput, { readonly ok: false }>>;
+
+/** Runs a tool's own check of its arguments, where it has one. */
+export const checkArgs = (ports: { readonly check: (tool: string, agent: string) => ArgsCheck | undefined }) =>
+  leaf<CheckArgsInput, CheckArgsOutput>('checkArgs', OWN_PART, async ({ agent, ...input }, { signal, context }) => {
+    const { callId, tool, args } = input;
+    const check = ports.check(tool, agent);
+    if (check === undefined) return { ok: true, args };
+    const checked = await check(structuredClone(args), { tool, callId, context, signal });
+    if (!checked.ok) return checked;
+    if (isJsonObject(checked.args)) return { ok: true, args: checked.args };
+    return {
+      ok: false,
+      issues: [{ path: '', message: 'the check must return the arguments to use, as an object' }],
+      own: true,
+    };
+  });
+
+const OWN_PART = {
+  effects: 'none' as const,
+  request: ({ callId, tool, args }: CheckArgsInput) => ({ callId, tool, args }),
+};

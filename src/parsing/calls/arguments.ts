@@ -1,0 +1,167 @@
+import { isJson, parseStrict } from '../../json/depth.ts';
+import type { DeserializationError, InvalidArgs, Issue } from '../../json/errors.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
+import { parsePrefix } from '../repair/parse-prefix.ts';
+import { type Repair, DEFAULT_LIMITS } from '../repair/repairs.ts';
+import { findCandidates } from '../repair/values-in-text.ts';
+import { coerceTo } from '../schema/coerce.ts';
+import { FitContext, schemaMap } from '../schema/fit-context.ts';
+import { fit } from '../schema/fit.ts';
+import { jsonEquals } from '../schema/json-types.ts';
+import { type SchemaLike, readSchema, validationIssues } from '../schema/schema-like.ts';
+
+/** The arguments of a native tool call, read: a value, or the reason why there is none. */
+export type ToolCallArguments =
+  | { readonly ok: true; readonly value: Json; readonly complete: boolean; readonly repairs: readonly Repair[] }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * Reads the `arguments` of a native tool call: the text that the model wrote, or an object that the server decoded.
+ * Nothing, null (as text too) and blank text are `{}`; broken JSON is repaired; cut JSON comes back with `complete: false`.
+ */
+export function parseToolCallArguments(raw: unknown, maxDepth: number = DEFAULT_LIMITS.maxDepth): ToolCallArguments {
+  if (raw === undefined || raw === null) return whole({});
+  if (typeof raw !== 'string') return fromValue(raw, maxDepth);
+  const text = raw.trim();
+  if (text === '') return whole({});
+  if (text.length > DEFAULT_LIMITS.maxChars)
+    return unreadable(`the arguments are longer than ${DEFAULT_LIMITS.maxChars} characters`);
+  const strict = parseStrict(text, maxDepth);
+  if (strict !== undefined) return whole(decodeTwice(strict.value, maxDepth) ?? {});
+  const prefix = parsePrefix(text, 0, { to: text.length, maxDepth });
+  if (prefix.kind === 'cut' && typeof prefix.value === 'object') {
+    return { ok: true, value: prefix.value, complete: false, repairs: [] };
+  }
+  const found = findCandidates(text, { from: 0, to: text.length, maxDepth });
+  const [best, ...others] = found.filter(({ value }) => isJsonObject(value));
+  if (best === undefined) return unreadable('the text holds no JSON object');
+  if (others.some(({ value }) => !jsonEquals(value, best.value)))
+    return unreadable('the text holds several JSON objects');
+  return { ok: true, value: best.value, complete: best.complete, repairs: best.repairs };
+}
+
+/** Text inside text: `"{\"a\": 1}"` is the object that it spells. */
+function decodeTwice(value: Json, maxDepth: number): Json {
+  if (typeof value !== 'string') return value;
+  if (value.trim() === '') return {};
+  const inner = parseStrict(value, maxDepth);
+  return inner !== undefined && typeof inner.value === 'object' ? inner.value : value;
+}
+
+/** A value that the server decoded already; what JSON cannot hold is written as JSON first, or refused. */
+function fromValue(raw: unknown, maxDepth: number): ToolCallArguments {
+  if (isJson(raw, maxDepth)) return whole(raw);
+  if (typeof raw === 'object') {
+    try {
+      const strict = parseStrict(JSON.stringify(raw), maxDepth);
+      if (strict !== undefined) return whole(strict.value);
+    } catch {
+      return unreadable('the arguments cannot be written as JSON');
+    }
+  }
+  return unreadable(`the arguments are a ${typeof raw}, not JSON`);
+}
+
+function whole(value: Json): ToolCallArguments {
+  return { ok: true, value, complete: true, repairs: [] };
+}
+
+function unreadable(reason: string): ToolCallArguments {
+  return { ok: false, reason };
+}
+
+/**
+ * Reads the arguments of a tool call (text or value) and holds them against the tool's schema. Null and blank are
+ * `{}`; JSON that was cut off or is not an object is `InvalidArgs`; what does not fit is a `DeserializationError` with one
+ * issue per path. Never throws. A validator that is asynchronous is not waited for: a repair `unchecked` says so.
+ *
+ * @example recoverArguments('{"n": "42"}', { type: 'object', properties: { n: { type: 'number' } } }) // value { n: 42 }
+ */
+export function recoverArguments(raw: unknown, schema: SchemaLike): CheckedArguments {
+  const { json, validate } = readSchema(schema);
+  const read = parseToolCallArguments(raw);
+  if (!read.ok) return { ok: false, error: invalid(raw, json, read.reason, false) };
+  if (!read.complete)
+    return { ok: false, error: invalid(raw, json, 'the arguments were cut off before they were complete', true) };
+  const checked = checkArguments(read.value, json);
+  if (!checked.ok)
+    return checked.error.kind === 'invalid-args'
+      ? { ok: false, error: { ...checked.error, rawArgs: textOf(raw) } }
+      : checked;
+  const { value } = checked;
+  const { issues, repairs: unchecked } = validationIssues(validate, value);
+  if (issues.length > 0) return { ok: false, error: deserializationError(value, issues, json) };
+  return { ok: true, value, repairs: [...read.repairs, ...checked.repairs, ...unchecked] };
+}
+
+function invalid(raw: unknown, expectedSchema: JsonSchema, parseError: string, truncated: boolean): InvalidArgs {
+  return { kind: 'invalid-args', rawArgs: textOf(raw), parseError, expectedSchema, truncated };
+}
+
+/** What the caller gave, as text, even where it has no JSON form. */
+function textOf(raw: unknown): string {
+  if (typeof raw === 'string') return raw;
+  try {
+    return JSON.stringify(raw) ?? typeof raw;
+  } catch {
+    return typeof raw;
+  }
+}
+
+/** Arguments that fit their schema (`value` is the same reference when nothing had to change), or what is wrong. */
+export type CheckedArguments =
+  | { readonly ok: true; readonly value: JsonObject; readonly repairs: readonly Repair[] }
+  | { readonly ok: false; readonly error: InvalidArgs | DeserializationError };
+
+/**
+ * Holds decoded arguments against a tool's schema. What the schema clearly means is put right and listed (`"42"` where
+ * a number is asked for); the rest is an error with one issue per path. Pure and fast: made to be called in a guard.
+ */
+export function checkArguments(value: Json, schema: JsonSchema): CheckedArguments {
+  if (!isJsonObject(value)) return { ok: false, error: notAnObject(value, schema) };
+  const context = new FitContext(schema, { coerce: coerceTo });
+  const fitted = fit(value, schema, context);
+  if (context.issues.length === 0 && isJsonObject(fitted)) return { ok: true, value: fitted, repairs: context.repairs };
+  const unwrapped = unwrapArguments(value, schema);
+  if (unwrapped !== undefined) {
+    const retry = new FitContext(schema, { coerce: coerceTo });
+    retry.repair('unwrapped', `the arguments were wrapped in "${unwrapped.key}"`, 2);
+    const inner = fit(unwrapped.value, schema, retry);
+    if (retry.issues.length === 0 && isJsonObject(inner)) return { ok: true, value: inner, repairs: retry.repairs };
+  }
+  return { ok: false, error: deserializationError(value, context.issues, schema) };
+}
+
+function deserializationError(
+  rawValue: JsonObject,
+  issues: readonly Issue[],
+  expectedSchema: JsonSchema,
+): DeserializationError {
+  return { kind: 'deserialization', rawValue, issues, expectedSchema };
+}
+
+function notAnObject(value: Json, schema: JsonSchema): InvalidArgs {
+  const found = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  return {
+    kind: 'invalid-args',
+    rawArgs: typeof value === 'string' ? value : JSON.stringify(value),
+    parseError: `expected a JSON object, got ${found}`,
+    expectedSchema: schema,
+    truncated: false,
+  };
+}
+
+/** `{"arguments": {…}}` where the schema knows no such key: what is inside, and under which key. */
+export function unwrapArguments(
+  value: JsonObject,
+  schema: JsonSchema,
+): { readonly key: string; readonly value: JsonObject } | undefined {
+  const keys = Object.keys(value);
+  const key = keys.length === 1 ? keys[0] : undefined;
+  if (key === undefined || !isJsonObject(schema)) return undefined;
+  const properties = schemaMap(schema, 'properties');
+  if (properties === undefined || Object.hasOwn(properties, key)) return undefined;
+  const inner = value[key];
+  const decoded = typeof inner === 'string' ? parseStrict(inner, 256)?.value : inner;
+  return isJsonObject(decoded) ? { key, value: decoded } : undefined;
+}
