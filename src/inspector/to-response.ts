@@ -1,8 +1,8 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { systemCode } from '../security/system-code.ts';
-import { abortable } from './server/abortable.ts';
-import { eventStream, lastNumber } from './event-stream.ts';
+import { abortable } from './frames/event-loop.ts';
+import { eventStream, lastNumber } from './server/sse-response.ts';
 import { eventText } from './frames/event-text.ts';
 
 /** How a run is sent. */

@@ -29,12 +29,12 @@ export function valueIssues(value: JsonObject, schema: JsonSchema): readonly Iss
 
 /** An issue as people read it: `address.street: is required`. */
 export function issueText({ path, message }: Issue): string {
-  const place = placeOf(path).join('.');
+  const place = pointerSteps(path).join('.');
   return place === '' ? message : `${place}: ${message}`;
 }
 
 /** The steps of a JSON Pointer. */
-export function placeOf(path: string): readonly string[] {
+export function pointerSteps(path: string): readonly string[] {
   return path
     .split('/')
     .slice(1)

@@ -1,4 +1,4 @@
-/** A server-sent event as it travels. `id` null: whoever reconnects goes on from the one before it. `json` is one line. */
+/** A server-sent event as it travels. `id` null: a client that reconnects continues after the one before it. `json` is one line. */
 export function eventText(id: number | null, json: string): string {
   return id === null ? `data: ${json}\n\n` : `id: ${id}\ndata: ${json}\n\n`;
 }

@@ -86,6 +86,9 @@ export interface SessionInfo {
   readonly can: readonly ('approve' | 'cancel' | 'send' | 'fork' | 'download')[];
 }
 
+/** How a session ended, or that it did not. */
+export type SessionEnding = Pick<SessionInfo, 'status' | 'reason'>;
+
 /**
  * An actor of a session. `path` is its id from the root down, `agent/c1/callTool`. A path may be used again after its
  * actor is gone.
@@ -140,6 +143,11 @@ export type Frame =
   | { readonly t: 'record'; readonly session: string; readonly line: number; readonly record: RecordLine }
   /** A viewer was too slow: this many frames of the session were left out; it may ask for them by `GET`. */
   | { readonly t: 'gap'; readonly session: string; readonly dropped: number };
+
+/** False for tokens and news of servers: they are not part of a recording, and have the number of what came before them. */
+export function isNumbered({ type }: RunEvent): boolean {
+  return type !== 'model.token' && type !== 'mcp.changed' && type !== 'mcp.log';
+}
 
 /** A stretch of a session's numbered frames: `frames[0]` has the number `from + 1`. `next` null: there are no more yet. */
 export interface FramePage {

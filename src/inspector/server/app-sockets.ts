@@ -7,15 +7,13 @@
  *    came with it: of who is not heard yet, nothing more is read.
  * I3 What one of them sends ends at most its own connection.
  */
+import type { SessionEnding } from '../frames/protocol.ts';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
-import type { Refusal } from './check-request.ts';
-import { fairTurns } from '../sessions/fair-turns.ts';
-import type { ReceivedConnection, ReceivedSystems } from '../sessions/received-systems.ts';
-import { receiveText } from './receive-text.ts';
-import { SECURITY_HEADERS } from './security-headers.ts';
-import type { Ending } from '../sessions/session-info.ts';
+import { type RequestRefusal, SECURITY_HEADERS } from './check-request.ts';
+import { fairTurns } from '../frames/event-loop.ts';
+import { type ReceivedConnection, type ReceivedSystems, receiveText } from '../sessions/received-systems.ts';
 
 /** The connections of one inspector. */
 export interface AppSockets {
@@ -93,10 +91,10 @@ export function appSockets(connect: ReceivedSystems['connect'], longest: number)
   };
 }
 
-const FULL: Refusal = { status: 503, message: `${MOST_APPS} apps are connected already.` };
+const FULL: RequestRefusal = { status: 503, message: `${MOST_APPS} apps are connected already.` };
 
 /** Answers a request to go on with another protocol that it is refused. */
-export function refuseUpgrade(socket: Duplex, { status, message }: Refusal): void {
+export function refuseUpgrade(socket: Duplex, { status, message }: RequestRefusal): void {
   const headers = {
     ...SECURITY_HEADERS,
     'content-type': 'text/plain; charset=utf-8',
@@ -131,7 +129,7 @@ function goodbye(client: WebSocket): void {
 }
 
 /** Who says goodbye has stopped; who just falls silent, such as a process that ends, was interrupted. */
-function endingOf(code: number, tooLong: boolean): Ending {
+function endingOf(code: number, tooLong: boolean): SessionEnding {
   if (tooLong) return { status: 'interrupted', reason: 'it sent too much at once' };
   return { status: GOODBYES.includes(code) ? 'stopped' : 'interrupted', reason: 'disconnected' };
 }

@@ -8,10 +8,9 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { describeThrown } from '../../json/to-json.ts';
 import { type AppSockets, type Upgrade, appSockets, refuseUpgrade } from './app-sockets.ts';
-import { type Gate, checkRequest, checkUpgrade } from './check-request.ts';
+import { type Gate, checkRequest, checkUpgrade, SECURITY_HEADERS } from './check-request.ts';
 import type { ReceivedSystems } from '../sessions/received-systems.ts';
-import { type RouteWorld, answer } from './routes.ts';
-import { SECURITY_HEADERS } from './security-headers.ts';
+import { type RouteWorld, answer } from './api-routes.ts';
 
 interface ServerOptions extends RouteWorld, Gate {
   /** An app has connected that gives itself this name. */

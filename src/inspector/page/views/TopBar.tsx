@@ -1,14 +1,13 @@
 import type { SessionInfo } from '../../frames/protocol.ts';
-import { hasTalk } from '../model/talk/has-talk.ts';
+import { hasTalk, costsOf } from '../model/talk.ts';
 import { inertLine } from '../model/inert-text.ts';
-import { durationText } from '../model/time/time-scale.ts';
-import { costsOf } from '../model/usage.ts';
-import { isComparing } from '../state/comparing.ts';
-import { order } from '../state/order.ts';
+import { durationText } from '../model/time-scale.ts';
+import { isComparing } from '../state/page-state.ts';
+import { order } from '../state/orders.ts';
 import { usePage } from '../state/page-context.ts';
-import { Icon, Lamp } from './Icon.tsx';
-import { statusText, statusTone } from './status.ts';
-import { toggleTheme } from './theme.ts';
+import { Icon, Lamp } from './parts/Icon.tsx';
+import { statusText, statusTone } from '../model/tone.ts';
+import { toggleTheme } from './parts/use-screen.ts';
 
 /** The bar: whose run this is, how it stands, what it cost, and what may be done with it. */
 export function TopBar() {

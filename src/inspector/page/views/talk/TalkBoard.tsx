@@ -1,9 +1,13 @@
 import { useState } from 'preact/hooks';
 import { usePage } from '../../state/page-context.ts';
-import type { TalkItem } from '../../model/talk/talk.ts';
-import { Entry } from './Entry.tsx';
-import { Lamp } from '../Icon.tsx';
-import { VirtualList } from '../VirtualList.tsx';
+import type { TalkItem } from '../../model/talk.ts';
+import { Lamp } from '../parts/Icon.tsx';
+import { VirtualList } from '../parts/VirtualList.tsx';
+import { endingInWords } from '../../../../machines/agent/run-result.ts';
+import { durationText } from '../../model/time-scale.ts';
+import { CallEntry } from './CallEntry.tsx';
+import { EntryFrame, ModelEntry, PlanEntry } from './entries.tsx';
+import { InertText } from '../parts/Values.tsx';
 
 /** The conversation up to the step that is looked at. */
 export function TalkBoard() {
@@ -43,4 +47,64 @@ export function TalkBoard() {
       )}
     </section>
   );
+}
+
+/** One entry of the conversation. */
+function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }) {
+  switch (item.kind) {
+    case 'turn':
+      return (
+        <div class="turn">
+          Step {item.number} of {item.limit}
+          {item.of === 'plan' ? ' · plan' : ''}
+        </div>
+      );
+    case 'task':
+      return (
+        <EntryFrame item={item} now={now} tone="go" head={<b>Task</b>}>
+          <InertText class="task" text={item.text} />
+        </EntryFrame>
+      );
+    case 'model':
+      return <ModelEntry item={item} now={now} />;
+    case 'plan':
+      return <PlanEntry item={item} now={now} />;
+    case 'call':
+      return <CallEntry item={item} now={now} />;
+    case 'note':
+      return (
+        <EntryFrame item={item} now={now} tone={item.tone === 'info' ? 'go' : item.tone} head={null}>
+          <InertText text={item.text} />
+        </EntryFrame>
+      );
+    case 'answer':
+      return (
+        <EntryFrame item={item} now={now} tone="done" head={<b>Answer</b>}>
+          <div class="answer-text">
+            <InertText text={item.text} />
+          </div>
+        </EntryFrame>
+      );
+    case 'end': {
+      const { success, status, reason, stepsTaken, durationMs } = item.result;
+      return (
+        <EntryFrame
+          item={item}
+          now={now}
+          tone={success ? 'done' : status === 'failed' ? 'danger' : 'caution'}
+          head={
+            <b>
+              {status}: {reason}
+            </b>
+          }
+        >
+          {!success && <InertText text={endingInWords(item.result)} />}
+          <div class="meta">
+            <span>{stepsTaken} steps</span>
+            <span>{durationText(durationMs)}</span>
+          </div>
+        </EntryFrame>
+      );
+    }
+  }
 }
