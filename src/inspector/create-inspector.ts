@@ -24,13 +24,13 @@ export interface InspectorOptions {
   /** Opens the page in the browser. Default false. */
   readonly open?: boolean;
   /**
-   * How many sessions that are over stay to be looked at; the oldest go first. As many actor systems that go on are shown;
+   * How many sessions that are over stay to be looked at; the oldest go first. As many actor systems that are at work are shown;
    * of more, the one that was silent longest goes. Default 20.
    */
   readonly keep?: number;
   /** Keeps the process alive. Default false: it ends when no run is live and nothing else is left to do. */
   readonly keepAlive?: boolean;
-  /** A folder with another page, for who builds one of their own. */
+  /** A folder with another page, for users that build one of their own. */
   readonly page?: string;
 }
 
@@ -40,8 +40,8 @@ export interface Inspector extends RunPort {
   readonly url: string;
   readonly port: number;
   /**
-   * Where other apps tell what their actors do, for `createWebSocketInspector({ url })` of `@statelyai/inspect`; append
-   * `&app=<name>`. Whoever has it can tell, and neither see nor steer anything.
+   * Where other apps report what their actors do, for `createWebSocketInspector({ url })` of `@statelyai/inspect`; append
+   * `&app=<name>`. Whoever has it can report, and neither see nor steer anything.
    */
   readonly statelyUrl: string;
   attachActor(watched: WatchedActor): () => void;
@@ -74,7 +74,7 @@ const checkNames = optionsOf<InspectorOptions>('createInspector', 'docs/inspecto
 const EXPECTED_RUNS = 3;
 
 /**
- * Starts an inspector: an HTTP server on 127.0.0.1 that nobody reaches without its token. It costs the agents nothing
+ * Starts an inspector: an HTTP server on 127.0.0.1 that cannot be reached without its token. It costs the agents nothing
  * while nobody looks. Rejects when the port is taken, or when a bundler has left the page's files behind (`page-missing`).
  *
  * @example

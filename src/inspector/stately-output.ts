@@ -1,8 +1,8 @@
 /**
- * Owns: telling Stately's tools what runs and actors do. Does not own: their protocol, and how it travels: both are theirs.
+ * Owns: reporting to Stately's tools what runs and actors do. Does not own: their protocol, and how it travels: both are theirs.
  *
  * I1 What is sent is plain JSON with marks for secrets.
- * I2 Whoever listens, or does not, cannot break what is watched.
+ * I2 What listens, or does not, cannot break what is watched.
  */
 import { type AnyActorRef, type InspectionEvent, type Observer, isMachineSnapshot } from 'xstate';
 import { createVault } from '../actors/vault.ts';
@@ -112,14 +112,14 @@ export async function statelyOutput(options: StatelyOutputOptions = {}): Promise
   return output;
 }
 
-/** What is told of an actor: that it is there, an event that it got, what it is then. */
+/** What is reported of an actor: that it is there, an event that it got, what it is then. */
 type Reported =
   | { readonly type: 'met' }
   | { readonly type: 'event'; readonly event: { readonly type: string }; readonly source: string | undefined }
   | { readonly type: 'snapshot'; readonly event: { readonly type: string }; readonly snapshot: object };
 
 /**
- * Makes events of Stately's protocol out of what is told, at once and by their own code, and hands them on as plain JSON.
+ * Makes events of Stately's protocol out of what is reported, at once and by their own code, and hands them on as plain JSON.
  * An actor is introduced when it is first spoken of, after its parent. What is read may throw.
  */
 function statelyReporter(

@@ -101,7 +101,7 @@ function initialOf(machine: AnyStateMachine): Initial {
 
 const initials = new WeakMap<AnyStateMachine, Initial>();
 
-/** The root of the actor system that an actor, as XState inspects it, belongs to; null for what is no actor. */
+/** The root of the actor system that an actor, as XState inspects it, belongs to; null for what is not an actor. */
 export function rootOf(actor: object): AnyActorRef | null {
   let at: object = actor;
   for (let parent: unknown = Reflect.get(at, '_parent'); typeof parent === 'object' && parent !== null;) {
@@ -131,7 +131,7 @@ export function actorInput(actor: AnyActorRef): unknown {
   return optionOf(actor, 'input');
 }
 
-/** True for an actor that goes on from a snapshot that was kept: it does not begin. */
+/** True for an actor that continues from a snapshot that was kept: it does not begin. */
 export function isRestored(actor: AnyActorRef): boolean {
   return optionOf(actor, 'snapshot') !== undefined;
 }

@@ -32,7 +32,7 @@ const TURN_SLICE_MS = 8;
 const REST = 3;
 
 /**
- * Lets many do pieces of work, one piece a turn, who came first first. However much there is to do, it takes no more than
+ * Lets many do pieces of work, one piece a turn, in the order in which they came. However much there is to do, it takes no more than
  * a quarter of the time, and the process does not stay for it. A piece says whether there is another after it, and never
  * throws.
  */

@@ -1,8 +1,9 @@
 /**
  * Owns: what is known of the shape of a machine's events. Does not own: checking them, and showing it.
  *
- * I1 What cannot be read is not known: no schema of somebody else's breaks the machine's drawing.
+ * I1 What cannot be read is not known: no schema of the user's breaks the machine's drawing.
  */
+import { isList } from '../../json/depth.ts';
 import type { AnyStateMachine } from 'xstate';
 import { z } from 'zod';
 import { agentMachine } from '../../machines/agent/agent.ts';
@@ -135,10 +136,6 @@ function plainJson(given: unknown): JsonSchema | null {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 type SentEvent = { readonly type: string } & JsonObject;

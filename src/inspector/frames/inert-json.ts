@@ -1,3 +1,4 @@
+import { isList } from '../../json/depth.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import { type Building, setOwn } from '../../json/own-property.ts';
 
@@ -18,6 +19,16 @@ export function inertJson(value: unknown, known: Inerted = new WeakMap()): Json 
 export function inertObject(value: object, known?: Inerted): JsonObject {
   const json = inertJson(value, known);
   return typeof json === 'object' && json !== null && !isList(json) ? json : { value: json };
+}
+
+/** The JSON value that a text is; undefined for a text that is not JSON. */
+export function parsedJson(text: string): Json | undefined {
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
 }
 
 interface Place {
@@ -71,8 +82,4 @@ function readable(value: object, within: Place): Json {
   const copy: Building = {};
   for (const [key, member] of Object.entries(value)) if (member !== undefined) setOwn(copy, key, inert(member, within));
   return copy;
-}
-
-function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 /**
  * Owns: how an actor stood at the moment between its beginning and the first transition that it takes at once. XState
- * tells of neither the moment nor its snapshot, so it is worked out when somebody asks. Does not own: when that is.
+ * reports neither the moment nor its snapshot, so it is worked out when it is asked for. Does not own: when that is.
  *
  * I1 No action and no effect is run again: at most what makes the initial context, and assignments, which are pure in any
  *    machine that can be replayed. Where the first step shows that they are not, nothing is claimed to be known.
@@ -14,7 +14,7 @@ import { initialNodes } from './actors.ts';
 export interface InitialSnapshot {
   /** The states in which it began. */
   readonly nodes: readonly AnyStateNode[];
-  /** Tells of the first move that was seen. */
+  /** Takes note of the first move that was seen. */
   wentTo(move: Pick<Move, 'snapshot' | 'event' | 'taken'>): void;
   /** Null: it cannot be known. */
   snapshot(): AnyMachineSnapshot | null;
@@ -28,7 +28,7 @@ export interface StepSource {
   readonly taken: Move['taken'];
 }
 
-/** A moment of an actor: a snapshot that was seen, one to be worked out, or none. */
+/** How an actor stands: a snapshot that was seen, one to be worked out, or none. */
 export type LazySnapshot = AnyMachineSnapshot | InitialSnapshot | null;
 
 /** What is known of an actor when it comes into view. */
@@ -40,7 +40,7 @@ interface Birth {
   readonly seen: AnyMachineSnapshot | null;
 }
 
-/** The first moment of an actor. */
+/** How an actor begins. */
 export function initialSnapshot({ machine, input, seen }: Birth): LazySnapshot {
   const nodes = initialNodes(machine);
   if (seen !== null && nodes.every(({ always = [] }) => always.length === 0)) return seen;
@@ -64,12 +64,12 @@ export function initialSnapshot({ machine, input, seen }: Birth): LazySnapshot {
   };
 }
 
-/** True for a moment that has to be worked out. */
+/** True for a snapshot that has to be worked out. */
 export function isInitial(moment: LazySnapshot): moment is InitialSnapshot {
   return moment !== null && 'wentTo' in moment;
 }
 
-/** The snapshot of a moment; null where there was none, or it cannot be known. */
+/** The snapshot itself, worked out where it has to be; null where there was none, or it cannot be known. */
 export function snapshotAt(moment: LazySnapshot): AnyMachineSnapshot | null {
   return isInitial(moment) ? moment.snapshot() : moment;
 }

@@ -19,7 +19,7 @@ export function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSna
   return { event: { type }, before, after, taken: taken === undefined ? [] : [taken] };
 }
 
-/** Equal, though perhaps not the same: a settled round counts its failures anew, and a run that is joined is another's copy. */
+/** Equal, though perhaps not the same: a settled round counts its failures again, and a run that is joined is another's copy. */
 function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
   return one.value === other.value && isEqual(one.context, other.context);
 }

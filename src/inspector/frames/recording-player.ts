@@ -1,7 +1,7 @@
 /**
  * Owns: playing a recording back line by line, for its frames. Does not own: reading it, or who sees the frames.
  *
- * I1 Nothing is performed; the machine is told what was recorded, in order, without the agent's code.
+ * I1 Nothing is performed; the machine receives what was recorded, in order, without the agent's code.
  * I2 Lines that come later continue where the earlier ones ended, so a run that is being written can be followed.
  * I3 A recording that this version would play differently still gives its records; `problem` says why there is no more.
  */

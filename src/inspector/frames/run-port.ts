@@ -11,7 +11,7 @@ export interface WatchedRun {
   readonly head: RunRecord;
   /** Reads the records one after the other, null when there are no more yet. */
   reader(): () => RecordLine | null;
-  /** Null: nobody watches any more. Who watches while the run is being attached is told all that it ever did. */
+  /** Null: nobody watches any more. A watcher that comes while the run is being attached receives all that it ever did. */
   watch(watcher: RunWatcher | null): void;
   /** The recording so far, as JSON lines. */
   recording(): string;
@@ -23,7 +23,7 @@ export interface WatchedRun {
   readonly fork?: (entry: number, outcome: Json | undefined) => Promise<string>;
 }
 
-/** What an agent tells the inspector of a run afterwards. */
+/** What an agent reports of a run afterwards. */
 export interface Attachment {
   /** The run is over, and how: there will be no more records. */
   ended(ending: SessionEnding): void;
@@ -34,7 +34,7 @@ export interface WatchedActor {
   readonly title: string;
   readonly agent: string;
   readonly actor: AnyActorRef;
-  /** Puts marks in the place of secrets: what the actor holds has been sealed by nobody. */
+  /** Puts marks in the place of secrets: nothing else has put marks into what the actor holds. */
   readonly seal: <T>(value: T) => T;
 }
 
@@ -45,7 +45,7 @@ export interface RunPort {
   attachActor?(watched: WatchedActor): () => void;
 }
 
-/** Who watches a run while it goes on. Called synchronously; what it throws is ignored. */
+/** Watches a run while it is at work. Called synchronously; what it throws is ignored. */
 export interface RunWatcher {
   /** There is another line to be read. */
   onLine(): void;
@@ -53,7 +53,7 @@ export interface RunWatcher {
   onEvent(event: RunEvent): void;
 }
 
-/** Where the lines of a recording come from: a run that goes on, or a file. */
+/** Where the lines of a recording come from: a run at work, or a file. */
 export interface LineSource {
   /** Reads the lines from the first on, null when there are no more yet. */
   reader(): () => RecordLine | null;

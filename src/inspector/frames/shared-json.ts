@@ -1,3 +1,4 @@
+import { isList } from '../../json/depth.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import type { SharedJson } from './protocol.ts';
 
@@ -64,8 +65,4 @@ function copied(item: object, each: (member: unknown) => Json): Json {
 
 function mapped(item: JsonObject, each: (member: Json) => Json): JsonObject {
   return Object.fromEntries(Object.entries(item).map(([key, member]) => [key, each(member)]));
-}
-
-function isList(item: readonly Json[] | JsonObject): item is readonly Json[] {
-  return Array.isArray(item);
 }

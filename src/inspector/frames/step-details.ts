@@ -5,7 +5,7 @@ import { statePath, transitionIds } from './drawing.ts';
 import { inSlices } from './event-loop.ts';
 import { type Inerted, inertJson, inertObject } from './inert-json.ts';
 import { type StepSource, isInitial, snapshotAt } from './initial-snapshot.ts';
-import { guardName } from './names.ts';
+import { describes, guardName } from './names.ts';
 import type { Frame, StepDetail, StepInfo } from './protocol.ts';
 import { type RecordingPlayer, recordingPlayer } from './recording-player.ts';
 import type { LineSource } from './run-port.ts';
@@ -93,7 +93,7 @@ export function detailOf(step: StepInfo, source: StepSource, known?: Inerted): S
 
 /**
  * Each transition that could have been taken on a step's event, innermost state first, as XState tries them, and what its
- * guard says on the snapshot of that moment. Guards are pure, so they may be asked again.
+ * guard says on the snapshot before it. Guards are pure, so they may be asked again.
  */
 export function candidatesOf({ event, before, taken }: StepSource): StepDetail['candidates'] {
   if (before === null) return [];
@@ -113,12 +113,6 @@ export function candidatesOf({ event, before, taken }: StepSource): StepDetail['
 /** The transitions of a state that an event of this type could take. */
 export function transitionsFor(node: AnyStateNode, type: string): readonly AnyTransitionDefinition[] {
   return [...node.transitions].filter(([descriptor]) => describes(descriptor, type)).flatMap(([, list]) => list);
-}
-
-/** `a.*` describes `a.b` and `a.b.c`, `*` everything. */
-function describes(descriptor: string, type: string): boolean {
-  if (descriptor === type || descriptor === '*') return true;
-  return descriptor.endsWith('.*') && `${type}.`.startsWith(descriptor.slice(0, -1));
 }
 
 function verdict(

@@ -28,21 +28,10 @@ function readLayout(laid: ElkNode, graph: ChartGraph): ChartLayout {
       const known = graph.states.get(path);
       if (known !== undefined) {
         const { state, depth, collapsed } = known;
+        const { name, type: kind, invokes } = state;
         const fromAnywhere = graph.fromAnywhere.get(path) ?? [];
-        const invokes = state.invokes.map(({ src }) => src);
-        states.push({
-          path,
-          name: state.name,
-          x,
-          y,
-          width,
-          height,
-          depth,
-          kind: state.type,
-          collapsed,
-          invokes,
-          fromAnywhere,
-        });
+        const box = { path, name, x, y, width, height, depth, kind, collapsed, fromAnywhere };
+        states.push({ ...box, invokes: invokes.map(({ src }) => src) });
       }
     }
     for (const child of node.children ?? []) visit(child);

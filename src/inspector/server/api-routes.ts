@@ -1,3 +1,4 @@
+import { parsedJson } from '../frames/inert-json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { eventStream, lastNumber } from './sse-response.ts';
 import { eventBytes } from '../frames/event-text.ts';
@@ -164,12 +165,8 @@ const schema = z.discriminatedUnion('kind', [
 
 /** Reads what the page asks for; a text that says what is wrong with it otherwise. */
 function readAct(body: string): Act | string {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body);
-  } catch {
-    return 'The body is no JSON.';
-  }
+  const parsed = parsedJson(body);
+  if (parsed === undefined) return 'The body is no JSON.';
   const checked = schema.safeParse(parsed);
   if (checked.success) return checked.data;
   return checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');

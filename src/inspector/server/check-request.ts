@@ -16,7 +16,7 @@ export interface Gate {
   readonly sendToken: string;
 }
 
-/** Where other apps tell what their actors do. Nothing is to be read there. */
+/** Where other apps report what their actors do. Nothing is to be read there. */
 export const SEND_PATH = '/api/stately';
 
 /** Paths that hold nothing of anybody's: the page's own files, the same for all who install the package. */
@@ -89,7 +89,7 @@ function sameText(given: string, wanted: string): boolean {
 }
 
 /**
- * The token of those who may tell what happens and nothing else. It follows from the inspector's own token without
+ * The token of apps that may report what happens and do nothing else. It follows from the inspector's own token without
  * revealing it, so where that is chosen, the address for senders stays the same too.
  */
 export function sendTokenOf(token: string): string {

@@ -1,5 +1,5 @@
 /**
- * Owns: the socket, and who may speak through it. Does not own: what is answered.
+ * Owns: the socket, and which requests it lets through. Does not own: what is answered.
  *
  * I1 It listens on 127.0.0.1 and nowhere else.
  * I2 Nothing is answered before host, origin and token were checked.

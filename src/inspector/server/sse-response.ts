@@ -1,9 +1,9 @@
-/** A reader that hears nothing for this long is told that the connection stands. */
+/** A client that receives nothing for this long is sent a sign that the connection stands. */
 const HEARTBEAT_MS = 15_000;
 
 /**
  * Server-sent events, written already, as a Web `Response` for any HTTP framework. Nothing is read ahead: a batch is taken
- * when the client has room for it, so a slow one holds up nobody. When it goes away, `signal` aborts. An event `end` says
+ * when the client has room for it, so a slow one holds up no other. When it goes away, `signal` aborts. An event `end` says
  * that no more will come.
  */
 export function eventStream(

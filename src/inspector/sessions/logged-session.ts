@@ -4,7 +4,7 @@ import { FrameLog } from '../frames/frame-log.ts';
 import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
 import type { Session } from './session.ts';
 
-/** What is known of an actor system, and who may do what with it. */
+/** What is known of an actor system, and what may be done with it. */
 export interface LoggedOptions {
   readonly title: string;
   readonly agent: string;

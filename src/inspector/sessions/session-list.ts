@@ -1,7 +1,7 @@
 import { abortable } from '../frames/event-loop.ts';
 import type { Session } from './session.ts';
 
-/** Somebody who follows the list: the ids of what is new for them, and how to wake them. */
+/** One that follows the list: the ids of what is new for it, and how to wake it. */
 interface Follower {
   readonly fresh: Set<string>;
   wake: () => void;

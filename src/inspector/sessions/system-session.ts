@@ -8,7 +8,7 @@ import type { Act, ActReply, StepInfo } from '../frames/protocol.ts';
 import { detailOf } from '../frames/step-details.ts';
 import { ENDINGS, type LoggedOptions, LoggedSession } from './logged-session.ts';
 
-/** What is known of an actor system, and who may do what with it. */
+/** What is known of an actor system, and what may be done with it. */
 export type SystemOptions = Pick<LoggedOptions, 'title' | 'agent' | 'can' | 'seal' | 'onChange'>;
 
 /** The session of an actor system that is watched while it works, of its root actor. */

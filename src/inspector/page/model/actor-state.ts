@@ -105,7 +105,7 @@ interface Counted extends Wear {
 
 const kept = new WeakMap<readonly number[], Counted>();
 
-/** The wear of an actor up to `position`. Counting goes on where it ended, so a live run costs what is new in it. */
+/** What an actor has used up to `position`. Counting continues where it ended, so a live run costs what is new in it. */
 export function wearAt(session: SessionModel, path: string, position: number): Wear {
   const steps = session.actors.get(path)?.steps ?? [];
   let wear = kept.get(steps);

@@ -104,7 +104,7 @@ export class SessionModel {
     return this.#steps;
   }
 
-  /** Everything that was said, without tokens: the conversation at any step is made anew from it. */
+  /** Everything that was said, without tokens: the conversation at any step is made again from it. */
   get told(): readonly SaidEvent[] {
     return this.#told;
   }

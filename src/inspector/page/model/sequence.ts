@@ -1,6 +1,7 @@
+import { sharedLines } from './timeline.ts';
 import type { SessionModel } from './page-model.ts';
 
-/** One arrow of the sequence diagram: who told whom what. `from` null: somebody outside. */
+/** One arrow of the sequence diagram: which actor sent which event to which. `from` null: outside. */
 export interface SequenceMessage {
   readonly position: number;
   readonly from: string | null;
@@ -9,7 +10,7 @@ export interface SequenceMessage {
   readonly kind: 'start' | 'event' | 'done' | 'failed' | 'timer';
 }
 
-/** The messages of a session: one for each step that something told an actor to make. */
+/** The messages of a session: one for each step that an event made an actor take. */
 export function messagesOf(session: SessionModel): readonly SequenceMessage[] {
   return session.steps.flatMap((step, position): readonly SequenceMessage[] => {
     const { actor, event } = step;
@@ -25,9 +26,9 @@ export function messagesOf(session: SessionModel): readonly SequenceMessage[] {
 }
 
 /**
- * Who an actor heard from at a step, as it was told; where it was not: the leaf that the event is named after (`callTool.done`; a leaf is a part of its
- * actor), the machine below it that made the move before and is at its end, or its parent. Null: somebody outside, as the
- * recording says, or as it must be for a root.
+ * The actor that sent a step's event, as it was reported; where it was not: the leaf that the event is named after
+ * (`callTool.done`; a leaf is a part of its actor), the machine below it that made the move before and is at its end, or its parent. Null: it came from
+ * outside, as the recording says, or as it must be for a root.
  */
 function senderOf(session: SessionModel, actor: string, event: string, position: number): string | null {
   const told = session.steps[position]?.sender;
@@ -58,23 +59,19 @@ export interface Lifelines {
 
 /** Gives each actor a column. Actors of one kind that never live at the same time share one. */
 export function placeLifelines(session: SessionModel): Lifelines {
-  const columns: { kind: string; name: string; busyUntil: number }[] = [];
-  const places = new Map<string, { from: number; column: number }[]>();
-  const lives = [...session.actors.values()]
-    .filter(({ info }) => info.drawing !== null)
-    .flatMap((track) => track.lives.map((life) => ({ track, life })))
-    .sort((a, b) => a.life.from - b.life.from);
-  for (const { track, life } of lives) {
-    const { path, src, parent } = track.info;
-    const kind = `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}`;
-    let column = columns.findIndex((one) => one.kind === kind && one.busyUntil < life.from);
-    if (column < 0) column = columns.push({ kind, name: src, busyUntil: 0 }) - 1;
-    const taken = columns[column];
-    if (taken !== undefined) taken.busyUntil = life.to ?? Infinity;
-    places.set(path, [...(places.get(path) ?? []), { from: life.from, column }]);
-  }
+  const lines = sharedLines(session);
+  const places = new Map<string, { readonly from: number; readonly column: number }[]>();
+  for (const [column, { lives }] of lines.entries())
+    for (const { track, life } of lives) {
+      const { path } = track.info;
+      const lived = [...(places.get(path) ?? []), { from: life.from, column }];
+      places.set(
+        path,
+        lived.sort((a, b) => a.from - b.from),
+      );
+    }
   return {
-    names: columns.map(({ name }) => name),
+    names: lines.map(({ name }) => name),
     columnOf: (path, position) => {
       const known = places.get(path) ?? places.get(path.slice(0, path.lastIndexOf('/')));
       return (known?.findLast(({ from }) => from <= position + 1) ?? known?.[0])?.column ?? null;

@@ -1,4 +1,4 @@
-import type { SessionModel } from './page-model.ts';
+import type { ActorTrack, Life, SessionModel } from './page-model.ts';
 import { innermost } from './actor-state.ts';
 import { lastUpTo } from './time-scale.ts';
 import { type Tone, toneOf } from './tone.ts';
@@ -21,46 +21,59 @@ export interface Lane {
   readonly spans: readonly LaneSpan[];
 }
 
-interface Draft {
-  readonly kind: string;
-  readonly label: string;
-  readonly depth: number;
-  readonly spans: LaneSpan[];
-  busyUntil: number;
-}
-
 /** The lanes of a session. Leaves are left out: their time is that of the state which invokes them. */
 export function lanesOf(session: SessionModel): readonly Lane[] {
-  const drafts: Draft[] = [];
-  const lives = [...session.actors.values()]
-    .filter((track) => track.info.drawing !== null)
-    .flatMap((track) => track.lives.map((life) => ({ track, life })))
-    .sort((a, b) => a.life.from - b.life.from);
-  for (const { track, life } of lives) {
-    const kind = `${parentKind(track.info.parent)}/${track.info.src}`;
-    let lane = drafts.find((draft) => draft.kind === kind && draft.busyUntil <= life.from);
-    if (lane === undefined) {
-      const depth = track.info.path.split('/').length - 1;
-      lane = { kind, label: track.info.src, depth, spans: [], busyUntil: 0 };
-      drafts.push(lane);
-    }
-    lane.busyUntil = life.to === null ? Infinity : life.to + 1;
-    const first = 1 + lastUpTo(track.steps.length, (index) => track.steps[index], life.from - 1);
-    for (let index = first; index < track.steps.length; index++) {
-      const at = track.steps[index] ?? 0;
-      if (life.to !== null && at > life.to) break;
-      const state = innermost(session.steps[at]?.to ?? []).join(' + ');
-      const next = track.steps[index + 1];
-      const to = next === undefined || (life.to !== null && next > life.to) ? life.to : next;
-      lane.spans.push({ actor: track.info.path, state, tone: toneOf(state), from: at, to });
-    }
-  }
-  return drafts.sort((a, b) => a.depth - b.depth);
+  return sharedLines(session)
+    .map(({ name, depth, lives }) => ({ label: name, depth, spans: lives.flatMap((one) => spansOf(session, one)) }))
+    .sort((a, b) => a.depth - b.depth);
 }
 
-/** Ids of calls are numbered; all calls of one parent are of one kind. */
-function parentKind(parent: string | null): string {
-  return (parent ?? '').replaceAll(/\d+/g, '#');
+function spansOf({ steps }: SessionModel, { track, life }: TrackedLife): readonly LaneSpan[] {
+  const spans: LaneSpan[] = [];
+  const first = 1 + lastUpTo(track.steps.length, (index) => track.steps[index], life.from - 1);
+  for (let index = first; index < track.steps.length; index++) {
+    const at = track.steps[index] ?? 0;
+    if (life.to !== null && at > life.to) break;
+    const state = innermost(steps[at]?.to ?? []).join(' + ');
+    const next = track.steps[index + 1];
+    const to = next === undefined || (life.to !== null && next > life.to) ? life.to : next;
+    spans.push({ actor: track.info.path, state, tone: toneOf(state), from: at, to });
+  }
+  return spans;
+}
+
+interface TrackedLife {
+  readonly track: ActorTrack;
+  readonly life: Life;
+}
+
+interface SharedLine {
+  readonly kind: string;
+  readonly name: string;
+  readonly depth: number;
+  readonly lives: TrackedLife[];
+}
+
+/** Lines for the lives of all machines: those of one kind that never live at the same time share one. */
+export function sharedLines({ actors }: SessionModel): readonly SharedLine[] {
+  const lines: SharedLine[] = [];
+  const lives = [...actors.values()]
+    .filter(({ info }) => info.drawing !== null)
+    .flatMap((track) => track.lives.map((life) => ({ track, life })))
+    .sort((a, b) => a.life.from - b.life.from);
+  for (const one of lives) {
+    const { parent, path, src } = one.track.info;
+    // Ids of calls are numbered; all calls of one parent are of one kind.
+    const kind = `${(parent ?? '').replaceAll(/\d+/g, '#')}/${src}`;
+    const free = lines.find((line) => line.kind === kind && endOf(line) < one.life.from);
+    if (free === undefined) lines.push({ kind, name: src, depth: path.split('/').length - 1, lives: [one] });
+    else free.lives.push(one);
+  }
+  return lines;
+}
+
+function endOf({ lives }: SharedLine): number {
+  return lives.at(-1)?.life.to ?? Infinity;
 }
 
 /** Something on the timeline that a reader looks for. */
@@ -95,15 +108,10 @@ export function stepMarks(told: readonly SaidEvent[]): readonly StepMark[] {
       case 'answer':
         return [{ position, kind: 'answer', text: 'answer' }];
       case 'run.finished':
-        return event.result.success
-          ? []
-          : [
-              {
-                position,
-                kind: event.result.status === 'failed' ? 'error' : 'end',
-                text: `ended: ${event.result.reason}`,
-              },
-            ];
+        if (event.result.success) return [];
+        return [
+          { position, kind: event.result.status === 'failed' ? 'error' : 'end', text: `ended: ${event.result.reason}` },
+        ];
       default:
         return [];
     }

@@ -6,8 +6,8 @@ import { isJsonObject } from '../../../json/json.ts';
 /** The streams that a page listens to: the list of sessions, and those sessions that somebody looks at. */
 interface LiveFeed {
   /**
-   * Listens to these sessions from now on and to no others: a browser has few connections to a server. Who is listened to
-   * again goes on where it was.
+   * Listens to these sessions from now on and to no others: a browser has few connections to a server. One that is
+   * listened to again continues where it was.
    */
   listen(sessions: readonly string[]): void;
 }
@@ -56,13 +56,13 @@ interface SessionFeed {
 }
 
 /**
- * A session's frames, each handed on once and in order. A stream that breaks is opened again by the browser and goes on where
- * it was; where the server left out frames because this page was too slow, they are asked for before the stream goes on.
+ * A session's frames, each handed on once and in order. A stream that breaks is opened again by the browser and continues
+ * where it was; where the server left out frames because this page was too slow, they are asked for before the stream continues.
  */
 function sessionFeed(at: (part: string, from: number) => string, take: (frame: Frame) => void): SessionFeed {
   let source: EventSource | null = null;
   let last = 0;
-  // Frames without a number, such as tokens, since the last that had one: a stream that goes on sends them again.
+  // Frames without a number, such as tokens, since the last that had one: a stream that continues sends them again.
   let loose = 0;
   let again = 0;
   let state: 'paused' | 'listening' | 'heard' = 'paused';

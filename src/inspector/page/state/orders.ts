@@ -1,19 +1,21 @@
-import type { Act, SessionInfo } from '../../frames/protocol.ts';
+import type { Act, ActReply, SessionInfo } from '../../frames/protocol.ts';
 import type { Page } from './page-context.ts';
+import type { PageState } from './page-state.ts';
 import { showSession } from './walk.ts';
 
 /** Asks the server for something about the session that is shown, and says what became of it. True when it was done. */
 export async function order({ state, desk }: Pick<Page, 'state' | 'desk'>, act: Act): Promise<boolean> {
   const session = state.session.value;
   if (session === null) return false;
-  const answer = await desk.act(session.info.id, act);
-  if (!answer.ok) {
-    state.notice.value = { text: answer.message, tone: 'danger' };
-    return false;
-  }
-  state.notice.value = { text: DONE[act.kind], tone: 'info' };
-  if (answer.session !== null) showSession(state, answer.session);
-  return true;
+  const reply = await desk.act(session.info.id, act);
+  if (reply.ok) state.notice.value = { text: DONE[act.kind], tone: 'info' };
+  showReply(state, reply);
+  return reply.ok;
+}
+
+function showReply(state: PageState, reply: ActReply): void {
+  if (!reply.ok) state.notice.value = { text: reply.message, tone: 'danger' };
+  else if (reply.session !== undefined) showSession(state, reply.session);
 }
 
 const DONE: { readonly [kind in Act['kind']]: string } = {
@@ -27,12 +29,7 @@ const DONE: { readonly [kind in Act['kind']]: string } = {
 /** Opens a recording from disk: the server reads it, and it becomes one more session. */
 export async function openFile({ state, desk }: Page, file: File): Promise<void> {
   state.dialog.value = null;
-  const answer = await desk.open(file.name, await file.text());
-  if (!answer.ok) {
-    state.notice.value = { text: answer.message, tone: 'danger' };
-    return;
-  }
-  if (answer.session !== null) showSession(state, answer.session);
+  showReply(state, await desk.open(await file.text()));
 }
 
 /** Lets recordings be dropped anywhere on the page. Call once. */
@@ -55,7 +52,7 @@ export function acceptDrops(page: Page): void {
 export type ForkOffer =
   | { readonly kind: 'offered'; readonly entry: number }
   | { readonly kind: 'refused'; readonly entry: number; readonly why: string }
-  /** Nothing was recorded at this step: nobody expects to go on from here. */
+  /** Nothing was recorded at this step: nobody expects to continue from here. */
   | { readonly kind: 'none' };
 
 /** What stands in the place of the fork button. `live` is false in a page that was saved. */

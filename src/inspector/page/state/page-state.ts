@@ -22,7 +22,7 @@ export type Pane = 'chart' | 'time' | 'talk' | 'desk';
 /** All that the page remembers. Signals hold what the reader chose; what follows from it is computed. */
 export interface PageState {
   readonly model: PageModel;
-  /** Rises with every batch of frames: who reads the model reads this first. */
+  /** Rises with every batch of frames: what reads the model reads this first. */
   readonly beat: Signal<number>;
   /** Rises with `beat`, but for a long run only a few times a second: for what looks at the whole run each time. */
   readonly slowBeat: Signal<number>;

@@ -112,7 +112,7 @@ function Banner({ text }: { readonly text: string }) {
   );
 }
 
-/** Says aloud what somebody who does not see the page must know: that a call waits, and how a run ended. */
+/** Says aloud what a reader that does not see the page must know: that a call waits, and how a run ended. */
 function Waiting() {
   const { state } = usePage();
   const session = state.session.value;

@@ -4,7 +4,7 @@ interface Match {
   readonly right: number;
 }
 
-/** How many edits a stretch may need; of one that needs more, what was reached furthest is kept, and the search goes on there. */
+/** How many edits a stretch may need; of one that needs more, what was reached furthest is kept, and the search continues there. */
 const MOST_EDITS = 256;
 
 /**

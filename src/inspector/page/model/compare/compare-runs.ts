@@ -66,7 +66,7 @@ function differenceOf(left: ComparedRun, l: number, right: ComparedRun, r: numbe
   return first === undefined ? null : first.path;
 }
 
-/** What the first step after an entry of the recording was told; null for steps that only follow from it. */
+/** What came in with the first step after an entry of the recording; null for steps that only follow from it. */
 function broughtBy({ steps, records }: ComparedRun, position: number): Json {
   const entry = steps[position]?.entry ?? null;
   if (entry === null || steps[position - 1]?.entry === entry) return null;
@@ -139,7 +139,7 @@ interface Player {
 
 /**
  * Who made each step, in words that mean the same in another run: a call is named by its tool, because its id only counts
- * calls, and one retry more would shift all that follow. Of calls of one tool that go on side by side the second is `·2`.
+ * calls, and one retry more would shift all that follow. Of calls of one tool that run side by side the second is `·2`.
  */
 export function rolesOf({ steps, actors, told }: ComparedRun): readonly string[] {
   const toolAt = toolsOf(told);

@@ -1,3 +1,4 @@
+import { isList } from '../../../../json/depth.ts';
 import { type Json, isJsonObject } from '../../../../json/json.ts';
 import { align } from './align.ts';
 
@@ -7,7 +8,7 @@ export type Difference =
   | { readonly kind: 'removed'; readonly path: string; readonly before: Json }
   | { readonly kind: 'changed'; readonly path: string; readonly before: Json; readonly after: Json };
 
-/** What is no difference. */
+/** What does not count as a difference. */
 interface Leniency {
   /** What a value stands for: those that stand for the same do not differ. */
   readonly meaning: (place: ValuePlace, value: Json) => Json;
@@ -140,10 +141,6 @@ function ownOf(value: { readonly [key: string]: Json }, key: string): Json | und
 function joined(path: string, key: string): string {
   if (!/^[\w$-]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
   return path === '' ? key : `${path}.${key}`;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /** Where two values stand: the name under which they are found, and that of what holds them. Members of a list have its name. */

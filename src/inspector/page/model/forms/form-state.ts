@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../frames/inert-json.ts';
 import type { Issue } from '../../../../json/errors.ts';
 import { type JsonObject, type Json, isJsonObject } from '../../../../json/json.ts';
 import { issueText, pointerSteps } from '../../../frames/event-issues.ts';
@@ -22,7 +23,7 @@ export interface FormState {
 
 /** What a form comes to. */
 export interface FormReading {
-  /** Null: it is no JSON object. */
+  /** Null: it is not a JSON object. */
   readonly value: JsonObject | null;
   /** What is wrong with a field, by its name. */
   readonly byField: ReadonlyMap<string, string>;
@@ -41,7 +42,7 @@ export function showAsJson({ fields }: FormKind, state: FormState): FormState {
   return { ...state, json: written(readDraft(fields ?? [], state.draft).value), edited: false };
 }
 
-/** The same as fields; as it is where it cannot be: nothing is known, or what is written is no JSON object. */
+/** The same as fields; as it is where it cannot be: nothing is known, or what is written is not a JSON object. */
 export function showAsFields({ fields }: FormKind, state: FormState): FormState {
   if (fields === null || state.json === null) return state;
   if (!state.edited) return { ...state, json: null };
@@ -189,16 +190,7 @@ function readText({ choices }: SchemaField, control: Control, text: string): Jso
     case 'choice':
       return choices.find(({ key }) => key === text)?.value;
     case 'json':
-      return parsed(text);
-  }
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
+      return parsedJson(text);
   }
 }
 
@@ -208,6 +200,6 @@ function own(value: JsonObject, name: string): Json | undefined {
 
 /** Reads a JSON object; null for any other text. Nothing at all is an empty one. */
 function readObject(text: string): JsonObject | null {
-  const value = text.trim() === '' ? {} : parsed(text);
+  const value = text.trim() === '' ? {} : parsedJson(text);
   return isJsonObject(value) ? value : null;
 }

@@ -1,3 +1,4 @@
+import { describes } from '../../../frames/names.ts';
 import type { RecordLine } from '../../../../journal/format/record.ts';
 import { type Json, type JsonObject, isJsonObject, type JsonSchema } from '../../../../json/json.ts';
 import { jsonEquals } from '../../../../parsing/schema/json-types.ts';
@@ -22,7 +23,7 @@ export function argumentsForm(records: readonly (RecordLine | undefined)[], tool
 
 const WRITTEN: FormKind = { fields: null, issues: () => [] };
 
-/** The tools that the run has now: those that it was last told of, else those that it began with. */
+/** The tools that the run has now: those that its latest change of tools named, else those that it began with. */
 function toolsets(records: readonly (RecordLine | undefined)[]): readonly Json[] {
   let toolset: Json = null;
   let children: Json = null;
@@ -109,10 +110,4 @@ function descriptorsOf({ root }: MachineDrawing, active: ReadonlySet<string>): r
 
 function isWildcard(descriptor: string): boolean {
   return descriptor === '*' || descriptor.endsWith('.*');
-}
-
-/** `a.*` describes `a`, `a.b` and `a.b.c`, `*` everything. */
-export function describes(descriptor: string, type: string): boolean {
-  if (descriptor === type || descriptor === '*') return true;
-  return descriptor.endsWith('.*') && `${type}.`.startsWith(descriptor.slice(0, -1));
 }

@@ -1,3 +1,4 @@
+import { isList } from '../../../../json/depth.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../../../json/json.ts';
 import { FitContext } from '../../../../parsing/schema/fit-context.ts';
 import { typesOf } from '../../../../parsing/schema/json-types.ts';
@@ -142,8 +143,4 @@ function resolved(schema: Json, context: FitContext): JsonObject {
     found = { ...(isJsonObject(target) ? target : {}), ...own };
   }
   return found;
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -8,7 +8,7 @@ interface RoutesProps {
   readonly layout: ChartLayout;
   readonly worn: ReadonlySet<string>;
   readonly taken: ReadonlySet<string>;
-  /** Changes with every step, so that the same route lights up anew. */
+  /** Changes with every step, so that the same route lights up again. */
   readonly beat: number;
   readonly labels: boolean;
 }

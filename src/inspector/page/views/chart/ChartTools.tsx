@@ -1,6 +1,6 @@
 import { type Camera, type Size, zoomAt } from '../../model/camera.ts';
 import { usePage } from '../../state/page-context.ts';
-import { Icon } from '../parts/Icon.tsx';
+import { Button, IconButton } from '../parts/Button.tsx';
 
 interface ChartToolsProps {
   readonly camera: Camera | null;
@@ -18,54 +18,25 @@ export function ChartTools({ camera, view, onCamera }: ChartToolsProps) {
   return (
     // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- A toolbar has no tag of its own.
     <div class="chart-tools" role="toolbar" aria-label="Chart">
-      <button
-        type="button"
-        class="button quiet icon"
-        data-key="+"
-        title="Zoom in (+)"
-        aria-label="Zoom in"
-        onClick={() => zoom(1.25)}
-      >
-        <Icon name="plus" />
-      </button>
-      <button
-        type="button"
-        class="button quiet icon"
-        data-key="-"
-        title="Zoom out (−)"
-        aria-label="Zoom out"
-        onClick={() => zoom(0.8)}
-      >
-        <Icon name="minus" />
-      </button>
-      <button
-        type="button"
-        class="button quiet icon"
-        data-key="f"
-        title="Fit (f)"
-        aria-label="Fit the chart"
-        onClick={() => onCamera(null)}
-      >
-        <Icon name="fit" />
-      </button>
-      <button
-        type="button"
-        class="button quiet"
+      <IconButton icon="plus" label="Zoom in" title="Zoom in (+)" data-key="+" onClick={() => zoom(1.25)} />
+      <IconButton icon="minus" label="Zoom out" title="Zoom out (−)" data-key="-" onClick={() => zoom(0.8)} />
+      <IconButton icon="fit" label="Fit the chart" title="Fit (f)" data-key="f" onClick={() => onCamera(null)} />
+      <Button
+        look="quiet"
         title="Keep the active state in sight (g)"
         aria-pressed={state.follow.value}
         onClick={() => (state.follow.value = !state.follow.value)}
       >
         Follow
-      </button>
-      <button
-        type="button"
-        class="button quiet"
+      </Button>
+      <Button
+        look="quiet"
         title="Name all transitions (l)"
         aria-pressed={state.labels.value}
         onClick={() => (state.labels.value = !state.labels.value)}
       >
         Labels
-      </button>
+      </Button>
     </div>
   );
 }

@@ -20,7 +20,7 @@ interface ComparePairProps {
   readonly index: number;
 }
 
-/** Two steps that stand beside each other: what each was told, and how the memories of their actors differ after it. */
+/** Two steps that stand beside each other: what came in with each, and how the memories of their actors differ after it. */
 export function ComparePair({ left, right, comparison, index }: ComparePairProps) {
   const { desk } = usePage();
   const pair = pairAt(comparison, index);
@@ -90,7 +90,7 @@ interface NoMoveProps {
   readonly at: number | null;
 }
 
-/** Says that one side has no such move, and where it goes on. */
+/** Says that one side has no such move, and where it continues. */
 function NoMove({ side, next, at }: NoMoveProps) {
   return (
     <div class="pair-head" data-side={side}>
@@ -154,7 +154,7 @@ function Compared({ title, left, right }: ComparedProps) {
   );
 }
 
-/** A step that the other run has not: what it was told, and what it changed. */
+/** A step that the other run has not: what came in with it, and what it changed. */
 function Alone({ detail }: { readonly detail: StepDetail }) {
   return (
     <>

@@ -1,3 +1,4 @@
+import { Button } from '../parts/Button.tsx';
 import { inertLine } from '../../model/inert-text.ts';
 import { otherSession } from '../../state/page-state.ts';
 import { usePage } from '../../state/page-context.ts';
@@ -132,29 +133,15 @@ function Summary({ comparison: { first, rows, differing }, whole, selected, onPi
         </span>
       </span>
       <span class="spring" />
-      <button type="button" class="button quiet" onClick={() => onPick(first)}>
+      <Button look="quiet" onClick={() => onPick(first)}>
         Go there
-      </button>
-      <button
-        type="button"
-        class="button quiet"
-        data-key=","
-        title="Last difference (,)"
-        disabled={last === -1}
-        onClick={() => onPick(last)}
-      >
+      </Button>
+      <Button look="quiet" data-key="," title="Last difference (,)" disabled={last === -1} onClick={() => onPick(last)}>
         ‹ last
-      </button>
-      <button
-        type="button"
-        class="button quiet"
-        data-key="."
-        title="Next difference (.)"
-        disabled={next === -1}
-        onClick={() => onPick(next)}
-      >
+      </Button>
+      <Button look="quiet" data-key="." title="Next difference (.)" disabled={next === -1} onClick={() => onPick(next)}>
         next ›
-      </button>
+      </Button>
     </p>
   );
 }
@@ -180,7 +167,7 @@ function isWhole({ info, records }: SessionModel): boolean {
   return info.status !== 'running' && (info.kind === 'system' || records.at(-1)?.t === 'end');
 }
 
-/** After a comparison the page has so many times as long for everything else: long runs that go on are compared seldom. */
+/** After a comparison the page has so many times as long for everything else: long runs that continue are compared seldom. */
 const REST = 8;
 
 /** Two runs side by side as they are, or were a moment ago while they still grow. */

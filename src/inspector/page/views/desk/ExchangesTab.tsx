@@ -1,3 +1,4 @@
+import { isList } from '../../../../json/depth.ts';
 import { useMemo } from 'preact/hooks';
 import { type Json, isJsonObject } from '../../../../json/json.ts';
 import { type RecordedExchange, exchangesOf } from '../../model/exchanges.ts';
@@ -79,8 +80,4 @@ function Messages({ request }: { readonly request: Json }) {
       )}
     </>
   );
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -9,7 +9,7 @@ const ROW = 24;
 const LEFT = 64;
 const COLUMN = 112;
 
-/** Who told whom what, from top to bottom. Actors that never live together share a line. */
+/** Which actor sent which event to which, from top to bottom. Actors that never live together share a line. */
 export function SequenceTab() {
   const { state } = usePage();
   const session = state.session.value;

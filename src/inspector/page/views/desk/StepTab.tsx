@@ -1,3 +1,4 @@
+import { Button } from '../parts/Button.tsx';
 import type { MachineDrawing, StepDetail } from '../../../frames/protocol.ts';
 import { arrowText } from '../../model/chart.ts';
 import { innermost } from '../../model/actor-state.ts';
@@ -92,9 +93,9 @@ function ForkButton({ entry }: { readonly entry: number }) {
     state.dialog.value = { kind: 'fork', entry, outcome };
   };
   return (
-    <button type="button" class="button" onClick={ask}>
+    <Button onClick={ask}>
       <Icon name="fork" /> Fork from here
-    </button>
+    </Button>
   );
 }
 

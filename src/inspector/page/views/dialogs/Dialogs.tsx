@@ -1,3 +1,4 @@
+import { Button } from '../parts/Button.tsx';
 import { usePage } from '../../state/page-context.ts';
 import { later } from '../parts/later.tsx';
 import { useState } from 'preact/hooks';
@@ -120,9 +121,9 @@ function ForkDialog({ entry, outcome }: { readonly entry: number; readonly outco
         </label>
       )}
       {changed && !read.ok && <p class="problem">{read.problem}</p>}
-      <button type="button" class="button yes" disabled={changed && !read.ok} onClick={fork}>
+      <Button look="yes" disabled={changed && !read.ok} onClick={fork}>
         {changed ? 'Fork with this outcome' : 'Fork'}
-      </button>
+      </Button>
     </DialogFrame>
   );
 }

@@ -1,3 +1,5 @@
+import { describes } from '../../../frames/names.ts';
+import { Button } from '../parts/Button.tsx';
 import { useRef, useState } from 'preact/hooks';
 import { isRight, type FormReading, type FormState, beginForm, readForm } from '../../model/forms/form-state.ts';
 import { inertLine } from '../../model/inert-text.ts';
@@ -6,7 +8,7 @@ import { usePage } from '../../state/page-context.ts';
 import { DialogFrame } from './DialogFrame.tsx';
 import { InertText } from '../parts/Values.tsx';
 import { SchemaForm } from '../forms/SchemaForm.tsx';
-import { acceptedEvents, describes, wildcards, type EventForm, eventForm } from '../../model/forms/known-forms.ts';
+import { acceptedEvents, wildcards, type EventForm, eventForm } from '../../model/forms/known-forms.ts';
 import { type ActorState, actorsAt } from '../../model/actor-state.ts';
 import type { PageState } from '../../state/page-state.ts';
 
@@ -14,7 +16,7 @@ import type { PageState } from '../../state/page-state.ts';
 export function SendDialog() {
   const page = usePage();
   const draft = useEventDraft(page.state);
-  const { live, to, type, form, formKey, reading } = draft;
+  const { type, form, formKey, reading } = draft;
   const element = useRef<HTMLFormElement>(null);
   // What is wrong is shown where somebody has been, and everywhere once it was to be sent.
   const [strict, setStrict] = useState(false);
@@ -26,15 +28,16 @@ export function SendDialog() {
   const send = (event: Event): void => {
     event.preventDefault();
     setStrict(true);
-    if (type === '' || to === null || reading.value === null || !isRight(reading)) {
+    if (type === '' || draft.to === null || reading.value === null || !isRight(reading)) {
       requestAnimationFrame(() => focusFirstWrong(element.current));
       return;
     }
-    void order(page, { kind: 'send', event: { ...reading.value, type }, to }).then((done) => {
+    void order(page, { kind: 'send', event: { ...reading.value, type }, to: draft.to }).then((done) => {
       if (done) page.state.dialog.value = null;
       else setRefusal(page.state.notice.value.text);
     });
   };
+  const missing = strict && !isRight(reading) ? counted(reading.byField.size + reading.general.length) : '';
   return (
     <DialogFrame title="Send an event">
       <form
@@ -42,35 +45,12 @@ export function SendDialog() {
         class="event-form"
         noValidate
         onSubmit={send}
-        // A button that took the focus would leave a field, whose problem then moves the button from under the pointer.
-        onMouseDown={(event) => {
-          if (event.target instanceof Element && event.target.closest('button') !== null) event.preventDefault();
-        }}
+        onMouseDown={keepFocus}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) element.current?.requestSubmit();
         }}
       >
-        <div class="form-row">
-          <label class="form-label" for="send-to">
-            To
-          </label>
-          <select
-            id="send-to"
-            class="field"
-            autofocus
-            value={to ?? ''}
-            onChange={(event) => {
-              draft.address(event.currentTarget.value);
-              afresh();
-            }}
-          >
-            {live.map(({ path }) => (
-              <option key={path} value={path}>
-                {inertLine(path, 80)}
-              </option>
-            ))}
-          </select>
-        </div>
+        <AddressPicker draft={draft} onAddress={afresh} />
         <EventPicker
           draft={draft}
           strict={strict}
@@ -96,19 +76,46 @@ export function SendDialog() {
           />
         )}
         <div class="form-foot">
-          <button type="submit" class="button yes">
+          <Button type="submit" look="yes">
             Send
-          </button>
+          </Button>
           <p class="problem" role="alert">
-            {refusal !== ''
-              ? inertLine(refusal, 400)
-              : strict && !isRight(reading)
-                ? counted(reading.byField.size + reading.general.length)
-                : ''}
+            {refusal === '' ? missing : inertLine(refusal, 400)}
           </p>
         </div>
       </form>
     </DialogFrame>
+  );
+}
+
+/** A button that took the focus would leave a field, whose problem then moves the button from under the pointer. */
+function keepFocus(event: MouseEvent): void {
+  if (event.target instanceof Element && event.target.closest('button') !== null) event.preventDefault();
+}
+
+function AddressPicker({ draft, onAddress }: { readonly draft: EventDraft; readonly onAddress: () => void }) {
+  return (
+    <div class="form-row">
+      <label class="form-label" for="send-to">
+        To
+      </label>
+      <select
+        id="send-to"
+        class="field"
+        autofocus
+        value={draft.to ?? ''}
+        onChange={(event) => {
+          draft.address(event.currentTarget.value);
+          onAddress();
+        }}
+      >
+        {draft.live.map(({ path }) => (
+          <option key={path} value={path}>
+            {inertLine(path, 80)}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }
 

@@ -21,8 +21,11 @@ const PATHS = {
   link: 'M7 3h2v10H7z',
 } as const;
 
+/** The name of a sign. */
+export type IconName = keyof typeof PATHS;
+
 /** A sign of 16 by 16, drawn in the colour of its text. It says nothing to a screen reader: its button does. */
-export function Icon({ name }: { readonly name: keyof typeof PATHS }) {
+export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
       <path d={PATHS[name]} fill="currentColor" />

@@ -44,7 +44,7 @@ export function NotKnown() {
   );
 }
 
-/** Waits this long before it asks for details: who scrubs passes many steps. */
+/** Waits this long before it asks for details: a reader that scrubs passes many steps. */
 const PATIENCE_MS = 90;
 
 /** The details of a step: null while they are on their way, or when there are none. */

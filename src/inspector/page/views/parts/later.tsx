@@ -2,7 +2,7 @@ import { type ComponentType, createElement } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { usePage } from '../../state/page-context.ts';
 
-/** A view whose code is fetched when it is first shown: what few readers need is no part of the page's first load. */
+/** A view whose code is fetched when it is first shown: what few readers need is not part of the page's first load. */
 export function later<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let loaded: ComponentType<Props> | null = null;
   return (props) => {

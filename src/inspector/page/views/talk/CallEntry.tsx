@@ -1,3 +1,5 @@
+import type { Act } from '../../../frames/protocol.ts';
+import { Button } from '../parts/Button.tsx';
 import { isJsonObject } from '../../../../json/json.ts';
 import type { CallStatus, TalkItem } from '../../model/talk.ts';
 import { durationText } from '../../model/time-scale.ts';
@@ -12,6 +14,8 @@ import { usePage } from '../../state/page-context.ts';
 import { goTo } from '../../state/walk.ts';
 import type { ToolSource } from '../../../../tools/server-tool.ts';
 import { later } from '../parts/later.tsx';
+
+type CallItem = Extract<TalkItem, { kind: 'call' }>;
 
 const TONES: { readonly [status in CallStatus]: Tone } = {
   waiting: 'wait',
@@ -29,13 +33,7 @@ const WORDS: { readonly [status in CallStatus]: string } = {
 };
 
 /** A call of a tool: its arguments, what recovery did, its result; and the buttons while it waits for a person. */
-export function CallEntry({
-  item,
-  now,
-}: {
-  readonly item: Extract<TalkItem, { kind: 'call' }>;
-  readonly now: boolean;
-}) {
+export function CallEntry({ item, now }: { readonly item: CallItem; readonly now: boolean }) {
   const { tool, args, status, result, durationMs, recovery, reason } = item;
   const head = (
     <>
@@ -82,7 +80,7 @@ export function CallEntry({
 }
 
 /** The members of a result that are there. */
-function defined(result: NonNullable<Extract<TalkItem, { kind: 'call' }>['result']>) {
+function defined(result: NonNullable<CallItem['result']>) {
   return Object.fromEntries(
     Object.entries(result).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   );
@@ -91,96 +89,100 @@ function defined(result: NonNullable<Extract<TalkItem, { kind: 'call' }>['result
 const ArgumentsEditor = later(async () => (await import('../forms/SchemaForm.tsx')).ArgumentsEditor);
 
 /** The question that a waiting call puts, and its answers: approve, always, with edits, reject with a reason. */
-function Approval({ item }: { readonly item: Extract<TalkItem, { kind: 'call' }> }) {
+function Approval({ item }: { readonly item: CallItem }) {
   const page = usePage();
   const session = page.state.session.value;
   const draft = useDraft(`${session?.info.id ?? ''}/${item.callId}`);
-  const { edited, reason } = draft.value;
-  const setEdited = (next: AnswerDraft['edited']): void => draft.change({ edited: next });
   const [sent, setSent] = useState(false);
   const may = page.desk.acts && session?.info.can.includes('approve') === true;
-  const { callId, tool } = item;
-
-  const answer = (act: Parameters<typeof order>[1]): void => {
+  const isNow = page.state.cursor.value === null;
+  const answer = (act: Act): void => {
     setSent(true);
     void order(page, act).then((done) => {
       if (!done) setSent(false);
     });
   };
-  const approve = (always: boolean): void => {
-    const args = edited === null ? {} : { args: edited.args };
-    answer({ kind: 'approve', callId, ...(always ? { always } : {}), ...args });
-  };
   return (
     <form
       class="approval"
-      aria-label={`Approval of ${inertLine(tool, 60)}`}
+      aria-label={`Approval of ${inertLine(item.tool, 60)}`}
       onSubmit={(event) => event.preventDefault()}
     >
       <p>
-        <b class="mono">{inertLine(tool, 80)}</b> may only run when you say so.
+        <b class="mono">{inertLine(item.tool, 80)}</b> may only run when you say so.
       </p>
       <SourceRows source={item.source} />
-      {may && page.state.cursor.value !== null && (
-        <button type="button" class="button" onClick={() => goTo(page.state, null)}>
-          Go to now, to answer
-        </button>
-      )}
-      {may && page.state.cursor.value === null && (
-        <>
-          {edited !== null && (
-            <ArgumentsEditor
-              tool={tool}
-              args={edited.args}
-              onArgs={(args) => setEdited(args === null ? { ...edited, wrong: true } : { args, wrong: false })}
-            />
-          )}
-          <div class="approval-row">
-            <button
-              type="button"
-              class="button yes"
-              data-approve={callId}
-              disabled={sent || edited?.wrong === true}
-              onClick={() => approve(false)}
-            >
-              {edited === null ? 'Approve' : 'Approve with edits'}
-            </button>
-            {edited === null && (
-              <>
-                <button type="button" class="button" disabled={sent} onClick={() => approve(true)}>
-                  Always
-                </button>
-                <button
-                  type="button"
-                  class="button"
-                  disabled={sent}
-                  onClick={() => setEdited({ args: isJsonObject(item.args) ? item.args : {}, wrong: false })}
-                >
-                  Edit
-                </button>
-              </>
-            )}
-          </div>
-          <div class="approval-row">
-            <button
-              type="button"
-              class="button no"
-              disabled={sent}
-              onClick={() => answer({ kind: 'reject', callId, ...(reason === '' ? {} : { reason }) })}
-            >
-              Reject
-            </button>
-            <input
-              class="field reason"
-              placeholder="Reason, told to the model"
-              aria-label="Reason for rejecting"
-              value={reason}
-              onInput={(event) => draft.change({ reason: event.currentTarget.value })}
-            />
-          </div>
-        </>
-      )}
+      {may && !isNow && <Button onClick={() => goTo(page.state, null)}>Go to now, to answer</Button>}
+      {may && isNow && <Answers item={item} draft={draft} sent={sent} onAnswer={answer} />}
     </form>
+  );
+}
+
+interface AnswersProps {
+  readonly item: CallItem;
+  readonly draft: ReturnType<typeof useDraft>;
+  /** An answer is on its way. */
+  readonly sent: boolean;
+  readonly onAnswer: (act: Act) => void;
+}
+
+function Answers({ item, draft, sent, onAnswer }: AnswersProps) {
+  const { callId, tool, args: proposed } = item;
+  const { edited, reason } = draft.value;
+  const setEdited = (next: AnswerDraft['edited']): void => draft.change({ edited: next });
+  const approve = (always: boolean): void => {
+    const args = edited === null ? {} : { args: edited.args };
+    onAnswer({ kind: 'approve', callId, ...(always ? { always } : {}), ...args });
+  };
+  return (
+    <>
+      {edited !== null && (
+        <ArgumentsEditor
+          tool={tool}
+          args={edited.args}
+          onArgs={(args) => setEdited(args === null ? { ...edited, wrong: true } : { args, wrong: false })}
+        />
+      )}
+      <div class="approval-row">
+        <Button
+          look="yes"
+          data-approve={callId}
+          disabled={sent || edited?.wrong === true}
+          onClick={() => approve(false)}
+        >
+          {edited === null ? 'Approve' : 'Approve with edits'}
+        </Button>
+        {edited === null && (
+          <>
+            <Button disabled={sent} onClick={() => approve(true)}>
+              Always
+            </Button>
+            <Button
+              disabled={sent}
+              onClick={() => setEdited({ args: isJsonObject(proposed) ? proposed : {}, wrong: false })}
+            >
+              Edit
+            </Button>
+          </>
+        )}
+      </div>
+      <div class="approval-row">
+        <Button
+          look="no"
+          disabled={sent}
+          onClick={() => onAnswer({ kind: 'reject', callId, ...(reason === '' ? {} : { reason }) })}
+        >
+          Reject
+        </Button>
+        <input
+          class="field reason"
+          placeholder="Reason, told to the model"
+          aria-label="Reason for rejecting"
+          value={reason}
+          onInput={(event) => draft.change({ reason: event.currentTarget.value })}
+        />
+      </div>
+    </>
   );
 }
 

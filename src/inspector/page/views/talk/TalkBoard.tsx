@@ -1,3 +1,4 @@
+import { Button } from '../parts/Button.tsx';
 import { useState } from 'preact/hooks';
 import { usePage } from '../../state/page-context.ts';
 import type { TalkItem } from '../../model/talk.ts';
@@ -27,9 +28,9 @@ export function TalkBoard() {
         <h2>Conversation</h2>
         <span class="spring" />
         {!standing && waiting >= 0 && (
-          <button type="button" class="button quiet wait" data-key="waiting" title="Go to it (a)" onClick={seekWaiting}>
+          <Button look="quiet wait" data-key="waiting" title="Go to it (a)" onClick={seekWaiting}>
             <Lamp tone="wait" size={12} /> a call waits for you
-          </button>
+          </Button>
         )}
       </div>
       {items.length === 0 ? (

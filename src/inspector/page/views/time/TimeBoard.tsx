@@ -2,7 +2,7 @@ import { durationText, timeScale } from '../../model/time-scale.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import { usePage } from '../../state/page-context.ts';
 import { nextSpeed, togglePlay, goTo, walk, walkMarks } from '../../state/walk.ts';
-import { Icon } from '../parts/Icon.tsx';
+import { Button, IconButton } from '../parts/Button.tsx';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { lanesOf, stepMarks } from '../../model/timeline.ts';
 import { LABELS, type LaneColours, RIGHT, drawLanes, readColours } from './draw-lanes.ts';
@@ -25,24 +25,24 @@ export function TimeBoard() {
   return (
     <section class="board board-time" aria-label="Timeline">
       <div class="transport" role="toolbar" aria-label="Time">
-        <Control icon="first" label="First step (Home)" onClick={() => goTo(state, 0)} />
-        <Control icon="back" label="Step back (←)" onClick={() => walk(state, -1)} />
-        <Control
+        <IconButton icon="first" label="First step (Home)" onClick={() => goTo(state, 0)} />
+        <IconButton icon="back" label="Step back (←)" onClick={() => walk(state, -1)} />
+        <IconButton
           icon={state.speed.value === null ? 'play' : 'pause'}
           label={state.speed.value === null ? 'Play (Space)' : 'Pause (Space)'}
           onClick={() => togglePlay(state)}
         />
-        <Control icon="ahead" label="Step ahead (→)" onClick={() => walk(state, 1)} />
-        <Control icon="last" label="Latest step (End)" onClick={() => goTo(state, null)} />
-        <button type="button" class="button quiet" title="Playing speed (s)" onClick={() => nextSpeed(state)}>
+        <IconButton icon="ahead" label="Step ahead (→)" onClick={() => walk(state, 1)} />
+        <IconButton icon="last" label="Latest step (End)" onClick={() => goTo(state, null)} />
+        <Button look="quiet" title="Playing speed (s)" onClick={() => nextSpeed(state)}>
           ×{state.speed.value ?? 1}
-        </button>
-        <button type="button" class="button quiet extra" title="Last mark ([)" onClick={() => walkMarks(state, -1)}>
+        </Button>
+        <Button look="quiet extra" title="Last mark ([)" onClick={() => walkMarks(state, -1)}>
           ‹ mark
-        </button>
-        <button type="button" class="button quiet extra" title="Next mark (])" onClick={() => walkMarks(state, 1)}>
+        </Button>
+        <Button look="quiet extra" title="Next mark (])" onClick={() => walkMarks(state, 1)}>
           mark ›
-        </button>
+        </Button>
         <p class="readout" data-testid="readout">
           {live && session?.info.status === 'running' && (
             <>
@@ -77,22 +77,6 @@ export function TimeBoard() {
   );
 }
 
-function Control({
-  icon,
-  label,
-  onClick,
-}: {
-  readonly icon: 'first' | 'back' | 'play' | 'pause' | 'ahead' | 'last';
-  readonly label: string;
-  readonly onClick: () => void;
-}) {
-  return (
-    <button type="button" class="button quiet icon" title={label} aria-label={label} onClick={onClick}>
-      <Icon name={icon} />
-    </button>
-  );
-}
-
 /** The lanes of all actors over time, which are a slider over the steps as well. */
 function Lanes() {
   const { state } = usePage();
@@ -107,7 +91,7 @@ function Lanes() {
   const scale = useMemo(() => timeScale(session?.steps ?? [], stretch), [session, beat, stretch]);
   const lanes = useMemo(() => (session === null ? [] : lanesOf(session)), [session, beat]);
   const marks = useMemo(() => stepMarks(session?.told ?? []), [session, beat]);
-  // Who follows what happens is always at its end: there the lanes are drawn anew as often as they grow, and no oftener.
+  // A reader that follows what happens is always at its end: there the lanes are drawn again only when they have grown.
   const position = state.cursor.value === null ? Math.max(0, count - 1) : state.position.value;
   const shade = theme.value;
 
