@@ -40,3 +40,9 @@ export function pointerSteps(path: string): readonly string[] {
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
+
+/** True for events that a transition's descriptor stands for: `a.*` describes `a`, `a.b` and `a.b.c`, `*` everything. */
+export function describes(descriptor: string, type: string): boolean {
+  if (descriptor === type || descriptor === '*') return true;
+  return descriptor.endsWith('.*') && `${type}.`.startsWith(descriptor.slice(0, -1));
+}

@@ -67,12 +67,6 @@ export function logicName(logic: unknown): string | null {
   return inner === undefined ? null : logicName(inner);
 }
 
-/** True for events that a transition's descriptor stands for: `a.*` describes `a`, `a.b` and `a.b.c`, `*` everything. */
-export function describes(descriptor: string, type: string): boolean {
-  if (descriptor === type || descriptor === '*') return true;
-  return descriptor.endsWith('.*') && `${type}.`.startsWith(descriptor.slice(0, -1));
-}
-
 function assignName(assignment: unknown): string {
   if (typeof assignment === 'function') return functionName(assignment, 'assign');
   return typeof assignment === 'object' && assignment !== null

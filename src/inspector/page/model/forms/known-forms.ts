@@ -1,8 +1,7 @@
-import { describes } from '../../../frames/names.ts';
 import type { RecordLine } from '../../../../journal/format/record.ts';
 import { type Json, type JsonObject, isJsonObject, type JsonSchema } from '../../../../json/json.ts';
 import { jsonEquals } from '../../../../parsing/schema/json-types.ts';
-import { valueIssues, eventIssues } from '../../../frames/event-issues.ts';
+import { describes, valueIssues, eventIssues } from '../../../frames/event-issues.ts';
 import { schemaFields } from './schema-fields.ts';
 import type { FormKind } from './form-state.ts';
 import type { MachineDrawing, StateDrawing } from '../../../frames/protocol.ts';

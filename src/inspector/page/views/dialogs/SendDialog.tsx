@@ -1,4 +1,4 @@
-import { describes } from '../../../frames/names.ts';
+import { describes } from '../../../frames/event-issues.ts';
 import { Button } from '../parts/Button.tsx';
 import { useRef, useState } from 'preact/hooks';
 import { isRight, type FormReading, type FormState, beginForm, readForm } from '../../model/forms/form-state.ts';

@@ -86,7 +86,7 @@ function defined(result: NonNullable<CallItem['result']>) {
   );
 }
 
-const ArgumentsEditor = later(async () => (await import('../forms/SchemaForm.tsx')).ArgumentsEditor);
+const ArgumentsEditor = later(async () => (await import('../forms/ArgumentsEditor.tsx')).ArgumentsEditor);
 
 /** The question that a waiting call puts, and its answers: approve, always, with edits, reject with a reason. */
 function Approval({ item }: { readonly item: CallItem }) {
