@@ -21,16 +21,6 @@ export function inertObject(value: object, known?: Inerted): JsonObject {
   return typeof json === 'object' && json !== null && !isList(json) ? json : { value: json };
 }
 
-/** The JSON value that a text is; undefined for a text that is not JSON. */
-export function parsedJson(text: string): Json | undefined {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-}
-
 interface Place {
   readonly above: readonly object[];
   readonly left: number;

@@ -1,4 +1,4 @@
-import { parsedJson } from '../frames/inert-json.ts';
+import { parsedJson } from '../frames/shared-json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { eventStream, lastNumber } from './sse-response.ts';
 import { eventBytes } from '../frames/event-text.ts';

@@ -6,7 +6,7 @@
  * I2 A connection that is lost ends what it reported. An app that comes back continues where it was, and what it reports
  *    once more is not shown once more.
  */
-import { parsedJson } from '../frames/inert-json.ts';
+import { parsedJson } from '../frames/shared-json.ts';
 import type { ActReply, SessionEnding } from '../frames/protocol.ts';
 import { type ActorReceived, type ReceivedEvent, readReceived } from './received-event.ts';
 import { ReceivedSession } from './received-session.ts';

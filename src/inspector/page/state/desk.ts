@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../../json/json.ts';
-import { parsedJson } from '../../frames/inert-json.ts';
+import { parsedJson } from '../../frames/shared-json.ts';
 import type { Act, ActReply, StepDetail } from '../../frames/protocol.ts';
 
 /** What the page can ask for: the server, or, in a saved page, what was saved with it. */

@@ -1,4 +1,4 @@
-import { parsedJson } from '../../../frames/inert-json.ts';
+import { parsedJson } from '../../../frames/shared-json.ts';
 import type { Issue } from '../../../../json/errors.ts';
 import { type JsonObject, type Json, isJsonObject } from '../../../../json/json.ts';
 import { issueText, pointerSteps } from '../../../frames/event-issues.ts';
