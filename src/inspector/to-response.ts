@@ -3,7 +3,7 @@ import { optionsOf } from '../json/known-options.ts';
 import { systemCode } from '../security/system-code.ts';
 import { abortable } from './frames/event-loop.ts';
 import { eventStream, lastNumber } from './server/sse-response.ts';
-import { eventText } from './frames/event-text.ts';
+import { eventText } from './frames/frame-log.ts';
 
 /** How a run is sent. */
 export interface ToResponseOptions {

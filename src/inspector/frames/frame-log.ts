@@ -5,7 +5,6 @@
  *    what is kept for late viewers costs the collector nothing, and the next viewer no second writing.
  * I2 No more than about `capacity` bytes are kept; the oldest frames go first. A frame larger than that is kept alone.
  */
-import { eventText } from './event-text.ts';
 import type { Frame } from './protocol.ts';
 
 /** A frame with its number in its session; tokens and the like have none. */
@@ -161,3 +160,15 @@ function readEvents(text: string): readonly NumberedFrame[] {
     frame: JSON.parse(data),
   }));
 }
+
+/** A server-sent event as it travels. `id` null: a client that reconnects continues after the one before it. `json` is one line. */
+export function eventText(id: number | null, json: string): string {
+  return id === null ? `data: ${json}\n\n` : `id: ${id}\ndata: ${json}\n\n`;
+}
+
+/** Values as events without a number. */
+export function eventBytes(values: readonly unknown[]): Uint8Array {
+  return encoder.encode(values.map((value) => eventText(null, JSON.stringify(value))).join(''));
+}
+
+const encoder = new TextEncoder();

@@ -1,7 +1,7 @@
 import { parsedJson } from '../frames/shared-json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { eventStream, lastNumber } from './sse-response.ts';
-import { eventBytes } from '../frames/event-text.ts';
+import { eventBytes } from '../frames/frame-log.ts';
 import { exportPage } from './export-page.ts';
 import type { PageFiles } from './page-files.ts';
 import { type Frame, type FramePage, PROTOCOL, type Act } from '../frames/protocol.ts';

@@ -1,6 +1,5 @@
 import { abortable } from '../frames/event-loop.ts';
-import { eventBytes } from '../frames/event-text.ts';
-import { FrameLog } from '../frames/frame-log.ts';
+import { eventBytes, FrameLog } from '../frames/frame-log.ts';
 import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
 import type { Session } from './session.ts';
 

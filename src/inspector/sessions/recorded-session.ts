@@ -1,7 +1,6 @@
 import type { RunRecord } from '../../journal/format/record.ts';
 import { abortable, inSlices } from '../frames/event-loop.ts';
-import { eventBytes, eventText } from '../frames/event-text.ts';
-import type { NumberedFrame } from '../frames/frame-log.ts';
+import { eventBytes, eventText, type NumberedFrame } from '../frames/frame-log.ts';
 import { type FrameTap, frameTap, tapFromStart } from '../frames/frame-tap.ts';
 import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
 import { recordingPlayer } from '../frames/recording-player.ts';

@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest';
 import { createMachine } from 'xstate';
 import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
-import { arrowText, autoCollapsed, routePath } from '../../../src/inspector/page/model/chart.ts';
-import { fitCamera, keepInSight, zoomAt } from '../../../src/inspector/page/model/camera.ts';
+import {
+  arrowText,
+  autoCollapsed,
+  routePath,
+  fitCamera,
+  keepInSight,
+  zoomAt,
+} from '../../../src/inspector/page/model/chart.ts';
 import type { ChartStyle } from '../../../src/inspector/layout/chart-layout.ts';
 import { layoutMachine } from '../../../src/inspector/layout/layout-machine.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';

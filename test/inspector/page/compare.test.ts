@@ -5,8 +5,9 @@ import {
   pairAt,
   type ComparedRun,
   rolesOf,
+  type Fold,
+  foldRows,
 } from '../../../src/inspector/page/model/compare/compare-runs.ts';
-import { type Fold, foldRows } from '../../../src/inspector/page/model/compare/fold-rows.ts';
 import { jsonDiff, LENIENT } from '../../../src/inspector/page/model/compare/json-diff.ts';
 import { textDifference } from '../../../src/inspector/page/model/compare/align.ts';
 import type { StepInfo } from '../../../src/inspector/frames/protocol.ts';

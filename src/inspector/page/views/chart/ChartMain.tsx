@@ -1,8 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../../frames/protocol.ts';
-import { autoCollapsed } from '../../model/chart.ts';
-import { type Camera, fitCamera, keepInSight, type Size } from '../../model/camera.ts';
+import { autoCollapsed, type Camera, fitCamera, keepInSight, type Size } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
 import { type ActorState, innermost, NO_WEAR, wearAt } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';

@@ -1,4 +1,4 @@
-import { type Camera, type Size, zoomAt } from '../../model/camera.ts';
+import { type Camera, type Size, zoomAt } from '../../model/chart.ts';
 import { usePage } from '../../state/page-context.ts';
 import { Button, IconButton } from '../parts/Button.tsx';
 

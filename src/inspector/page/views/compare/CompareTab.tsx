@@ -4,8 +4,13 @@ import { otherSession } from '../../state/page-state.ts';
 import { usePage } from '../../state/page-context.ts';
 import { SideMark, ComparePair } from './ComparePair.tsx';
 import { useMemo, useState, useEffect } from 'preact/hooks';
-import { type ComparedRow, type Comparison, compareRuns } from '../../model/compare/compare-runs.ts';
-import { type Fold, foldRows } from '../../model/compare/fold-rows.ts';
+import {
+  type ComparedRow,
+  type Comparison,
+  compareRuns,
+  type Fold,
+  foldRows,
+} from '../../model/compare/compare-runs.ts';
 import type { SessionModel } from '../../model/page-model.ts';
 import { goTo } from '../../state/walk.ts';
 import { CompareList } from './CompareList.tsx';

@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import { useLayoutEffect, useState } from 'preact/hooks';
-import type { Size } from '../../model/camera.ts';
+import type { Size } from '../../model/chart.ts';
 
 /** The theme that is shown. The reader's choice is kept; without one the system's holds. */
 export const theme = signal<'dark' | 'light'>(firstTheme());

@@ -1,4 +1,4 @@
-import type { Size } from '../../model/camera.ts';
+import type { Size } from '../../model/chart.ts';
 import type { Lane, LaneSpan, StepMark } from '../../model/timeline.ts';
 import type { TimeScale } from '../../model/time-scale.ts';
 import { inertLine } from '../../model/inert-text.ts';
