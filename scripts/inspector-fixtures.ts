@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { framesOf } from '../src/inspector/frames/frames-of.ts';
+import { framesOf } from '../test/inspector/frames-of.ts';
 import type { Frame } from '../src/inspector/frames/protocol.ts';
 import { readRecording } from '../src/journal/format/recording.ts';
 import { SCENES, startScene } from '../test/inspector/scenes.ts';

@@ -61,7 +61,7 @@ async function machineOf(name: string, exported: string | undefined): Promise<An
     throw new UsageError(
       `there is neither a machine nor a file '${name}'.${didYouMean(name, [...OWN_MACHINES.keys()])}`,
     );
-  const { isMachine } = await import('../inspector/frames/frame-maker.ts');
+  const { isMachine } = await import('../inspector/frames/actors.ts');
   const module: unknown = await import(pathToFileURL(resolve(name)).href);
   const values: readonly unknown[] =
     exported === undefined ? Object.values(Object(module)) : [Reflect.get(Object(module), exported)];

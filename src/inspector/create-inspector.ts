@@ -2,20 +2,17 @@ import { randomBytes } from 'node:crypto';
 import type { InspectionEvent, Observer } from 'xstate';
 import { readRecording } from '../journal/format/recording.ts';
 import { optionsOf } from '../json/known-options.ts';
-import { SEND_PATH } from './server/check-request.ts';
-import { fileSession } from './sessions/file-session.ts';
-import { type FolderWatch, watchFolder } from './sessions/folder.ts';
-import { liveSystems } from './sessions/live-systems.ts';
+import { SEND_PATH, sendTokenOf } from './server/check-request.ts';
+import { fileSession, type FolderWatch, watchFolder } from './sessions/file-session.ts';
+import { LiveSystems } from './sessions/live-systems.ts';
+import { ReceivedSystems } from './sessions/received-systems.ts';
+import { SessionList } from './sessions/session-list.ts';
 import { openBrowser } from './server/open-browser.ts';
 import { ownPage, ownPlace, pageFiles } from './server/page-files.ts';
-import { receivedSystems } from './sessions/received-systems.ts';
-import { room } from './server/room.ts';
-import type { RunPort, WatchedActor } from './run-port.ts';
+import type { RunPort, WatchedActor } from './frames/run-port.ts';
 import { runSession } from './sessions/run-session.ts';
 import { listen } from './server/server.ts';
 import type { Session } from './sessions/session.ts';
-import { sendTokenOf } from './server/send-token.ts';
-import { sessionList } from './sessions/session-list.ts';
 import { packageVersion } from './version.ts';
 
 /** How an inspector listens. */
@@ -27,13 +24,13 @@ export interface InspectorOptions {
   /** Opens the page in the browser. Default false. */
   readonly open?: boolean;
   /**
-   * How many sessions that are over stay to be looked at; the oldest go first. As many actor systems that go on are shown;
+   * How many sessions that are over stay to be looked at; the oldest go first. As many actor systems that are at work are shown;
    * of more, the one that was silent longest goes. Default 20.
    */
   readonly keep?: number;
   /** Keeps the process alive. Default false: it ends when no run is live and nothing else is left to do. */
   readonly keepAlive?: boolean;
-  /** A folder with another page, for who builds one of their own. */
+  /** A folder with another page, for users that build one of their own. */
   readonly page?: string;
 }
 
@@ -43,8 +40,8 @@ export interface Inspector extends RunPort {
   readonly url: string;
   readonly port: number;
   /**
-   * Where other apps tell what their actors do, for `createWebSocketInspector({ url })` of `@statelyai/inspect`; append
-   * `&app=<name>`. Whoever has it can tell, and neither see nor steer anything.
+   * Where other apps report what their actors do, for `createWebSocketInspector({ url })` of `@statelyai/inspect`; append
+   * `&app=<name>`. Whoever has it can report, and neither see nor steer anything.
    */
   readonly statelyUrl: string;
   attachActor(watched: WatchedActor): () => void;
@@ -77,7 +74,7 @@ const checkNames = optionsOf<InspectorOptions>('createInspector', 'docs/inspecto
 const EXPECTED_RUNS = 3;
 
 /**
- * Starts an inspector: an HTTP server on 127.0.0.1 that nobody reaches without its token. It costs the agents nothing
+ * Starts an inspector: an HTTP server on 127.0.0.1 that cannot be reached without its token. It costs the agents nothing
  * while nobody looks. Rejects when the port is taken, or when a bundler has left the page's files behind (`page-missing`).
  *
  * @example
@@ -86,32 +83,21 @@ const EXPECTED_RUNS = 3;
  * const agent = createAgent({ inspect: inspector });
  */
 export async function createInspector(options: InspectorOptions = {}): Promise<Inspector> {
-  const { port = 0, token = randomBytes(24).toString('base64url'), keep = 20, keepAlive = false } = checked(options);
-  const sessions = sessionList();
-  const over = new Set<string>();
+  const { page, port = 0, keep = 20, keepAlive = false } = checked(options);
+  const { token = randomBytes(24).toString('base64url') } = options;
+  const sessions = new SessionList(keep);
+  const systems = new LiveSystems(sessions);
+  const apps = new ReceivedSystems(sessions);
   const live = new Set<Session>();
   const folders: FolderWatch[] = [];
-  const { page } = options;
   const place = page === undefined ? ownPlace() : null;
   const open = (recording: Parameters<Inspector['open']>[0]): string => {
     const read = readRecording(recording);
-    const id = freeId(read.head.runId);
+    const id = sessions.freeId(read.head.runId);
     sessions.add(fileSession(id, read, () => sessions.changed(id)).session);
     return id;
   };
-  /** Makes room: what is over goes, oldest first. */
-  const retire = (id: string): void => {
-    over.add(id);
-    for (const oldest of over) {
-      if (over.size <= keep) return;
-      over.delete(oldest);
-      sessions.remove(oldest);
-    }
-  };
-  const inside = room(keep, sessions.remove);
-  const systems = liveSystems({ sessions, room: inside, retire });
-  const revive = (id: string): void => void over.delete(id);
-  const { receive, connect } = receivedSystems({ sessions, room: inside, retire, revive });
+  const receive: Inspector['receive'] = (event, app) => apps.receive(event, app);
   const sendToken = sendTokenOf(token);
   const server = await listen({
     port,
@@ -122,17 +108,12 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
     page: place === null ? () => Promise.resolve(pageFiles(page ?? '')) : () => ownPage(place),
     open,
     receive,
-    connect,
+    connect: (app, isLeaving) => apps.connect(app, isLeaving),
     version: packageVersion(),
   });
   const host = `127.0.0.1:${server.port}`;
   const url = `http://${host}/?token=${encodeURIComponent(token)}`;
-
-  const freeId = (wanted: string): string => {
-    let id = wanted;
-    for (let n = 2; sessions.find(id) !== undefined; n++) id = `${wanted}~${n}`;
-    return id;
-  };
+  const inspect = (inspected: InspectionEvent): void => systems.next(inspected);
 
   const inspector: Inspector = {
     url,
@@ -151,16 +132,16 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
           live.delete(session);
           server.hold(keepAlive || live.size > 0);
           ended(ending);
-          retire(runId);
+          sessions.retire(runId);
         },
       };
     },
-    inspect: systems.inspect,
-    attachActor: systems.attach,
+    inspect: Object.assign(inspect, { next: inspect }),
+    attachActor: (watched) => systems.attach(watched),
     receive,
     open,
     openFolder: async (folder) => {
-      folders.push(await watchFolder(folder, sessions, freeId));
+      folders.push(await watchFolder(folder, sessions));
     },
     close: async () => {
       systems.close();
@@ -182,4 +163,21 @@ function checked(options: InspectorOptions): InspectorOptions {
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
     throw new TypeError("createInspector: option 'port' must be a whole number from 0 to 65535.");
   return options;
+}
+
+let own: Promise<Inspector> | undefined;
+let told = false;
+
+/**
+ * The inspector of this process, for agents made with `inspect: true`: started once, shared by all. It holds the
+ * process only while a run that it shows is live. Its address goes to standard error, once.
+ */
+export async function ownInspector({ silent }: { readonly silent: boolean }): Promise<Inspector> {
+  own ??= createInspector();
+  const inspector = await own;
+  if (!silent && !told) {
+    told = true;
+    console.error(`Inspector: ${inspector.url}`);
+  }
+  return inspector;
 }

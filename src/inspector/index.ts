@@ -1,9 +1,9 @@
 import '../platform.ts';
 export { createInspector } from './create-inspector.ts';
-export { MissingPackageError } from './stately/missing-package-error.ts';
-export { statelyOutput } from './stately/stately-output.ts';
+export { MissingPackageError } from './stately-output.ts';
+export { statelyOutput } from './stately-output.ts';
 export { toResponse } from './to-response.ts';
 export type { Inspector, InspectorOptions } from './create-inspector.ts';
-export type { Attachment, RunPort, WatchedActor, WatchedRun } from './run-port.ts';
+export type { Attachment, RunPort, WatchedActor, WatchedRun } from './frames/run-port.ts';
 export type { SentField, ToResponseOptions } from './to-response.ts';
-export type { StatelyOutput, StatelyOutputOptions, StatelyTarget } from './stately/stately-output.ts';
+export type { StatelyOutput, StatelyOutputOptions, StatelyTarget } from './stately-output.ts';

@@ -1,9 +1,9 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { systemCode } from '../security/folders.ts';
-import { abortable } from './server/abortable.ts';
-import { eventStream, lastNumber } from './event-stream.ts';
-import { eventText } from './frames/event-text.ts';
+import { abortable } from './frames/event-loop.ts';
+import { eventStream, lastNumber } from './server/sse-response.ts';
+import { eventText } from './frames/frame-log.ts';
 
 /** How a run is sent. */
 export interface ToResponseOptions {
@@ -35,9 +35,9 @@ const BATCH = 100;
 
 /**
  * A run's events as server-sent events, in a Web `Response` for any HTTP framework. The id of each is its `seq`, so a
- * browser's `EventSource` that loses the connection goes on where it was; tokens have none, and those of the reply under
+ * browser's `EventSource` that loses the connection continues where it was; tokens have none, and those of the reply under
  * way are sent again. A token says what is new: `answerDelta`, to be put behind what there is, or `answer` in its place. A run
- * that breaks off, such as one that cannot be resumed, is told by an event `error` with its code. A client that goes away
+ * that breaks off, such as one that cannot be resumed, is reported by an event `error` with its code. A client that goes away
  * does not end the run. The last event is named `end`.
  *
  * @example

@@ -3,7 +3,7 @@ import { assign, createActor, setup } from 'xstate';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { framesOf } from '../../src/inspector/frames/frames-of.ts';
+import { framesOf } from '../inspector/frames-of.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { abortable } from '../../src/inspector/server/abortable.ts';
+import { abortable } from '../../src/inspector/frames/event-loop.ts';
 
 const never = (): Promise<string> => new Promise(() => undefined);
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { fairTurns } from '../../src/inspector/sessions/fair-turns.ts';
+import { fairTurns } from '../../src/inspector/frames/event-loop.ts';
 
 /** Pieces of one who has so many to do, each of which takes some milliseconds. */
 function worker(name: string, pieces: number, ms: number, done: (what: string) => void): () => boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type FrameLog, frameLog } from '../../src/inspector/frames/frame-log.ts';
+import { FrameLog } from '../../src/inspector/frames/frame-log.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
 
 const KB = 1000;
@@ -17,7 +17,7 @@ const idsFrom = (log: FrameLog, place: number | null): readonly string[] =>
   [...textFrom(log, place ?? -1).matchAll(/^id: (\d+)$/gm)].map(([, id]) => String(id));
 
 test('frames travel as they were told, each with its number', () => {
-  const log = frameLog(100 * KB);
+  const log = new FrameLog(100 * KB);
   log.push(gone('a/ü'), true);
   log.push(gone('b'), false);
   expect(textFrom(log, 0)).toBe(
@@ -30,7 +30,7 @@ test('frames travel as they were told, each with its number', () => {
 });
 
 test('who goes on after a frame is sent what followed it, what has no number too', () => {
-  const log = frameLog(10_000 * KB);
+  const log = new FrameLog(10_000 * KB);
   for (let n = 0; n < 3000; n += 1) log.push(gone(`${n}-${'x'.repeat(200)}`), n % 3 !== 2);
   const place = log.placeAfter(1000);
   expect(idsFrom(log, place)).toEqual(Array.from({ length: 1000 }, (_, n) => String(n + 1001)));
@@ -40,7 +40,7 @@ test('who goes on after a frame is sent what followed it, what has no number too
 });
 
 test('what is more than the capacity is forgotten, oldest first, and who comes later is known to have missed it', () => {
-  const log = frameLog(500 * KB);
+  const log = new FrameLog(500 * KB);
   for (let n = 1; n <= 40; n += 1) log.push(large(50, `${n}.`), true);
   const { start } = log;
   expect(start.number).toBeGreaterThan(25);
@@ -53,7 +53,7 @@ test('what is more than the capacity is forgotten, oldest first, and who comes l
 });
 
 test('a frame larger than the capacity is kept, alone, until the next', () => {
-  const log = frameLog(200 * KB);
+  const log = new FrameLog(200 * KB);
   log.push(gone('before'), true);
   log.push(large(1000, 'giant'), true);
   expect(log.kept()).toEqual([{ number: 2, frame: large(1000, 'giant') }]);
@@ -63,7 +63,7 @@ test('a frame larger than the capacity is kept, alone, until the next', () => {
 });
 
 test('who waits is woken by the next frame, and by the end', async () => {
-  const log = frameLog(KB);
+  const log = new FrameLog(KB);
   const next = log.wait(0);
   log.push(gone('a'), true);
   await next;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { framesOf } from '../../src/inspector/frames/frames-of.ts';
+import { framesOf } from './frames-of.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

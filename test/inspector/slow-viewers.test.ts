@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { framesOf } from '../../src/inspector/frames/frames-of.ts';
+import { framesOf } from './frames-of.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
-import type { RunPort } from '../../src/inspector/run-port.ts';
+import type { RunPort } from '../../src/inspector/frames/run-port.ts';
 import { runSession } from '../../src/inspector/sessions/run-session.ts';
 import type { Session } from '../../src/inspector/sessions/session.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Frame, SessionInfo, StepInfo } from '../../src/inspector/frames/protocol.ts';
-import { messagesOf } from '../../src/inspector/page/model/time/sequence.ts';
+import { messagesOf } from '../../src/inspector/page/model/sequence.ts';
 import { modelOf } from './page/fixture.ts';
 import { statelyApp } from './stately-app.ts';
 import { type Viewer, viewer } from './viewer.ts';

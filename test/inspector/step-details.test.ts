@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { StepDetail } from '../../src/inspector/frames/protocol.ts';
-import { framesOf } from '../../src/inspector/frames/frames-of.ts';
+import { framesOf } from './frames-of.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';

@@ -9,11 +9,10 @@ import type { RunOptions } from './run-options.ts';
 import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
 import type { Run } from './run.ts';
 import { describeThrown } from '../../json/to-json.ts';
-import type { RunPort } from '../../inspector/run-port.ts';
+import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
 import { consoleOutput } from '../../output/console/console-output.ts';
-import { guardOutput } from '../../output/output-handler.ts';
-import type { OutputHandler } from '../../output/output-handler.ts';
+import { guardOutput, type OutputHandler } from '../../output/output-handler.ts';
 import { outputListener } from '../../output/output-listener.ts';
 
 /** A run of an agent, before it is started. */
@@ -172,7 +171,7 @@ async function inspectorOf(
 
 /** Loaded only when it is asked for: an agent that is not inspected needs neither HTTP nor the page. */
 async function own(silent: boolean): Promise<RunPort> {
-  const { ownInspector } = await import('../../inspector/own-inspector.ts');
+  const { ownInspector } = await import('../../inspector/create-inspector.ts');
   return ownInspector({ silent });
 }
 

@@ -1,4 +1,4 @@
-import type { RunPort } from '../../inspector/run-port.ts';
+import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { toJson } from '../../json/to-json.ts';

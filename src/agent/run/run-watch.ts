@@ -1,6 +1,5 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { RunWatcher } from '../../inspector/sessions/line-source.ts';
-import type { Attachment, RunPort } from '../../inspector/run-port.ts';
+import type { RunWatcher, Attachment, RunPort } from '../../inspector/frames/run-port.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recorder } from '../../journal/format/recording.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';

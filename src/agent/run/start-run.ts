@@ -15,7 +15,7 @@ import { type Drive, drive, recordedOutput } from '../../journal/run/drive.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { type Recorder, recorder, stopwatch } from '../../journal/format/recording.ts';
 import type { RunJournal } from '../../journal/run/run-journal.ts';
-import type { RunPort } from '../../inspector/run-port.ts';
+import type { RunPort } from '../../inspector/frames/run-port.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';

@@ -9,7 +9,7 @@ import type { OnError } from '../../recovery/steps.ts';
 import { DEFAULT_MCP_LIMITS, type McpLimits } from '../../mcp/config/server-limits.ts';
 import { sentName } from '../../tools/lookup.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { RunPort } from '../../inspector/run-port.ts';
+import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { OwnRegistry } from '../registry.ts';
 import { sharedOut } from './share-out.ts';
 import { shownConnections } from './shown-connections.ts';

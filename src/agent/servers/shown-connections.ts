@@ -1,4 +1,4 @@
-import type { RunPort } from '../../inspector/run-port.ts';
+import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { McpHub } from '../../mcp/hub.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 

@@ -1,5 +1,5 @@
 import type { MachineDrawing } from '../frames/protocol.ts';
-import type { ChartLayout, Entrance, LabelLine, Route, StateBox } from '../layout/chart-layout.ts';
+import type { ChartLayout, Entrance, LabelLine, ChartRoute, StateBox } from '../layout/chart-layout.ts';
 
 /** Colours for a light and a dark surface; the drawing follows the reader's. */
 const STYLE = [
@@ -59,7 +59,7 @@ function entranceMark({ dot, points }: Entrance): string {
   return `<circle class="dot" cx="${dot.x}" cy="${dot.y}" r="4"/>${arrow(points)}`;
 }
 
-function routeMark({ points, label }: Route): string {
+function routeMark({ points, label }: ChartRoute): string {
   if (label === null) return arrow(points);
   const lines = label.lines.map(
     (line: LabelLine, index) =>

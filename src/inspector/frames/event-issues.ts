@@ -29,14 +29,20 @@ export function valueIssues(value: JsonObject, schema: JsonSchema): readonly Iss
 
 /** An issue as people read it: `address.street: is required`. */
 export function issueText({ path, message }: Issue): string {
-  const place = placeOf(path).join('.');
+  const place = pointerSteps(path).join('.');
   return place === '' ? message : `${place}: ${message}`;
 }
 
 /** The steps of a JSON Pointer. */
-export function placeOf(path: string): readonly string[] {
+export function pointerSteps(path: string): readonly string[] {
   return path
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** True for events that a transition's descriptor stands for: `a.*` describes `a`, `a.b` and `a.b.c`, `*` everything. */
+export function describes(descriptor: string, type: string): boolean {
+  if (descriptor === type || descriptor === '*') return true;
+  return descriptor.endsWith('.*') && `${type}.`.startsWith(descriptor.slice(0, -1));
 }

@@ -1,12 +1,10 @@
 /**
- * Owns: the latest frames of a session, kept once for all who watch it: nobody has a queue of their own.
+ * Owns: the latest frames of a session, kept once for all that watch it: no viewer has a queue of its own.
  *
- * I1 A frame is written once, the moment it is told, as the text that travels, and is soon kept outside of the heap: what
- *    is kept for who comes late costs the collector nothing, and the next viewer no second writing.
+ * I1 A frame is written once, the moment it is emitted, as the text that travels, and is soon kept outside of the heap:
+ *    what is kept for late viewers costs the collector nothing, and the next viewer no second writing.
  * I2 No more than about `capacity` bytes are kept; the oldest frames go first. A frame larger than that is kept alone.
  */
-import { eventText } from './event-text.ts';
-import { frameText } from './frame-text.ts';
 import type { Frame } from './protocol.ts';
 
 /** A frame with its number in its session; tokens and the like have none. */
@@ -16,32 +14,10 @@ export interface NumberedFrame {
 }
 
 /** A stretch of frames as they travel. `place` is the one after the last of them, `number` that frame's number. */
-export interface FrameBytes {
+interface FrameBytes {
   readonly bytes: Uint8Array;
   readonly place: number;
   readonly number: number;
-}
-
-/** The latest frames of a session. */
-export interface FrameLog {
-  /** `numbered` false: it is no part of a recording, and belongs to the numbered one before it. */
-  push(frame: Frame, numbered: boolean): void;
-  /** How many numbered frames there were. */
-  readonly count: number;
-  /** The place before the oldest frame that is kept, and the number of the frames before it. */
-  readonly start: { readonly place: number; readonly number: number };
-  /** The place after the latest frame. */
-  readonly end: number;
-  /** The place after frame `number`, before those without a number that follow it; null when that is not kept any more. */
-  placeAfter(number: number): number | null;
-  /** Some of the frames from a place on; null when there are none yet. */
-  read(place: number): FrameBytes | null;
-  /** All frames that are kept, read back, each with its number. */
-  kept(): readonly NumberedFrame[];
-  /** Resolves when there is more after a place, or the log was closed. */
-  wait(place: number): Promise<void>;
-  close(): void;
-  readonly closed: boolean;
 }
 
 interface Chunk {
@@ -56,102 +32,120 @@ interface Chunk {
 const CHUNK_UNITS = 16_384;
 const HALF = 0.5;
 
-/** A log that keeps about `capacity` bytes of frames; older ones are forgotten. */
-export function frameLog(capacity: number): FrameLog {
-  const chunks: Chunk[] = [];
-  const waiting = new Set<() => void>();
-  let texts: string[] = [];
-  let numbers: number[] = [];
-  let units = 0;
-  let bytes = 0;
-  let end = 0;
-  let count = 0;
-  let forgotten = 0;
-  let closed = false;
+/** The latest frames of a session: about `capacity` bytes of them, older ones are forgotten. */
+export class FrameLog {
+  readonly #capacity: number;
+  readonly #chunks: Chunk[] = [];
+  readonly #waiting = new Set<() => void>();
+  #texts: string[] = [];
+  #numbers: number[] = [];
+  #units = 0;
+  #bytes = 0;
+  #end = 0;
+  #count = 0;
+  #forgotten = 0;
+  #closed = false;
 
-  const wake = (): void => {
-    for (const resolve of waiting) resolve();
-    waiting.clear();
-  };
-  const putAway = (): void => {
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** `numbered` false: it is not part of a recording, and belongs to the numbered one before it. */
+  push(frame: Frame, numbered: boolean): void {
+    if (numbered) this.#count += 1;
+    const text = eventText(numbered ? this.#count : null, JSON.stringify(frame));
+    if (this.#units + text.length > CHUNK_UNITS) this.#putAway();
+    this.#texts.push(text);
+    this.#numbers.push(numbered ? this.#count : this.#count + HALF);
+    this.#end += 1;
+    this.#units += text.length;
+    if (this.#waiting.size > 0) this.#wake();
+  }
+
+  /** How many numbered frames there were. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The place after the latest frame. */
+  get end(): number {
+    return this.#end;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** The place before the oldest frame that is kept, and the number of the frames before it. */
+  get start(): { readonly place: number; readonly number: number } {
+    this.#putAway();
+    return { place: this.#chunks[0]?.firstPlace ?? this.#end, number: this.#forgotten };
+  }
+
+  /** The place after frame `number`, before those without a number that follow it; null when that is not kept any more. */
+  placeAfter(number: number): number | null {
+    this.#putAway();
+    if (number < this.#forgotten) return null;
+    const chunk = this.#chunks.findLast((one) => (one.numbers[0] ?? 0) <= number) ?? this.#chunks[0];
+    if (chunk === undefined) return this.#end;
+    const after = chunk.numbers.findIndex((one) => one > number);
+    return chunk.firstPlace + (after < 0 ? chunk.numbers.length : after);
+  }
+
+  /** Some of the frames from a place on; null when there are none yet. */
+  read(place: number): FrameBytes | null {
+    if (place >= this.#end) return null;
+    this.#putAway();
+    const chunk = this.#chunks.findLast((one) => one.firstPlace <= place) ?? this.#chunks[0];
+    if (chunk === undefined) return null;
+    const from = place - chunk.firstPlace;
+    return {
+      bytes: from <= 0 ? chunk.bytes : chunk.bytes.subarray(chunk.ends[from - 1]),
+      place: chunk.firstPlace + chunk.ends.length,
+      number: Math.floor(chunk.numbers.at(-1) ?? this.#forgotten),
+    };
+  }
+
+  /** All frames that are kept, read back, each with its number. */
+  kept(): readonly NumberedFrame[] {
+    this.#putAway();
+    return this.#chunks.flatMap((chunk) => readEvents(chunk.bytes.toString()));
+  }
+
+  /** Resolves when there is more after a place, or the log was closed. */
+  wait(place: number): Promise<void> {
+    if (place < this.#end || this.#closed) return Promise.resolve();
+    return new Promise((resolve) => void this.#waiting.add(resolve));
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  #putAway(): void {
+    const texts = this.#texts;
     if (texts.length === 0) return;
     const text = texts.join('');
-    const written = Buffer.from(text);
-    const lengths = written.length === text.length ? texts.map(({ length }) => length) : texts.map(byteLength);
-    chunks.push({ bytes: written, firstPlace: end - texts.length, ends: summed(lengths), numbers });
-    bytes += written.length;
-    texts = [];
-    numbers = [];
-    units = 0;
-    while (bytes > capacity && chunks.length > 1) {
-      const oldest = chunks.shift();
-      bytes -= oldest?.bytes.length ?? 0;
-      forgotten = Math.floor(oldest?.numbers.at(-1) ?? forgotten);
+    const bytes = Buffer.from(text);
+    const isAscii = bytes.length === text.length;
+    const lengths = texts.map((one) => (isAscii ? one.length : Buffer.byteLength(one)));
+    this.#chunks.push({ bytes, firstPlace: this.#end - texts.length, ends: summed(lengths), numbers: this.#numbers });
+    this.#bytes += bytes.length;
+    this.#texts = [];
+    this.#numbers = [];
+    this.#units = 0;
+    while (this.#bytes > this.#capacity && this.#chunks.length > 1) {
+      const oldest = this.#chunks.shift();
+      this.#bytes -= oldest?.bytes.length ?? 0;
+      this.#forgotten = Math.floor(oldest?.numbers.at(-1) ?? this.#forgotten);
     }
-  };
-  const firstPlace = (): number => chunks[0]?.firstPlace ?? end - texts.length;
-
-  return {
-    push: (frame, numbered) => {
-      if (numbered) count += 1;
-      const text = eventText(numbered ? count : null, frameText(frame));
-      if (units + text.length > CHUNK_UNITS) putAway();
-      texts.push(text);
-      numbers.push(numbered ? count : count + HALF);
-      end += 1;
-      units += text.length;
-      if (waiting.size > 0) wake();
-    },
-    get count() {
-      return count;
-    },
-    get end() {
-      return end;
-    },
-    get closed() {
-      return closed;
-    },
-    get start() {
-      putAway();
-      return { place: firstPlace(), number: forgotten };
-    },
-    placeAfter: (number) => {
-      putAway();
-      if (number < forgotten) return null;
-      const chunk = chunks.findLast((one) => (one.numbers[0] ?? 0) <= number) ?? chunks[0];
-      if (chunk === undefined) return end;
-      const after = chunk.numbers.findIndex((one) => one > number);
-      return chunk.firstPlace + (after < 0 ? chunk.numbers.length : after);
-    },
-    read: (place) => {
-      if (place >= end) return null;
-      putAway();
-      const chunk = chunks.findLast((one) => one.firstPlace <= place) ?? chunks[0];
-      if (chunk === undefined) return null;
-      const from = place - chunk.firstPlace;
-      return {
-        bytes: from <= 0 ? chunk.bytes : chunk.bytes.subarray(chunk.ends[from - 1]),
-        place: chunk.firstPlace + chunk.ends.length,
-        number: Math.floor(chunk.numbers.at(-1) ?? forgotten),
-      };
-    },
-    kept: () => {
-      putAway();
-      return chunks.flatMap((chunk) => readEvents(chunk.bytes.toString()));
-    },
-    wait: (place) => {
-      if (place < end || closed) return Promise.resolve();
-      return new Promise((resolve) => void waiting.add(resolve));
-    },
-    close: () => {
-      closed = true;
-      wake();
-    },
-  };
-}
-
-function byteLength(text: string): number {
-  return Buffer.byteLength(text);
+  }
 }
 
 function summed(lengths: readonly number[]): readonly number[] {
@@ -166,3 +160,15 @@ function readEvents(text: string): readonly NumberedFrame[] {
     frame: JSON.parse(data),
   }));
 }
+
+/** A server-sent event as it travels. `id` null: a client that reconnects continues after the one before it. `json` is one line. */
+export function eventText(id: number | null, json: string): string {
+  return id === null ? `data: ${json}\n\n` : `id: ${id}\ndata: ${json}\n\n`;
+}
+
+/** Values as events without a number. */
+export function eventBytes(values: readonly unknown[]): Uint8Array {
+  return encoder.encode(values.map((value) => eventText(null, JSON.stringify(value))).join(''));
+}
+
+const encoder = new TextEncoder();

@@ -5,266 +5,244 @@
  * I1 The frames of a run that is watched and of its recording are the same: nothing is taken from a clock of its own.
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
-import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine } from 'xstate';
-import type { RecordLine } from '../../journal/format/record.ts';
-import { recordedEntry } from '../../journal/format/record.ts';
+import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { type RecordLine, recordedEntry } from '../../journal/format/record.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { type Move, eventName } from '../../machines/events/transition-log.ts';
-import { type Moment, firstMoment, inputOf, isBeginning, isRestored } from './beginning.ts';
+import { activeStates, actorInput, initialStates, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
-import { loopMatter, loopOf } from './loop-moves.ts';
+import { type LazySnapshot, type StepSource, initialSnapshot, isInitial } from './initial-snapshot.ts';
+import { loopOf, loopStep } from './loop-moves.ts';
 import { logicName } from './names.ts';
-import { snapshotOf } from './newborns.ts';
-import type { Frame } from './protocol.ts';
-import { initialStates, statesOf } from './states-of.ts';
+import { type Frame, isNumbered } from './protocol.ts';
 
-/** A step beside its frame: what its details are made of. */
-export interface StepMatter {
-  readonly event: { readonly type: string };
-  readonly before: Moment;
-  readonly after: Moment;
-  readonly taken: Move['taken'];
-}
-
-/** Makes the frames of one session. */
-export interface FrameMaker {
-  record(record: RecordLine): void;
-  move(move: Move): void;
-  event(event: RunEvent): void;
-  /** A machine has started, and may not move for long. */
-  started(path: string, src: string, machine: AnyStateMachine, snapshot: AnyMachineSnapshot): void;
-  /** A machine that has moved before anybody watched comes into view as it is now. */
-  joined(path: string, src: string, machine: AnyStateMachine, snapshot: AnyMachineSnapshot): void;
-  /** The same run goes on in other actors than those that were watched so far. */
-  adopt(): void;
-  /** Frames for who comes late to a session that is not recorded: the actors that live, and how they are drawn. */
-  standing(): readonly Frame[];
-}
-
-interface FrameMakerOptions {
+/** What the makers of frames have in common. */
+export interface FrameOptions {
+  /** The id of the session in the frames. */
   readonly session: string;
-  /** `numbered` false: the frame is no part of a recording and may be missed. */
+  /** `numbered` false: the frame is not part of a recording and may be missed. */
   readonly emit: (frame: Frame, numbered: boolean) => void;
   /** Gets what each step's details are made of, right after its frame. */
-  readonly onStep?: (n: number, matter: StepMatter) => void;
+  readonly onStep?: (n: number, source: StepSource) => void;
   /** How a child was when it was made; by default it is looked at then. */
-  readonly bornAs?: (child: AnyActorRef) => AnyMachineSnapshot | null;
+  readonly firstSnapshot?: (child: AnyActorRef) => AnyMachineSnapshot | null;
+}
+
+interface FrameMakerOptions extends FrameOptions {
   /** For sessions without records: milliseconds since they began. */
   readonly now?: () => number;
 }
 
 interface Seen {
+  readonly path: string;
   states: readonly string[];
   /** How it stands: worked out when somebody asks where it has begun and moves on at once. */
-  moment: Moment;
+  snapshot: LazySnapshot;
   /** It came into view when it was at work already, with the actors that it had. */
   readonly joined: boolean;
   children: object | null;
-  /** By id. Null: somebody of this id lives, but which actor it is was not seen yet. */
+  /** By id. Null: an actor of this id lives, but which one it is was not seen yet. */
   readonly known: Map<string, object | null>;
 }
 
-interface Newborn {
+/** A machine that comes into view. */
+interface Arrival {
   readonly machine: AnyStateMachine;
   readonly snapshot: AnyMachineSnapshot | null;
   /** It has moved already: the states of its snapshot are the first that are shown. */
-  readonly joined?: true;
+  readonly joined?: boolean;
   /** Left out where its beginning is past, or there is no actor. */
   readonly actor?: AnyActorRef;
 }
 
-const STARTED: { readonly type: string; readonly input?: unknown } = { type: 'xstate.init' };
+/** Makes the frames of one session. */
+export class FrameMaker {
+  readonly #options: FrameMakerOptions;
+  readonly #session: string;
+  readonly #seen = new Map<string, Seen>();
+  readonly #actors = new Map<string, Frame>();
+  readonly #drawings = new Map<string, Frame>();
+  #at = 0;
+  #line = 0;
+  #entry: number | null = null;
+  #n = 0;
 
-/** What an actor is told when it starts: its input, if it has one. */
-function startOf({ actor }: Newborn): typeof STARTED {
-  const input = actor === undefined ? undefined : inputOf(actor);
-  return input === undefined ? STARTED : { ...STARTED, input };
-}
+  constructor(options: FrameMakerOptions) {
+    this.#options = options;
+    this.#session = options.session;
+  }
 
-/** A maker of frames; one a session. */
-export function frameMaker(options: FrameMakerOptions): FrameMaker {
-  const { session, emit, onStep, bornAs = snapshotOf, now } = options;
-  const seen = new Map<string, Seen>();
-  const drawn = new Set<string>();
-  const actors = new Map<string, Frame>();
-  const drawings: Frame[] = [];
-  let at = 0;
-  let line = 0;
-  let entry: number | null = null;
-  let n = 0;
+  record(record: RecordLine): void {
+    this.#line += 1;
+    this.#at = record.t === 'run' ? 0 : record.at;
+    if (record.t === 'run' || recordedEntry(record) !== null) this.#entry = this.#line;
+    this.#emit({ t: 'record', session: this.#session, line: this.#line, record });
+  }
 
-  const tell = (frame: Frame): void => emit(frame, true);
+  move({ actor, path, snapshot, event, taken, machine }: Move): void {
+    if (snapshot.status === 'stopped') return;
+    this.#lookAtClock();
+    const seen = this.#seenAt(path, machine, { machine: snapshot.machine, snapshot, actor });
+    if (taken.length === 0) return;
+    const before = seen.snapshot;
+    if (isInitial(before)) before.wentTo({ snapshot, event, taken });
+    this.#step(seen, { event, before, after: snapshot, taken, to: activeStates(snapshot) });
+    this.#followChildren(seen, snapshot);
+    this.#followLoop(path, isInitial(before) ? null : before, snapshot);
+    if (snapshot.status !== 'active') for (const id of seen.known.keys()) this.#gone(`${path}/${id}`);
+  }
 
-  const draw = (machine: AnyStateMachine): string => {
+  /** A machine has started, and may not move for long; or, when it is `joined`, has moved before anybody watched. */
+  show(path: string, snapshot: AnyMachineSnapshot, joined: boolean): void {
+    this.#lookAtClock();
+    const { machine } = snapshot;
+    this.#seenAt(path, machine.id, { machine, snapshot, joined });
+  }
+
+  event(event: RunEvent): void {
+    this.#lookAtClock();
+    // The beginning of a run that continues from a recording is played; here it is reported like any other.
+    const shown = event.replayed ? { ...event, replayed: false } : event;
+    const frame: Frame = { t: 'event', session: this.#session, event: shown, at: this.#at, step: this.#n };
+    this.#options.emit(frame, isNumbered(event));
+  }
+
+  /** The same run continues in other actors than those that were watched so far. */
+  adopt(): void {
+    for (const seen of this.#seen.values()) {
+      seen.children = null;
+      for (const id of seen.known.keys()) seen.known.set(id, null);
+    }
+  }
+
+  /** Frames for a viewer that comes late to a session that is not recorded: how actors are drawn, and those that live. */
+  standing(): readonly Frame[] {
+    return [...this.#drawings.values(), ...this.#actors.values()];
+  }
+
+  #lookAtClock(): void {
+    this.#at = this.#options.now?.() ?? this.#at;
+  }
+
+  #emit(frame: Frame): void {
+    this.#options.emit(frame, true);
+  }
+
+  #draw(machine: AnyStateMachine): string {
     const drawing = drawMachine(machine);
-    if (!drawn.has(drawing.hash)) {
-      drawn.add(drawing.hash);
+    if (!this.#drawings.has(drawing.hash)) {
       const frame: Frame = { t: 'drawing', drawing };
-      drawings.push(frame);
-      tell(frame);
+      this.#drawings.set(drawing.hash, frame);
+      this.#emit(frame);
     }
     return drawing.hash;
-  };
+  }
 
-  const born = (actor: { path: string; parent: string | null; src: string; machine: AnyStateMachine | null }): void => {
+  #born(actor: { path: string; parent: string | null; src: string; machine: AnyStateMachine | null }): void {
     const { path, parent, src, machine } = actor;
-    const drawing = machine === null ? null : draw(machine);
-    const frame: Frame = { t: 'actor', session, actor: { path, parent, src, drawing }, step: n };
-    actors.set(path, frame);
-    tell(frame);
-  };
+    const drawing = machine === null ? null : this.#draw(machine);
+    const frame: Frame = { t: 'actor', session: this.#session, actor: { path, parent, src, drawing }, step: this.#n };
+    this.#actors.set(path, frame);
+    this.#emit(frame);
+  }
 
-  const gone = (path: string): void => {
-    const below = [...actors.keys()].filter((other) => other === path || other.startsWith(`${path}/`));
+  #gone(path: string): void {
+    const below = [...this.#actors.keys()].filter((other) => other === path || other.startsWith(`${path}/`));
     for (const one of below.toReversed()) {
-      actors.delete(one);
-      seen.delete(one);
-      tell({ t: 'actor-gone', session, path: one, step: n });
+      this.#actors.delete(one);
+      this.#seen.delete(one);
+      this.#emit({ t: 'actor-gone', session: this.#session, path: one, step: this.#n });
     }
-  };
+  }
 
-  const enter = (path: string, src: string, actor: Newborn): Seen => {
-    const { snapshot, joined = false, machine } = actor;
-    const place: Seen = { states: [], moment: null, joined, children: null, known: new Map() };
-    seen.set(path, place);
-    if (!actors.has(path)) {
+  #seenAt(path: string, src: string, arrival: Arrival): Seen {
+    return this.#seen.get(path) ?? this.#enter(path, src, arrival);
+  }
+
+  #enter(path: string, src: string, { snapshot, machine, actor, joined = false }: Arrival): Seen {
+    const seen: Seen = { path, states: [], snapshot: null, joined, children: null, known: new Map() };
+    this.#seen.set(path, seen);
+    if (!this.#actors.has(path)) {
       const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
-      born({ path, parent, src, machine });
+      this.#born({ path, parent, src, machine });
     }
-    const initial = joined && snapshot !== null ? statesOf(snapshot) : initialStates(machine);
-    // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be told.
-    const still = snapshot !== null && String(statesOf(snapshot)) === String(initial);
+    const initial = joined && snapshot !== null ? activeStates(snapshot) : initialStates(machine);
+    // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be reported.
+    const still = snapshot !== null && String(activeStates(snapshot)) === String(initial);
     const stands = still ? snapshot : null;
-    const event = startOf(actor);
-    const moment = actor.actor === undefined ? stands : firstMoment({ machine, input: event.input, seen: stands });
-    step(path, place, { event, before: null, after: moment, taken: [], to: initial });
-    if (still) followChildren(path, place, snapshot);
-    return place;
-  };
+    const input = actor === undefined ? undefined : actorInput(actor);
+    const event = { type: 'xstate.init', ...(input === undefined ? {} : { input }) };
+    const after = actor === undefined ? stands : initialSnapshot({ machine, input, seen: stands });
+    this.#step(seen, { event, before: null, after, taken: [], to: initial });
+    if (still) this.#followChildren(seen, snapshot);
+    return seen;
+  }
 
-  const placeOf = (path: string, src: string, actor: Newborn): Seen => seen.get(path) ?? enter(path, src, actor);
-
-  const step = (path: string, place: Seen, matter: StepMatter & { readonly to: readonly string[] }): void => {
-    const { event, after, taken, to } = matter;
-    const eventless = taken.length > 0 && taken.every(({ eventType }) => eventType === '');
-    n += 1;
-    tell({
+  #step(seen: Seen, { to, ...source }: StepSource & { readonly to: readonly string[] }): void {
+    const { event, after, taken } = source;
+    this.#n += 1;
+    this.#emit({
       t: 'step',
-      session,
+      session: this.#session,
       step: {
-        n,
-        at,
-        actor: path,
-        event: eventless ? 'always' : eventName(event),
-        transitions: idsOf(taken),
-        from: place.states,
+        n: this.#n,
+        at: this.#at,
+        actor: seen.path,
+        event: isEventless(taken) ? 'always' : eventName(event),
+        transitions: taken.flatMap(transitionIds),
+        from: seen.states,
         to,
-        entry,
+        entry: this.#entry,
       },
     });
-    onStep?.(n, matter);
-    place.states = to;
-    place.moment = after;
-  };
+    this.#options.onStep?.(this.#n, source);
+    seen.states = to;
+    seen.snapshot = after;
+  }
 
-  const followChildren = (path: string, place: Seen, snapshot: AnyMachineSnapshot): void => {
+  #followChildren(seen: Seen, snapshot: AnyMachineSnapshot): void {
     const children: { readonly [id: string]: AnyActorRef | undefined } = snapshot.children;
-    if (children === place.children) return;
-    const isPast = place.joined && place.children === null;
-    place.children = children;
-    for (const [id, before] of place.known) {
+    if (children === seen.children) return;
+    const { path, known, joined } = seen;
+    const isPast = joined && seen.children === null;
+    seen.children = children;
+    for (const [id, before] of known) {
       const child = children[id];
       if (child === before || (before === null && child !== undefined)) continue;
-      place.known.delete(id);
-      gone(`${path}/${id}`);
+      known.delete(id);
+      this.#gone(`${path}/${id}`);
     }
     for (const id of Object.keys(children)) {
       const child = children[id];
-      if (child === undefined || place.known.get(id) === child) continue;
-      const fresh = !place.known.has(id);
-      place.known.set(id, child);
-      if (!fresh) continue;
-      const { src, machine } = sourceOf(child);
-      if (machine === null) born({ path: `${path}/${id}`, parent: path, src, machine });
-      else {
-        const birth = isPast || isRestored(child) ? ({ joined: true } as const) : { actor: child };
-        enter(`${path}/${id}`, src, { machine, snapshot: bornAs(child), ...birth });
-      }
+      if (child === undefined || known.get(id) === child) continue;
+      const fresh = !known.has(id);
+      known.set(id, child);
+      if (fresh) this.#enterChild(path, id, child, isPast);
     }
-  };
+  }
+
+  #enterChild(parent: string, id: string, child: AnyActorRef, isPast: boolean): void {
+    const path = `${parent}/${id}`;
+    const logic: unknown = Reflect.get(child, 'logic');
+    const machine = isMachine(logic) ? logic : null;
+    const named = typeof child.src === 'string' && !child.src.startsWith('xstate.invoke.') ? child.src : null;
+    const src = named ?? machine?.id ?? logicName(logic) ?? child.id;
+    if (machine === null) return this.#born({ path, parent, src, machine });
+    const { firstSnapshot = snapshotOf } = this.#options;
+    const birth = isPast || isRestored(child) ? { joined: true } : { actor: child };
+    this.#enter(path, src, { machine, snapshot: firstSnapshot(child), ...birth });
+  }
 
   /** The agent steps its loop detection by itself, as a value in its context; it is shown like an actor. */
-  const followLoop = (path: string, before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): void => {
+  #followLoop(path: string, before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): void {
     const loop = loopOf(after);
     if (loop === null) return;
     const earlier = before === null ? null : loopOf(before);
-    const loopPath = `${path}/${loop.machine.id}`;
-    if (loop === earlier && seen.has(loopPath)) return;
-    const place = placeOf(loopPath, loop.machine.id, { machine: loop.machine, snapshot: loop });
-    const matter = loopMatter(earlier, loop);
-    if (matter !== null) step(loopPath, place, { ...matter, to: statesOf(loop) });
-  };
-
-  return {
-    record: (record) => {
-      line += 1;
-      at = record.t === 'run' ? 0 : record.at;
-      if (record.t === 'run' || recordedEntry(record) !== null) entry = line;
-      tell({ t: 'record', session, line, record });
-    },
-    move: ({ actor, path, snapshot, event, taken, machine }) => {
-      if (snapshot.status === 'stopped') return;
-      if (now !== undefined) at = now();
-      const place = placeOf(path, machine, { machine: snapshot.machine, snapshot, actor });
-      if (taken.length === 0) return;
-      const before = place.moment;
-      if (isBeginning(before)) before.wentTo({ snapshot, event, taken });
-      step(path, place, { event, before, after: snapshot, taken, to: statesOf(snapshot) });
-      followChildren(path, place, snapshot);
-      followLoop(path, isBeginning(before) ? null : before, snapshot);
-      if (snapshot.status !== 'active') for (const id of place.known.keys()) gone(`${path}/${id}`);
-    },
-    started: (path, src, machine, snapshot) => {
-      if (now !== undefined) at = now();
-      placeOf(path, src, { machine, snapshot });
-    },
-    joined: (path, src, machine, snapshot) => {
-      if (now !== undefined) at = now();
-      placeOf(path, src, { machine, snapshot, joined: true });
-    },
-    event: (event) => {
-      const { type } = event;
-      const numbered = type !== 'model.token' && type !== 'mcp.changed' && type !== 'mcp.log';
-      if (now !== undefined) at = now();
-      // The beginning of a run that goes on from a recording is played; here it is told like any other.
-      emit(
-        { t: 'event', session, event: event.replayed ? { ...event, replayed: false } : event, at, step: n },
-        numbered,
-      );
-    },
-    adopt: () => {
-      for (const place of seen.values()) {
-        place.children = null;
-        for (const id of place.known.keys()) place.known.set(id, null);
-      }
-    },
-    standing: () => [...drawings, ...actors.values()],
-  };
-}
-
-function idsOf(taken: Move['taken']): readonly string[] {
-  const [only, more] = taken;
-  return only === undefined || more !== undefined ? taken.flatMap(transitionIds) : transitionIds(only);
-}
-
-function sourceOf(child: AnyActorRef): { readonly src: string; readonly machine: AnyStateMachine | null } {
-  const logic: unknown = Reflect.get(child, 'logic');
-  const machine = isMachine(logic) ? logic : null;
-  const named = typeof child.src === 'string' && !child.src.startsWith('xstate.invoke.') ? child.src : null;
-  return { src: named ?? machine?.id ?? logicName(logic) ?? child.id, machine };
-}
-
-/** True for the logic of a statechart. */
-export function isMachine(logic: unknown): logic is AnyStateMachine {
-  return typeof logic === 'object' && logic !== null && 'root' in logic && 'implementations' in logic;
+    const { machine } = loop;
+    const loopPath = `${path}/${machine.id}`;
+    if (loop === earlier && this.#seen.has(loopPath)) return;
+    const seen = this.#seenAt(loopPath, machine.id, { machine, snapshot: loop });
+    const source = loopStep(earlier, loop);
+    if (source !== null) this.#step(seen, { ...source, to: activeStates(loop) });
+  }
 }

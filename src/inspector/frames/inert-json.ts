@@ -1,4 +1,5 @@
 import { type Building, setOwn, type Json, type JsonObject } from '../../json/json.ts';
+import { isList } from '../../json/depth.ts';
 
 const DEEPEST = 100;
 
@@ -70,8 +71,4 @@ function readable(value: object, within: Place): Json {
   const copy: Building = {};
   for (const [key, member] of Object.entries(value)) if (member !== undefined) setOwn(copy, key, inert(member, within));
   return copy;
-}
-
-function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { type AnyMachineSnapshot, isMachineSnapshot } from 'xstate';
 import { isJsonObject } from '../../json/json.ts';
-import type { StepMatter } from './frame-maker.ts';
+import type { StepSource } from './initial-snapshot.ts';
 
 /** The loop detection in an agent's context; null where there is none. */
 export function loopOf({ machine, context }: AnyMachineSnapshot): AnyMachineSnapshot | null {
@@ -10,7 +10,7 @@ export function loopOf({ machine, context }: AnyMachineSnapshot): AnyMachineSnap
 }
 
 /** What moved the loop detection between two snapshots of its agent, as one move; null when nothing did. */
-export function loopMatter(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): StepMatter | null {
+export function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): StepSource | null {
   if (before === null || before === after || sameMemory(before, after)) return null;
   const type = before.context.recent === after.context.recent ? 'round.settled' : 'call.proposed';
   const from = before.machine.root.states[String(before.value)];
@@ -19,7 +19,7 @@ export function loopMatter(before: AnyMachineSnapshot | null, after: AnyMachineS
   return { event: { type }, before, after, taken: taken === undefined ? [] : [taken] };
 }
 
-/** Equal, though perhaps not the same: a settled round counts its failures anew, and a run that is joined is another's copy. */
+/** Equal, though perhaps not the same: a settled round counts its failures again, and a run that is joined is another's copy. */
 function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
   return one.value === other.value && isEqual(one.context, other.context);
 }

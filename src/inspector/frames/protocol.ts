@@ -11,7 +11,7 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  * - `GET /assets/<file>`                    the page's other files, the only thing that needs no token
  * - `GET /api/stream`                       SSE: `hello`, then a `session` frame for each session and each change of one
  * - `GET /api/sessions/<id>/stream`         SSE: all frames of one session from the first on, then as they come. The SSE id
- *                                           of a frame is its number, so a reconnecting `EventSource` goes on where it was;
+ *                                           of a frame is its number, so a reconnecting `EventSource` continues where it was;
  *                                           `?from=<n>` begins after frame n. Tokens and the like have no number.
  * - `GET /api/sessions/<id>/frames`         `FramePage`: `?from=<n>&limit=<n>`, to fill a gap or to page through
  * - `GET /api/sessions/<id>/steps/<n>`      `StepDetail`
@@ -23,7 +23,7 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  *                                           its session
  * - `POST /api/stately`                     an event of Stately's inspect protocol, or a list of them; `?app=<name>` tells
  *                                           apps apart. Here the token for sending will do, too
- * - `WS /api/stately`                       the same as messages of a WebSocket; what is no event is answered with an
+ * - `WS /api/stately`                       the same as messages of a WebSocket; what is not an event is answered with an
  *                                           `ActReply`
  */
 
@@ -69,7 +69,7 @@ export interface TransitionDrawing {
   readonly actions: readonly string[];
 }
 
-/** A run, a recording, or somebody's own actor system, as the page lists it. */
+/** A run, a recording, or a user's own actor system, as the page lists it. */
 export interface SessionInfo {
   readonly id: string;
   readonly kind: 'run' | 'recording' | 'system';
@@ -85,6 +85,9 @@ export interface SessionInfo {
   /** What may be done with it from the page. */
   readonly can: readonly ('approve' | 'cancel' | 'send' | 'fork' | 'download')[];
 }
+
+/** How a session ended, or that it did not. */
+export type SessionEnding = Pick<SessionInfo, 'status' | 'reason'>;
 
 /**
  * An actor of a session. `path` is its id from the root down, `agent/c1/callTool`. A path may be used again after its
@@ -114,13 +117,13 @@ export interface StepInfo {
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly entry: number | null;
-  /** The path of the actor that sent the event, null for somebody outside; left out where it is not told. */
+  /** The path of the actor that sent the event, null for one outside; left out where it is not known. */
   readonly sender?: string | null;
 }
 
 /**
- * Everything that the page is told, one after the other; a saved page holds the same as a list. A `step` frame comes
- * before the actors that it made, those that it ended, and the events that tell of it. A drawing comes before the first
+ * Everything that the page receives, one after the other; a saved page holds the same as a list. A `step` frame comes
+ * before the actors that it made, those that it ended, and the events that report it. A drawing comes before the first
  * actor that is drawn by it, once a session.
  */
 export type Frame =
@@ -140,6 +143,11 @@ export type Frame =
   | { readonly t: 'record'; readonly session: string; readonly line: number; readonly record: RecordLine }
   /** A viewer was too slow: this many frames of the session were left out; it may ask for them by `GET`. */
   | { readonly t: 'gap'; readonly session: string; readonly dropped: number };
+
+/** False for tokens and news of servers: they are not part of a recording, and have the number of what came before them. */
+export function isNumbered({ type }: RunEvent): boolean {
+  return type !== 'model.token' && type !== 'mcp.changed' && type !== 'mcp.log';
+}
 
 /** A stretch of a session's numbered frames: `frames[0]` has the number `from + 1`. `next` null: there are no more yet. */
 export interface FramePage {

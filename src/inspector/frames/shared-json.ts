@@ -1,3 +1,4 @@
+import { isList } from '../../json/depth.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import type { SharedJson } from './protocol.ts';
 
@@ -66,6 +67,12 @@ function mapped(item: JsonObject, each: (member: Json) => Json): JsonObject {
   return Object.fromEntries(Object.entries(item).map(([key, member]) => [key, each(member)]));
 }
 
-function isList(item: readonly Json[] | JsonObject): item is readonly Json[] {
-  return Array.isArray(item);
+/** The JSON value that a text is; undefined for a text that is not JSON. */
+export function parsedJson(text: string): Json | undefined {
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,80 +1,83 @@
-import { snapshotAt } from './beginning.ts';
-import { candidatesOf } from './candidates.ts';
-import type { StepMatter } from './frame-maker.ts';
+import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import { evaluateGuard } from 'xstate/guards';
+import { isEventless } from './actors.ts';
+import { statePath, transitionIds } from './drawing.ts';
+import { inSlices } from './event-loop.ts';
 import { type Inerted, inertJson, inertObject } from './inert-json.ts';
-import type { LineSource } from '../sessions/line-source.ts';
-import { type Playback, playback } from '../sessions/playback.ts';
+import { type StepSource, isInitial, snapshotAt } from './initial-snapshot.ts';
+import { describes } from './event-issues.ts';
+import { guardName } from './names.ts';
 import type { Frame, StepDetail, StepInfo } from './protocol.ts';
-import { inSlices } from './slices.ts';
-
-/** The details of a recorded session's steps, found by playing the recording back when the first is asked for. */
-export interface StepDetails {
-  /** Null: there is no such step. */
-  of(n: number): Promise<StepDetail | null>;
-  /** All frames so far, and the details of all their steps; objects that steps share are shared. */
-  all(): Promise<{ readonly frames: readonly Frame[]; readonly details: readonly StepDetail[] }>;
-  /** Lets go of what was played back. */
-  forget(): void;
-}
+import { type RecordingPlayer, recordingPlayer } from './recording-player.ts';
+import type { LineSource } from './run-port.ts';
 
 interface Played {
-  readonly player: Playback;
+  readonly player: RecordingPlayer;
   readonly next: ReturnType<LineSource['reader']>;
   readonly frames: Frame[];
-  readonly steps: { readonly info: StepInfo; readonly matter: StepMatter }[];
+  readonly steps: { readonly info: StepInfo; readonly source: StepSource }[];
 }
 
-/** Reads the details out of the lines of a session. What was played back is kept, and goes on as lines come. */
-export function stepDetails(session: string, source: LineSource): StepDetails {
-  let kept: Played | null = null;
+/** The details of a recorded session's steps, found by playing the recording back when the first is asked for. */
+export class StepDetails {
+  readonly #session: string;
+  readonly #source: LineSource;
+  /** What was played back so far: it continues as lines come. */
+  #kept: Played | null = null;
 
-  const played = async (): Promise<Played> => {
-    const so = (kept ??= begin());
-    const { player, next } = so;
-    await inSlices(
-      () => {
-        const line = next();
-        if (line !== null) player.feed(line);
-        return line !== null;
-      },
-      () => false,
-    );
-    return so;
-  };
-  const begin = (): Played => {
+  constructor(session: string, source: LineSource) {
+    this.#session = session;
+    this.#source = source;
+  }
+
+  /** Null: there is no such step. */
+  async of(n: number): Promise<StepDetail | null> {
+    const { steps } = await this.#played();
+    const step = steps[n - 1];
+    return step === undefined ? null : detailOf(step.info, step.source);
+  }
+
+  /** All frames so far, and the details of all their steps; objects that steps share are shared. */
+  async all(): Promise<{ readonly frames: readonly Frame[]; readonly details: readonly StepDetail[] }> {
+    const { frames, steps } = await this.#played();
+    const known: Inerted = new WeakMap();
+    return { frames: [...frames], details: steps.map(({ info, source }) => detailOf(info, source, known)) };
+  }
+
+  /** Lets go of what was played back. */
+  forget(): void {
+    this.#kept = null;
+  }
+
+  async #played(): Promise<Played> {
+    const played = (this.#kept ??= this.#begin());
+    const step = (): boolean => {
+      const line = played.next();
+      if (line !== null) played.player.feed(line);
+      return line !== null;
+    };
+    await inSlices(step, () => false);
+    return played;
+  }
+
+  #begin(): Played {
     const frames: Frame[] = [];
     const steps: Played['steps'] = [];
-    const player = playback({
-      session,
+    const player = recordingPlayer({
+      session: this.#session,
       emit: (frame) => void frames.push(frame),
-      onStep: (_n, matter) => {
+      onStep: (_n, source) => {
         const frame = frames.at(-1);
-        if (frame?.t === 'step') steps.push({ info: frame.step, matter });
+        if (frame?.t === 'step') steps.push({ info: frame.step, source });
       },
     });
-    return { player, next: source.reader(), frames, steps };
-  };
-
-  return {
-    of: async (n) => {
-      const { steps } = await played();
-      const step = steps[n - 1];
-      return step === undefined ? null : detailOf(step.info, step.matter);
-    },
-    all: async () => {
-      const { frames, steps } = await played();
-      const known: Inerted = new WeakMap();
-      return { frames: [...frames], details: steps.map(({ info, matter }) => detailOf(info, matter, known)) };
-    },
-    forget: () => {
-      kept = null;
-    },
-  };
+    return { player, next: this.#source.reader(), frames, steps };
+  }
 }
 
 /** What is shown of one step. */
-export function detailOf(step: StepInfo, matter: StepMatter, known?: Inerted): StepDetail {
-  const { event, before, after } = matter;
+export function detailOf(step: StepInfo, source: StepSource, known?: Inerted): StepDetail {
+  const { event, before, after } = source;
   const [was, is] = [snapshotAt(before), snapshotAt(after)];
   return {
     step,
@@ -85,6 +88,51 @@ export function detailOf(step: StepInfo, matter: StepMatter, known?: Inerted): S
       ...(before !== null && was === null ? ['before' as const] : []),
       ...(is === null ? ['after' as const] : []),
     ],
-    candidates: candidatesOf(matter),
+    candidates: candidatesOf(source),
   };
+}
+
+/**
+ * Each transition that could have been taken on a step's event, innermost state first, as XState tries them, and what its
+ * guard says on the snapshot before it. Guards are pure, so they may be asked again.
+ */
+export function candidatesOf({ event, before, taken }: StepSource): StepDetail['candidates'] {
+  if (before === null) return [];
+  const snapshot = snapshotAt(before);
+  const nodes: readonly AnyStateNode[] = isInitial(before) ? before.nodes : before._nodes;
+  const innermostFirst = nodes.toSorted((one, other) => other.path.length - one.path.length || one.order - other.order);
+  return innermostFirst
+    .flatMap((node) => (isEventless(taken) ? (node.always ?? []) : transitionsFor(node, event.type)))
+    .map((transition) => ({
+      transition: transitionIds(transition)[0] ?? statePath(transition.source),
+      guard: transition.guard === undefined ? null : guardName(transition.guard),
+      passed: snapshot === null ? likelihood(transition, taken) : verdict(transition, event, snapshot),
+      taken: taken.includes(transition),
+    }));
+}
+
+/** The transitions of a state that an event of this type could take. */
+export function transitionsFor(node: AnyStateNode, type: string): readonly AnyTransitionDefinition[] {
+  return [...node.transitions].filter(([descriptor]) => describes(descriptor, type)).flatMap(([, list]) => list);
+}
+
+function verdict(
+  { guard }: AnyTransitionDefinition,
+  event: { readonly type: string },
+  before: AnyMachineSnapshot,
+): boolean | 'failed' {
+  if (guard === undefined) return true;
+  try {
+    return evaluateGuard(guard, before.context, event, before);
+  } catch {
+    return 'failed';
+  }
+}
+
+/** What can be said of a guard without asking it: the first that passes is taken, so those before it have not passed. */
+function likelihood(transition: AnyTransitionDefinition, taken: StepSource['taken']): boolean | 'unknown' {
+  if (taken.includes(transition)) return true;
+  const inOrder = transition.source.always ?? [];
+  const chosen = inOrder.findIndex((one) => taken.includes(one));
+  return chosen > inOrder.indexOf(transition) && inOrder.includes(transition) ? false : 'unknown';
 }

@@ -1,7 +1,7 @@
 import type { ElkExtendedEdge, ElkNode } from 'elkjs';
 import { guardLabel, inWords } from '../frames/names.ts';
 import type { MachineDrawing, StateDrawing, TransitionDrawing } from '../frames/protocol.ts';
-import type { LabelLine } from './chart-layout.ts';
+import type { ChartStyle, LabelLine } from './chart-layout.ts';
 
 /** Widths of one character of state names and of labels: both are set in fixed pitch, so that no DOM is needed. */
 const NAME_EM = 7.8;
@@ -38,14 +38,6 @@ export interface ChartGraph {
 export const nodeId = (path: string): string => `s:${path}`;
 /** Ids of the dots at which a level begins. */
 export const dotId = (path: string): string => `i:${path}`;
-
-/** How a machine is to be drawn. States whose path is in `collapsed` are drawn without their children. */
-export interface ChartStyle {
-  readonly collapsed: ReadonlySet<string>;
-  readonly direction: 'RIGHT' | 'DOWN';
-  /** Room is made for all labels; otherwise arrows that end in the same place share a track. */
-  readonly labels: boolean;
-}
 
 /** Makes ELK's graph of a drawing. */
 export function chartGraph(drawing: MachineDrawing, { collapsed, direction, labels }: ChartStyle): ChartGraph {

@@ -25,7 +25,7 @@ export interface LabelLine {
 }
 
 /** Arrows with the same two ends share one line. */
-export interface Route {
+export interface ChartRoute {
   readonly id: string;
   readonly source: string;
   readonly target: string;
@@ -48,6 +48,19 @@ export interface ChartLayout {
   readonly width: number;
   readonly height: number;
   readonly states: readonly StateBox[];
-  readonly routes: readonly Route[];
+  readonly routes: readonly ChartRoute[];
   readonly entrances: readonly Entrance[];
+}
+
+/** How a machine is to be drawn. States whose path is in `collapsed` are drawn without their children. */
+export interface ChartStyle {
+  readonly collapsed: ReadonlySet<string>;
+  readonly direction: 'RIGHT' | 'DOWN';
+  /** Room is made for all labels; otherwise arrows that end in the same place share a track. */
+  readonly labels: boolean;
+}
+
+/** What a layout is kept under: the same drawing in the same style is laid out once, here and in later visits. */
+export function layoutKey(hash: string, { direction, labels, collapsed }: ChartStyle): string {
+  return [hash, direction, labels ? 'labels' : 'plain', ...[...collapsed].sort()].join('|');
 }

@@ -3,16 +3,16 @@ import { render } from 'preact';
 import { frameFeed } from './state/feed.ts';
 import { listenToKeys } from './state/keys.ts';
 import { layouts } from './state/layouts.ts';
-import { liveDesk } from './state/live-desk.ts';
+import { liveDesk } from './state/desk.ts';
 import { liveFeed } from './state/live-feed.ts';
-import { acceptDrops } from './state/open-file.ts';
+import { acceptDrops } from './state/orders.ts';
 import { ownLayouts } from './state/own-layouts.ts';
 import { type Page, PageContext } from './state/page-context.ts';
 import { pageState } from './state/page-state.ts';
-import { runPlayer } from './state/play.ts';
+import { runPlayer } from './state/walk.ts';
 import { readSaved } from './state/saved.ts';
 import { App } from './views/App.tsx';
-import { applyTheme } from './views/theme.ts';
+import { applyTheme } from './views/parts/use-screen.ts';
 
 start();
 

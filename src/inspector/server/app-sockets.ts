@@ -1,21 +1,19 @@
 /**
- * Owns: the WebSocket connections of apps that tell what their actors do. Does not own: who may connect, and what becomes
- * of what they tell.
+ * Owns: the WebSocket connections of apps that report what their actors do. Does not own: which may connect, and what
+ * becomes of what they report.
  *
- * I1 They are listened to. Nothing is sent to them but that a message was none, and not even that to who does not read.
+ * I1 They are listened to. Nothing is sent to them but that a message was none, and not even that to one that does not read.
  * I2 However fast they talk, runs in this process keep most of its time, and what waits of each is one message and what
- *    came with it: of who is not heard yet, nothing more is read.
+ *    came with it: of one that is not heard yet, nothing more is read.
  * I3 What one of them sends ends at most its own connection.
  */
+import type { SessionEnding } from '../frames/protocol.ts';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
-import type { Refusal } from './check-request.ts';
-import { fairTurns } from '../sessions/fair-turns.ts';
-import type { ReceivedConnection, ReceivedSystems } from '../sessions/received-systems.ts';
-import { receiveText } from './receive-text.ts';
-import { SECURITY_HEADERS } from './security-headers.ts';
-import type { Ending } from '../sessions/session-info.ts';
+import { type RequestRefusal, SECURITY_HEADERS } from './check-request.ts';
+import { fairTurns } from '../frames/event-loop.ts';
+import { type ReceivedConnection, type ReceivedSystems, receiveText } from '../sessions/received-systems.ts';
 
 /** The connections of one inspector. */
 export interface AppSockets {
@@ -25,7 +23,7 @@ export interface AppSockets {
   close(): void;
 }
 
-/** A request to go on with another protocol, as Node hands it over. */
+/** A request to continue with another protocol, as Node hands it over. */
 export interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
@@ -33,7 +31,7 @@ export interface Upgrade {
 }
 
 const MOST_APPS = 32;
-/** How long who is told goodbye has to say it too, in milliseconds. */
+/** How long a client has to close its end too, in milliseconds. */
 const GOODBYE_MS = 300;
 const TOO_LONG = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
 
@@ -93,10 +91,10 @@ export function appSockets(connect: ReceivedSystems['connect'], longest: number)
   };
 }
 
-const FULL: Refusal = { status: 503, message: `${MOST_APPS} apps are connected already.` };
+const FULL: RequestRefusal = { status: 503, message: `${MOST_APPS} apps are connected already.` };
 
-/** Answers a request to go on with another protocol that it is refused. */
-export function refuseUpgrade(socket: Duplex, { status, message }: Refusal): void {
+/** Refuses a request to continue with another protocol. */
+export function refuseUpgrade(socket: Duplex, { status, message }: RequestRefusal): void {
   const headers = {
     ...SECURITY_HEADERS,
     'content-type': 'text/plain; charset=utf-8',
@@ -117,7 +115,7 @@ async function newServer(maxPayload: number): Promise<WebSocketServer> {
 function hear(client: WebSocket, { receive }: ReceivedConnection, text: string): void {
   try {
     const reply = receiveText(text, receive);
-    // To who does not read, what was not read would pile up.
+    // For a client that does not read, what was not read would pile up.
     if (!reply.ok && client.readyState === client.OPEN && client.bufferedAmount === 0)
       client.send(JSON.stringify(reply));
   } catch {
@@ -130,8 +128,8 @@ function goodbye(client: WebSocket): void {
   client.on('close', () => clearTimeout(timer));
 }
 
-/** Who says goodbye has stopped; who just falls silent, such as a process that ends, was interrupted. */
-function endingOf(code: number, tooLong: boolean): Ending {
+/** An app that closes its connection has stopped; one that just falls silent, such as a process that ends, was interrupted. */
+function endingOf(code: number, tooLong: boolean): SessionEnding {
   if (tooLong) return { status: 'interrupted', reason: 'it sent too much at once' };
   return { status: GOODBYES.includes(code) ? 'stopped' : 'interrupted', reason: 'disconnected' };
 }

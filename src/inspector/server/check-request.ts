@@ -1,8 +1,8 @@
-import { timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /** Why a request is not answered. */
-export interface Refusal {
+export interface RequestRefusal {
   readonly status: 401 | 403 | 404 | 405 | 415 | 503;
   readonly message: string;
 }
@@ -16,7 +16,7 @@ export interface Gate {
   readonly sendToken: string;
 }
 
-/** Where other apps tell what their actors do. Nothing is to be read there. */
+/** Where other apps report what their actors do. Nothing is to be read there. */
 export const SEND_PATH = '/api/stately';
 
 /** Paths that hold nothing of anybody's: the page's own files, the same for all who install the package. */
@@ -27,7 +27,7 @@ const PUBLIC = /^\/assets\//;
  * because a name that somebody else resolves to 127.0.0.1 reaches this server too; the origin, because any web page may
  * send requests here.
  */
-export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): Refusal | null {
+export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): RequestRefusal | null {
   const { origin } = request.headers;
   const wrongHost = checkHost(request, gate);
   if (wrongHost !== null) return wrongHost;
@@ -54,13 +54,13 @@ export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): Re
  * that are watched are such pages. A browser adds nothing of its own to the request that could stand in for that token,
  * and there is nothing to be read behind it. The inspector's own token keeps its rules: it belongs into no other page.
  */
-export function checkUpgrade(request: IncomingMessage, url: URL, gate: Gate): Refusal | null {
+export function checkUpgrade(request: IncomingMessage, url: URL, gate: Gate): RequestRefusal | null {
   const refused = checkHost(request, gate) ?? (isSender(request, url, gate) ? null : checkRequest(request, url, gate));
   if (refused !== null || url.pathname === SEND_PATH) return refused;
   return { status: 404, message: `The only WebSocket is ${SEND_PATH}.` };
 }
 
-function checkHost({ headers: { host } }: IncomingMessage, gate: Gate): Refusal | null {
+function checkHost({ headers: { host } }: IncomingMessage, gate: Gate): RequestRefusal | null {
   const hosts = hostsOf(gate);
   if (host !== undefined && hosts.includes(host.toLowerCase())) return null;
   return { status: 403, message: `The inspector answers only as ${hosts.join(' or ')}.` };
@@ -87,3 +87,37 @@ function sameText(given: string, wanted: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
   return one.length === other.length && timingSafeEqual(one, other);
 }
+
+/**
+ * The token of apps that may report what happens and do nothing else. It follows from the inspector's own token without
+ * revealing it, so where that is chosen, the address for senders stays the same too.
+ */
+export function sendTokenOf(token: string): string {
+  return createHmac('sha256', token).update('signalbox inspector: send only').digest('base64url');
+}
+
+/**
+ * What every answer of the inspector carries: nothing but the page's own files runs or is shown, nothing is sent
+ * elsewhere, nobody may frame it, and no cache keeps it. No CORS header is ever sent.
+ */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=(), clipboard-read=()',
+  'cache-control': 'no-store',
+};

@@ -1,5 +1,5 @@
 /**
- * Owns: the socket, and who may speak through it. Does not own: what is answered.
+ * Owns: the socket, and which requests it lets through. Does not own: what is answered.
  *
  * I1 It listens on 127.0.0.1 and nowhere else.
  * I2 Nothing is answered before host, origin and token were checked.
@@ -8,10 +8,9 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { describeThrown } from '../../json/to-json.ts';
 import { type AppSockets, type Upgrade, appSockets, refuseUpgrade } from './app-sockets.ts';
-import { type Gate, checkRequest, checkUpgrade } from './check-request.ts';
+import { type Gate, checkRequest, checkUpgrade, SECURITY_HEADERS } from './check-request.ts';
 import type { ReceivedSystems } from '../sessions/received-systems.ts';
-import { type RouteWorld, answer } from './routes.ts';
-import { SECURITY_HEADERS } from './security-headers.ts';
+import { type RouteWorld, answer } from './api-routes.ts';
 
 interface ServerOptions extends RouteWorld, Gate {
   /** An app has connected that gives itself this name. */

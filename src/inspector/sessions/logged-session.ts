@@ -1,24 +1,26 @@
-import { abortable } from '../server/abortable.ts';
-import { eventBytes } from '../frames/event-text.ts';
-import { frameLog } from '../frames/frame-log.ts';
-import type { Act, ActReply, Frame, SessionInfo, StepDetail } from '../frames/protocol.ts';
+import { abortable } from '../frames/event-loop.ts';
+import { eventBytes, FrameLog } from '../frames/frame-log.ts';
+import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
 import type { Session } from './session.ts';
 
-/** A session whose frames are kept as they are told, and how to tell it one. */
-export interface LoggedSession {
-  readonly session: Session;
-  tell(frame: Frame, numbered: boolean): void;
-  /** Keeps what makes the details of a step, which holds about that many bytes of its own, until there is no room for it. */
-  keepStep(n: number, detail: () => StepDetail, bytes?: number): void;
-}
-
-interface LoggedOptions {
-  readonly info: () => SessionInfo;
-  /** Frames for who comes late: the actors that live, and how they are drawn. */
-  readonly standing: () => readonly Frame[];
+/** What is known of an actor system, and what may be done with it. */
+export interface LoggedOptions {
+  readonly title: string;
+  readonly agent: string;
+  /** What may be done with it while it runs. */
+  readonly can: SessionInfo['can'];
   /** Puts marks in the place of secrets. */
   readonly seal: <T>(value: T) => T;
   readonly act: (act: Act) => Promise<ActReply>;
+  /** Frames for a viewer that comes late: how actors are drawn, and those that live. */
+  readonly standing: () => readonly Frame[];
+  readonly onChange: () => void;
+  readonly onClose?: () => void;
+}
+
+interface KeptStep {
+  readonly detail: () => StepDetail;
+  readonly bytes: number;
 }
 
 /** How much is kept of what happened, as text that travels, in bytes. */
@@ -26,75 +28,122 @@ const KEPT_BYTES = 4_000_000;
 const KEPT_STEPS = 4096;
 /** How much the details of steps may hold; those of the oldest go first. */
 const MOST_BYTES = 64_000_000;
+const RUNNING: SessionEnding = { status: 'running', reason: null };
+
+/** How a system ends, by the status of its root. */
+export const ENDINGS: ReadonlyMap<unknown, SessionEnding['status']> = new Map([
+  ['done', 'answered'],
+  ['error', 'failed'],
+] as const);
 
 /**
- * Makes a session of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept, what came before is
- * forgotten.
+ * The session of an actor system, of which nothing is recorded: the latest 4 MB of frames and 4096 steps are kept, what
+ * came before is forgotten.
  */
-export function loggedSession(id: string, { info, standing, seal, act }: LoggedOptions): LoggedSession {
-  const log = frameLog(KEPT_BYTES);
-  const steps = new Map<number, { readonly detail: () => StepDetail; readonly bytes: number }>();
-  let bytesKept = 0;
-  const late = (gap: Frame): Uint8Array => eventBytes([...standing(), gap]);
+export class LoggedSession implements Session {
+  readonly id: string;
+  readonly #options: LoggedOptions;
+  readonly #at = new Date().toISOString();
+  readonly #log = new FrameLog(KEPT_BYTES);
+  readonly #steps = new Map<number, KeptStep>();
+  #bytesKept = 0;
+  #ending = RUNNING;
 
-  const session: Session = {
-    id,
-    info,
-    async *follow(from, signal) {
-      const unlessLeft = abortable(signal);
-      let place = log.placeAfter(from) ?? -1;
-      let number = from;
-      while (!signal.aborted && !log.closed) {
-        const { start } = log;
-        if (place < start.place) {
-          yield late({ t: 'gap', session: id, dropped: start.number - number });
-          place = start.place;
-          number = start.number;
-          continue;
-        }
-        const more = log.read(place);
-        if (more === null) await unlessLeft(log.wait(place));
-        else {
-          ({ place, number } = more);
-          yield more.bytes;
-        }
-      }
-    },
-    page: (from, limit) => {
-      const { start, count } = log;
-      const first = Math.max(from, start.number);
-      const numbered = log.kept().filter(({ number }) => (number ?? 0) > first);
-      const frames = numbered.slice(0, limit).map(({ frame }) => frame);
-      const last = first + frames.length;
-      return Promise.resolve({ from: first, frames, next: last < count && frames.length > 0 ? last : null });
-    },
-    detail: (n) => {
-      const step = steps.get(n);
-      return Promise.resolve(step === undefined ? null : seal(step.detail()));
-    },
-    recording: () => null,
-    saved: () => {
-      const details = [...steps.values()].map(({ detail }) => seal(detail()));
-      return Promise.resolve({
-        frames: [{ t: 'session', session: { ...info(), can: [] } }, ...log.kept().map(({ frame }) => frame)],
-        details,
-      });
-    },
-    act,
-    close: log.close,
-  };
+  constructor(id: string, options: LoggedOptions) {
+    this.id = id;
+    this.#options = options;
+  }
 
-  return {
-    session,
-    tell: (frame, numbered) => log.push(frame, numbered),
-    keepStep: (n, detail, bytes = 0) => {
-      steps.set(n, { detail, bytes });
-      bytesKept += bytes;
-      for (const [oldest, step] of steps) {
-        if (steps.size <= KEPT_STEPS && bytesKept <= MOST_BYTES) return;
-        steps.delete(oldest);
-        bytesKept -= step.bytes;
+  info(): SessionInfo {
+    const { title, agent, can } = this.#options;
+    const about = { id: this.id, kind: 'system', title, agent, at: this.#at } as const;
+    return { ...about, ...this.#ending, problem: null, parent: null, can: this.isRunning ? can : [] };
+  }
+
+  get isRunning(): boolean {
+    return this.#ending.status === 'running';
+  }
+
+  /** Nothing more is to come, unless it continues. What has ended already ended as it did. */
+  end(ending: SessionEnding): void {
+    if (!this.isRunning) return;
+    this.#ending = ending;
+    this.#options.onChange();
+  }
+
+  /** It continues after all. */
+  resume(): void {
+    this.#ending = RUNNING;
+    this.#options.onChange();
+  }
+
+  add(frame: Frame, numbered: boolean): void {
+    this.#log.push(frame, numbered);
+  }
+
+  /** Keeps what makes the details of a step, which holds about that many bytes of its own, until there is no room for it. */
+  keepStep(n: number, detail: () => StepDetail, bytes = 0): void {
+    this.#steps.set(n, { detail, bytes });
+    this.#bytesKept += bytes;
+    for (const [oldest, step] of this.#steps) {
+      if (this.#steps.size <= KEPT_STEPS && this.#bytesKept <= MOST_BYTES) return;
+      this.#steps.delete(oldest);
+      this.#bytesKept -= step.bytes;
+    }
+  }
+
+  async *follow(from: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+    const log = this.#log;
+    const unlessLeft = abortable(signal);
+    let place = log.placeAfter(from) ?? -1;
+    let number = from;
+    while (!signal.aborted && !log.closed) {
+      const { start } = log;
+      if (place < start.place) {
+        const gap: Frame = { t: 'gap', session: this.id, dropped: start.number - number };
+        yield eventBytes([...this.#options.standing(), gap]);
+        ({ place, number } = start);
+        continue;
       }
-    },
-  };
+      const more = log.read(place);
+      if (more === null) await unlessLeft(log.wait(place));
+      else {
+        ({ place, number } = more);
+        yield more.bytes;
+      }
+    }
+  }
+
+  async page(from: number, limit: number): Promise<FramePage> {
+    const { start, count } = this.#log;
+    const first = Math.max(from, start.number);
+    const numbered = this.#log.kept().filter(({ number }) => (number ?? 0) > first);
+    const frames = numbered.slice(0, limit).map(({ frame }) => frame);
+    const last = first + frames.length;
+    return { from: first, frames, next: last < count && frames.length > 0 ? last : null };
+  }
+
+  async detail(n: number): Promise<StepDetail | null> {
+    const step = this.#steps.get(n);
+    return step === undefined ? null : this.#options.seal(step.detail());
+  }
+
+  recording(): null {
+    return null;
+  }
+
+  async saved(): ReturnType<Session['saved']> {
+    const details = [...this.#steps.values()].map(({ detail }) => this.#options.seal(detail()));
+    const frames = this.#log.kept().map(({ frame }) => frame);
+    return { frames: [{ t: 'session', session: { ...this.info(), can: [] } }, ...frames], details };
+  }
+
+  act(act: Act): Promise<ActReply> {
+    return this.#options.act(act);
+  }
+
+  close(): void {
+    this.#options.onClose?.();
+    this.#log.close();
+  }
 }

@@ -14,11 +14,11 @@ export interface ActorReceived extends Addressed {
   readonly snapshot: ReceivedSnapshot;
 }
 
-/** An actor got an event. What came of it is told by the snapshot after it. */
+/** An actor got an event. The snapshot after it says what came of it. */
 export interface EventReceived extends Addressed {
   readonly type: '@xstate.event';
   readonly event: { readonly type: string };
-  /** The session id of the actor that sent it; null for somebody outside. */
+  /** The session id of the actor that sent it; null for one outside. */
   readonly sourceId: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface SnapshotReceived extends Addressed {
 /** The part of a snapshot that is shown. */
 export interface ReceivedSnapshot {
   readonly status: string;
-  /** Null for an actor that is no machine. */
+  /** Null for an actor that is not a machine. */
   readonly value: Json;
   readonly context: Json;
 }
@@ -83,7 +83,7 @@ export function readReceived(given: unknown): ReceivedEvent | null {
   }
 }
 
-/** Events that are told by hand carry `anonymous`. */
+/** Events that are reported by hand carry `anonymous`. */
 function rootIdOf(rootId: unknown): string | null {
   return typeof rootId === 'string' && rootId !== 'anonymous' ? rootId : null;
 }

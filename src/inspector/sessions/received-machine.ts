@@ -6,9 +6,9 @@ import {
   createMachine,
 } from 'xstate';
 import { type Json, isJsonObject } from '../../json/json.ts';
-import { transitionsFor } from '../frames/candidates.ts';
+import { transitionsFor } from '../frames/step-details.ts';
 import { drawMachine } from '../frames/drawing.ts';
-import { statesOf } from '../frames/states-of.ts';
+import { activeStates } from '../frames/actors.ts';
 import type { ReceivedSnapshot } from './received-event.ts';
 
 /** The longest definition, in characters, and the most active states of a machine that cannot be asked for them. */
@@ -50,7 +50,7 @@ export function resolved(
 
 /** The dotted paths of all active states, from the snapshot, else from its value alone. */
 export function receivedStates(snapshot: AnyMachineSnapshot | null, value: Json): readonly string[] {
-  return snapshot === null ? pathsIn(value, '').slice(0, MOST_STATES) : statesOf(snapshot);
+  return snapshot === null ? pathsIn(value, '').slice(0, MOST_STATES) : activeStates(snapshot);
 }
 
 /**
@@ -63,7 +63,7 @@ export function likelyTaken(
   after: AnyMachineSnapshot,
 ): readonly AnyTransitionDefinition[] {
   const then = new Set<AnyStateNode>(after._nodes);
-  const same = String(statesOf(before)) === String(statesOf(after));
+  const same = String(activeStates(before)) === String(activeStates(after));
   const fits = ({ target }: AnyTransitionDefinition): boolean => target?.every((node) => then.has(node)) ?? same;
   const taken = new Set<AnyTransitionDefinition>();
   const nodes: readonly AnyStateNode[] = before._nodes;

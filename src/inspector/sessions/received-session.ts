@@ -6,45 +6,34 @@
  */
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import { createVault } from '../../actors/vault.ts';
-import { eventName } from '../../machines/events/transition-log.ts';
 import type { Json } from '../../json/json.ts';
-import { candidatesOf } from '../frames/candidates.ts';
+import { eventName } from '../../machines/events/transition-log.ts';
 import { drawMachine, transitionIds } from '../frames/drawing.ts';
-import { loggedSession } from './logged-session.ts';
-import type { Frame, StepDetail, StepInfo } from '../frames/protocol.ts';
+import type { Frame, StepInfo } from '../frames/protocol.ts';
+import { candidatesOf } from '../frames/step-details.ts';
+import { ENDINGS, LoggedSession } from './logged-session.ts';
 import type { ActorReceived, EventReceived, ReceivedSnapshot, SnapshotReceived } from './received-event.ts';
 import { likelyTaken, receivedMachine, receivedStates, resolved } from './received-machine.ts';
-import type { Session } from './session.ts';
-import type { Ending } from './session-info.ts';
 
-/** A session that is fed with events of another app. */
-export interface ReceivedSession {
-  readonly session: Session;
-  actor(event: ActorReceived): void;
-  event(event: EventReceived): void;
-  snapshot(event: SnapshotReceived): void;
-  /** Nothing more is to come, unless it goes on. */
-  end(ending: Ending): void;
-  /** It goes on after all. */
-  resume(): void;
-}
-
-interface Place {
+interface ReceivedActor {
   readonly path: string;
   readonly machine: AnyStateMachine | null;
   states: readonly string[];
   context: Json;
   snapshot: AnyMachineSnapshot | null;
-  /** Its beginning has not been told yet. */
+  /** What it was introduced as, as long as its beginning was not shown yet. */
   unborn: ReceivedSnapshot | null;
-  /** The event that it got last. */
-  heard: EventReceived | null;
+  lastEvent: EventReceived | null;
 }
 
 interface ReceivedOptions {
+  readonly id: string;
+  /** The session id of the system's root. */
+  readonly rootId: string;
   readonly title: string;
   readonly app: string;
   readonly onChange: () => void;
+  readonly onClose: () => void;
 }
 
 /**
@@ -57,165 +46,150 @@ const MOST_ACTORS = 5000;
 /** How long all definitions together may be, in characters; machines beyond are shown by their states alone. */
 const MOST_DEFINITIONS = 10_000_000;
 
-/** Makes the session of an actor system, of its root's session id. */
-export function receivedSession(
-  id: string,
-  rootId: string,
-  { title, app, onChange }: ReceivedOptions,
-): ReceivedSession {
-  const at = new Date().toISOString();
-  const places = new Map<string, Place>();
-  const actors = new Map<string, Frame>();
-  const drawings = new Map<string, Frame>();
-  let ending: Ending = { status: 'running', reason: null };
-  let began: number | null = null;
-  let definitions = 0;
-  let n = 0;
+/** A session that is fed with events of another app. */
+export class ReceivedSession {
+  readonly session: LoggedSession;
+  readonly #rootId: string;
+  /** By session id, which is theirs. */
+  readonly #actors = new Map<string, ReceivedActor>();
+  /** By path. */
+  readonly #actorFrames = new Map<string, Frame>();
+  readonly #drawings = new Map<string, Frame>();
+  #began: number | null = null;
+  #definitions = 0;
+  #n = 0;
 
-  const { session, tell, keepStep } = loggedSession(id, {
-    info: () => ({ id, kind: 'system', title, agent: app, at, ...ending, problem: null, parent: null, can: [] }),
-    standing: () => [...drawings.values(), ...actors.values()],
-    seal: createVault(() => []).seal,
-    act: () => Promise.resolve({ ok: false, message: 'It runs in another program, which only tells what happens.' }),
-  });
-  const sinceBeginning = (moment: number | null): number => {
-    const now = moment ?? Date.now();
-    began ??= now;
-    return Math.max(0, now - began);
-  };
-  const draw = (machine: AnyStateMachine): string => {
-    const drawing = drawMachine(machine);
-    if (!drawings.has(drawing.hash)) {
-      const frame: Frame = { t: 'drawing', drawing };
-      drawings.set(drawing.hash, frame);
-      tell(frame, true);
+  constructor({ id, rootId, app, ...options }: ReceivedOptions) {
+    this.#rootId = rootId;
+    this.session = new LoggedSession(id, {
+      ...options,
+      agent: app,
+      can: [],
+      standing: () => [...this.#drawings.values(), ...this.#actorFrames.values()],
+      seal: createVault(() => []).seal,
+      act: () => Promise.resolve({ ok: false, message: 'It runs in another program, which only tells what happens.' }),
+    });
+  }
+
+  actor({ sessionId, name, parentId, definition, snapshot, at }: ActorReceived): void {
+    if (this.#actors.has(sessionId) || this.#actors.size >= MOST_ACTORS) return;
+    const machine = this.#machineOf(definition);
+    const root = sessionId === this.#rootId ? undefined : this.#actors.get(this.#rootId);
+    const parent = (this.#actors.get(parentId ?? '') ?? root)?.path ?? null;
+    const own = name.replaceAll('/', '∕');
+    const path = this.#freePath(parent === null ? own : `${parent}/${own}`);
+    const nothing = { states: [], context: null, snapshot: null, lastEvent: null };
+    const actor: ReceivedActor = { path, machine, unborn: snapshot, ...nothing };
+    this.#actors.set(sessionId, actor);
+    const drawing = machine === null ? null : this.#draw(machine);
+    const info = { path, parent, src: machine?.id ?? name, drawing };
+    const frame: Frame = { t: 'actor', session: this.session.id, actor: info, step: this.#n };
+    this.#actorFrames.set(path, frame);
+    this.session.add(frame, true);
+    setTimeout(() => this.#begin(actor, at), NEXT_MS).unref();
+  }
+
+  event(event: EventReceived): void {
+    const actor = this.#actors.get(event.sessionId);
+    if (actor !== undefined) actor.lastEvent = event;
+  }
+
+  snapshot(received: SnapshotReceived): void {
+    const { sessionId, snapshot, event, at } = received;
+    if (!this.#actors.has(sessionId)) {
+      const unknown = { name: sessionId, parentId: null, definition: null };
+      this.actor({ ...received, ...unknown, type: '@xstate.actor' });
     }
-    return drawing.hash;
-  };
-  const move = (place: Place, now: ReceivedSnapshot, event: SnapshotReceived['event'], moment: number | null): void => {
-    const { path, machine } = place;
-    const before = place.snapshot;
-    const after = resolved(machine, now);
+    const actor = this.#actors.get(sessionId);
+    if (actor === undefined) return;
+    const isFirst = event.type === 'xstate.init';
+    this.#begin(actor, at, isFirst ? snapshot : actor.unborn);
+    if (snapshot.value !== null && !isFirst) this.#move(actor, snapshot, event, at);
+    if (snapshot.status === 'active') return;
+    if (sessionId === this.#rootId)
+      this.session.end({ status: ENDINGS.get(snapshot.status) ?? 'stopped', reason: null });
+    else this.#gone(sessionId, actor);
+  }
+
+  #begin(actor: ReceivedActor, at: number | null, as: ReceivedSnapshot | null = actor.unborn): void {
+    if (actor.unborn === null || as === null) return;
+    actor.unborn = null;
+    if (as.value !== null) this.#move(actor, as, { type: 'xstate.init' }, at);
+  }
+
+  #move(actor: ReceivedActor, now: ReceivedSnapshot, event: SnapshotReceived['event'], at: number | null): void {
+    const before = actor.snapshot;
+    const after = resolved(actor.machine, now);
     const to = receivedStates(after, now.value);
     const text = JSON.stringify(now.context);
     const taken = before === null || after === null ? [] : likelyTaken(before, event, after);
     const begins = event.type === 'xstate.init';
-    const moved = begins || taken.length > 0 || String(to) !== String(place.states);
-    if (moved || JSON.stringify(place.context) !== text) {
-      n += 1;
-      const from = begins ? [] : place.states;
-      const info: StepInfo = {
-        n,
-        at: sinceBeginning(moment),
-        actor: path,
+    const moved = begins || taken.length > 0 || String(to) !== String(actor.states);
+    if (moved || JSON.stringify(actor.context) !== text) {
+      const step: StepInfo = {
+        n: ++this.#n,
+        at: this.#sinceBeginning(at),
+        actor: actor.path,
         event: eventName(event),
         transitions: taken.flatMap(transitionIds),
-        from,
+        from: begins ? [] : actor.states,
         to,
         entry: null,
-        ...senderOf(place, event.type),
+        ...this.#senderOf(actor, event.type),
       };
-      tell({ t: 'step', session: id, step: info }, true);
-      const contexts = { before: begins ? null : place.context, after: now.context };
-      const detail = (): StepDetail => ({
-        step: info,
-        event,
-        ...contexts,
-        unknown: [],
+      this.session.add({ t: 'step', session: this.session.id, step }, true);
+      const contexts = { before: begins ? null : actor.context, after: now.context };
+      const detail = () => {
         // Its guards are in the other program: what was taken has passed, of the others nothing is known.
-        candidates: candidatesOf({ event, before, after, taken }).map((one) =>
-          one.taken ? { ...one, passed: true } : one,
-        ),
-      });
-      keepStep(n, detail, text.length + JSON.stringify(event).length);
+        const candidates = candidatesOf({ event, before, after, taken });
+        const judged = candidates.map((one) => (one.taken ? { ...one, passed: true } : one));
+        return { step, event, ...contexts, unknown: [], candidates: judged };
+      };
+      this.session.keepStep(step.n, detail, text.length + JSON.stringify(event).length);
     }
-    place.states = to;
-    place.context = now.context;
-    place.snapshot = after;
-  };
-  const senderOf = ({ heard }: Place, type: string): Pick<StepInfo, 'sender'> => {
-    if (heard?.event.type !== type) return {};
-    if (heard.sourceId === null) return { sender: null };
-    const source = places.get(heard.sourceId);
+    actor.states = to;
+    actor.context = now.context;
+    actor.snapshot = after;
+  }
+
+  #gone(sessionId: string, { path }: ReceivedActor): void {
+    this.#actors.delete(sessionId);
+    this.#actorFrames.delete(path);
+    this.session.add({ t: 'actor-gone', session: this.session.id, path, step: this.#n }, true);
+  }
+
+  #draw(machine: AnyStateMachine): string {
+    const drawing = drawMachine(machine);
+    if (!this.#drawings.has(drawing.hash)) {
+      const frame: Frame = { t: 'drawing', drawing };
+      this.#drawings.set(drawing.hash, frame);
+      this.session.add(frame, true);
+    }
+    return drawing.hash;
+  }
+
+  #senderOf({ lastEvent }: ReceivedActor, type: string): Pick<StepInfo, 'sender'> {
+    if (lastEvent?.event.type !== type) return {};
+    if (lastEvent.sourceId === null) return { sender: null };
+    const source = this.#actors.get(lastEvent.sourceId);
     return source === undefined ? {} : { sender: source.path };
-  };
-  const begin = (place: Place, moment: number | null, as: ReceivedSnapshot | null = place.unborn): void => {
-    if (place.unborn === null || as === null) return;
-    place.unborn = null;
-    if (as.value !== null) move(place, as, { type: 'xstate.init' }, moment);
-  };
-  const freePath = (wanted: string): string => {
-    const taken = new Set([...places.values()].map(({ path }) => path));
+  }
+
+  #sinceBeginning(at: number | null): number {
+    const now = at ?? Date.now();
+    this.#began ??= now;
+    return Math.max(0, now - this.#began);
+  }
+
+  #freePath(wanted: string): string {
+    const taken = new Set([...this.#actors.values()].map(({ path }) => path));
     let path = wanted;
     for (let more = 2; taken.has(path); more++) path = `${wanted}~${more}`;
     return path;
-  };
-  const gone = (sessionId: string, { path }: Place): void => {
-    places.delete(sessionId);
-    actors.delete(path);
-    tell({ t: 'actor-gone', session: id, path, step: n }, true);
-  };
-  const end = (how: Ending): void => {
-    if (ending.status !== 'running') return;
-    ending = how;
-    onChange();
-  };
-  const machineOf = (definition: string | null): AnyStateMachine | null => {
-    definitions += definition?.length ?? 0;
-    return definition === null || definitions > MOST_DEFINITIONS ? null : receivedMachine(definition);
-  };
+  }
 
-  const received: ReceivedSession = {
-    session,
-    actor: ({ sessionId, name, parentId, definition, snapshot, at: moment }) => {
-      if (places.has(sessionId) || places.size >= MOST_ACTORS) return;
-      const machine = machineOf(definition);
-      const parent =
-        places.get(parentId ?? '')?.path ?? (sessionId === rootId ? null : (places.get(rootId)?.path ?? null));
-      const own = name.replaceAll('/', '∕');
-      const path = freePath(parent === null ? own : `${parent}/${own}`);
-      const place: Place = { path, machine, states: [], context: null, snapshot: null, unborn: snapshot, heard: null };
-      places.set(sessionId, place);
-      const drawing = machine === null ? null : draw(machine);
-      const frame: Frame = {
-        t: 'actor',
-        session: id,
-        actor: { path, parent, src: machine?.id ?? name, drawing },
-        step: n,
-      };
-      actors.set(path, frame);
-      tell(frame, true);
-      setTimeout(() => begin(place, moment), NEXT_MS).unref();
-    },
-    event: (event) => {
-      const place = places.get(event.sessionId);
-      if (place !== undefined) place.heard = event;
-    },
-    snapshot: (event) => {
-      const { sessionId, snapshot } = event;
-      if (!places.has(sessionId)) {
-        const unknown = { name: sessionId, parentId: null, definition: null };
-        received.actor({ ...event, ...unknown, type: '@xstate.actor' });
-      }
-      const place = places.get(sessionId);
-      if (place === undefined) return;
-      const isFirst = event.event.type === 'xstate.init';
-      begin(place, event.at, isFirst ? snapshot : place.unborn);
-      if (snapshot.value !== null && !isFirst) move(place, snapshot, event.event, event.at);
-      if (snapshot.status === 'active') return;
-      if (sessionId === rootId) end({ status: ENDINGS.get(snapshot.status) ?? 'stopped', reason: null });
-      else gone(sessionId, place);
-    },
-    end,
-    resume: () => {
-      ending = { status: 'running', reason: null };
-      onChange();
-    },
-  };
-  return received;
+  #machineOf(definition: string | null): AnyStateMachine | null {
+    this.#definitions += definition?.length ?? 0;
+    return definition === null || this.#definitions > MOST_DEFINITIONS ? null : receivedMachine(definition);
+  }
 }
-
-const ENDINGS: ReadonlyMap<string, Ending['status']> = new Map([
-  ['done', 'answered'],
-  ['error', 'failed'],
-]);

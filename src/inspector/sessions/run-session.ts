@@ -1,22 +1,22 @@
-import { actOnRun } from '../server/act-on-run.ts';
-import type { LineSource } from './line-source.ts';
-import type { SessionInfo } from '../frames/protocol.ts';
-import { recordedSession } from './recorded-session.ts';
-import type { WatchedRun } from '../run-port.ts';
+import type { LineSource, WatchedRun } from '../frames/run-port.ts';
+import type { SessionInfo, Act, ActReply, SessionEnding } from '../frames/protocol.ts';
+import { RecordedSession } from './recorded-session.ts';
 import type { Session } from './session.ts';
-import type { Ending } from './session-info.ts';
+import { describeThrown, toJson } from '../../json/to-json.ts';
+import { OUTSIDE_EVENTS } from '../../machines/events/outside-events.ts';
+import { checkEvent } from '../frames/event-schemas.ts';
 
 /** The session of a run that an agent has handed in, and how to say that it is over. */
-export interface RunSession {
+interface RunSession {
   readonly session: Session;
   /** Somebody is likely to open it, and it has not begun to move. */
   expect(): void;
-  ended(ending: Ending): void;
+  ended(ending: SessionEnding): void;
 }
 
 /** Makes the session of a run. */
 export function runSession(run: WatchedRun, onChange: () => void): RunSession {
-  let ending: Ending = { status: 'running', reason: null };
+  let ending: SessionEnding = { status: 'running', reason: null };
   const over = (): boolean => ending.status !== 'running';
   const source: LineSource = {
     moves: true,
@@ -30,8 +30,7 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
     const always: SessionInfo['can'] = run.fork === undefined ? ['download'] : ['fork', 'download'];
     return over() ? always : ['approve', 'cancel', 'send', ...always];
   };
-  const session = recordedSession({
-    id: run.head.runId,
+  const session = new RecordedSession(run.head.runId, {
     kind: 'run',
     head: run.head,
     source,
@@ -43,10 +42,66 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   });
   return {
     session,
-    expect: session.expect,
+    expect: () => session.expect(),
     ended: (how) => {
       ending = how;
       onChange();
     },
   };
+}
+
+/** Does what the page asks of a run. Never rejects: what does not work is said in the reply. */
+function actOnRun(run: WatchedRun, over: () => boolean): (act: Act) => Promise<ActReply> {
+  return async (act) => {
+    if (over() && act.kind !== 'fork') return no('The run is over.');
+    try {
+      return await perform(run, act);
+    } catch (error) {
+      return no(describeThrown(error).message);
+    }
+  };
+}
+
+async function perform(run: WatchedRun, act: Act): Promise<ActReply> {
+  switch (act.kind) {
+    case 'approve': {
+      const how = { always: act.always ?? false, ...(act.args === undefined ? {} : { args: act.args }) };
+      return verdict(await run.approve(act.callId, how), `The call ${act.callId} does not wait for approval.`);
+    }
+    case 'reject':
+      return verdict(
+        await run.reject(act.callId, act.reason ?? ''),
+        `The call ${act.callId} does not wait for approval.`,
+      );
+    case 'cancel':
+      return verdict(await run.cancel(act.reason ?? ''), 'The run is over.');
+    case 'send':
+      return send(run, act);
+    case 'fork': {
+      if (run.fork === undefined) return no('This run cannot be forked: its agent does not offer it.');
+      return { ok: true, session: await run.fork(act.entry, act.outcome) };
+    }
+  }
+}
+
+/** Events by which XState and our leaves tell machines what happened: sent by hand they would be a lie. */
+const RESERVED = /^(?:xstate|leaf)\./;
+
+async function send(run: WatchedRun, { event, to }: Extract<Act, { kind: 'send' }>): Promise<ActReply> {
+  if (RESERVED.test(event.type)) return no(`Events such as ${event.type} are made by the machine itself.`);
+  const usable = toJson(event);
+  if (!usable.ok) return no(`The event is not usable: ${usable.reason}.`);
+  const json = Object.hasOwn(OUTSIDE_EVENTS, event.type) ? OUTSIDE_EVENTS[event.type] : undefined;
+  const checked = await checkEvent(event, json === undefined ? undefined : { json, standard: null });
+  if (!checked.ok) return no(checked.message);
+  const taken = await run.send(event, to);
+  return verdict(taken, `${to ?? 'The machine'} does not take ${event.type} now.`);
+}
+
+function verdict(ok: boolean, message: string): ActReply {
+  return ok ? { ok } : no(message);
+}
+
+function no(message: string): ActReply {
+  return { ok: false, message };
 }

@@ -1,66 +1,112 @@
-import { abortable } from '../server/abortable.ts';
+import { abortable } from '../frames/event-loop.ts';
 import type { Session } from './session.ts';
 
-/** The sessions of one inspector. */
-export interface SessionList {
-  add(session: Session): void;
-  find(id: string): Session | undefined;
-  all(): readonly Session[];
-  /** How many follow the list. */
-  readonly followers: number;
-  /** What is said of a session has changed. */
-  changed(id: string): void;
-  remove(id: string): void;
-  /** Ids of sessions that are new or have changed, as they come; first all that there are. */
-  follow(signal: AbortSignal): AsyncGenerator<readonly string[], void>;
+/** One that follows the list: the ids of what is new for it, and how to wake it. */
+interface Follower {
+  readonly fresh: Set<string>;
+  wake: () => void;
 }
 
-/** How long changes are collected after some were told of, in milliseconds: a short run changes three times. */
+/** How long changes are collected after some were reported, in milliseconds: a short run changes three times. */
 const PACE_MS = 50;
 
-/** An empty list of sessions, in the order in which they are added. */
-export function sessionList(): SessionList {
-  const sessions = new Map<string, Session>();
-  const followers = new Set<{ readonly fresh: Set<string>; wake: () => void }>();
+/** The sessions of one inspector, in the order in which they are added, and which of them go when there are too many. */
+export class SessionList {
+  readonly #keep: number;
+  readonly #sessions = new Map<string, Session>();
+  readonly #followers = new Set<Follower>();
+  /** Those that are over, in the order in which they ended. */
+  readonly #over = new Set<string>();
+  /** Those that may never end, in the order in which something last happened in them; what is called when one has to go. */
+  readonly #endless = new Map<string, () => void>();
 
-  const changed = (id: string): void => {
-    for (const follower of followers) {
+  /** Keeps so many sessions that are over, and as many that may never end. */
+  constructor(keep: number) {
+    this.#keep = keep;
+  }
+
+  add(session: Session): void {
+    this.#sessions.set(session.id, session);
+    this.changed(session.id);
+  }
+
+  find(id: string): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
+  all(): readonly Session[] {
+    return [...this.#sessions.values()];
+  }
+
+  /** An id that no session has: the wanted one, or that with a number behind it. */
+  freeId(wanted: string): string {
+    let id = wanted;
+    for (let n = 2; this.#sessions.has(id); n++) id = `${wanted}~${n}`;
+    return id;
+  }
+
+  /** How many follow the list. */
+  get followers(): number {
+    return this.#followers.size;
+  }
+
+  /** What is said of a session has changed. */
+  changed(id: string): void {
+    for (const follower of this.#followers) {
       follower.fresh.add(id);
       follower.wake();
     }
-  };
+  }
 
-  return {
-    add: (session) => {
-      sessions.set(session.id, session);
-      changed(session.id);
-    },
-    find: (id) => sessions.get(id),
-    all: () => [...sessions.values()],
-    get followers() {
-      return followers.size;
-    },
-    changed,
-    remove: (id) => {
-      sessions.get(id)?.close();
-      sessions.delete(id);
-    },
-    async *follow(signal) {
-      const follower = { fresh: new Set(sessions.keys()), wake: (): void => undefined };
-      followers.add(follower);
-      const unlessLeft = abortable(signal);
-      try {
-        while (!signal.aborted) {
-          const ids = [...follower.fresh].filter((id) => sessions.has(id));
-          follower.fresh.clear();
-          yield ids;
-          await unlessLeft(new Promise<void>((resolve) => void setTimeout(resolve, PACE_MS).unref()));
-          if (follower.fresh.size > 0) continue;
-          await unlessLeft(new Promise<void>((resolve) => (follower.wake = resolve)));
-        }
-      } finally {
-        followers.delete(follower);
+  /** Something happens in a session that may never end; `onGone` is called when it has to go for others. */
+  touch(id: string, onGone: () => void = () => undefined): void {
+    this.#endless.delete(id);
+    this.#endless.set(id, onGone);
+    for (const [silent, gone] of this.#endless) {
+      if (this.#endless.size <= this.#keep) return;
+      this.#endless.delete(silent);
+      gone();
+      this.#remove(silent);
+    }
+  }
+
+  /** A session is over: it stays to be looked at until too many ended after it. */
+  retire(id: string): void {
+    this.#endless.delete(id);
+    this.#over.add(id);
+    for (const oldest of this.#over) {
+      if (this.#over.size <= this.#keep) return;
+      this.#over.delete(oldest);
+      this.#remove(oldest);
+    }
+  }
+
+  /** A session that was over continues. */
+  revive(id: string): void {
+    this.#over.delete(id);
+  }
+
+  /** Ids of sessions that are new or have changed, as they come; first all that there are. */
+  async *follow(signal: AbortSignal): AsyncGenerator<readonly string[], void> {
+    const follower: Follower = { fresh: new Set(this.#sessions.keys()), wake: () => undefined };
+    this.#followers.add(follower);
+    const unlessLeft = abortable(signal);
+    try {
+      while (!signal.aborted) {
+        const ids = [...follower.fresh].filter((id) => this.#sessions.has(id));
+        follower.fresh.clear();
+        yield ids;
+        await unlessLeft(new Promise<void>((resolve) => void setTimeout(resolve, PACE_MS).unref()));
+        if (follower.fresh.size > 0) continue;
+        await unlessLeft(new Promise<void>((resolve) => (follower.wake = resolve)));
       }
-    },
-  };
+    } finally {
+      this.#followers.delete(follower);
+    }
+  }
+
+  #remove(id: string): void {
+    this.#sessions.get(id)?.close();
+    this.#sessions.delete(id);
+  }
 }

@@ -1,4 +1,6 @@
-import type { Act, ActReply, Frame, FramePage, SessionInfo, StepDetail } from '../frames/protocol.ts';
+import type { Act, ActReply, Frame, FramePage, SessionInfo, StepDetail, SessionEnding } from '../frames/protocol.ts';
+import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 
 /** One run, recording or actor system that the page can show. */
 export interface Session {
@@ -18,4 +20,37 @@ export interface Session {
   saved(): Promise<{ readonly frames: readonly Frame[]; readonly details: readonly StepDetail[] }>;
   act(act: Act): Promise<ActReply>;
   close(): void;
+}
+
+/** A session of a run or a recording as the page lists it. */
+export function sessionInfo(
+  head: RunRecord,
+  ending: SessionEnding,
+  more: Pick<SessionInfo, 'id' | 'kind' | 'problem' | 'can'>,
+): SessionInfo {
+  return { ...more, title: head.input, agent: head.agent, at: head.at, ...ending, parent: parentOf(head) };
+}
+
+/** How a recording ended, by its last line. */
+export function recordedEnding(last: RecordLine | undefined): SessionEnding {
+  return last?.t === 'end' ? endingOf(last.output) : { status: 'interrupted', reason: null };
+}
+
+const STATUSES = ['answered', 'stopped', 'failed', 'cancelled'] as const;
+
+function endingOf(output: Json): SessionEnding {
+  if (!isJsonObject(output)) return { status: 'failed', reason: null };
+  const { status, reason } = output;
+  return {
+    status: STATUSES.find((one) => one === status) ?? 'failed',
+    reason: typeof reason === 'string' ? reason : null,
+  };
+}
+
+/** The run that this one was forked from, where its first line says so. */
+function parentOf(head: RunRecord): SessionInfo['parent'] {
+  const parent: unknown = Reflect.get(head, 'parent');
+  if (!isJsonObject(parent)) return null;
+  const { runId, entry } = parent;
+  return typeof runId === 'string' && typeof entry === 'number' ? { runId, entry } : null;
 }

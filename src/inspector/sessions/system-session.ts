@@ -1,102 +1,80 @@
 import { type AnyActorRef, type AnyMachineSnapshot, type InspectionEvent, isMachineSnapshot } from 'xstate';
 import { findActor } from '../../actors/leaf.ts';
 import { moveReader } from '../../machines/events/transition-log.ts';
-import { checkEvent } from '../frames/check-event.ts';
-import { eventSchemas } from '../frames/event-schemas.ts';
-import { isRestored } from '../frames/beginning.ts';
-import { frameMaker, isMachine } from '../frames/frame-maker.ts';
-import { loggedSession } from './logged-session.ts';
-import type { Act, ActReply, SessionInfo, StepInfo } from '../frames/protocol.ts';
-import type { Session } from './session.ts';
-import type { Ending } from './session-info.ts';
+import { isMachine, isRestored } from '../frames/actors.ts';
+import { checkEvent, eventSchemas } from '../frames/event-schemas.ts';
+import { FrameMaker } from '../frames/frame-maker.ts';
+import type { Act, ActReply, StepInfo } from '../frames/protocol.ts';
 import { detailOf } from '../frames/step-details.ts';
+import { ENDINGS, type LoggedOptions, LoggedSession } from './logged-session.ts';
 
-/** The session of an actor system that is watched while it works. */
-export interface SystemSession {
-  readonly session: Session;
-  next(inspected: InspectionEvent): void;
+/** What is known of an actor system, and what may be done with it. */
+export type SystemOptions = Pick<LoggedOptions, 'title' | 'agent' | 'can' | 'seal' | 'onChange'>;
+
+/** The session of an actor system that is watched while it works, of its root actor. */
+export class SystemSession {
+  readonly session: LoggedSession;
+  readonly #root: AnyActorRef;
+  readonly #maker: FrameMaker;
+  readonly #follow: (inspected: InspectionEvent) => void;
+
+  constructor(id: string, root: AnyActorRef, options: SystemOptions) {
+    const began = performance.now();
+    const session = new LoggedSession(id, {
+      ...options,
+      standing: () => maker.standing(),
+      act: async (act) => (options.can.includes('send') ? send(root, act) : NOT_STEERED),
+    });
+    let latest: StepInfo | null = null;
+    const maker = new FrameMaker({
+      session: id,
+      now: () => Math.round(performance.now() - began),
+      emit: (frame, numbered) => {
+        if (frame.t === 'step') latest = frame.step;
+        session.add(frame, numbered);
+      },
+      onStep: (n, source) => {
+        const step = latest;
+        if (step !== null) session.keepStep(n, () => detailOf(step, source));
+      },
+    });
+    this.session = session;
+    this.#root = root;
+    this.#maker = maker;
+    this.#follow = moveReader(
+      () => true,
+      (move) => maker.move(move),
+    );
+  }
+
+  next(inspected: InspectionEvent): void {
+    this.#follow(inspected);
+    if (inspected.actorRef !== this.#root) return;
+    if (inspected.type === '@xstate.event' && inspected.event.type === 'xstate.init')
+      this.#show(isRestored(this.#root));
+    if (inspected.type === '@xstate.snapshot') this.#watchEnd(inspected.snapshot);
+  }
+
   /** Shows its root as it is now: it began before anybody watched. */
-  join(): void;
+  join(): void {
+    this.#show(true);
+  }
+
   /** Nobody watches it any more. */
-  leave(): void;
-}
+  leave(): void {
+    this.session.end({ status: 'stopped', reason: null });
+  }
 
-/** What is told of an actor system, and who may do what with it. */
-export interface SystemOptions {
-  readonly title: string;
-  readonly agent: string;
-  readonly can: SessionInfo['can'];
-  /** Puts marks in the place of secrets. */
-  readonly seal: <T>(value: T) => T;
-  readonly onChange: () => void;
-}
+  #watchEnd(snapshot: object): void {
+    const status: unknown = Reflect.get(snapshot, 'status');
+    if (status !== 'active') this.session.end({ status: ENDINGS.get(status) ?? 'stopped', reason: null });
+  }
 
-/** Makes the session of an actor system, of its root actor. */
-export function systemSession(id: string, root: AnyActorRef, options: SystemOptions): SystemSession {
-  const { title, agent, can, seal, onChange } = options;
-  const began = performance.now();
-  const at = new Date().toISOString();
-  let latest: StepInfo | null = null;
-  let ending: Ending = { status: 'running', reason: null };
-  const running = (): boolean => ending.status === 'running';
-
-  const { session, tell, keepStep } = loggedSession(id, {
-    info: () => ({
-      id,
-      kind: 'system',
-      title,
-      agent,
-      at,
-      ...ending,
-      problem: null,
-      parent: null,
-      can: running() ? can : [],
-    }),
-    standing: () => maker.standing(),
-    seal,
-    act: async (act) => (can.includes('send') ? send(root, act) : NOT_STEERED),
-  });
-  const maker = frameMaker({
-    session: id,
-    now: () => Math.round(performance.now() - began),
-    emit: (frame, numbered) => {
-      if (frame.t === 'step') latest = frame.step;
-      tell(frame, numbered);
-    },
-    onStep: (n, matter) => {
-      const info = latest;
-      if (info !== null) keepStep(n, () => detailOf(info, matter));
-    },
-  });
-  const follow = moveReader(() => true, maker.move);
-
-  const end = (status: Ending['status']): void => {
-    if (!running()) return;
-    ending = { status, reason: null };
-    onChange();
-  };
-  const watchEnd = (snapshot: unknown): void => {
-    const status: unknown = typeof snapshot === 'object' && snapshot !== null ? Reflect.get(snapshot, 'status') : null;
-    if (status !== 'active') end(status === 'done' ? 'answered' : status === 'error' ? 'failed' : 'stopped');
-  };
-  const show = (how: 'started' | 'joined'): void => {
-    const snapshot: unknown = root.getSnapshot();
-    const logic: unknown = Reflect.get(root, 'logic');
-    if (isMachine(logic) && isMachineSnapshot(snapshot)) maker[how](root.id, logic.id, logic, snapshot);
-  };
-
-  return {
-    session,
-    next: (inspected) => {
-      follow(inspected);
-      if (inspected.actorRef !== root) return;
-      if (inspected.type === '@xstate.event' && inspected.event.type === 'xstate.init')
-        show(isRestored(root) ? 'joined' : 'started');
-      if (inspected.type === '@xstate.snapshot') watchEnd(inspected.snapshot);
-    },
-    join: () => show('joined'),
-    leave: () => end('stopped'),
-  };
+  #show(joined: boolean): void {
+    const snapshot: unknown = this.#root.getSnapshot();
+    const logic: unknown = Reflect.get(this.#root, 'logic');
+    if (isMachine(logic) && isMachineSnapshot(snapshot)) this.#maker.show(this.#root.id, snapshot, joined);
+  }
 }
 
 const NOT_STEERED: ActReply = { ok: false, message: 'It is shown, not steered: it takes no events from here.' };

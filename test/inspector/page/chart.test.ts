@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest';
 import { createMachine } from 'xstate';
 import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
-import { arrowText } from '../../../src/inspector/page/chart/arrow-text.ts';
-import { autoCollapsed } from '../../../src/inspector/page/chart/auto-collapse.ts';
-import { fitCamera, keepInSight, zoomAt } from '../../../src/inspector/page/chart/camera.ts';
-import type { ChartStyle } from '../../../src/inspector/layout/chart-graph.ts';
+import {
+  arrowText,
+  autoCollapsed,
+  routePath,
+  fitCamera,
+  keepInSight,
+  zoomAt,
+} from '../../../src/inspector/page/model/chart.ts';
+import type { ChartStyle } from '../../../src/inspector/layout/chart-layout.ts';
 import { layoutMachine } from '../../../src/inspector/layout/layout-machine.ts';
-import { routePath } from '../../../src/inspector/page/chart/route-path.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
 import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
 

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { type ComparedRow, compareRuns } from '../../../src/inspector/page/model/compare/compare.ts';
-import { type Fold, foldRows } from '../../../src/inspector/page/model/fold-rows.ts';
-import { jsonDiff } from '../../../src/inspector/page/model/compare/json-diff.ts';
-import { LENIENT } from '../../../src/inspector/page/model/not-counted.ts';
-import { pairAt } from '../../../src/inspector/page/model/compare/pair-at.ts';
-import { type ComparedRun, rolesOf } from '../../../src/inspector/page/model/talk/roles.ts';
-import { textDifference } from '../../../src/inspector/page/model/compare/text-difference.ts';
+import {
+  type ComparedRow,
+  compareRuns,
+  pairAt,
+  type ComparedRun,
+  rolesOf,
+  type Fold,
+  foldRows,
+} from '../../../src/inspector/page/model/compare/compare-runs.ts';
+import { jsonDiff, LENIENT } from '../../../src/inspector/page/model/compare/json-diff.ts';
+import { textDifference } from '../../../src/inspector/page/model/compare/align.ts';
 import type { StepInfo } from '../../../src/inspector/frames/protocol.ts';
 import { framesOfScene, modelOf, sessionOf, step } from './fixture.ts';
 

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type PageModel, pageModel } from '../../../src/inspector/page/model/page-model.ts';
-import type { SessionModel } from '../../../src/inspector/page/model/session-model.ts';
+import { PageModel, type SessionModel } from '../../../src/inspector/page/model/page-model.ts';
 import type { Frame, SessionInfo, StepInfo } from '../../../src/inspector/frames/protocol.ts';
 
 /** The frames of a real run, as the server makes them. */
@@ -10,7 +9,7 @@ export function framesOfScene(scene: string): readonly Frame[] {
 
 /** A model that has taken in frames, and the one session that they are of. */
 export function modelOf(frames: readonly Frame[]): { readonly model: PageModel; readonly session: SessionModel } {
-  const model = pageModel();
+  const model = new PageModel();
   for (const frame of frames) model.add(frame);
   const [session] = model.sessions.values();
   if (session === undefined) throw new Error('The frames are of no session.');

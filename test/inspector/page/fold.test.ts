@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { actorAt, actorsAt } from '../../../src/inspector/page/model/actor-state.ts';
-import { talkAt } from '../../../src/inspector/page/model/talk/fold-talk.ts';
-import { waitingCalls } from '../../../src/inspector/page/model/talk/talk.ts';
-import { wearAt } from '../../../src/inspector/page/model/wear.ts';
+import { actorAt, actorsAt, wearAt } from '../../../src/inspector/page/model/actor-state.ts';
+import { talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
+import { waitingCalls } from '../../../src/inspector/page/model/talk.ts';
 import { framesOfScene, modelOf, sessionFrame, sessionOf, step } from './fixture.ts';
 
 test('a run with a plan, an error and a retry becomes a conversation in order', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forkOffer } from '../../../src/inspector/page/model/fork-offer.ts';
+import { forkOffer } from '../../../src/inspector/page/state/orders.ts';
 
 test('a run that offers it can be forked from each recorded step', () => {
   expect(forkOffer({ kind: 'run', can: ['fork', 'download'] }, 7, true)).toEqual({ kind: 'offered', entry: 7 });

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { acceptedEvents, wildcards } from '../../../src/inspector/page/model/accepted-events.ts';
-import { argumentsForm } from '../../../src/inspector/page/model/forms/arguments-form.ts';
-import { eventForm } from '../../../src/inspector/page/model/forms/event-form.ts';
-import { draftOf, readDraft, retyped } from '../../../src/inspector/page/model/forms/form-draft.ts';
-import { type FormField, formFields } from '../../../src/inspector/page/model/forms/form-fields.ts';
 import {
+  acceptedEvents,
+  wildcards,
+  argumentsForm,
+  eventForm,
+} from '../../../src/inspector/page/model/forms/known-forms.ts';
+import {
+  draftOf,
+  readDraft,
+  retyped,
   type FormKind,
   beginForm,
   isRight,
@@ -13,6 +17,7 @@ import {
   showAsFields,
   showAsJson,
 } from '../../../src/inspector/page/model/forms/form-state.ts';
+import { type SchemaField, schemaFields } from '../../../src/inspector/page/model/forms/schema-fields.ts';
 import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
 import { valueIssues } from '../../../src/inspector/frames/event-issues.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
@@ -27,9 +32,9 @@ function schemaOf(shape: z.ZodRawShape): JsonObject {
   return json;
 }
 
-const fieldsOf = (shape: z.ZodRawShape): readonly FormField[] => formFields(schemaOf(shape)) ?? [];
+const fieldsOf = (shape: z.ZodRawShape): readonly SchemaField[] => schemaFields(schemaOf(shape)) ?? [];
 
-function fieldOf(shape: z.ZodType): FormField {
+function fieldOf(shape: z.ZodType): SchemaField {
   const [field] = fieldsOf({ it: shape });
   if (field === undefined) throw new Error('There is no field.');
   return field;
@@ -38,7 +43,7 @@ function fieldOf(shape: z.ZodType): FormField {
 /** A form as it is after these texts were typed into it. */
 function filled(shape: z.ZodRawShape, texts: Readonly<Record<string, string>>) {
   const schema = schemaOf(shape);
-  const fields = formFields(schema) ?? [];
+  const fields = schemaFields(schema) ?? [];
   const kind: FormKind = { fields, issues: (value) => valueIssues(value, schema) };
   let state = beginForm(kind);
   for (const field of fields) {
@@ -101,18 +106,20 @@ describe('the control of a field', () => {
   });
 
   test('no form is made of what fields cannot say', () => {
-    expect(formFields(true)).toBeNull();
-    expect(formFields({ type: 'string' })).toBeNull();
-    expect(formFields({ anyOf: [{ type: 'object', properties: { a: {} } }, { type: 'object' }] })).toBeNull();
-    expect(formFields({ type: 'object', additionalProperties: { type: 'number' } })).toBeNull();
-    expect(formFields({ $ref: '#/$defs/none' })).toBeNull();
-    expect(formFields({ type: 'object' })).toEqual([]);
+    expect(schemaFields(true)).toBeNull();
+    expect(schemaFields({ type: 'string' })).toBeNull();
+    expect(schemaFields({ anyOf: [{ type: 'object', properties: { a: {} } }, { type: 'object' }] })).toBeNull();
+    expect(schemaFields({ type: 'object', additionalProperties: { type: 'number' } })).toBeNull();
+    expect(schemaFields({ $ref: '#/$defs/none' })).toBeNull();
+    expect(schemaFields({ type: 'object' })).toEqual([]);
     const endless: JsonObject = { anyOf: [{ const: 1 }, { $ref: '#/properties/a' }] };
-    expect(formFields({ properties: { a: endless, b: { $ref: '#/properties/b' } } })).toMatchObject([
+    expect(schemaFields({ properties: { a: endless, b: { $ref: '#/properties/b' } } })).toMatchObject([
       { control: 'json' },
       { control: 'json' },
     ]);
-    expect(formFields({ $ref: '#/$defs/a', $defs: { a: { properties: { x: { type: 'string' } } } } })).toHaveLength(1);
+    expect(schemaFields({ $ref: '#/$defs/a', $defs: { a: { properties: { x: { type: 'string' } } } } })).toHaveLength(
+      1,
+    );
   });
 });
 
@@ -150,7 +157,7 @@ describe('what a form comes to', () => {
   test('says of a format what it should be, and of the whole what no field can', () => {
     expect(filled({ mail: z.email() }, { mail: 'ada' }).reading.byField.get('mail')).toBe('expected an e-mail address');
     const schema: JsonObject = { type: 'object', properties: { a: { type: 'string' } }, minProperties: 1 };
-    const kind: FormKind = { fields: formFields(schema), issues: (value) => valueIssues(value, schema) };
+    const kind: FormKind = { fields: schemaFields(schema), issues: (value) => valueIssues(value, schema) };
     expect(readForm(kind, beginForm(kind)).general).toEqual(['must have at least 1 properties, has 0']);
   });
 });

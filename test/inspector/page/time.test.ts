@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { lanesOf } from '../../../src/inspector/page/model/time/lanes.ts';
-import { placeAtTime } from '../../../src/inspector/page/model/time/place-at-time.ts';
-import { stepMarks } from '../../../src/inspector/page/model/time/step-marks.ts';
-import { durationText, timeScale } from '../../../src/inspector/page/model/time/time-scale.ts';
+import { lanesOf, stepMarks } from '../../../src/inspector/page/model/timeline.ts';
+import { placeAtTime, durationText, timeScale } from '../../../src/inspector/page/model/time-scale.ts';
 import { sessionOf, step } from './fixture.ts';
 
 const steps = [

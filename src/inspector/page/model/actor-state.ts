@@ -1,6 +1,7 @@
 import type { StepInfo } from '../../frames/protocol.ts';
-import { lastUpTo } from './time/last-up-to.ts';
-import type { ActorTrack, Life, SessionModel } from './session-model.ts';
+import { lastUpTo } from './time-scale.ts';
+import type { ActorTrack, Life, SessionModel } from './page-model.ts';
+import type { TalkLog } from './talk.ts';
 
 /** How one actor stands after the step at a position. */
 export interface ActorState {
@@ -33,7 +34,7 @@ export function actorAt(session: SessionModel, path: string, position: number): 
 }
 
 /** A set of dotted paths with all their ancestors; the root, an empty path, is left out. */
-export function withAncestors(paths: readonly string[]): ReadonlySet<string> {
+function withAncestors(paths: readonly string[]): ReadonlySet<string> {
   const all = new Set<string>();
   for (const path of paths)
     for (let at = path; at !== ''; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') all.add(at);
@@ -65,4 +66,62 @@ function lifeAt(lives: readonly Life[], position: number): Life | null {
     if (life !== undefined && life.from <= position) return life;
   }
   return null;
+}
+
+/**
+ * What an actor is about, in one word or two: the tool of a call, else its own id. `whole` is the conversation as far as it
+ * is known, in which a call has its name before it has said anything; `shown` the one at the step that is looked at.
+ */
+export function actorTitle(
+  { track }: ActorState,
+  { whole, shown }: { readonly whole: TalkLog; readonly shown: TalkLog },
+): string {
+  const id = track.info.path.slice(track.info.path.lastIndexOf('/') + 1);
+  const call = whole.items.findLast((item) => item.kind === 'call' && item.callId === id);
+  if (call?.kind === 'call') return call.tool;
+  const plan = id === 'step' ? shown.items.findLast((item) => item.kind === 'plan') : undefined;
+  if (plan?.kind !== 'plan') return id;
+  return plan.steps.find(({ status }) => status === 'running')?.tool ?? id;
+}
+
+/** What an actor has used of its drawing so far, over all its lives. */
+interface Wear {
+  /** How often each state was entered. */
+  readonly visits: ReadonlyMap<string, number>;
+  /** The transitions that were ever taken. */
+  readonly taken: ReadonlySet<string>;
+}
+
+/** Of an actor that has not moved. */
+export const NO_WEAR: Wear = { visits: new Map(), taken: new Set() };
+
+interface Counted extends Wear {
+  readonly visits: Map<string, number>;
+  readonly taken: Set<string>;
+  /** How many of the actor's steps are counted, and up to which position. */
+  counted: number;
+  position: number;
+}
+
+const kept = new WeakMap<readonly number[], Counted>();
+
+/** What an actor has used up to `position`. Counting continues where it ended, so a live run costs what is new in it. */
+export function wearAt(session: SessionModel, path: string, position: number): Wear {
+  const steps = session.actors.get(path)?.steps ?? [];
+  let wear = kept.get(steps);
+  if (wear === undefined || wear.position > position) {
+    wear = { visits: new Map(), taken: new Set(), counted: 0, position: -1 };
+    kept.set(steps, wear);
+  }
+  for (let at = steps[wear.counted]; at !== undefined && at <= position; at = steps[++wear.counted])
+    count(wear, session.steps[at]);
+  wear.position = position;
+  return wear;
+}
+
+function count({ visits, taken }: Counted, step: StepInfo | undefined): void {
+  if (step === undefined) return;
+  const before = withAncestors(step.from);
+  for (const state of withAncestors(step.to)) if (!before.has(state)) visits.set(state, (visits.get(state) ?? 0) + 1);
+  for (const transition of step.transitions) taken.add(transition);
 }

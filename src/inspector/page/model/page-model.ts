@@ -1,53 +1,174 @@
-import type { Frame, MachineDrawing } from '../../frames/protocol.ts';
-import { PROTOCOL } from '../../frames/protocol.ts';
-import { type SessionFold, foldSession } from './fold-session.ts';
-import type { SessionModel } from './session-model.ts';
+import type { RecordLine } from '../../../journal/format/record.ts';
+import {
+  type ActorInfo,
+  type Frame,
+  type MachineDrawing,
+  PROTOCOL,
+  type SessionInfo,
+  type StepInfo,
+  isNumbered,
+} from '../../frames/protocol.ts';
+import { foldTalk } from './fold-talk.ts';
+import type { SaidEvent, TalkLog } from './talk.ts';
+import { lastUpTo } from './time-scale.ts';
 
-/** All that the page knows. */
-export interface PageModel {
+/** All that the page knows. It takes frames in the order in which the server sent them; one that comes twice changes nothing. */
+export class PageModel {
   /** What the server said of itself; null before it said anything. */
-  readonly server: { readonly version: string; readonly live: boolean; readonly newer: boolean } | null;
-  readonly drawings: ReadonlyMap<string, MachineDrawing>;
+  server: { readonly version: string; readonly live: boolean; readonly newer: boolean } | null = null;
+  readonly #drawings = new Map<string, MachineDrawing>();
+  readonly #sessions = new Map<string, SessionModel>();
+
+  get drawings(): ReadonlyMap<string, MachineDrawing> {
+    return this.#drawings;
+  }
+
   /** In order of appearance. */
-  readonly sessions: ReadonlyMap<string, SessionModel>;
+  get sessions(): ReadonlyMap<string, SessionModel> {
+    return this.#sessions;
+  }
+
   /** Takes in one frame. Frames of a session that was never announced are dropped. */
-  add(frame: Frame): void;
-}
-
-/** An empty model. It folds frames in the order in which the server sent them; a frame that comes twice changes nothing. */
-export function pageModel(): PageModel {
-  const drawings = new Map<string, MachineDrawing>();
-  const folds = new Map<string, SessionFold>();
-  const sessions = new Map<string, SessionModel>();
-  let server: PageModel['server'] = null;
-
-  const add = (frame: Frame): void => {
+  add(frame: Frame): void {
     switch (frame.t) {
       case 'hello':
-        server = { version: frame.version, live: frame.live, newer: frame.protocol > PROTOCOL };
+        this.server = { version: frame.version, live: frame.live, newer: frame.protocol > PROTOCOL };
         return;
       case 'drawing':
-        drawings.set(frame.drawing.hash, frame.drawing);
+        this.#drawings.set(frame.drawing.hash, frame.drawing);
         return;
       case 'session': {
-        const known = folds.get(frame.session.id);
-        if (known !== undefined) return known.describe(frame.session);
-        const fold = foldSession(frame.session);
-        folds.set(frame.session.id, fold);
-        sessions.set(frame.session.id, fold.model);
+        const { session } = frame;
+        const known = this.#sessions.get(session.id);
+        if (known === undefined) this.#sessions.set(session.id, new SessionModel(session));
+        else known.info = session;
         return;
       }
       default:
-        folds.get(frame.session)?.add(frame);
+        this.#sessions.get(frame.session)?.add(frame);
     }
-  };
+  }
+}
 
-  return {
-    get server() {
-      return server;
-    },
-    drawings,
-    sessions,
-    add,
-  };
+/** One life of an actor: an invoked child is born anew each time its state is entered, always under the same path. */
+export interface Life {
+  /** Position in the session's `steps` at which it appeared; it may already have moved there. */
+  readonly from: number;
+  /** Position after which it was gone; null while it lives. */
+  readonly to: number | null;
+}
+
+/** All lives of one actor path, and the positions of all its steps, in order. */
+export interface ActorTrack {
+  readonly info: ActorInfo;
+  readonly lives: readonly Life[];
+  readonly steps: readonly number[];
+}
+
+interface GrowingTrack extends ActorTrack {
+  readonly lives: Life[];
+  readonly steps: number[];
+}
+
+/** The frames that belong to one session. */
+type SessionFrame = Exclude<Frame, { t: 'hello' | 'drawing' | 'session' }>;
+
+/**
+ * One run, recording or actor system as the page knows it. The lists only ever grow (tokens aside), so that a view may
+ * keep its place in them; they are one and the same lists after every frame, because copying them for each would cost the
+ * square of a run's length. What was heard already (a stream that was resumed too early) is ignored.
+ */
+export class SessionModel {
+  info: SessionInfo;
+  /** Frames that the server left out because this viewer was too slow. */
+  dropped = 0;
+  /** The latest time that was heard of, in milliseconds from the session's beginning. */
+  lastAt = 0;
+  readonly #actors = new Map<string, GrowingTrack>();
+  readonly #steps: StepInfo[] = [];
+  readonly #told: SaidEvent[] = [];
+  readonly #records: RecordLine[] = [];
+  readonly #talk = foldTalk();
+  #lastSeq = -1;
+
+  constructor(info: SessionInfo) {
+    this.info = info;
+  }
+
+  get actors(): ReadonlyMap<string, ActorTrack> {
+    return this.#actors;
+  }
+
+  /** Positions in this list are what every view counts in; `StepInfo.n` is only what the server is asked with. */
+  get steps(): readonly StepInfo[] {
+    return this.#steps;
+  }
+
+  /** Everything that was said, without tokens: the conversation at any step is made again from it. */
+  get told(): readonly SaidEvent[] {
+    return this.#told;
+  }
+
+  /** The conversation as of now, tokens included. */
+  get talk(): TalkLog {
+    return this.#talk.talk;
+  }
+
+  get records(): readonly RecordLine[] {
+    return this.#records;
+  }
+
+  add(frame: SessionFrame): void {
+    switch (frame.t) {
+      case 'actor':
+        return this.#born(frame.actor);
+      case 'actor-gone':
+        return this.#gone(frame.path);
+      case 'step':
+        return this.#stepped(frame.step);
+      case 'event': {
+        // The step with that number, or the last one before it; -1 before the first.
+        const step = lastUpTo(this.#steps.length, (index) => this.#steps[index]?.n, frame.step);
+        return this.#heard({ event: frame.event, at: frame.at, step });
+      }
+      case 'record':
+        this.#records[frame.line] = frame.record;
+        return;
+      case 'gap':
+        this.dropped += frame.dropped;
+    }
+  }
+
+  #born(info: ActorInfo): void {
+    const track = this.#actors.get(info.path) ?? { info, lives: [], steps: [] };
+    const last = track.lives.at(-1);
+    if (last !== undefined && last.to === null && track.info.drawing === info.drawing) return;
+    track.lives.push({ from: this.#steps.length, to: null });
+    this.#actors.set(info.path, { ...track, info });
+  }
+
+  #gone(path: string): void {
+    const lives = this.#actors.get(path)?.lives ?? [];
+    const last = lives.at(-1);
+    if (last !== undefined && last.to === null) lives[lives.length - 1] = { ...last, to: this.#steps.length - 1 };
+  }
+
+  #stepped(step: StepInfo): void {
+    const last = this.#steps.at(-1);
+    if (last !== undefined && step.n <= last.n) return;
+    this.#actors.get(step.actor)?.steps.push(this.#steps.length);
+    this.#steps.push(step);
+    this.lastAt = Math.max(this.lastAt, step.at);
+  }
+
+  #heard(said: SaidEvent): void {
+    const { event, at } = said;
+    if (isNumbered(event)) {
+      if (event.seq <= this.#lastSeq) return;
+      this.#lastSeq = event.seq;
+    }
+    if (event.type !== 'model.token') this.#told.push(said);
+    this.lastAt = Math.max(this.lastAt, at);
+    this.#talk.add(said);
+  }
 }

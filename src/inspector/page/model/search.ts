@@ -1,5 +1,5 @@
-import type { SessionModel } from './session-model.ts';
-import type { Told } from './talk/talk.ts';
+import type { SessionModel } from './page-model.ts';
+import type { SaidEvent } from './talk.ts';
 import { inertLine } from './inert-text.ts';
 
 /** A place that a search has found. */
@@ -28,7 +28,7 @@ export function search(session: SessionModel, query: string, most = 200): readon
 }
 
 /** All text of an event: its strings, keys of arguments included. */
-function textOf({ event }: Told): string {
+function textOf({ event }: SaidEvent): string {
   const { seq: _seq, replayed: _replayed, type: _type, ...said } = event;
   return JSON.stringify(said);
 }

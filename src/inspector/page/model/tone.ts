@@ -1,3 +1,5 @@
+import type { SessionInfo } from '../../frames/protocol.ts';
+
 /** How a state is coloured, and by which sign it is known without colour. */
 export type Tone = 'go' | 'wait' | 'caution' | 'danger' | 'done';
 
@@ -28,4 +30,25 @@ const known = new Map<string, Tone>();
 function guessed(path: string): Tone {
   for (const name of path.split('.').toReversed()) for (const [tone, words] of WORDS) if (words.test(name)) return tone;
   return 'go';
+}
+
+/** How the state of a session is shown. */
+export function statusTone(status: SessionInfo['status']): Tone {
+  switch (status) {
+    case 'running':
+      return 'go';
+    case 'answered':
+      return 'done';
+    case 'failed':
+      return 'danger';
+    case 'stopped':
+    case 'cancelled':
+    case 'interrupted':
+      return 'caution';
+  }
+}
+
+/** The state of a session in words, with the reason where it says more. */
+export function statusText({ status, reason }: SessionInfo): string {
+  return reason === null || reason === 'answer' || reason === status ? status : `${status}: ${reason}`;
 }

@@ -1,18 +1,62 @@
-import type { Act, StepDetail } from '../../frames/protocol.ts';
-
-/** What became of an order. */
-export type Answer =
-  | { readonly ok: true; readonly session: string | null }
-  | { readonly ok: false; readonly message: string };
+import { isJsonObject } from '../../../json/json.ts';
+import { parsedJson } from '../../frames/shared-json.ts';
+import type { Act, ActReply, StepDetail } from '../../frames/protocol.ts';
 
 /** What the page can ask for: the server, or, in a saved page, what was saved with it. */
 export interface Desk {
   /** False in a saved page: nothing can be ordered. */
   readonly acts: boolean;
   detail(session: string, step: number): Promise<StepDetail | null>;
-  act(session: string, act: Act): Promise<Answer>;
+  act(session: string, act: Act): Promise<ActReply>;
   /** Reads a recording into a new session. */
-  open(name: string, text: string): Promise<Answer>;
+  open(recording: string): Promise<ActReply>;
   /** Where the recording and the saved page of a session are to be had, that with another beside it; null in a saved page. */
   links(session: string, beside: string | null): { readonly recording: string; readonly page: string } | null;
+}
+
+/** The desk of a page that a server stands behind. `token` is the one that the page was opened with. */
+export function liveDesk(token: string): Desk {
+  const at = (path: string): string => `${path}?token=${encodeURIComponent(token)}`;
+  const part = (session: string, name: string): string => at(`api/sessions/${encodeURIComponent(session)}/${name}`);
+  const order = async (url: string, type: string, body: string): Promise<ActReply> => {
+    try {
+      const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body });
+      return readReply(await response.text(), response.status);
+    } catch {
+      return { ok: false, message: 'The inspector does not answer. Is its process still running?' };
+    }
+  };
+  return {
+    acts: true,
+    detail: async (session, step) => {
+      try {
+        const response = await fetch(part(session, `steps/${step}`));
+        const value: unknown = response.ok ? await response.json() : null;
+        return isStepDetail(value) ? value : null;
+      } catch {
+        return null;
+      }
+    },
+    act: (session, act) => order(part(session, 'act'), 'application/json', JSON.stringify(act)),
+    open: (recording) => order(at('api/recordings'), 'application/x-ndjson', recording),
+    links: (session, beside) => ({
+      recording: part(session, 'recording'),
+      page: `${part(session, 'export')}${beside === null ? '' : `&beside=${encodeURIComponent(beside)}`}`,
+    }),
+  };
+}
+
+function readReply(text: string, status: number): ActReply {
+  const value = parsedJson(text);
+  const { ok, session, message } = isJsonObject(value) ? value : {};
+  if (ok === true) return { ok, ...(typeof session === 'string' ? { session } : {}) };
+  return {
+    ok: false,
+    message: typeof message === 'string' ? message : `The inspector answered with status ${status}.`,
+  };
+}
+
+/** Details come from our own server or from a page that it saved: beyond their shape they are taken as they are. */
+export function isStepDetail(value: unknown): value is StepDetail {
+  return isJsonObject(value) && isJsonObject(value.step) && Array.isArray(value.candidates);
 }

@@ -59,7 +59,7 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
       drawnAt = begun;
       draw();
     }
-    // One more look at the clock after the last drawing tells what it took.
+    // One more look at the clock after the last drawing shows what it took.
     if (queue.length > 0 || fresh || drawnAt !== null) wait();
   };
   const wait = (): void => {

@@ -1,8 +1,6 @@
-import { isComparing } from './comparing.ts';
+import { isComparing, type DeskTab } from './page-state.ts';
 import type { Page } from './page-context.ts';
-import { nextSpeed, togglePlay } from './play.ts';
-import { goTo, walk, walkMarks } from './walk.ts';
-import type { DeskTab } from './page-state.ts';
+import { nextSpeed, togglePlay, goTo, walk, walkMarks } from './walk.ts';
 
 /** A key, or several that do the same, and what they do. */
 interface KeyAction {

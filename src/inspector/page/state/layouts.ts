@@ -1,8 +1,6 @@
 import { type Signal, signal } from '@preact/signals';
 import type { MachineDrawing } from '../../frames/protocol.ts';
-import type { ChartStyle } from '../../layout/chart-graph.ts';
-import type { ChartLayout } from '../../layout/chart-layout.ts';
-import { layoutKey } from '../chart/layout-key.ts';
+import { type ChartLayout, type ChartStyle, layoutKey } from '../../layout/chart-layout.ts';
 import { isJsonObject } from '../../../json/json.ts';
 
 /** Layouts as they become known. Asking for one that is not there yet makes it. */

@@ -1,13 +1,13 @@
-import type { Frame } from '../../frames/protocol.ts';
-import { readFrame } from './feed.ts';
+import type { Frame, FramePage } from '../../frames/protocol.ts';
+import { readFrame, isFrame } from './feed.ts';
 import type { PageState } from './page-state.ts';
-import { type SessionFeed, sessionFeed } from './session-feed.ts';
+import { isJsonObject } from '../../../json/json.ts';
 
 /** The streams that a page listens to: the list of sessions, and those sessions that somebody looks at. */
-export interface LiveFeed {
+interface LiveFeed {
   /**
-   * Listens to these sessions from now on and to no others: a browser has few connections to a server. Who is listened to
-   * again goes on where it was.
+   * Listens to these sessions from now on and to no others: a browser has few connections to a server. One that is
+   * listened to again continues where it was.
    */
   listen(sessions: readonly string[]): void;
 }
@@ -45,4 +45,96 @@ export function liveFeed(state: PageState, token: string, take: (frame: Frame) =
 
 function frameOf(data: unknown): Frame | null {
   return typeof data === 'string' ? readFrame(data) : null;
+}
+
+/** The stream of one session. */
+interface SessionFeed {
+  /** Listens, from after the last frame that was heard. A session that is over and was heard to its end is left alone. */
+  resume(): void;
+  /** Lets go of the connection. */
+  pause(): void;
+}
+
+/**
+ * A session's frames, each handed on once and in order. A stream that breaks is opened again by the browser and continues
+ * where it was; where the server left out frames because this page was too slow, they are asked for before the stream continues.
+ */
+function sessionFeed(at: (part: string, from: number) => string, take: (frame: Frame) => void): SessionFeed {
+  let source: EventSource | null = null;
+  let last = 0;
+  // Frames without a number, such as tokens, since the last that had one: a stream that continues sends them again.
+  let loose = 0;
+  let again = 0;
+  let state: 'paused' | 'listening' | 'heard' = 'paused';
+  /** Counts pauses: what was asked for before one is not waited for any more. */
+  let turn = 0;
+
+  const pause = (): void => {
+    turn += 1;
+    source?.close();
+    source = null;
+    if (state === 'listening') state = 'paused';
+  };
+  const open = (): void => {
+    const from = last;
+    const stream = new EventSource(at('stream', from));
+    source = stream;
+    stream.onopen = () => {
+      again = loose;
+      loose = 0;
+    };
+    stream.addEventListener('end', () => {
+      pause();
+      state = 'heard';
+    });
+    stream.onmessage = ({ data, lastEventId }) => {
+      const frame = typeof data === 'string' ? readFrame(data) : null;
+      if (frame === null) return;
+      // Only what was cut out of the middle can be asked for; what came before a page joined is gone.
+      if (frame.t === 'gap' && last > from) return void fill();
+      const number = lastEventId === '' ? last : Number(lastEventId);
+      loose = number === last ? loose + 1 : 0;
+      if (number > last) again = 0;
+      last = number;
+      if (loose === 0 || loose > again) take(frame);
+    };
+  };
+  const fill = async (): Promise<void> => {
+    source?.close();
+    source = null;
+    const mine = turn;
+    for (let next: number | null = last; next !== null;) {
+      const page: FramePage | null = await readPage(at('frames', next));
+      if (mine !== turn) return;
+      if (page === null) break;
+      for (const frame of page.frames) if (isFrame(frame)) take(frame);
+      last = page.from + page.frames.length;
+      loose = 0;
+      next = page.frames.length === 0 ? null : page.next;
+    }
+    open();
+  };
+
+  return {
+    resume: () => {
+      if (state !== 'paused') return;
+      state = 'listening';
+      open();
+    },
+    pause,
+  };
+}
+
+async function readPage(url: string): Promise<FramePage | null> {
+  try {
+    const response = await fetch(url);
+    const value: unknown = response.ok ? await response.json() : null;
+    return isFramePage(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isFramePage(value: unknown): value is FramePage {
+  return isJsonObject(value) && Array.isArray(value.frames) && typeof value.from === 'number';
 }

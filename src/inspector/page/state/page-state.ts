@@ -1,17 +1,16 @@
 import { type ReadonlySignal, type Signal, computed, signal } from '@preact/signals';
 import { type ActorState, actorsAt } from '../model/actor-state.ts';
-import type { AnswerDraft } from '../model/forms/answer-draft.ts';
-import { talkAt } from '../model/talk/fold-talk.ts';
-import { type PageModel, pageModel } from '../model/page-model.ts';
-import type { SessionModel } from '../model/session-model.ts';
-import type { Stretch } from '../model/time/time-scale.ts';
-import type { Talk } from '../model/talk/talk.ts';
+import { talkAt } from '../model/fold-talk.ts';
+import { PageModel, type SessionModel } from '../model/page-model.ts';
+import type { Stretch } from '../model/time-scale.ts';
+import type { TalkLog } from '../model/talk.ts';
+import type { JsonObject } from '../../../json/json.ts';
 
 /** What stands on the desk beside the conversation. */
 export type DeskTab = 'step' | 'steps' | 'sequence' | 'exchanges' | 'costs' | 'search' | 'compare';
 
 /** A dialog that is open. */
-export type OpenDialog =
+type OpenDialog =
   | { readonly kind: 'help' }
   | { readonly kind: 'send' }
   | { readonly kind: 'fork'; readonly entry: number; readonly outcome: string }
@@ -23,7 +22,7 @@ export type Pane = 'chart' | 'time' | 'talk' | 'desk';
 /** All that the page remembers. Signals hold what the reader chose; what follows from it is computed. */
 export interface PageState {
   readonly model: PageModel;
-  /** Rises with every batch of frames: who reads the model reads this first. */
+  /** Rises with every batch of frames: what reads the model reads this first. */
   readonly beat: Signal<number>;
   /** Rises with `beat`, but for a long run only a few times a second: for what looks at the whole run each time. */
   readonly slowBeat: Signal<number>;
@@ -33,7 +32,7 @@ export interface PageState {
   /** The step that is looked at, a position; null: the latest, whatever comes. */
   readonly cursor: Signal<number | null>;
   readonly position: ReadonlySignal<number>;
-  readonly talk: ReadonlySignal<Talk>;
+  readonly talk: ReadonlySignal<TalkLog>;
   readonly actors: ReadonlySignal<readonly ActorState[]>;
   /** The actor whose chart is large; null: the root. */
   readonly focus: Signal<string | null>;
@@ -53,11 +52,11 @@ export interface PageState {
   readonly notice: Signal<{ readonly text: string; readonly tone: 'info' | 'danger' }>;
 }
 
-const NO_TALK: Talk = { items: [] };
+const NO_TALK: TalkLog = { items: [] };
 
 /** An empty page. */
 export function pageState(): PageState {
-  const model = pageModel();
+  const model = new PageModel();
   const beat = signal(0);
   const chosen = signal<string | null>(null);
   const cursor = signal<number | null>(null);
@@ -71,7 +70,7 @@ export function pageState(): PageState {
     const last = (session.value?.steps.length ?? 0) - 1;
     return Math.min(cursor.value ?? last, last);
   });
-  const talk = computed((): Talk => {
+  const talk = computed((): TalkLog => {
     void beat.value;
     if (session.value === null) return NO_TALK;
     if (cursor.value !== null) return talkAt(session.value.told, position.value);
@@ -106,3 +105,24 @@ export function pageState(): PageState {
     notice: signal({ text: '', tone: 'info' }),
   };
 }
+
+/** The run that the one in sight is compared with; null when none was chosen, or it is gone. */
+export function otherSession(state: PageState): SessionModel | null {
+  void state.beat.value;
+  const other = state.other.value === null ? undefined : state.model.sessions.get(state.other.value);
+  return other === undefined || other === state.session.value ? null : other;
+}
+
+/** Whether two runs are being compared: they then have the room of the conversation too. */
+export function isComparing(state: PageState): boolean {
+  return state.tab.value === 'compare' && otherSession(state) !== null;
+}
+
+/** What somebody has written so far in answer to a call that waits. */
+export interface AnswerDraft {
+  /** What the arguments were edited to; `wrong`: since then to what cannot be approved. Null: nobody edits them. */
+  readonly edited: { readonly args: JsonObject; readonly wrong: boolean } | null;
+  readonly reason: string;
+}
+
+export const NO_DRAFT: AnswerDraft = { edited: null, reason: '' };

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../json/json.ts';
 import type { Frame, SavedPage, SharedJson, StepDetail } from '../../frames/protocol.ts';
 import { unshare } from '../../frames/shared-json.ts';
-import type { Desk } from './desk.ts';
+import { type Desk, isStepDetail } from './desk.ts';
 import { isFrame } from './feed.ts';
 
 /** What a saved page shows, and what its desk can answer. */
@@ -44,7 +44,7 @@ function reader(details: SharedJson): (step: number) => StepDetail | null {
   return (step) => {
     known ??= new Map(
       listOf(unshare(details))
-        .filter(isDetail)
+        .filter(isStepDetail)
         .map((detail) => [detail.step.n, detail]),
     );
     return known.get(step) ?? null;
@@ -54,10 +54,6 @@ function reader(details: SharedJson): (step: number) => StepDetail | null {
 function isSaved(value: unknown): value is SavedPage {
   if (!isJsonObject(value) || !Array.isArray(value.frames) || !isJsonObject(value.details)) return false;
   return value.beside === null || isJsonObject(value.beside);
-}
-
-function isDetail(value: unknown): value is StepDetail {
-  return isJsonObject(value) && isJsonObject(value.step) && Array.isArray(value.candidates);
 }
 
 function listOf(value: unknown): readonly unknown[] {

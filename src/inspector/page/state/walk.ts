@@ -1,5 +1,7 @@
-import { stepMarks } from '../model/time/step-marks.ts';
+import { stepMarks } from '../model/timeline.ts';
 import type { PageState } from './page-state.ts';
+import { effect } from '@preact/signals';
+import { placeAtTime } from '../model/time-scale.ts';
 
 /** Moves the cursor by so many steps. Stepping past the end is following again. */
 export function walk(state: PageState, by: number): void {
@@ -29,4 +31,52 @@ export function showSession(state: PageState, id: string): void {
   state.cursor.value = null;
   state.speed.value = null;
   state.focus.value = null;
+}
+
+/** The speeds that playing goes through, as multiples of the recorded one. */
+const SPEEDS = [1, 4, 16, 64] as const;
+
+/** Starts playing from the cursor, or from the beginning when it stands at the end; stops when it plays. */
+export function togglePlay(state: PageState): void {
+  if (state.speed.value !== null) {
+    state.speed.value = null;
+    return;
+  }
+  const last = (state.session.value?.steps.length ?? 0) - 1;
+  if (last < 0) return;
+  if (state.position.value >= last) state.cursor.value = 0;
+  else state.cursor.value = state.position.value;
+  state.speed.value = 1;
+}
+
+/** The next speed, the slowest after the fastest. */
+export function nextSpeed(state: PageState): void {
+  const at = SPEEDS.findIndex((speed) => speed === state.speed.value);
+  if (state.speed.value === null) togglePlay(state);
+  state.speed.value = SPEEDS[(at + 1) % SPEEDS.length] ?? 1;
+}
+
+/** Moves the cursor with the clock while a speed is set. Call once; ends with the page. */
+export function runPlayer(state: PageState): void {
+  effect(() => {
+    const speed = state.speed.value;
+    if (speed === null) return;
+    const session = state.session.peek();
+    const from = session?.steps[state.position.peek()]?.at ?? 0;
+    const began = performance.now();
+    let frame = 0;
+    const tick = (): void => {
+      const steps = state.session.peek()?.steps ?? [];
+      const to = placeAtTime(steps, from + (performance.now() - began) * speed);
+      if (to >= steps.length - 1) {
+        state.cursor.value = null;
+        state.speed.value = null;
+        return;
+      }
+      state.cursor.value = Math.max(to, state.cursor.peek() ?? 0);
+      frame = requestAnimationFrame(tick);
+    };
+    frame = requestAnimationFrame(tick);
+    return () => cancelAnimationFrame(frame);
+  });
 }

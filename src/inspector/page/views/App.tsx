@@ -1,16 +1,17 @@
-import { hasTalk } from '../model/talk/has-talk.ts';
-import { isComparing } from '../state/comparing.ts';
-import type { Pane } from '../state/page-state.ts';
+import { hasTalk, waitingCalls } from '../model/talk.ts';
+import { isComparing, type Pane } from '../state/page-state.ts';
 import { usePage } from '../state/page-context.ts';
-import { Banners } from './Banners.tsx';
 import { ChartBoard } from './chart/ChartBoard.tsx';
 import { DeskBoard } from './desk/DeskBoard.tsx';
 import { Dialogs } from './dialogs/Dialogs.tsx';
 import { TalkBoard } from './talk/TalkBoard.tsx';
 import { TimeBoard } from './time/TimeBoard.tsx';
 import { TopBar } from './TopBar.tsx';
-import { Waiting } from './talk/Waiting.tsx';
 import { useEffect } from 'preact/hooks';
+import { inertLine } from '../model/inert-text.ts';
+import { showSession } from '../state/walk.ts';
+import { Lamp } from './parts/Icon.tsx';
+import { statusText } from '../model/tone.ts';
 
 const PANES: readonly (readonly [Pane, string])[] = [
   ['chart', 'Chart'],
@@ -68,5 +69,60 @@ function Toast() {
         </p>
       )}
     </div>
+  );
+}
+
+/** What the reader must know about what is shown: that it is not all, or made by a newer version, or a fork of another run. */
+function Banners() {
+  const { state } = usePage();
+  void state.beat.value;
+  const session = state.session.value;
+  const parent = session?.info.parent ?? null;
+  return (
+    <>
+      {state.model.server?.newer === true && (
+        <Banner
+          text={`Signalbox ${state.model.server.version} made this; this page is older and may not show all of it.`}
+        />
+      )}
+      {session !== null && session.info.problem !== null && <Banner text={inertLine(session.info.problem, 400)} />}
+      {session !== null && session.dropped > 0 && (
+        <Banner
+          text={`${session.dropped} messages are missing here. Reload the page to see what the server still has.`}
+        />
+      )}
+      {parent !== null && (
+        <p class="banner">
+          A fork of{' '}
+          <button type="button" class="more" onClick={() => showSession(state, parent.runId)}>
+            {inertLine(parent.runId, 60)}
+          </button>{' '}
+          after entry {parent.entry}.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Banner({ text }: { readonly text: string }) {
+  return (
+    <p class="banner" role="note">
+      <Lamp tone="caution" /> {text}
+    </p>
+  );
+}
+
+/** Says aloud what a reader that does not see the page must know: that a call waits, and how a run ended. */
+function Waiting() {
+  const { state } = usePage();
+  const session = state.session.value;
+  void state.beat.value;
+  if (session === null) return null;
+  const calls = waitingCalls(session.talk);
+  const tools = calls.map(({ tool }) => inertLine(tool, 40)).join(', ');
+  return (
+    <p class="sr" role="status" aria-live="assertive">
+      {calls.length > 0 ? `${tools} waits for your approval. Press A.` : `Run ${statusText(session.info)}`}
+    </p>
   );
 }

@@ -1,25 +1,20 @@
 import type { SessionInfo } from '../../frames/protocol.ts';
-import { hasTalk } from '../model/talk/has-talk.ts';
+import { hasTalk, costsOf } from '../model/talk.ts';
 import { inertLine } from '../model/inert-text.ts';
-import { durationText } from '../model/time/time-scale.ts';
-import { costsOf } from '../model/usage.ts';
-import { isComparing } from '../state/comparing.ts';
-import { order } from '../state/order.ts';
+import { durationText } from '../model/time-scale.ts';
+import { isComparing } from '../state/page-state.ts';
+import { order } from '../state/orders.ts';
 import { usePage } from '../state/page-context.ts';
-import { Icon, Lamp } from './Icon.tsx';
-import { statusText, statusTone } from './status.ts';
-import { toggleTheme } from './theme.ts';
+import { Button, IconButton } from './parts/Button.tsx';
+import { Icon, type IconName, Lamp } from './parts/Icon.tsx';
+import { statusText, statusTone } from '../model/tone.ts';
+import { toggleTheme } from './parts/use-screen.ts';
 
 /** The bar: whose run this is, how it stands, what it cost, and what may be done with it. */
 export function TopBar() {
-  const page = usePage();
-  const { state, desk } = page;
+  const { state } = usePage();
   void state.beat.value;
-  const session = state.session.value;
-  const info = session?.info;
-  const beside = isComparing(state) ? state.other.value : null;
-  const links = info === undefined ? null : desk.links(info.id, beside);
-  const can = (what: 'cancel' | 'send' | 'download'): boolean => desk.acts && info?.can.includes(what) === true;
+  const info = state.session.value?.info;
   return (
     <header class="bar">
       <h1 class="brand">
@@ -51,75 +46,72 @@ export function TopBar() {
       <span class="spring" />
       {state.link.value === 'lost' && <span class="link-lost">connection lost, trying again</span>}
       <div class="bar-actions">
-        {can('cancel') && info?.status === 'running' && (
-          <button
-            type="button"
-            class="button"
-            title="Cancel the run"
-            onClick={() => void order(page, { kind: 'cancel' })}
-          >
-            <Icon name="stop" /> Cancel
-          </button>
-        )}
-        {can('send') && info?.status === 'running' && (
-          <button
-            type="button"
-            class="button quiet icon"
-            title="Send an event (e)"
-            aria-label="Send an event"
-            onClick={() => (state.dialog.value = { kind: 'send' })}
-          >
-            <Icon name="send" />
-          </button>
-        )}
-        {links !== null && (
-          <>
-            {can('download') && (
-              <a
-                class="button quiet icon"
-                href={links.recording}
-                download
-                title="Download the recording (d)"
-                aria-label="Download the recording"
-              >
-                <Icon name="down" />
-              </a>
-            )}
-            <a
-              class="button quiet icon"
-              href={links.page}
-              download
-              title={beside === null ? 'Export one HTML file (x)' : 'Export both runs as one HTML file (x)'}
-              aria-label="Export one HTML file"
-            >
-              <Icon name="page" />
-            </a>
-          </>
-        )}
-        <button
-          type="button"
-          class="button quiet icon"
-          title="Dark or light (t)"
-          aria-label="Dark or light"
-          onClick={toggleTheme}
-        >
-          <Icon name="sun" />
-        </button>
-        <button
-          type="button"
-          class="button quiet icon"
+        {info !== undefined && <RunActions info={info} />}
+        <IconButton icon="sun" label="Dark or light" title="Dark or light (t)" onClick={toggleTheme} />
+        <Button
+          look="quiet icon"
           title="Keys (?)"
           aria-label="Keys"
           onClick={() => (state.dialog.value = { kind: 'help' })}
         >
           ?
-        </button>
+        </Button>
       </div>
     </header>
   );
 }
 
-/** The title of somebody's actor begins with the name of the app that it belongs to. */
+function RunActions({ info }: { readonly info: SessionInfo }) {
+  const page = usePage();
+  const { state, desk } = page;
+  const beside = isComparing(state) ? state.other.value : null;
+  const links = desk.links(info.id, beside);
+  const can = (what: SessionInfo['can'][number]): boolean => desk.acts && info.can.includes(what);
+  const exporting = beside === null ? 'Export one HTML file (x)' : 'Export both runs as one HTML file (x)';
+  return (
+    <>
+      {can('cancel') && info.status === 'running' && (
+        <Button title="Cancel the run" onClick={() => void order(page, { kind: 'cancel' })}>
+          <Icon name="stop" /> Cancel
+        </Button>
+      )}
+      {can('send') && info.status === 'running' && (
+        <IconButton
+          icon="send"
+          label="Send an event"
+          title="Send an event (e)"
+          onClick={() => (state.dialog.value = { kind: 'send' })}
+        />
+      )}
+      {links !== null && can('download') && (
+        <Download
+          icon="down"
+          href={links.recording}
+          label="Download the recording"
+          title="Download the recording (d)"
+        />
+      )}
+      {links !== null && <Download icon="page" href={links.page} label="Export one HTML file" title={exporting} />}
+    </>
+  );
+}
+
+interface DownloadProps {
+  readonly icon: IconName;
+  readonly href: string;
+  readonly label: string;
+  readonly title: string;
+}
+
+function Download({ icon, href, label, title }: DownloadProps) {
+  return (
+    <a class="button quiet icon" href={href} download title={title} aria-label={label}>
+      <Icon name={icon} />
+    </a>
+  );
+}
+
+/** The title of a user's own actor begins with the name of the app that it belongs to. */
 function namesItself({ kind, title, agent }: SessionInfo): boolean {
   return kind === 'system' && title.startsWith(agent);
 }

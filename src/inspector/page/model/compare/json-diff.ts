@@ -1,6 +1,6 @@
+import { isList } from '../../../../json/depth.ts';
 import { type Json, isJsonObject } from '../../../../json/json.ts';
 import { align } from './align.ts';
-import type { Standing } from '../not-counted.ts';
 
 /** One difference between two values. `path` reads like code: `books.errorHistory[2].code`. */
 export type Difference =
@@ -8,17 +8,17 @@ export type Difference =
   | { readonly kind: 'removed'; readonly path: string; readonly before: Json }
   | { readonly kind: 'changed'; readonly path: string; readonly before: Json; readonly after: Json };
 
-/** What is no difference. */
+/** What does not count as a difference. */
 interface Leniency {
   /** What a value stands for: those that stand for the same do not differ. */
-  readonly meaning: (place: Standing, value: Json) => Json;
+  readonly meaning: (place: ValuePlace, value: Json) => Json;
   /** Whether members of which each side has but one may be held against each other though their names differ. */
   readonly isSameName: (before: string, after: string) => boolean;
 }
 
 const STRICT: Leniency = { meaning: (_, value) => value, isSameName: () => false };
 
-interface Place extends Standing {
+interface Place extends ValuePlace {
   readonly path: string;
 }
 
@@ -75,7 +75,7 @@ export function jsonDiff(before: Json, after: Json, most = 200, leniency = STRIC
   }
 
   /** Members are alike when they differ in nothing that counts. */
-  function alikeAt(place: Standing): Alike {
+  function alikeAt(place: ValuePlace): Alike {
     return {
       same: (one, other) => jsonDiff({ [place.key]: one }, { [place.key]: other }, 1, leniency).length === 0,
       text: (value) => JSON.stringify(counted(place, value)),
@@ -83,7 +83,7 @@ export function jsonDiff(before: Json, after: Json, most = 200, leniency = STRIC
   }
 
   /** All that a value stands for. */
-  function counted(place: Standing, value: Json): Json {
+  function counted(place: ValuePlace, value: Json): Json {
     const meant = meaning(place, value);
     if (meant !== value) return meant;
     if (isList(value)) return value.map((one) => counted(place, one));
@@ -143,6 +143,58 @@ function joined(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
+/** Where two values stand: the name under which they are found, and that of what holds them. Members of a list have its name. */
+interface ValuePlace {
+  readonly key: string;
+  readonly holder: string;
+}
+
+/** Numbers that are others each time. */
+const NUMBERS: ReadonlySet<string> = new Set([
+  'at',
+  'startedAt',
+  'endedAt',
+  'createdAt',
+  'updatedAt',
+  'timestamp',
+  'durationMs',
+  'elapsedMs',
+  'seed',
+  'jitterSeed',
+]);
+
+/** Names that runs give to themselves and to their calls. */
+const IDS: ReadonlySet<string> = new Set(['runId', 'callId', 'toolCallId', 'idempotencyKey']);
+
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)$/;
+
+/** What {@link LENIENT} passes over, in words. */
+export const NOT_COUNTED = 'times, durations, seeds, and the ids of runs and calls';
+
+/** For runs that are held against each other: what is another thing in each run does not count. */
+export const LENIENT: Leniency = { meaning: lenientMeaning, isSameName: isCallName };
+
+/**
+ * What a value stands for in a comparison. Times, durations, seeds, and the ids of runs and calls stand for nothing but
+ * themselves: they are others in each run. Where only one side has such a value, that is a difference.
+ */
+function lenientMeaning({ key, holder }: ValuePlace, value: Json): Json {
+  if (typeof value === 'number') return NUMBERS.has(key) ? '«number»' : value;
+  if (key === 'stats' && isJsonObject(value)) return '«stats»';
+  if (typeof value !== 'string') return value;
+  // Services number the calls that they ask for.
+  if (IDS.has(key) || (key === 'id' && holder === 'toolCalls')) return '«id»';
+  return MOMENT.test(value) ? '«time»' : uncalled(value);
+}
+
+/** True for names of members that mean the same: our runs number their calls, and keep what came of them by that. */
+function isCallName(left: string, right: string): boolean {
+  return CALL.test(left) && CALL.test(right);
+}
+
+const CALL = /^c\d+$/;
+
+/** A name with the number of a call left out, such as `agent/c3/callTool` or `xstate.done.actor.c3`; other texts as they are. */
+function uncalled(text: string): string {
+  return text.length < 200 ? text.replaceAll(/(?<=^|[./])c\d+(?=$|[./])/g, 'c') : text;
 }

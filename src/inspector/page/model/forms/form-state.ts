@@ -1,13 +1,14 @@
+import { parsedJson } from '../../../frames/shared-json.ts';
 import type { Issue } from '../../../../json/errors.ts';
-import type { JsonObject } from '../../../../json/json.ts';
-import { issueText, placeOf } from '../../../frames/event-issues.ts';
-import { type FormDraft, draftOf, readDraft, readObject } from './form-draft.ts';
-import type { FormField } from './form-fields.ts';
+import { type JsonObject, type Json, isJsonObject } from '../../../../json/json.ts';
+import { issueText, pointerSteps } from '../../../frames/event-issues.ts';
+import type { SchemaField } from './schema-fields.ts';
+import type { Control } from './field-control.ts';
 
 /** What a form asks for. */
 export interface FormKind {
   /** Null: nothing is known, so it is written as JSON. */
-  readonly fields: readonly FormField[] | null;
+  readonly fields: readonly SchemaField[] | null;
   readonly issues: (value: JsonObject) => readonly Issue[];
 }
 
@@ -22,7 +23,7 @@ export interface FormState {
 
 /** What a form comes to. */
 export interface FormReading {
-  /** Null: it is no JSON object. */
+  /** Null: it is not a JSON object. */
   readonly value: JsonObject | null;
   /** What is wrong with a field, by its name. */
   readonly byField: ReadonlyMap<string, string>;
@@ -41,7 +42,7 @@ export function showAsJson({ fields }: FormKind, state: FormState): FormState {
   return { ...state, json: written(readDraft(fields ?? [], state.draft).value), edited: false };
 }
 
-/** The same as fields; as it is where it cannot be: nothing is known, or what is written is no JSON object. */
+/** The same as fields; as it is where it cannot be: nothing is known, or what is written is not a JSON object. */
 export function showAsFields({ fields }: FormKind, state: FormState): FormState {
   if (fields === null || state.json === null) return state;
   if (!state.edited) return { ...state, json: null };
@@ -61,7 +62,7 @@ export function readForm({ fields, issues }: FormKind, state: FormState): FormRe
   const byField = new Map(unread);
   const general: string[] = [];
   for (const issue of issues(value)) {
-    const [name = '', ...below] = placeOf(issue.path);
+    const [name = '', ...below] = pointerSteps(issue.path);
     if (!names.has(name)) general.push(issueText(issue));
     else if (!byField.has(name))
       byField.set(name, [...(below.length === 0 ? [] : [`${below.join('.')}:`]), issue.message].join(' '));
@@ -76,4 +77,129 @@ export function isRight({ value, byField, general }: FormReading): boolean {
 
 function written(value: JsonObject): string {
   return JSON.stringify(value, null, Object.keys(value).length === 0 ? 0 : 2);
+}
+
+/** What stands in one control. The text of a choice is its key; null: nothing stands there. */
+interface Entry {
+  readonly control: Control;
+  readonly text: string | null;
+}
+
+/** What a form has been filled in with so far: no more and no less than was typed, right or wrong. */
+export interface FormDraft {
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** Members that the form has no field for. */
+  readonly rest: JsonObject;
+}
+
+/** What a draft comes to. */
+interface DraftReading {
+  /** What cannot be read stands in it as the text that was typed. */
+  readonly value: JsonObject;
+  /** Why a field cannot be read, by its name. */
+  readonly unread: ReadonlyMap<string, string>;
+}
+
+/** A form before anybody typed: with what its fields stand at first, or with the members of an object. */
+export function draftOf(fields: readonly SchemaField[], value?: JsonObject): FormDraft {
+  const names = new Set(fields.map(({ name }) => name));
+  return {
+    entries: new Map(
+      fields.map((field) => [field.name, entryOf(field, value === undefined ? field.initial : own(value, field.name))]),
+    ),
+    rest: Object.fromEntries(Object.entries(value ?? {}).filter(([name]) => !names.has(name))),
+  };
+}
+
+/** The draft with another text in a field. */
+export function retyped(draft: FormDraft, field: SchemaField, text: string): FormDraft {
+  const control = draft.entries.get(field.name)?.control ?? field.control;
+  return { ...draft, entries: new Map(draft.entries).set(field.name, { control, text: text === '' ? null : text }) };
+}
+
+/** Reads a draft. Nothing is checked but whether it can be read. */
+export function readDraft(fields: readonly SchemaField[], { entries, rest }: FormDraft): DraftReading {
+  const unread = new Map<string, string>();
+  const members = fields.flatMap((field): readonly (readonly [string, Json])[] => {
+    const { control, text } = entries.get(field.name) ?? { control: field.control, text: null };
+    if (text === null) return emptyMember(field);
+    const value = readText(field, control, text);
+    if (value !== undefined) return [[field.name, value]];
+    unread.set(field.name, control === 'json' ? 'this is no JSON' : 'this is no number');
+    return [[field.name, text]];
+  });
+  return { value: { ...Object.fromEntries(members), ...rest }, unread };
+}
+
+/** A value that the field's own control cannot show is shown as JSON, so that nothing is lost. */
+function entryOf({ control, choices, empty }: SchemaField, value: Json | undefined): Entry {
+  if (value === undefined || (value === null && empty === 'null' && control !== 'choice'))
+    return { control, text: null };
+  const asJson: Entry = { control: 'json', text: JSON.stringify(value, null, isFlat(value) ? 0 : 2) };
+  switch (control) {
+    case 'choice': {
+      const key = JSON.stringify(value);
+      return choices.some((choice) => choice.key === key) ? { control, text: key } : asJson;
+    }
+    case 'number':
+      return typeof value === 'number' ? { control, text: String(value) } : asJson;
+    case 'check':
+      return typeof value === 'boolean' ? { control, text: String(value) } : asJson;
+    case 'date':
+      return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? { control, text: value } : asJson;
+    case 'text':
+    case 'long':
+      if (typeof value !== 'string') return asJson;
+      return { control: value.length > MOST_IN_A_LINE || value.includes('\n') ? 'long' : control, text: value };
+    case 'json':
+      return asJson;
+  }
+}
+
+const MOST_IN_A_LINE = 64;
+
+function isFlat(value: Json): boolean {
+  return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
+}
+
+function emptyMember({ name, empty }: SchemaField): readonly (readonly [string, Json])[] {
+  switch (empty) {
+    case 'null':
+      return [[name, null]];
+    case 'text':
+      return [[name, '']];
+    case 'needed':
+    case 'left-out':
+      return [];
+  }
+}
+
+/** Undefined for what cannot be read. */
+function readText({ choices }: SchemaField, control: Control, text: string): Json | undefined {
+  switch (control) {
+    case 'text':
+    case 'long':
+    case 'date':
+      return text;
+    case 'number': {
+      const number = text.trim() === '' ? Number.NaN : Number(text);
+      return Number.isFinite(number) ? number : undefined;
+    }
+    case 'check':
+      return text === 'true';
+    case 'choice':
+      return choices.find(({ key }) => key === text)?.value;
+    case 'json':
+      return parsedJson(text);
+  }
+}
+
+function own(value: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** Reads a JSON object; null for any other text. Nothing at all is an empty one. */
+function readObject(text: string): JsonObject | null {
+  const value = text.trim() === '' ? {} : parsedJson(text);
+  return isJsonObject(value) ? value : null;
 }

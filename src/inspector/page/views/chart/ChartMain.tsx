@@ -1,17 +1,13 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { MachineDrawing } from '../../../frames/protocol.ts';
-import { autoCollapsed } from '../../chart/auto-collapse.ts';
-import { type Camera, fitCamera, keepInSight, type Size } from '../../chart/camera.ts';
+import { autoCollapsed, type Camera, fitCamera, keepInSight, type Size } from '../../model/chart.ts';
 import type { ChartLayout } from '../../../layout/chart-layout.ts';
-import { type ActorState, innermost } from '../../model/actor-state.ts';
-import { NO_WEAR, wearAt } from '../../model/wear.ts';
+import { type ActorState, innermost, NO_WEAR, wearAt } from '../../model/actor-state.ts';
 import { usePage } from '../../state/page-context.ts';
-import { ChartRoutes, LitLabels } from './ChartRoutes.tsx';
-import { StateView } from './ChartStates.tsx';
-import { ChartTools } from './ChartTools.tsx';
-import { cameraGestures } from './camera-gestures.ts';
-import { useSize } from '../use-size.ts';
+import { ChartRoutes, LitLabels, StateView } from './ChartDrawing.tsx';
+import { ChartTools, cameraGestures } from './ChartTools.tsx';
+import { useSize } from '../parts/use-screen.ts';
 
 /** Kept free above a drawing for the title and the tools. */
 const TOP = 40;

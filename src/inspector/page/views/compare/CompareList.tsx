@@ -1,11 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { StepInfo } from '../../../frames/protocol.ts';
 import { innermost } from '../../model/actor-state.ts';
-import type { ComparedRow, Comparison } from '../../model/compare/compare.ts';
-import type { Fold, FoldedRow } from '../../model/fold-rows.ts';
+import type { ComparedRow, Comparison, Fold, FoldedRow } from '../../model/compare/compare-runs.ts';
 import { inertLine } from '../../model/inert-text.ts';
-import type { SessionModel } from '../../model/session-model.ts';
-import { VirtualList } from '../VirtualList.tsx';
+import type { SessionModel } from '../../model/page-model.ts';
+import { VirtualList } from '../parts/VirtualList.tsx';
 
 interface CompareListProps {
   readonly runs: { readonly left: SessionModel; readonly right: SessionModel };

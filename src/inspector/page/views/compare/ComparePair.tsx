@@ -3,20 +3,15 @@ import { useMemo, useState } from 'preact/hooks';
 import type { Json } from '../../../../json/json.ts';
 import type { StepDetail, StepInfo } from '../../../frames/protocol.ts';
 import { innermost } from '../../model/actor-state.ts';
-import type { Comparison } from '../../model/compare/compare.ts';
+import { type Comparison, pairAt } from '../../model/compare/compare-runs.ts';
 import { inertLine } from '../../model/inert-text.ts';
-import { jsonDiff } from '../../model/compare/json-diff.ts';
-import { LENIENT, NOT_COUNTED } from '../../model/not-counted.ts';
-import { pairAt } from '../../model/compare/pair-at.ts';
-import { durationText } from '../../model/time/time-scale.ts';
-import type { SessionModel } from '../../model/session-model.ts';
+import { jsonDiff, LENIENT, NOT_COUNTED, type Difference } from '../../model/compare/json-diff.ts';
+import { durationText } from '../../model/time-scale.ts';
+import type { SessionModel } from '../../model/page-model.ts';
 import { usePage } from '../../state/page-context.ts';
-import { Changes } from './Changes.tsx';
-import { JsonTree } from '../JsonTree.tsx';
-import { NotKnown } from '../NotKnown.tsx';
-import { PairDifferences } from './PairDifferences.tsx';
-import { SideMark } from './SideMark.tsx';
-import { useDetail } from '../desk/use-detail.ts';
+import { Changes, NotKnown, useDetail } from '../parts/StepDetails.tsx';
+import { JsonTree, InertText } from '../parts/Values.tsx';
+import { textDifference } from '../../model/compare/align.ts';
 
 interface ComparePairProps {
   readonly left: SessionModel;
@@ -25,7 +20,7 @@ interface ComparePairProps {
   readonly index: number;
 }
 
-/** Two steps that stand beside each other: what each was told, and how the memories of their actors differ after it. */
+/** Two steps that stand beside each other: what came in with each, and how the memories of their actors differ after it. */
 export function ComparePair({ left, right, comparison, index }: ComparePairProps) {
   const { desk } = usePage();
   const pair = pairAt(comparison, index);
@@ -95,7 +90,7 @@ interface NoMoveProps {
   readonly at: number | null;
 }
 
-/** Says that one side has no such move, and where it goes on. */
+/** Says that one side has no such move, and where it continues. */
 function NoMove({ side, next, at }: NoMoveProps) {
   return (
     <div class="pair-head" data-side={side}>
@@ -159,7 +154,7 @@ function Compared({ title, left, right }: ComparedProps) {
   );
 }
 
-/** A step that the other run has not: what it was told, and what it changed. */
+/** A step that the other run has not: what came in with it, and what it changed. */
 function Alone({ detail }: { readonly detail: StepDetail }) {
   return (
     <>
@@ -179,5 +174,83 @@ function Section({ title, children }: { readonly title: string; readonly childre
       <h3>{title}</h3>
       {children}
     </section>
+  );
+}
+
+/** How much of what two texts have in common is shown before and after what differs. */
+const AROUND = 48;
+
+/** Differences of two values, each with both sides beside each other. */
+function PairDifferences({ differences }: { readonly differences: readonly Difference[] }) {
+  return (
+    <ul class="pair-list">
+      {differences.map((one) => {
+        const { before, after } = sidesOf(one);
+        return (
+          <li key={one.path}>
+            <span class="pair-path">{inertLine(one.path === '' ? 'all of it' : one.path, 160)}</span>
+            <Side side="A" value={before} other={after} />
+            <Side side="B" value={after} other={before} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+interface SideProps {
+  readonly side: 'A' | 'B';
+  readonly value: Json | undefined;
+  readonly other: Json | undefined;
+}
+
+function Side({ side, value, other }: SideProps) {
+  return (
+    <div class="pair-side" data-side={side}>
+      {value === undefined ? (
+        <span class="pair-none">not there</span>
+      ) : typeof value === 'string' && typeof other === 'string' ? (
+        <Text text={value} other={other} />
+      ) : (
+        <JsonTree value={value} open={2} />
+      )}
+    </div>
+  );
+}
+
+/** A text of which the part that the other one has not is marked. */
+function Text({ text, other }: { readonly text: string; readonly other: string }) {
+  const { head, left, tail } = textDifference(text, other);
+  if (left.length === text.length) return <InertText class="string" text={text} most={600} />;
+  return (
+    <span class="string">
+      <InertText text={head.length > AROUND ? `…${head.slice(-AROUND)}` : head} />
+      {left !== '' && (
+        <b class="pair-mark">
+          <InertText text={left} most={600} />
+        </b>
+      )}
+      <InertText text={tail.length > AROUND ? `${tail.slice(0, AROUND)}…` : tail} />
+    </span>
+  );
+}
+
+function sidesOf(one: Difference): { readonly before: Json | undefined; readonly after: Json | undefined } {
+  switch (one.kind) {
+    case 'added':
+      return { before: undefined, after: one.after };
+    case 'removed':
+      return { before: one.before, after: undefined };
+    case 'changed':
+      return one;
+  }
+}
+
+/** The letter of one of two runs that are compared: A is the one in sight, B the other. */
+export function SideMark({ side }: { readonly side: 'A' | 'B' }) {
+  return (
+    <b class="side" data-side={side}>
+      {side}
+    </b>
   );
 }

@@ -1,16 +1,22 @@
-import { hasTalk } from '../../model/talk/has-talk.ts';
+import { hasTalk, costsOf } from '../../model/talk.ts';
 import type { DeskTab } from '../../state/page-state.ts';
 import { usePage } from '../../state/page-context.ts';
 import { CompareTab } from '../compare/CompareTab.tsx';
-import { CostsTab } from './CostsTab.tsx';
 import { ExchangesTab } from './ExchangesTab.tsx';
-import { SearchTab } from './SearchTab.tsx';
 import { SequenceTab } from './SequenceTab.tsx';
-import { StepsTab } from './StepsTab.tsx';
 import { StepTab } from './StepTab.tsx';
+import type { StepInfo } from '../../../frames/protocol.ts';
+import { innermost } from '../../model/actor-state.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { durationText } from '../../model/time-scale.ts';
+import { toneOf } from '../../model/tone.ts';
+import { goTo } from '../../state/walk.ts';
+import { VirtualList } from '../parts/VirtualList.tsx';
+import { useMemo } from 'preact/hooks';
+import { type Hit, search } from '../../model/search.ts';
 
 /** The tabs of the desk, in order: their numbers are their keys. */
-export const TABS: readonly (readonly [DeskTab, string])[] = [
+const TABS: readonly (readonly [DeskTab, string])[] = [
   ['step', 'Step'],
   ['steps', 'Moves'],
   ['sequence', 'Sequence'],
@@ -73,4 +79,125 @@ function Page({ tab }: { readonly tab: DeskTab }) {
     case 'search':
       return <SearchTab />;
   }
+}
+
+/** All moves of all machines, one a line. */
+function StepsTab() {
+  const { state } = usePage();
+  const session = state.session.value;
+  void state.beat.value;
+  const position = state.position.value;
+  if (session === null || session.steps.length === 0) return <p class="empty">Nothing has moved yet.</p>;
+  return (
+    <VirtualList
+      items={session.steps}
+      estimate={24}
+      label="Moves"
+      stick={state.cursor.value === null}
+      reveal={position}
+      render={(step: StepInfo, index) => (
+        <button
+          type="button"
+          class={index === position ? 'row row-step now' : 'row row-step'}
+          onClick={() => goTo(state, index)}
+        >
+          <span class="dim">{index + 1}</span>
+          <span class="dim">{durationText(step.at)}</span>
+          <span>{inertLine(step.actor.slice(step.actor.lastIndexOf('/') + 1), 40)}</span>
+          <span>{inertLine(step.event, 60)}</span>
+          <span class={index === position ? '' : toneOf(step.to.at(-1) ?? '')}>
+            {inertLine(innermost(step.to).join(' + '), 80)}
+          </span>
+        </button>
+      )}
+    />
+  );
+}
+
+/** Finds a text in all that was said and done. */
+function SearchTab() {
+  const { state } = usePage();
+  const session = state.session.value;
+  const query = state.query.value;
+  const beat = state.slowBeat.value;
+  const hits = useMemo(() => (session === null ? [] : search(session, query)), [session, query, beat]);
+  return (
+    <>
+      <div class="pad">
+        <input
+          class="field"
+          id="search"
+          type="search"
+          aria-label="Search this run"
+          placeholder="Search arguments, results, thoughts, states…"
+          value={query}
+          onInput={(event) => (state.query.value = event.currentTarget.value)}
+        />
+      </div>
+      {query !== '' && hits.length === 0 && <p class="empty">Not found.</p>}
+      <VirtualList
+        items={hits}
+        estimate={24}
+        label="Places found"
+        stick={false}
+        reveal={null}
+        render={(hit: Hit) => (
+          <button
+            type="button"
+            class={hit.position === state.position.value ? 'row row-hit now' : 'row row-hit'}
+            onClick={() => goTo(state, hit.position)}
+          >
+            <span class="dim">{hit.position + 1}</span>
+            <span class="dim">{hit.where}</span>
+            <bdi>{hit.excerpt}</bdi>
+          </button>
+        )}
+      />
+    </>
+  );
+}
+
+/** Tokens and time of each turn of the model. */
+function CostsTab() {
+  const { state } = usePage();
+  const { turns, total } = costsOf(state.talk.value);
+  if (turns.length === 0) return <p class="empty">The model has not replied yet.</p>;
+  const longest = Math.max(1, ...turns.map(({ durationMs }) => durationMs));
+  return (
+    <div class="scroll pad">
+      <table class="costs">
+        <thead>
+          <tr>
+            <th scope="col">Step</th>
+            <th scope="col">Tokens in</th>
+            <th scope="col">Tokens out</th>
+            <th scope="col">Time</th>
+            <th scope="col" class="bar-cell" />
+          </tr>
+        </thead>
+        <tbody>
+          {turns.map((cost, index) => (
+            <tr key={index}>
+              <td>{cost.turn}</td>
+              <td>{cost.inputTokens.toLocaleString('en')}</td>
+              <td>{cost.outputTokens.toLocaleString('en')}</td>
+              <td>{durationText(cost.durationMs)}</td>
+              <td class="bar-cell">
+                <span class="cost-bar" style={{ width: `${(100 * cost.durationMs) / longest}%` }} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td>all</td>
+            <td>{total.inputTokens.toLocaleString('en')}</td>
+            <td>{total.outputTokens.toLocaleString('en')}</td>
+            <td>{durationText(total.durationMs)}</td>
+            <td />
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
 }

@@ -1,12 +1,12 @@
+import { isList } from '../../../../json/depth.ts';
 import { useMemo } from 'preact/hooks';
 import { type Json, isJsonObject } from '../../../../json/json.ts';
-import { type Exchange, exchangesOf } from '../../model/exchange.ts';
+import { type RecordedExchange, exchangesOf } from '../../model/exchanges.ts';
 import { inertLine } from '../../model/inert-text.ts';
-import { durationText } from '../../model/time/time-scale.ts';
+import { durationText } from '../../model/time-scale.ts';
 import { usePage } from '../../state/page-context.ts';
-import { InertText } from '../InertText.tsx';
-import { JsonTree } from '../JsonTree.tsx';
-import { VirtualList } from '../VirtualList.tsx';
+import { InertText, JsonTree } from '../parts/Values.tsx';
+import { VirtualList } from '../parts/VirtualList.tsx';
 
 /** What crossed the boundary, as it was: requests to the model and to tools, and what they gave. */
 export function ExchangesTab() {
@@ -25,12 +25,14 @@ export function ExchangesTab() {
       label="Requests and replies"
       stick={false}
       reveal={at < 0 ? null : at}
-      render={(exchange: Exchange, index) => <ExchangeView key={exchange.id} exchange={exchange} open={index === at} />}
+      render={(exchange: RecordedExchange, index) => (
+        <ExchangeView key={exchange.id} exchange={exchange} open={index === at} />
+      )}
     />
   );
 }
 
-function ExchangeView({ exchange, open }: { readonly exchange: Exchange; readonly open: boolean }) {
+function ExchangeView({ exchange, open }: { readonly exchange: RecordedExchange; readonly open: boolean }) {
   const { name, id, at, durationMs, request, outcome } = exchange;
   return (
     <details class="exchange" open={open}>
@@ -78,8 +80,4 @@ function Messages({ request }: { readonly request: Json }) {
       )}
     </>
   );
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }

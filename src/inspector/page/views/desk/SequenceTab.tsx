@@ -1,16 +1,15 @@
 import { useMemo } from 'preact/hooks';
 import { inertLine } from '../../model/inert-text.ts';
-import { type Lifelines, placeLifelines } from '../../model/time/lifelines.ts';
-import { type Message, messagesOf } from '../../model/time/sequence.ts';
+import { type Lifelines, placeLifelines, type SequenceMessage, messagesOf } from '../../model/sequence.ts';
 import { usePage } from '../../state/page-context.ts';
 import { goTo } from '../../state/walk.ts';
-import { VirtualList } from '../VirtualList.tsx';
+import { VirtualList } from '../parts/VirtualList.tsx';
 
 const ROW = 24;
 const LEFT = 64;
 const COLUMN = 112;
 
-/** Who told whom what, from top to bottom. Actors that never live together share a line. */
+/** Which actor sent which event to which, from top to bottom. Actors that never live together share a line. */
 export function SequenceTab() {
   const { state } = usePage();
   const session = state.session.value;
@@ -37,7 +36,7 @@ export function SequenceTab() {
         label="Messages"
         stick={state.cursor.value === null}
         reveal={at}
-        render={(message: Message, index) => (
+        render={(message: SequenceMessage, index) => (
           <Row
             message={message}
             lines={lines}
@@ -52,7 +51,7 @@ export function SequenceTab() {
 }
 
 interface RowProps {
-  readonly message: Message;
+  readonly message: SequenceMessage;
   readonly lines: Lifelines;
   readonly width: number;
   readonly now: boolean;

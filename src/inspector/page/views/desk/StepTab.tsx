@@ -1,19 +1,17 @@
+import { Button } from '../parts/Button.tsx';
 import type { MachineDrawing, StepDetail } from '../../../frames/protocol.ts';
-import { arrowText } from '../../chart/arrow-text.ts';
+import { arrowText } from '../../model/chart.ts';
 import { innermost } from '../../model/actor-state.ts';
-import { exchangesOf } from '../../model/exchange.ts';
-import { type ForkOffer, forkOffer } from '../../model/fork-offer.ts';
+import { exchangesOf } from '../../model/exchanges.ts';
+import { type ForkOffer, forkOffer } from '../../state/orders.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import { jsonDiff } from '../../model/compare/json-diff.ts';
-import { durationText } from '../../model/time/time-scale.ts';
-import type { PageModel } from '../../model/page-model.ts';
-import type { SessionModel } from '../../model/session-model.ts';
+import { durationText } from '../../model/time-scale.ts';
+import type { PageModel, SessionModel } from '../../model/page-model.ts';
 import { usePage } from '../../state/page-context.ts';
-import { Changes } from '../compare/Changes.tsx';
-import { Icon, Lamp } from '../Icon.tsx';
-import { JsonTree } from '../JsonTree.tsx';
-import { NotKnown } from '../NotKnown.tsx';
-import { useDetail } from './use-detail.ts';
+import { Changes, NotKnown, useDetail } from '../parts/StepDetails.tsx';
+import { Icon, Lamp } from '../parts/Icon.tsx';
+import { JsonTree } from '../parts/Values.tsx';
 
 /** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
 export function StepTab() {
@@ -95,9 +93,9 @@ function ForkButton({ entry }: { readonly entry: number }) {
     state.dialog.value = { kind: 'fork', entry, outcome };
   };
   return (
-    <button type="button" class="button" onClick={ask}>
+    <Button onClick={ask}>
       <Icon name="fork" /> Fork from here
-    </button>
+    </Button>
   );
 }
 

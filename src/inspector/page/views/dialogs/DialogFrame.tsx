@@ -1,3 +1,4 @@
+import { Button } from '../parts/Button.tsx';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { usePage } from '../../state/page-context.ts';
@@ -24,9 +25,9 @@ export function DialogFrame({ title, children }: { readonly title: string; reado
       <div class="dialog-head">
         <h2>{title}</h2>
         <span class="spring" />
-        <button type="button" class="button quiet" onClick={close}>
+        <Button look="quiet" onClick={close}>
           Close
-        </button>
+        </Button>
       </div>
       <div class="dialog-body">{children}</div>
     </dialog>

@@ -1,8 +1,15 @@
+import { Button } from '../parts/Button.tsx';
 import { usePage } from '../../state/page-context.ts';
-import { ForkDialog } from './ForkDialog.tsx';
-import { HelpDialog } from './HelpDialog.tsx';
-import { later } from '../later.tsx';
-import { SessionsDialog } from './SessionsDialog.tsx';
+import { later } from '../parts/later.tsx';
+import { useState } from 'preact/hooks';
+import { inertLine } from '../../model/inert-text.ts';
+import { openFile, order } from '../../state/orders.ts';
+import { showSession } from '../../state/walk.ts';
+import { DialogFrame } from './DialogFrame.tsx';
+import { Icon, Lamp } from '../parts/Icon.tsx';
+import { statusText, statusTone } from '../../model/tone.ts';
+import type { Json } from '../../../../json/json.ts';
+import { KEYS } from '../../state/keys.ts';
 
 const SendDialog = later(async () => (await import('./SendDialog.tsx')).SendDialog);
 
@@ -23,3 +30,147 @@ export function Dialogs() {
       return null;
   }
 }
+
+/** All runs and recordings, newest first, to choose from; recordings can be opened from disk. */
+function SessionsDialog() {
+  const page = usePage();
+  const { state, desk } = page;
+  void state.beat.value;
+  const [wanted, setWanted] = useState('');
+  const sessions = [...state.model.sessions.values()]
+    .filter(({ info }) => `${info.title} ${info.agent} ${info.id}`.toLowerCase().includes(wanted.toLowerCase()))
+    .sort((a, b) => b.info.at.localeCompare(a.info.at));
+  const choose = (id: string): void => {
+    state.dialog.value = null;
+    showSession(state, id);
+  };
+  return (
+    <DialogFrame title="Runs">
+      <input
+        class="field"
+        type="search"
+        aria-label="Filter runs"
+        placeholder="Filter…"
+        value={wanted}
+        onInput={(event) => setWanted(event.currentTarget.value)}
+      />
+      <div>
+        {sessions.slice(0, 300).map(({ info }) => (
+          <button
+            key={info.id}
+            type="button"
+            class="session-row"
+            aria-current={info.id === state.session.value?.info.id}
+            onClick={() => choose(info.id)}
+          >
+            <Lamp tone={statusTone(info.status)} />
+            <span>{inertLine(info.title, 160)}</span>
+            <span class={statusTone(info.status)}>{statusText(info)}</span>
+            <span class="sub">
+              {inertLine(info.agent, 40)} · {info.at.slice(0, 19).replace('T', ' ')} · {inertLine(info.id, 60)}
+              {info.parent === null ? '' : ` · fork of ${inertLine(info.parent.runId, 40)} at ${info.parent.entry}`}
+            </span>
+          </button>
+        ))}
+      </div>
+      {desk.acts && (
+        <label class="button">
+          <Icon name="page" /> Open a recording…
+          <input
+            class="sr"
+            type="file"
+            accept=".jsonl,.ndjson,.json"
+            onChange={(event) => {
+              const [file] = event.currentTarget.files ?? [];
+              if (file !== undefined) void openFile(page, file);
+            }}
+          />
+        </label>
+      )}
+    </DialogFrame>
+  );
+}
+
+/** Forks the run after an entry of its recording, with what that entry brought, or with something else. */
+function ForkDialog({ entry, outcome }: { readonly entry: number; readonly outcome: string }) {
+  const page = usePage();
+  const [text, setText] = useState(outcome);
+  const changed = text !== outcome;
+  const read = readJson(text);
+  const fork = (): void => {
+    page.state.dialog.value = null;
+    void order(page, changed && read.ok ? { kind: 'fork', entry, outcome: read.value } : { kind: 'fork', entry });
+  };
+  return (
+    <DialogFrame title={`Fork after entry ${entry}`}>
+      <p>
+        A new run begins with all that is recorded up to here, and goes on live from there.
+        {outcome === '' ? '' : ' What came back at this entry may be changed first.'}
+      </p>
+      {outcome !== '' && (
+        <label>
+          Outcome (JSON)
+          <textarea
+            class="field"
+            rows={12}
+            spellcheck={false}
+            value={text}
+            aria-invalid={changed && !read.ok}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+      )}
+      {changed && !read.ok && <p class="problem">{read.problem}</p>}
+      <Button look="yes" disabled={changed && !read.ok} onClick={fork}>
+        {changed ? 'Fork with this outcome' : 'Fork'}
+      </Button>
+    </DialogFrame>
+  );
+}
+
+function readJson(
+  text: string,
+): { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string } {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : 'This is no JSON.' };
+  }
+}
+
+/** All keys, and what the signs mean. */
+function HelpDialog() {
+  return (
+    <DialogFrame title="Keys and signs">
+      <div class="keys">
+        {KEYS.map(({ keys, does }) => (
+          <div key={does}>
+            <span>{does}</span>
+            <span>
+              {keys.map((key) => (
+                <kbd key={key}>{SHOWN[key] ?? key}</kbd>
+              ))}
+            </span>
+          </div>
+        ))}
+      </div>
+      <div class="chips">
+        {(['go', 'wait', 'caution', 'danger', 'done'] as const).map((tone) => (
+          <span key={tone} class="status">
+            <Lamp tone={tone} /> {MEANINGS[tone]}
+          </span>
+        ))}
+      </div>
+      <p class="dim">On the timeline: ▲ a retry, ✕ an error, ◆ an approval, ■ a plan, ● the answer.</p>
+    </DialogFrame>
+  );
+}
+
+const SHOWN: { readonly [key: string]: string } = {
+  ' ': 'Space',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  PageUp: 'PgUp',
+  PageDown: 'PgDn',
+};
+const MEANINGS = { go: 'at work', wait: 'waiting', caution: 'recovering', danger: 'failed', done: 'done' } as const;

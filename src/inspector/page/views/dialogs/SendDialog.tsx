@@ -1,19 +1,22 @@
+import { describes } from '../../../frames/event-issues.ts';
+import { Button } from '../parts/Button.tsx';
 import { useRef, useState } from 'preact/hooks';
-import { isRight } from '../../model/forms/form-state.ts';
+import { isRight, type FormReading, type FormState, beginForm, readForm } from '../../model/forms/form-state.ts';
 import { inertLine } from '../../model/inert-text.ts';
-import { order } from '../../state/order.ts';
+import { order } from '../../state/orders.ts';
 import { usePage } from '../../state/page-context.ts';
 import { DialogFrame } from './DialogFrame.tsx';
-import { EventPicker } from './EventPicker.tsx';
-import { InertText } from '../InertText.tsx';
+import { InertText } from '../parts/Values.tsx';
 import { SchemaForm } from '../forms/SchemaForm.tsx';
-import { useEventDraft } from './use-event-draft.ts';
+import { acceptedEvents, wildcards, type EventForm, eventForm } from '../../model/forms/known-forms.ts';
+import { type ActorState, actorsAt } from '../../model/actor-state.ts';
+import type { PageState } from '../../state/page-state.ts';
 
 /** Sends an event to a live actor: those that it accepts now are offered, with a form where their shape is known. */
 export function SendDialog() {
   const page = usePage();
   const draft = useEventDraft(page.state);
-  const { live, to, type, form, formKey, reading } = draft;
+  const { type, form, formKey, reading } = draft;
   const element = useRef<HTMLFormElement>(null);
   // What is wrong is shown where somebody has been, and everywhere once it was to be sent.
   const [strict, setStrict] = useState(false);
@@ -25,15 +28,16 @@ export function SendDialog() {
   const send = (event: Event): void => {
     event.preventDefault();
     setStrict(true);
-    if (type === '' || to === null || reading.value === null || !isRight(reading)) {
+    if (type === '' || draft.to === null || reading.value === null || !isRight(reading)) {
       requestAnimationFrame(() => focusFirstWrong(element.current));
       return;
     }
-    void order(page, { kind: 'send', event: { ...reading.value, type }, to }).then((done) => {
+    void order(page, { kind: 'send', event: { ...reading.value, type }, to: draft.to }).then((done) => {
       if (done) page.state.dialog.value = null;
       else setRefusal(page.state.notice.value.text);
     });
   };
+  const missing = strict && !isRight(reading) ? counted(reading.byField.size + reading.general.length) : '';
   return (
     <DialogFrame title="Send an event">
       <form
@@ -41,35 +45,12 @@ export function SendDialog() {
         class="event-form"
         noValidate
         onSubmit={send}
-        // A button that took the focus would leave a field, whose problem then moves the button from under the pointer.
-        onMouseDown={(event) => {
-          if (event.target instanceof Element && event.target.closest('button') !== null) event.preventDefault();
-        }}
+        onMouseDown={keepFocus}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) element.current?.requestSubmit();
         }}
       >
-        <div class="form-row">
-          <label class="form-label" for="send-to">
-            To
-          </label>
-          <select
-            id="send-to"
-            class="field"
-            autofocus
-            value={to ?? ''}
-            onChange={(event) => {
-              draft.address(event.currentTarget.value);
-              afresh();
-            }}
-          >
-            {live.map(({ path }) => (
-              <option key={path} value={path}>
-                {inertLine(path, 80)}
-              </option>
-            ))}
-          </select>
-        </div>
+        <AddressPicker draft={draft} onAddress={afresh} />
         <EventPicker
           draft={draft}
           strict={strict}
@@ -95,19 +76,46 @@ export function SendDialog() {
           />
         )}
         <div class="form-foot">
-          <button type="submit" class="button yes">
+          <Button type="submit" look="yes">
             Send
-          </button>
+          </Button>
           <p class="problem" role="alert">
-            {refusal !== ''
-              ? inertLine(refusal, 400)
-              : strict && !isRight(reading)
-                ? counted(reading.byField.size + reading.general.length)
-                : ''}
+            {refusal === '' ? missing : inertLine(refusal, 400)}
           </p>
         </div>
       </form>
     </DialogFrame>
+  );
+}
+
+/** A button that took the focus would leave a field, whose problem then moves the button from under the pointer. */
+function keepFocus(event: MouseEvent): void {
+  if (event.target instanceof Element && event.target.closest('button') !== null) event.preventDefault();
+}
+
+function AddressPicker({ draft, onAddress }: { readonly draft: EventDraft; readonly onAddress: () => void }) {
+  return (
+    <div class="form-row">
+      <label class="form-label" for="send-to">
+        To
+      </label>
+      <select
+        id="send-to"
+        class="field"
+        autofocus
+        value={draft.to ?? ''}
+        onChange={(event) => {
+          draft.address(event.currentTarget.value);
+          onAddress();
+        }}
+      >
+        {draft.live.map(({ path }) => (
+          <option key={path} value={path}>
+            {inertLine(path, 80)}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }
 
@@ -118,4 +126,118 @@ function counted(problems: number): string {
 function focusFirstWrong(form: HTMLFormElement | null): void {
   const first = form?.querySelector('[aria-invalid="true"]');
   if (first instanceof HTMLElement) first.focus();
+}
+
+interface EventPickerProps {
+  readonly draft: EventDraft;
+  readonly strict: boolean;
+  readonly onType: (type: string) => void;
+}
+
+/** Chooses the type of an event: those that the machine accepts now are one press away, any other can be written. */
+function EventPicker({ draft, strict, onType }: EventPickerProps) {
+  const { type, accepted } = draft;
+  const missing = strict && type === '';
+  return (
+    <div class="form-row">
+      <label class="form-label" for="send-type">
+        Event
+      </label>
+      <input
+        id="send-type"
+        class="field mono"
+        list="accepted"
+        autocomplete="off"
+        value={type}
+        placeholder={accepted[0] ?? 'subject.happened'}
+        aria-invalid={missing}
+        aria-describedby="send-type-note"
+        onInput={(event) => onType(event.currentTarget.value)}
+      />
+      <datalist id="accepted">
+        {accepted.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <div class="picks">
+        {accepted.map((name) => (
+          <button key={name} type="button" class="pick" aria-pressed={name === type} onClick={() => onType(name)}>
+            {inertLine(name, 60)}
+          </button>
+        ))}
+      </div>
+      <p id="send-type-note" class={missing ? 'problem' : 'form-hint'}>
+        {missing ? 'Which event is it?' : noteOf(draft)}
+      </p>
+    </div>
+  );
+}
+
+function noteOf({ type, accepted, patterns, isAccepted }: EventDraft): string {
+  if (type !== '' && !isAccepted) return 'The machine has no transition for it now.';
+  if (patterns.length > 0) return `It also takes ${inertLine(patterns.join(', '), 120)}.`;
+  return accepted.length === 0 ? 'It takes no event from outside now.' : '';
+}
+
+/** An event that is being written: who gets it, what it is, and what it carries. */
+interface EventDraft {
+  /** Who could get it: the machines that live, as of now. */
+  readonly live: readonly ActorState[];
+  readonly to: string | null;
+  readonly type: string;
+  /** What the machine takes now: types, and wildcards. */
+  readonly accepted: readonly string[];
+  readonly patterns: readonly string[];
+  readonly isAccepted: boolean;
+  readonly form: EventForm;
+  /** Changes with the form. */
+  readonly formKey: string;
+  readonly filled: FormState;
+  readonly reading: FormReading;
+  readonly address: (to: string) => void;
+  readonly choose: (type: string) => void;
+  readonly fill: (next: FormState) => void;
+}
+
+/** Keeps an event while it is written. What was filled in for one type is there again when it is chosen again. */
+function useEventDraft(state: PageState): EventDraft {
+  void state.beat.value;
+  const session = state.session.value;
+  const [wanted, setWanted] = useState(state.focus.value);
+  const [typed, setTyped] = useState<string | null>(null);
+  const [forms, setForms] = useState<{ readonly [key: string]: FormState }>({});
+
+  const live = (session === null ? [] : actorsAt(session, session.steps.length - 1)).filter(
+    ({ alive, track }) => alive && track.info.drawing !== null,
+  );
+  const actor = live.find(({ path }) => path === wanted) ?? live[0];
+  const drawing = state.model.drawings.get(actor?.track.info.drawing ?? '');
+  const known = actor !== undefined && drawing !== undefined;
+  const accepted = known ? acceptedEvents(drawing, actor.active) : [];
+  const patterns = known ? wildcards(drawing, actor.active) : [];
+  const [only, ...others] = accepted;
+  const type = typed ?? (others.length === 0 ? (only ?? '') : '');
+
+  const form = eventForm(drawing, type);
+  // What is written freely goes with any type: it is there before the last letter of the type is.
+  const formKey = form.fields === null ? '' : `${drawing?.hash ?? ''} ${type}`;
+  const filled = forms[formKey] ?? beginForm(form);
+  return {
+    live,
+    to: actor?.path ?? null,
+    type,
+    accepted,
+    patterns,
+    isAccepted: accepted.includes(type) || patterns.some((pattern) => describes(pattern, type)),
+    form,
+    formKey,
+    filled,
+    reading: readForm(form, filled),
+    address: (to) => {
+      setWanted(to);
+      setTyped(null);
+    },
+    choose: setTyped,
+    fill: (next) => setForms({ ...forms, [formKey]: next }),
+  };
 }

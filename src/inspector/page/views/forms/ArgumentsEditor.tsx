@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../json/json.ts';
-import { argumentsForm } from '../../model/forms/arguments-form.ts';
 import { beginForm, isRight, readForm } from '../../model/forms/form-state.ts';
+import { argumentsForm } from '../../model/forms/known-forms.ts';
 import { usePage } from '../../state/page-context.ts';
 import { SchemaForm } from './SchemaForm.tsx';
 

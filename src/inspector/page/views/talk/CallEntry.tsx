@@ -1,12 +1,21 @@
+import type { Act } from '../../../frames/protocol.ts';
+import { Button } from '../parts/Button.tsx';
 import { isJsonObject } from '../../../../json/json.ts';
-import type { CallStatus, TalkItem } from '../../model/talk/talk.ts';
-import { durationText } from '../../model/time/time-scale.ts';
+import type { CallStatus, TalkItem } from '../../model/talk.ts';
+import { durationText } from '../../model/time-scale.ts';
 import type { Tone } from '../../model/tone.ts';
 import { inertLine } from '../../model/inert-text.ts';
-import { Approval } from './Approval.tsx';
-import { EntryFrame } from './EntryFrame.tsx';
-import { InertText } from '../InertText.tsx';
-import { JsonTree } from '../JsonTree.tsx';
+import { EntryFrame } from './entries.tsx';
+import { InertText, JsonTree } from '../parts/Values.tsx';
+import { useState } from 'preact/hooks';
+import { type AnswerDraft, NO_DRAFT } from '../../state/page-state.ts';
+import { order } from '../../state/orders.ts';
+import { usePage } from '../../state/page-context.ts';
+import { goTo } from '../../state/walk.ts';
+import type { ToolSource } from '../../../../tools/server-tool.ts';
+import { later } from '../parts/later.tsx';
+
+type CallItem = Extract<TalkItem, { kind: 'call' }>;
 
 const TONES: { readonly [status in CallStatus]: Tone } = {
   waiting: 'wait',
@@ -24,13 +33,7 @@ const WORDS: { readonly [status in CallStatus]: string } = {
 };
 
 /** A call of a tool: its arguments, what recovery did, its result; and the buttons while it waits for a person. */
-export function CallEntry({
-  item,
-  now,
-}: {
-  readonly item: Extract<TalkItem, { kind: 'call' }>;
-  readonly now: boolean;
-}) {
+export function CallEntry({ item, now }: { readonly item: CallItem; readonly now: boolean }) {
   const { tool, args, status, result, durationMs, recovery, reason } = item;
   const head = (
     <>
@@ -77,8 +80,155 @@ export function CallEntry({
 }
 
 /** The members of a result that are there. */
-function defined(result: NonNullable<Extract<TalkItem, { kind: 'call' }>['result']>) {
+function defined(result: NonNullable<CallItem['result']>) {
   return Object.fromEntries(
     Object.entries(result).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   );
+}
+
+const ArgumentsEditor = later(async () => (await import('../forms/ArgumentsEditor.tsx')).ArgumentsEditor);
+
+/** The question that a waiting call puts, and its answers: approve, always, with edits, reject with a reason. */
+function Approval({ item }: { readonly item: CallItem }) {
+  const page = usePage();
+  const session = page.state.session.value;
+  const draft = useDraft(`${session?.info.id ?? ''}/${item.callId}`);
+  const [sent, setSent] = useState(false);
+  const may = page.desk.acts && session?.info.can.includes('approve') === true;
+  const isNow = page.state.cursor.value === null;
+  const answer = (act: Act): void => {
+    setSent(true);
+    void order(page, act).then((done) => {
+      if (!done) setSent(false);
+    });
+  };
+  return (
+    <form
+      class="approval"
+      aria-label={`Approval of ${inertLine(item.tool, 60)}`}
+      onSubmit={(event) => event.preventDefault()}
+    >
+      <p>
+        <b class="mono">{inertLine(item.tool, 80)}</b> may only run when you say so.
+      </p>
+      <SourceRows source={item.source} />
+      {may && !isNow && <Button onClick={() => goTo(page.state, null)}>Go to now, to answer</Button>}
+      {may && isNow && <Answers item={item} draft={draft} sent={sent} onAnswer={answer} />}
+    </form>
+  );
+}
+
+interface AnswersProps {
+  readonly item: CallItem;
+  readonly draft: ReturnType<typeof useDraft>;
+  /** An answer is on its way. */
+  readonly sent: boolean;
+  readonly onAnswer: (act: Act) => void;
+}
+
+function Answers({ item, draft, sent, onAnswer }: AnswersProps) {
+  const { callId, tool, args: proposed } = item;
+  const { edited, reason } = draft.value;
+  const setEdited = (next: AnswerDraft['edited']): void => draft.change({ edited: next });
+  const approve = (always: boolean): void => {
+    const args = edited === null ? {} : { args: edited.args };
+    onAnswer({ kind: 'approve', callId, ...(always ? { always } : {}), ...args });
+  };
+  return (
+    <>
+      {edited !== null && (
+        <ArgumentsEditor
+          tool={tool}
+          args={edited.args}
+          onArgs={(args) => setEdited(args === null ? { ...edited, wrong: true } : { args, wrong: false })}
+        />
+      )}
+      <div class="approval-row">
+        <Button
+          look="yes"
+          data-approve={callId}
+          disabled={sent || edited?.wrong === true}
+          onClick={() => approve(false)}
+        >
+          {edited === null ? 'Approve' : 'Approve with edits'}
+        </Button>
+        {edited === null && (
+          <>
+            <Button disabled={sent} onClick={() => approve(true)}>
+              Always
+            </Button>
+            <Button
+              disabled={sent}
+              onClick={() => setEdited({ args: isJsonObject(proposed) ? proposed : {}, wrong: false })}
+            >
+              Edit
+            </Button>
+          </>
+        )}
+      </div>
+      <div class="approval-row">
+        <Button
+          look="no"
+          disabled={sent}
+          onClick={() => onAnswer({ kind: 'reject', callId, ...(reason === '' ? {} : { reason }) })}
+        >
+          Reject
+        </Button>
+        <input
+          class="field reason"
+          placeholder="Reason, told to the model"
+          aria-label="Reason for rejecting"
+          value={reason}
+          onInput={(event) => draft.change({ reason: event.currentTarget.value })}
+        />
+      </div>
+    </>
+  );
+}
+
+/** Whose tool it is, what its MCP server says of it, and what has changed since it was always allowed. */
+function SourceRows({ source }: { readonly source: ToolSource }) {
+  const { server, address, serverTool, title, description, annotations, changes = [] } = source;
+  if (server === undefined) return null;
+  const rows = [
+    ['MCP server', address === undefined ? server : `${server} (${address})`],
+    ['Its tool', serverTool],
+    ['Title', title],
+    ['Description', description],
+    ['Annotations', annotations === undefined ? undefined : JSON.stringify(annotations)],
+    ...changes.flatMap(({ what, before, after }) => [
+      [`Changed: ${what}, before`, before],
+      [`Changed: ${what}, now`, after],
+    ]),
+  ];
+  return (
+    <dl class="approval-source">
+      {rows.map(([name, text]) =>
+        text === undefined ? null : (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <InertText text={text} most={400} />
+            </dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}
+
+/** The draft of an answer, kept by the page: an entry that is scrolled out of sight is not in the document, what was written is. */
+function useDraft(call: string): {
+  readonly value: AnswerDraft;
+  change(change: Partial<AnswerDraft>): void;
+} {
+  const { drafts } = usePage().state;
+  const [, again] = useState(0);
+  return {
+    value: drafts.get(call) ?? NO_DRAFT,
+    change: (change) => {
+      drafts.set(call, { ...(drafts.get(call) ?? NO_DRAFT), ...change });
+      again((n) => n + 1);
+    },
+  };
 }

@@ -1,9 +1,14 @@
+import { Button } from '../parts/Button.tsx';
 import { useState } from 'preact/hooks';
 import { usePage } from '../../state/page-context.ts';
-import type { TalkItem } from '../../model/talk/talk.ts';
-import { Entry } from './Entry.tsx';
-import { Lamp } from '../Icon.tsx';
-import { VirtualList } from '../VirtualList.tsx';
+import type { TalkItem } from '../../model/talk.ts';
+import { Lamp } from '../parts/Icon.tsx';
+import { VirtualList } from '../parts/VirtualList.tsx';
+import { endingInWords } from '../../../../machines/contract/run-result.ts';
+import { durationText } from '../../model/time-scale.ts';
+import { CallEntry } from './CallEntry.tsx';
+import { EntryFrame, ModelEntry, PlanEntry } from './entries.tsx';
+import { InertText } from '../parts/Values.tsx';
 
 /** The conversation up to the step that is looked at. */
 export function TalkBoard() {
@@ -23,9 +28,9 @@ export function TalkBoard() {
         <h2>Conversation</h2>
         <span class="spring" />
         {!standing && waiting >= 0 && (
-          <button type="button" class="button quiet wait" data-key="waiting" title="Go to it (a)" onClick={seekWaiting}>
+          <Button look="quiet wait" data-key="waiting" title="Go to it (a)" onClick={seekWaiting}>
             <Lamp tone="wait" size={12} /> a call waits for you
-          </button>
+          </Button>
         )}
       </div>
       {items.length === 0 ? (
@@ -43,4 +48,64 @@ export function TalkBoard() {
       )}
     </section>
   );
+}
+
+/** One entry of the conversation. */
+function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }) {
+  switch (item.kind) {
+    case 'turn':
+      return (
+        <div class="turn">
+          Step {item.number} of {item.limit}
+          {item.of === 'plan' ? ' · plan' : ''}
+        </div>
+      );
+    case 'task':
+      return (
+        <EntryFrame item={item} now={now} tone="go" head={<b>Task</b>}>
+          <InertText class="task" text={item.text} />
+        </EntryFrame>
+      );
+    case 'model':
+      return <ModelEntry item={item} now={now} />;
+    case 'plan':
+      return <PlanEntry item={item} now={now} />;
+    case 'call':
+      return <CallEntry item={item} now={now} />;
+    case 'note':
+      return (
+        <EntryFrame item={item} now={now} tone={item.tone === 'info' ? 'go' : item.tone} head={null}>
+          <InertText text={item.text} />
+        </EntryFrame>
+      );
+    case 'answer':
+      return (
+        <EntryFrame item={item} now={now} tone="done" head={<b>Answer</b>}>
+          <div class="answer-text">
+            <InertText text={item.text} />
+          </div>
+        </EntryFrame>
+      );
+    case 'end': {
+      const { success, status, reason, stepsTaken, durationMs } = item.result;
+      return (
+        <EntryFrame
+          item={item}
+          now={now}
+          tone={success ? 'done' : status === 'failed' ? 'danger' : 'caution'}
+          head={
+            <b>
+              {status}: {reason}
+            </b>
+          }
+        >
+          {!success && <InertText text={endingInWords(item.result)} />}
+          <div class="meta">
+            <span>{stepsTaken} steps</span>
+            <span>{durationText(durationMs)}</span>
+          </div>
+        </EntryFrame>
+      );
+    }
+  }
 }

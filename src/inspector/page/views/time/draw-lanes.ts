@@ -1,7 +1,6 @@
-import type { Size } from '../../chart/camera.ts';
-import type { Lane, Span } from '../../model/time/lanes.ts';
-import type { StepMark } from '../../model/time/step-marks.ts';
-import type { TimeScale } from '../../model/time/time-scale.ts';
+import type { Size } from '../../model/chart.ts';
+import type { Lane, LaneSpan, StepMark } from '../../model/timeline.ts';
+import type { TimeScale } from '../../model/time-scale.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import type { Tone } from '../../model/tone.ts';
 
@@ -114,7 +113,7 @@ interface SpanPlace {
 
 function drawSpan(
   pen: CanvasRenderingContext2D,
-  span: Span,
+  span: LaneSpan,
   { x, y, height, end, colours, position }: SpanPlace,
 ): void {
   const from = x(span.from);

@@ -1,0 +1,109 @@
+/**
+ * Owns: how an actor stood at the moment between its beginning and the first transition that it takes at once. XState
+ * reports neither the moment nor its snapshot, so it is worked out when it is asked for. Does not own: when that is.
+ *
+ * I1 No action and no effect is run again: at most what makes the initial context, and assignments, which are pure in any
+ *    machine that can be replayed. Where the first step shows that they are not, nothing is claimed to be known.
+ */
+import { type AnyMachineSnapshot, type AnyStateMachine, type AnyStateNode, getInitialMicrosteps } from 'xstate';
+import type { Move } from '../../machines/events/transition-log.ts';
+import { inertJson } from './inert-json.ts';
+import { initialNodes } from './actors.ts';
+
+/** The moment at which an actor had begun, and nothing more. */
+export interface InitialSnapshot {
+  /** The states in which it began. */
+  readonly nodes: readonly AnyStateNode[];
+  /** Takes note of the first move that was seen. */
+  wentTo(move: Pick<Move, 'snapshot' | 'event' | 'taken'>): void;
+  /** Null: it cannot be known. */
+  snapshot(): AnyMachineSnapshot | null;
+}
+
+/** What a step's details are made of. */
+export interface StepSource {
+  readonly event: { readonly type: string };
+  readonly before: LazySnapshot;
+  readonly after: LazySnapshot;
+  readonly taken: Move['taken'];
+}
+
+/** How an actor stands: a snapshot that was seen, one to be worked out, or none. */
+export type LazySnapshot = AnyMachineSnapshot | InitialSnapshot | null;
+
+/** What is known of an actor when it comes into view. */
+interface Birth {
+  readonly machine: AnyStateMachine;
+  /** What it was given. */
+  readonly input: unknown;
+  /** Its first snapshot that was seen, where that stands in the initial states; null where it is further on. */
+  readonly seen: AnyMachineSnapshot | null;
+}
+
+/** How an actor begins. */
+export function initialSnapshot({ machine, input, seen }: Birth): LazySnapshot {
+  const nodes = initialNodes(machine);
+  if (seen !== null && nodes.every(({ always = [] }) => always.length === 0)) return seen;
+  let next: Parameters<InitialSnapshot['wentTo']>[0] | null = null;
+  let known: AnyMachineSnapshot | null | undefined;
+  const workOut = ({ snapshot, taken }: NonNullable<typeof next>): AnyMachineSnapshot | null =>
+    mayAssign(machine, [...nodes, ...snapshot._nodes], taken)
+      ? begunAgain(machine, input, snapshot)
+      : machine.resolveState({ value: {}, context: snapshot.context });
+  return {
+    nodes,
+    wentTo: (move) => {
+      // What stood in the initial states when it was seen has left them at once only if it did so on its beginning.
+      if (seen === null || move.event.type === 'xstate.init') next ??= move;
+    },
+    snapshot: () => {
+      if (next === null) return seen;
+      known = known === undefined ? workOut(next) : known;
+      return known;
+    },
+  };
+}
+
+/** True for a snapshot that has to be worked out. */
+export function isInitial(moment: LazySnapshot): moment is InitialSnapshot {
+  return moment !== null && 'wentTo' in moment;
+}
+
+/** The snapshot itself, worked out where it has to be; null where there was none, or it cannot be known. */
+export function snapshotAt(moment: LazySnapshot): AnyMachineSnapshot | null {
+  return isInitial(moment) ? moment.snapshot() : moment;
+}
+
+/** Whether anything that could have run between two moments changes the context. Wrong on the side of caution. */
+function mayAssign(machine: AnyStateMachine, nodes: readonly AnyStateNode[], taken: Move['taken']): boolean {
+  const isLeft = ({ parent }: AnyStateNode): boolean =>
+    parent !== undefined || taken.some(({ source }) => source === machine.root);
+  const actions: readonly unknown[] = [
+    ...nodes.filter(isLeft).flatMap(({ entry, exit }) => [...entry, ...exit]),
+    ...nodes.flatMap((node) => (node.type === 'compound' ? node.initial.actions : [])),
+    ...taken.flatMap(({ actions: own }) => own),
+  ];
+  return actions.some((action) => ASSIGNING.has(kindOf(machine, action)));
+}
+
+const ASSIGNING: ReadonlySet<unknown> = new Set(['xstate.assign', 'xstate.enqueueActions']);
+
+/** What XState does for an action: the type of one of its own kinds; undefined for a function of the user. */
+function kindOf({ implementations }: AnyStateMachine, action: unknown): unknown {
+  if (typeof action === 'function') return Reflect.get(action, 'type');
+  const name: unknown = typeof action === 'object' && action !== null ? Reflect.get(action, 'type') : action;
+  const found: unknown = typeof name === 'string' ? implementations.actions[name] : undefined;
+  return typeof found === 'function' ? Reflect.get(found, 'type') : undefined;
+}
+
+/** Begins once more without running anything, and holds what comes next against what came: only then it is the same. */
+function begunAgain(machine: AnyStateMachine, input: unknown, next: AnyMachineSnapshot): AnyMachineSnapshot | null {
+  try {
+    const [begun, then] = getInitialMicrosteps(machine, input);
+    const isSame = then !== undefined && JSON.stringify(then[0].value) === JSON.stringify(next.value);
+    if (begun === undefined || !isSame) return null;
+    return JSON.stringify(inertJson(then[0].context)) === JSON.stringify(inertJson(next.context)) ? begun[0] : null;
+  } catch {
+    return null;
+  }
+}

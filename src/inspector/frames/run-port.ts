@@ -1,0 +1,66 @@
+import type { SessionEnding } from './protocol.ts';
+import type { AnyActorRef } from 'xstate';
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import type { Move } from '../../machines/events/transition-log.ts';
+
+/** A run as it is handed to the inspector: its records, its moves while somebody watches, and what may be done with it. */
+export interface WatchedRun {
+  readonly head: RunRecord;
+  /** Reads the records one after the other, null when there are no more yet. */
+  reader(): () => RecordLine | null;
+  /** Null: nobody watches any more. A watcher that comes while the run is being attached receives all that it ever did. */
+  watch(watcher: RunWatcher | null): void;
+  /** The recording so far, as JSON lines. */
+  recording(): string;
+  approve(callId: string, how: { readonly always?: boolean; readonly args?: JsonObject }): Promise<boolean>;
+  reject(callId: string, reason: string): Promise<boolean>;
+  cancel(reason: string): Promise<boolean>;
+  send(event: OutsideEvent, to: string | undefined): Promise<boolean>;
+  /** Starts a new run from the entry on that line, with another outcome if one is given; gives its id. */
+  readonly fork?: (entry: number, outcome: Json | undefined) => Promise<string>;
+}
+
+/** What an agent reports of a run afterwards. */
+export interface Attachment {
+  /** The run is over, and how: there will be no more records. */
+  ended(ending: SessionEnding): void;
+}
+
+/** An actor beside the runs, such as the connection to an MCP server. It may be at work already. */
+export interface WatchedActor {
+  readonly title: string;
+  readonly agent: string;
+  readonly actor: AnyActorRef;
+  /** Puts marks in the place of secrets: nothing else has put marks into what the actor holds. */
+  readonly seal: <T>(value: T) => T;
+}
+
+/** Where agents hand their runs in. */
+export interface RunPort {
+  attach(run: WatchedRun): Attachment;
+  /** Shows an actor until the returned function is called. A port that shows runs alone has no such method. */
+  attachActor?(watched: WatchedActor): () => void;
+}
+
+/** Watches a run while it is at work. Called synchronously; what it throws is ignored. */
+export interface RunWatcher {
+  /** There is another line to be read. */
+  onLine(): void;
+  onMove(move: Move): void;
+  onEvent(event: RunEvent): void;
+}
+
+/** Where the lines of a recording come from: a run at work, or a file. */
+export interface LineSource {
+  /** Reads the lines from the first on, null when there are no more yet. */
+  reader(): () => RecordLine | null;
+  /**
+   * Begins to watch; gives back how to stop. A source that knows only lines calls nothing but `onLine`, and `moves` is
+   * false: the lines must be played back to see what happened.
+   */
+  watch(watcher: RunWatcher): () => void;
+  readonly moves: boolean;
+}

@@ -1,0 +1,144 @@
+import type { MachineDrawing, StateDrawing, TransitionDrawing } from '../../frames/protocol.ts';
+import type { Point } from '../../layout/chart-layout.ts';
+
+/** Drawings with more states than this are too many to be read at once. */
+const MANY_STATES = 15;
+const MANY_CHILDREN = 4;
+
+/**
+ * Which states of a large machine are drawn closed: those with many children where nobody has been yet. They open when
+ * the machine first enters them. Small machines are drawn whole.
+ */
+export function autoCollapsed(drawing: MachineDrawing, visited: { has(path: string): boolean }): ReadonlySet<string> {
+  const closed = new Set<string>();
+  if (countOf(drawing.root) <= MANY_STATES) return closed;
+  const visit = (state: StateDrawing): void => {
+    if (state.path !== '' && state.children.length >= MANY_CHILDREN && !visited.has(state.path)) closed.add(state.path);
+    else for (const child of state.children) visit(child);
+  };
+  visit(drawing.root);
+  return closed;
+}
+
+/** Every set of states that {@link autoCollapsed} may name for a drawing: what is laid out ahead. */
+export function collapses(drawing: MachineDrawing): readonly ReadonlySet<string>[] {
+  let sets: readonly ReadonlySet<string>[] = [new Set()];
+  for (const path of autoCollapsed(drawing, new Set())) sets = sets.flatMap((set) => [set, new Set([...set, path])]);
+  return sets;
+}
+
+function countOf(state: StateDrawing): number {
+  return state.children.reduce((sum, child) => sum + 1 + countOf(child), 0);
+}
+
+/** A transition in one line: the state that it leaves, on what, and where it leads. Its id, when it is not in the drawing. */
+export function arrowText(drawing: MachineDrawing | null, id: string): string {
+  const found = drawing === null ? null : find(drawing.root, id);
+  if (found === null) return id;
+  const { from, transition } = found;
+  const on = transition.eventType === '' ? '' : ` on ${transition.label}`;
+  return `${from === '' ? 'anywhere' : from}${on} → ${transition.target ?? 'stays'}`;
+}
+
+function find(
+  state: StateDrawing,
+  id: string,
+): { readonly from: string; readonly transition: TransitionDrawing } | null {
+  const transition = state.transitions.find((one) => one.id === id);
+  if (transition !== undefined) return { from: state.path, transition };
+  for (const child of state.children) {
+    const found = find(child, id);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** How much of a corner is cut off: tracks turn at 45 degrees. */
+const CORNER = 7;
+
+/** An SVG path along orthogonal points whose corners are cut, as on a track diagram. */
+export function routePath(points: readonly Point[]): string {
+  const [first, ...rest] = points;
+  if (first === undefined) return '';
+  let path = `M${r(first.x)} ${r(first.y)}`;
+  let before = first;
+  for (const [index, point] of rest.entries()) {
+    const next = rest[index + 1];
+    if (next === undefined) path += `L${r(point.x)} ${r(point.y)}`;
+    else {
+      const cut = Math.min(CORNER, distance(before, point) / 2, distance(point, next) / 2);
+      const into = towards(point, before, cut);
+      const out = towards(point, next, cut);
+      path += `L${r(into.x)} ${r(into.y)}L${r(out.x)} ${r(out.y)}`;
+    }
+    before = point;
+  }
+  return path;
+}
+
+function towards(from: Point, to: Point, by: number): Point {
+  const far = distance(from, to) || 1;
+  return { x: from.x + ((to.x - from.x) * by) / far, y: from.y + ((to.y - from.y) * by) / far };
+}
+
+function distance(a: Point, b: Point): number {
+  return Math.hypot(a.x - b.x, a.y - b.y);
+}
+
+function r(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** Where the drawing lies on the screen: its origin's place, and its size against the drawn one. */
+export interface Camera extends Point {
+  readonly zoom: number;
+}
+
+/** The size of something. */
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const LEAST_ZOOM = 0.15;
+const MOST_ZOOM = 3;
+/** Nothing is blown up beyond this by itself. */
+const MOST_FIT = 1.25;
+const MARGIN = 12;
+/** Kept free below a drawing for the line that says what happened last. */
+const BOTTOM = 36;
+
+/** The camera that shows a whole drawing in the middle of a view, a margin around it; `top` is kept free above. */
+export function fitCamera(drawing: Size, view: Size, top: number): Camera {
+  const room = { width: Math.max(40, view.width - 2 * MARGIN), height: Math.max(40, view.height - top - BOTTOM) };
+  const zoom = Math.min(MOST_FIT, room.width / drawing.width, room.height / drawing.height);
+  return {
+    zoom,
+    x: (view.width - drawing.width * zoom) / 2,
+    y: top + (room.height - drawing.height * zoom) / 2,
+  };
+}
+
+/** Zooms by a factor so that what is under a point of the screen stays there. */
+export function zoomAt(camera: Camera, by: number, at: Point): Camera {
+  const zoom = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, camera.zoom * by));
+  const factor = zoom / camera.zoom;
+  return { zoom, x: at.x - (at.x - camera.x) * factor, y: at.y - (at.y - camera.y) * factor };
+}
+
+/** Moves the camera no more than needed for a box to be in sight. */
+export function keepInSight(camera: Camera, box: Point & Size, view: Size): Camera {
+  const margin = 40;
+  const left = camera.x + box.x * camera.zoom;
+  const top = camera.y + box.y * camera.zoom;
+  return {
+    zoom: camera.zoom,
+    x: camera.x + pushInto(left, left + box.width * camera.zoom, margin, view.width - margin),
+    y: camera.y + pushInto(top, top + box.height * camera.zoom, margin, view.height - margin),
+  };
+}
+
+function pushInto(from: number, to: number, least: number, most: number): number {
+  if (from < least) return least - from;
+  return to > most ? Math.max(least - from, most - to) : 0;
+}

@@ -1,0 +1,109 @@
+import type { RunEvent, RunEventBody } from '../../../machines/events/run-events.ts';
+import type { RunResult } from '../../../machines/contract/run-result.ts';
+import type { Json } from '../../../json/json.ts';
+import type { ToolResult } from '../../../tools/result.ts';
+import type { ToolSource } from '../../../tools/server-tool.ts';
+import type { SessionInfo } from '../../frames/protocol.ts';
+
+/** One event with its place: when it was said, and after which step (a position in the session's steps). */
+export interface SaidEvent {
+  readonly event: RunEvent;
+  readonly at: number;
+  readonly step: number;
+}
+
+/** Where a step of a plan stands. */
+export interface PlannedStep {
+  readonly tool: string;
+  readonly args: Json;
+  readonly status: 'waiting' | 'running' | 'done' | 'failed' | 'dropped';
+  readonly callId: string | null;
+}
+
+/** How a call of a tool stands; `waiting` is for a person. */
+export type CallStatus = 'waiting' | 'running' | 'ok' | 'failed' | 'denied';
+
+/** What a model's turn has come to: its reply, or what has arrived of it. */
+type ModelReplied = Omit<Extract<RunEventBody, { readonly type: 'model.replied' }>, 'type'>;
+
+/** One entry of the conversation. `step` is the position at which it began, `last` the one at which it changed last. */
+export type TalkItem = { readonly at: number; readonly step: number; readonly last: number } & (
+  | { readonly kind: 'task'; readonly text: string; readonly agent: string; readonly maxSteps: number }
+  | { readonly kind: 'turn'; readonly number: number; readonly limit: number; readonly of: 'model' | 'plan' }
+  | {
+      readonly kind: 'model';
+      readonly thought: string;
+      readonly goal: string;
+      /** What has arrived while it streams: the answer so far, and the raw text. */
+      readonly answer: string;
+      readonly raw: string;
+      readonly attempt: number;
+      readonly retries: readonly { readonly attempt: number; readonly code: string; readonly message: string }[];
+      readonly replied: ModelReplied | null;
+      readonly endedAt: number | null;
+    }
+  | { readonly kind: 'plan'; readonly iteration: number; readonly steps: readonly PlannedStep[] }
+  | {
+      readonly kind: 'call';
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+      readonly status: CallStatus;
+      readonly reason: string;
+      /** Whose tool it is, where a person is asked about a tool of an MCP server. */
+      readonly source: ToolSource;
+      readonly result: ToolResult | null;
+      readonly durationMs: number | null;
+      readonly recovery: readonly string[];
+    }
+  | { readonly kind: 'note'; readonly tone: 'info' | 'caution' | 'danger'; readonly text: string }
+  | { readonly kind: 'answer'; readonly text: string }
+  | { readonly kind: 'end'; readonly result: RunResult }
+);
+
+/** The conversation, in order. An entry that changes is replaced by a new value in its place. */
+export interface TalkLog {
+  readonly items: readonly TalkItem[];
+}
+
+/** The calls of a conversation that wait for a person. */
+export function waitingCalls(talk: TalkLog): readonly Extract<TalkItem, { kind: 'call' }>[] {
+  return talk.items.flatMap((item) => (item.kind === 'call' && item.status === 'waiting' ? [item] : []));
+}
+
+/** Whether there may be a conversation to show, with turns and raw exchanges: actors of the user's own only move. */
+export function hasTalk(session: { readonly info: SessionInfo } | null): boolean {
+  return session?.info.kind !== 'system';
+}
+
+/** What one turn of the model cost. */
+interface TurnCost {
+  readonly turn: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly durationMs: number;
+}
+
+/** Tokens and time by turn, and in all. Turns of a server that counts no tokens count as 0. */
+export function costsOf(talk: TalkLog): {
+  readonly turns: readonly TurnCost[];
+  readonly total: Omit<TurnCost, 'turn'>;
+} {
+  const turns: TurnCost[] = [];
+  let turn = 0;
+  for (const item of talk.items) {
+    if (item.kind === 'turn') turn = item.number;
+    if (item.kind !== 'model' || item.replied === null) continue;
+    const { inputTokens = 0, outputTokens = 0 } = item.replied.usage ?? {};
+    turns.push({ turn, inputTokens, outputTokens, durationMs: (item.endedAt ?? item.at) - item.at });
+  }
+  const sum = (of: (cost: TurnCost) => number): number => turns.reduce((all, cost) => all + of(cost), 0);
+  return {
+    turns,
+    total: {
+      inputTokens: sum((cost) => cost.inputTokens),
+      outputTokens: sum((cost) => cost.outputTokens),
+      durationMs: sum((cost) => cost.durationMs),
+    },
+  };
+}

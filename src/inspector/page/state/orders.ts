@@ -1,0 +1,66 @@
+import type { Act, ActReply, SessionInfo } from '../../frames/protocol.ts';
+import type { Page } from './page-context.ts';
+import type { PageState } from './page-state.ts';
+import { showSession } from './walk.ts';
+
+/** Asks the server for something about the session that is shown, and says what became of it. True when it was done. */
+export async function order({ state, desk }: Pick<Page, 'state' | 'desk'>, act: Act): Promise<boolean> {
+  const session = state.session.value;
+  if (session === null) return false;
+  const reply = await desk.act(session.info.id, act);
+  if (reply.ok) state.notice.value = { text: DONE[act.kind], tone: 'info' };
+  showReply(state, reply);
+  return reply.ok;
+}
+
+function showReply(state: PageState, reply: ActReply): void {
+  if (!reply.ok) state.notice.value = { text: reply.message, tone: 'danger' };
+  else if (reply.session !== undefined) showSession(state, reply.session);
+}
+
+const DONE: { readonly [kind in Act['kind']]: string } = {
+  approve: 'Approved.',
+  reject: 'Rejected.',
+  cancel: 'The run is being cancelled.',
+  send: 'The event is sent.',
+  fork: 'A fork of the run goes on from here.',
+};
+
+/** Opens a recording from disk: the server reads it, and it becomes one more session. */
+export async function openFile({ state, desk }: Page, file: File): Promise<void> {
+  state.dialog.value = null;
+  showReply(state, await desk.open(await file.text()));
+}
+
+/** Lets recordings be dropped anywhere on the page. Call once. */
+export function acceptDrops(page: Page): void {
+  const root = document.documentElement;
+  addEventListener('dragover', (event) => {
+    event.preventDefault();
+    root.classList.toggle('dropping', page.desk.acts);
+  });
+  addEventListener('dragleave', () => root.classList.remove('dropping'));
+  addEventListener('drop', (event) => {
+    event.preventDefault();
+    root.classList.remove('dropping');
+    const [file] = event.dataTransfer?.files ?? [];
+    if (file !== undefined && page.desk.acts) void openFile(page, file);
+  });
+}
+
+/** Whether the page can fork a run from one of its steps, or why not. */
+export type ForkOffer =
+  | { readonly kind: 'offered'; readonly entry: number }
+  | { readonly kind: 'refused'; readonly entry: number; readonly why: string }
+  /** Nothing was recorded at this step: nobody expects to continue from here. */
+  | { readonly kind: 'none' };
+
+/** What stands in the place of the fork button. `live` is false in a page that was saved. */
+export function forkOffer(info: Pick<SessionInfo, 'kind' | 'can'>, entry: number | null, live: boolean): ForkOffer {
+  if (entry === null) return { kind: 'none' };
+  if (live && info.can.includes('fork')) return { kind: 'offered', entry };
+  const refused = (why: string): ForkOffer => ({ kind: 'refused', entry, why });
+  if (!live) return refused('This page was saved, and no agent stands behind it.');
+  if (info.kind === 'recording') return refused('This is a recording, and the agent that made it is not here.');
+  return refused('Its agent does not offer it.');
+}

@@ -1,0 +1,203 @@
+import type { ChartLayout, Point, ChartRoute, StateBox } from '../../../layout/chart-layout.ts';
+import { routePath } from '../../model/chart.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import { toneOf } from '../../model/tone.ts';
+import { TONE_SHAPES } from '../parts/Icon.tsx';
+
+interface RoutesProps {
+  readonly layout: ChartLayout;
+  readonly worn: ReadonlySet<string>;
+  readonly taken: ReadonlySet<string>;
+  /** Changes with every step, so that the same route lights up again. */
+  readonly beat: number;
+  readonly labels: boolean;
+}
+
+/** All arrows of a drawing; the one that was taken last is lit, and something moves along it. */
+export function ChartRoutes({ layout, worn, taken, beat, labels }: RoutesProps) {
+  const lit = layout.routes.filter((route) => route.transitions.some((id) => taken.has(id)));
+  return (
+    <>
+      {layout.entrances.map(({ dot, points }) => (
+        <g key={`${dot.x},${dot.y}`}>
+          <circle class="entrance" cx={dot.x} cy={dot.y} r={4} />
+          <path class="route worn" d={routePath(points)} marker-end="url(#arrow)" />
+        </g>
+      ))}
+      {layout.routes.map((route) => (
+        <path
+          key={route.id}
+          class={route.transitions.some((id) => worn.has(id)) ? 'route worn' : 'route'}
+          d={routePath(route.points)}
+          marker-end="url(#arrow)"
+        >
+          <title>{inertLine(`${route.source} → ${route.target}: ${textOf(route)}`, 300)}</title>
+        </path>
+      ))}
+      {labels && layout.routes.map((route) => <RouteLabel key={route.id} route={route} taken={taken} />)}
+      {lit.map((route) => (
+        <g key={`${route.id}#${beat}`} data-lit={route.id}>
+          <path class="route-lit" d={routePath(route.points)} marker-end="url(#arrow-lit)" />
+          <path class="route-train" d={routePath(route.points)} />
+        </g>
+      ))}
+    </>
+  );
+}
+
+/** The labels of the arrows that were taken last, for a drawing that has no room for all labels. */
+export function LitLabels({ layout, taken }: { readonly layout: ChartLayout; readonly taken: ReadonlySet<string> }) {
+  return (
+    <>
+      {layout.routes
+        .filter(({ transitions, label }) => label === null && transitions.some((id) => taken.has(id)))
+        .map((route) => (
+          <LitLabel key={route.id} route={route} taken={taken} />
+        ))}
+    </>
+  );
+}
+
+function RouteLabel({ route, taken }: { readonly route: ChartRoute; readonly taken: ReadonlySet<string> }) {
+  const { label } = route;
+  if (label === null) return null;
+  return (
+    <>
+      {label.lines.map(({ transition, text }, index) => (
+        <g
+          key={transition}
+          class={taken.has(transition) ? 'label lit' : 'label'}
+          transform={`translate(${label.x} ${label.y + index * 13})`}
+        >
+          <rect width={label.width} height={13} rx={2} />
+          <text x={5} y={10}>
+            {inertLine(text, 40)}
+          </text>
+        </g>
+      ))}
+    </>
+  );
+}
+
+function LitLabel({ route, taken }: { readonly route: ChartRoute; readonly taken: ReadonlySet<string> }) {
+  const line = route.lines.find(({ transition }) => taken.has(transition)) ?? route.lines[0];
+  const middle = middleOf(route.points);
+  if (line === undefined || middle === null) return null;
+  const text = inertLine(line.text, 40);
+  const width = text.length * 6.1 + 12;
+  // On a stretch that is shorter than the label, it stands above, not to cover what the arrow joins.
+  const y = middle.length > width + 16 ? middle.y - 8 : middle.y - 30;
+  return (
+    <g class="label lit" transform={`translate(${middle.x - width / 2} ${y})`}>
+      <rect width={width} height={16} rx={2} />
+      <text x={6} y={11.5}>
+        {text}
+      </text>
+    </g>
+  );
+}
+
+function textOf(route: ChartRoute): string {
+  return route.lines.map(({ text }) => text).join(', ');
+}
+
+/** The middle of the longest stretch of a route: where a label is least in the way. */
+function middleOf(points: readonly Point[]): (Point & { readonly length: number }) | null {
+  let best: (Point & { readonly length: number }) | null = null;
+  let longest = -1;
+  for (const [index, point] of points.entries()) {
+    const next = points[index + 1];
+    if (next === undefined) break;
+    const length = Math.hypot(next.x - point.x, next.y - point.y);
+    if (length <= longest) continue;
+    longest = length;
+    best = { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2, length: point.y === next.y ? length : Infinity };
+  }
+  return best;
+}
+
+interface StateViewProps {
+  readonly box: StateBox;
+  readonly active: boolean;
+  readonly visits: number;
+  /** Ids of invoked actors that live now, by their source. */
+  readonly running: ReadonlySet<string>;
+  readonly taken: ReadonlySet<string>;
+  readonly onToggle: (path: string) => void;
+  readonly onPick: (path: string) => void;
+}
+
+/** A state: a plate with its lamp, name and count of visits; the actors that it invokes; what leads here from anywhere. */
+export function StateView({ box, active, visits, running, taken, onToggle, onPick }: StateViewProps) {
+  const { path, x, y, width, height, kind, invokes, fromAnywhere, collapsed } = box;
+  const name = inertLine(box.name, 60);
+  const tone = toneOf(path);
+  const open = kind === 'compound' || kind === 'parallel';
+  const compound = open && !collapsed;
+  const classes = ['state', compound && 'compound', active && 'active', visits > 0 && 'visited']
+    .filter(Boolean)
+    .join(' ');
+  const said = `${name}${active ? ', active' : ''}, entered ${visits} times${kind === 'final' ? ', final' : ''}`;
+  const pick = (): void => (open ? onToggle(path) : onPick(path));
+  return (
+    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- There are no buttons inside a drawing.
+    <g
+      class={classes}
+      data-tone={tone}
+      data-state={path}
+      transform={`translate(${x} ${y})`}
+      role="button"
+      tabIndex={0}
+      aria-label={said}
+      onClick={pick}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') pick();
+      }}
+    >
+      <rect class="box" width={width} height={height} rx={compound ? 6 : 4} />
+      {kind === 'final' && <rect class="final-ring" x={3} y={3} width={width - 6} height={height - 6} rx={2} />}
+      {active ? (
+        <svg x={8} y={9} width={12} height={12} viewBox="0 0 16 16">
+          <path class="lamp-sign" d={TONE_SHAPES[tone]} />
+        </svg>
+      ) : (
+        <circle class="lamp" cx={14} cy={15} r={4} />
+      )}
+      <text class="name" x={26} y={19.5}>
+        {name}
+        {collapsed ? ' ⊞' : ''}
+      </text>
+      {visits > 1 && <Count visits={visits} right={width - 6} />}
+      {invokes.map((source, index) => (
+        <g key={source} transform={`translate(26 ${39 + index * 13})`}>
+          {running.has(source) && active && <circle class="running-dot" cx={-12} cy={-3.5} r={3} />}
+          <text class={running.has(source) && active ? 'sub lit' : 'sub'}>{inertLine(source, 40)}</text>
+        </g>
+      ))}
+      {fromAnywhere.map(({ transition, text }, index) => (
+        <text
+          key={transition}
+          class={taken.has(transition) ? 'sub lit' : 'sub'}
+          x={10}
+          y={height - 8 - (fromAnywhere.length - 1 - index) * 13}
+        >
+          ⇥ {inertLine(text, 40)}
+        </text>
+      ))}
+    </g>
+  );
+}
+
+/** How often a state was entered, on the edge of its plate: a long name has the room inside for itself. */
+function Count({ visits, right }: { readonly visits: number; readonly right: number }) {
+  const text = `×${visits}`;
+  const width = text.length * 7 + 7;
+  return (
+    <g class="count" transform={`translate(${right - width} -11)`}>
+      <rect width={width} height={15} rx={7.5} />
+      <text x={width / 2} y={11.2} text-anchor="middle">
+        {text}
+      </text>
+    </g>
+  );
+}

@@ -1,0 +1,69 @@
+import type { Json } from '../../../../json/json.ts';
+import { inertLine } from '../../model/inert-text.ts';
+import type { Difference } from '../../model/compare/json-diff.ts';
+import { JsonTree } from './Values.tsx';
+import { useEffect, useState } from 'preact/hooks';
+import type { StepDetail, StepInfo } from '../../../frames/protocol.ts';
+import { usePage } from '../../state/page-context.ts';
+
+const SIGNS = { added: '+', removed: '−', changed: '±' } as const;
+
+/** What a step changed in the memory of its actor. */
+export function Changes({ differences }: { readonly differences: readonly Difference[] }) {
+  if (differences.length === 0) return <p class="dim">Nothing in its memory.</p>;
+  return (
+    <ul class="diff" data-testid="changes">
+      {differences.map((one) => (
+        <li key={one.path}>
+          <span class={one.kind === 'added' ? 'done' : one.kind === 'removed' ? 'danger' : 'caution'} title={one.kind}>
+            {SIGNS[one.kind]}
+          </span>
+          <div>
+            <b>{inertLine(one.path, 160)}</b>{' '}
+            {one.kind !== 'added' && isShort(one.before) && (
+              <span class="was">{inertLine(JSON.stringify(one.before), 80)}</span>
+            )}{' '}
+            {one.kind !== 'removed' && <JsonTree value={one.after} open={0} />}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function isShort(value: Json): boolean {
+  return typeof value !== 'object' || value === null;
+}
+
+/** Says that a context is not known, and why: nothing is shown that was not so. */
+export function NotKnown() {
+  return (
+    <p class="refusal" data-testid="not-known">
+      Not known. This actor moved on from where it began at once, and beginning it again does not give the same.
+    </p>
+  );
+}
+
+/** Waits this long before it asks for details: a reader that scrubs passes many steps. */
+const PATIENCE_MS = 90;
+
+/** The details of a step: null while they are on their way, or when there are none. */
+export function useDetail(session: string | undefined, step: StepInfo | undefined): StepDetail | null {
+  const { desk } = usePage();
+  const [known, setKnown] = useState<{ readonly session: string; readonly detail: StepDetail | null } | null>(null);
+  const n = step?.n;
+  useEffect(() => {
+    if (session === undefined || n === undefined) return;
+    let wanted = true;
+    const timer = setTimeout(() => {
+      void desk.detail(session, n).then((detail) => {
+        if (wanted) setKnown({ session, detail });
+      });
+    }, PATIENCE_MS);
+    return () => {
+      wanted = false;
+      clearTimeout(timer);
+    };
+  }, [session, n]);
+  return known !== null && known.session === session && known.detail?.step.n === n ? known.detail : null;
+}

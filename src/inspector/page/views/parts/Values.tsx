@@ -1,0 +1,103 @@
+import { useState } from 'preact/hooks';
+import { inertText, inertLine } from '../../model/inert-text.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../../../json/json.ts';
+
+/** How much of a text is shown at first, and how much more each time somebody asks. */
+const FIRST = 1200;
+const FURTHER = 20_000;
+
+/** Foreign text, shown and never obeyed: text nodes only, its direction kept to itself, long ones cut. */
+export function InertText({
+  text,
+  class: name = '',
+  most = FIRST,
+}: {
+  readonly text: string;
+  readonly class?: string;
+  readonly most?: number;
+}) {
+  const [shown, show] = useState(most);
+  const left = text.length - shown;
+  return (
+    <bdi class={`inert ${name}`} dir="auto">
+      {inertText(text.slice(0, shown)).map((piece) => (piece.kind === 'mark' ? <mark>{piece.text}</mark> : piece.text))}
+      {left > 0 && (
+        <button type="button" class="more" onClick={() => show(shown + FURTHER)}>
+          show more ({left.toLocaleString('en')} characters)
+        </button>
+      )}
+    </bdi>
+  );
+}
+
+const FIRST_ENTRIES = 40;
+
+/** A value as a tree. What is deeper than `open` levels, or long, waits until somebody asks. */
+export function JsonTree({ value, open = 2 }: { readonly value: Json; readonly open?: number }) {
+  return (
+    <ul class="json">
+      {isSmall(value) ? <Entries entries={Object.entries(value)} open={open} /> : <Value value={value} open={open} />}
+    </ul>
+  );
+}
+
+function Value({ value, open }: { readonly value: Json; readonly open: number }) {
+  if (typeof value === 'string') return <InertText class="string" text={value} most={600} />;
+  if (typeof value === 'number') return <span class="number">{String(value)}</span>;
+  if (value === null || typeof value === 'boolean') return <span class="word">{String(value)}</span>;
+  const list = !isJsonObject(value);
+  const entries = Object.entries(value);
+  if (entries.length === 0) return <span class="dim">{list ? '[ ]' : '{ }'}</span>;
+  return <Branch entries={entries} list={list} open={open} />;
+}
+
+interface BranchProps {
+  readonly entries: readonly (readonly [string, Json])[];
+  readonly list: boolean;
+  readonly open: number;
+}
+
+function Branch({ entries, list, open }: BranchProps) {
+  const [expanded, expand] = useState(open > 0);
+  const [shown, show] = useState(FIRST_ENTRIES);
+  const size = `${entries.length} ${list ? 'items' : entries.length === 1 ? 'key' : 'keys'}`;
+  return (
+    <>
+      <button type="button" class="fold" aria-expanded={expanded} onClick={() => expand(!expanded)}>
+        {expanded ? '▾' : '▸'} {list ? `[${size}]` : `{${size}}`}
+      </button>
+      {expanded && (
+        <ul>
+          <Entries entries={entries.slice(0, shown)} open={open} />
+          {entries.length > shown && (
+            <li>
+              <button type="button" class="more" onClick={() => show(shown + 400)}>
+                show more ({entries.length - shown})
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Entries({ entries, open }: { readonly entries: readonly (readonly [string, Json])[]; readonly open: number }) {
+  return (
+    <>
+      {entries.map(([key, inner]) => (
+        <li key={key}>
+          <span class="key">{inertLine(key)}</span>
+          <span class="dim">: </span>
+          <Value value={inner} open={open - 1} />
+        </li>
+      ))}
+    </>
+  );
+}
+
+/** An object of few members needs no heading. */
+function isSmall(value: Json): value is JsonObject {
+  const size = isJsonObject(value) ? Object.keys(value).length : 0;
+  return size > 0 && size <= 12;
+}

@@ -1,0 +1,166 @@
+import type { ComponentChildren } from 'preact';
+import type { TalkItem, PlannedStep } from '../../model/talk.ts';
+import { durationText } from '../../model/time-scale.ts';
+import type { Tone } from '../../model/tone.ts';
+import { usePage } from '../../state/page-context.ts';
+import { goTo } from '../../state/walk.ts';
+import { Lamp } from '../parts/Icon.tsx';
+import { InertText } from '../parts/Values.tsx';
+import { inertLine } from '../../model/inert-text.ts';
+
+interface EntryFrameProps {
+  readonly item: TalkItem;
+  readonly now: boolean;
+  readonly tone: Tone;
+  readonly head: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** What all entries have: their sign, and the time, which leads to their step. */
+export function EntryFrame({ item, now, tone, head, children }: EntryFrameProps) {
+  const { state } = usePage();
+  return (
+    <article class={now ? 'entry now' : 'entry'} data-kind={item.kind}>
+      <span class="sign">
+        <Lamp tone={tone} />
+      </span>
+      <div>
+        <div class="entry-head">
+          {head}
+          <button type="button" class="at" title="Go to this step" onClick={() => goTo(state, item.step)}>
+            {durationText(item.at)}
+          </button>
+        </div>
+        {children}
+      </div>
+    </article>
+  );
+}
+
+type ModelItem = Extract<TalkItem, { kind: 'model' }>;
+
+/** A turn of the model: what it thinks, what streams in, what the parser made of it, and what it cost. */
+export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly now: boolean }) {
+  const { replied, thought, goal, answer, raw, retries } = item;
+  return (
+    <EntryFrame
+      item={item}
+      now={now}
+      tone={replied === null ? 'wait' : retries.length > 0 ? 'caution' : 'go'}
+      head={<b>{replied === null ? 'Model is asked' : 'Model'}</b>}
+    >
+      {thought !== '' && <InertText class="thought" text={thought} />}
+      {goal !== '' && (
+        <p class="dim">
+          Goal: <InertText text={goal} />
+        </p>
+      )}
+      {replied === null && (answer !== '' || raw !== '') && (
+        <p data-testid="streaming">
+          <InertText text={answer !== '' ? answer : raw} />
+          <span class="caret" />
+        </p>
+      )}
+      {retries.map((retry) => (
+        <p key={retry.attempt} class="caution">
+          Attempt {retry.attempt} failed ({retry.code}): <InertText text={retry.message} />
+        </p>
+      ))}
+      {replied !== null && <Replied item={item} replied={replied} />}
+    </EntryFrame>
+  );
+}
+
+function Replied({ item, replied }: { readonly item: ModelItem; readonly replied: NonNullable<ModelItem['replied']> }) {
+  const { usage, stats, strategy, repairs, text, toolCalls, attempts } = replied;
+  return (
+    <>
+      {repairs.length > 0 && (
+        <details open={repairs.some(({ cost }) => cost > 0)}>
+          <summary>
+            Read as {strategy}, {repairs.length} {repairs.length === 1 ? 'repair' : 'repairs'}
+          </summary>
+          <ul>
+            {repairs.map((repair, index) => (
+              <li key={index} class="dim">
+                <span class="mono">{repair.kind}</span> <InertText text={repair.message} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {(text !== '' || toolCalls.length > 0) && (
+        <details>
+          <summary>Raw reply</summary>
+          <div class="payload mono">
+            <InertText text={text} />
+            {toolCalls.map((call) => (
+              <div key={call.id}>
+                {call.name}
+                <InertText text={`(${call.arguments})`} />
+              </div>
+            ))}
+          </div>
+        </details>
+      )}
+      <div class="meta">
+        {repairs.length === 0 && <span>read as {strategy}</span>}
+        {item.endedAt !== null && <span>{durationText(item.endedAt - item.at)}</span>}
+        {usage !== null && (
+          <span>
+            {usage.inputTokens.toLocaleString('en')} in, {usage.outputTokens.toLocaleString('en')} out
+          </span>
+        )}
+        {stats?.tokensPerSecond !== undefined && <span>{stats.tokensPerSecond.toFixed(0)} tokens/s</span>}
+        {attempts > 1 && <span class="caution">{attempts} attempts</span>}
+      </div>
+    </>
+  );
+}
+
+const TONES: { readonly [status in PlannedStep['status']]: Tone } = {
+  waiting: 'wait',
+  running: 'go',
+  done: 'done',
+  failed: 'danger',
+  dropped: 'caution',
+};
+
+/** A plan, its steps and how far it has come. */
+export function PlanEntry({
+  item,
+  now,
+}: {
+  readonly item: Extract<TalkItem, { kind: 'plan' }>;
+  readonly now: boolean;
+}) {
+  const done = item.steps.filter(({ status }) => status === 'done').length;
+  const failed = item.steps.some(({ status }) => status === 'failed' || status === 'dropped');
+  const head = (
+    <b>
+      Plan {item.iteration}: {done} of {item.steps.length} done
+    </b>
+  );
+  return (
+    <EntryFrame
+      item={item}
+      now={now}
+      tone={failed ? 'caution' : done === item.steps.length ? 'done' : 'go'}
+      head={head}
+    >
+      <div class="progress" role="img" aria-label={`${done} of ${item.steps.length} steps done`}>
+        <span style={{ width: `${(100 * done) / Math.max(1, item.steps.length)}%` }} />
+      </div>
+      <ol class="plan-steps">
+        {item.steps.map((step, index) => (
+          <li key={index} data-status={step.status}>
+            <Lamp tone={TONES[step.status]} size={12} />
+            <span class="mono">{inertLine(step.tool, 60)}</span>
+            <span class="args">{inertLine(JSON.stringify(step.args), 160)}</span>
+            <span class="sr">{step.status}</span>
+          </li>
+        ))}
+      </ol>
+    </EntryFrame>
+  );
+}
