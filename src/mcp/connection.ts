@@ -1,16 +1,12 @@
 /**
  * Owns: one connection as its users see it: the machine, its links and its calls, wired together. Does not own: when
- * to try again (the machine), what becomes of a call (the desk), how a server is spoken to (the links).
+ * to try again (the machine), what becomes of a call (the queue), how a server is spoken to (the links).
  */
 import { createActor } from 'xstate';
-import { McpError } from '../actors/mcp/mcp-calls.ts';
-import { mcpConnectionMachine } from '../machines/mcp/mcp-connection.ts';
-import { createCallDesk } from './calls/call-desk.ts';
-import { errorResult, keptError, toMcpError } from './calls/call-errors.ts';
 import type { McpServerConfig } from './config/config.ts';
-import { noteSecrets } from './auth/connection-secrets.ts';
-import { GIVEN_UP, LIVE, loginStep, topLevel } from './connection-state.ts';
 import {
+  GIVEN_UP,
+  LIVE,
   type McpConnection,
   type McpConnectionNews,
   type McpConnectionOptions,
@@ -18,21 +14,26 @@ import {
   type McpState,
   checkConnectionOptions,
   checkListing,
+  loginStep,
+  topLevel,
 } from './connection-types.ts';
-import { LinkFault, REAL_CLOCK, type McpLink } from './link/link.ts';
-import { createLinks, linkLeaves } from './link/links.ts';
-import { createListeners } from './listeners.ts';
-import { createOddityCounter } from './oddity-counter.ts';
 import { readMcpServer } from './config/read-config.ts';
-import { createQuestions } from './questions/questions.ts';
-import { createRequests } from './calls/requests.ts';
-import { authLeaves, authorizerOf, createSignIn } from './auth/sign-in.ts';
-import { rootsOf } from './link/roots.ts';
-import { createToolCalls } from './calls/tool-calls.ts';
-import { createServerLog } from './server-log.ts';
-import { createSubscriptions } from './calls/subscriptions.ts';
 import { DEFAULT_MCP_LIMITS } from './config/server-limits.ts';
-import { diffTools } from './policies/tool-changes.ts';
+import { type McpLink, REAL_CLOCK } from './wire/link.ts';
+import { createListeners, createServerLog, createWarningCounter } from './connection-news.ts';
+import { createCallQueue } from './calls/call-queue.ts';
+import { rootsOf } from './link/answer-request.ts';
+import { createQuestions } from './questions/questions.ts';
+import { authLeaves, authorizerOf, createSignIn } from './sign-in.ts';
+import { createLinks, linkLeaves } from './link/links.ts';
+import { mcpConnectionMachine } from '../machines/mcp/mcp-connection.ts';
+import { LinkFault, keptError, toMcpError } from './wire/faults.ts';
+import { McpError } from '../actors/mcp/mcp-calls.ts';
+import { diffTools } from './policies/tool-identity.ts';
+import { createRequests } from './calls/requests.ts';
+import { createSubscriptions } from './calls/subscriptions.ts';
+import { createToolCalls } from './calls/tool-calls.ts';
+import { errorResult } from './calls/call-errors.ts';
 
 /** How long answers that are on their way over a link that was given up may take. */
 const LINGER_MS = 1000;
@@ -58,13 +59,13 @@ export function createMcpConnection(
   const limits = { ...DEFAULT_MCP_LIMITS, ...mcp };
   const clock = options.clock ?? REAL_CLOCK;
   const news = createListeners<McpConnectionNews>();
-  const oddities = createOddityCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
+  const warnings = createWarningCounter((told) => news.emit({ type: 'mcp.oddity', server: name, ...told }));
 
   const log = createServerLog(server.settings.logLevel ?? 'debug', (told) =>
     news.emit({ type: 'mcp.log', server: name, ...told }),
   );
 
-  const desk = createCallDesk(
+  const queue = createCallQueue(
     name,
     { clock, patienceMs: options.patienceMs ?? 4000 },
     {
@@ -84,10 +85,10 @@ export function createMcpConnection(
   const questions = createQuestions({
     server: name,
     sampling: server.settings.sampling,
-    desk,
+    queue,
     answers: options,
     perCall: limits.questionsPerCall,
-    onOddity: oddities.note,
+    onWarning: warnings.note,
   });
   const authorizer = authorizerOf(server, { clock, offersLogin: options.offersLogin ?? true });
   const links = createLinks({
@@ -97,14 +98,14 @@ export function createMcpConnection(
     dial: options.dial ?? null,
     limits,
     answers: (generation) => questions.on(generation, roots === undefined ? undefined : () => roots?.() ?? []),
-    isBusy: (generation) => desk.underWay(generation) > 0,
+    isBusy: (generation) => queue.underWay(generation) > 0,
     onDown: (generation, fault) => tellLost(generation, fault),
     onDoubt: (generation) => actor.send({ type: 'link.doubted', generation }),
     onListChanged: (generation, list) => {
       if (list === 'tools') actor.send({ type: 'tools.changed', generation });
       else news.emit({ type: 'mcp.list', server: name, list });
     },
-    onOddity: oddities.note,
+    onWarning: warnings.note,
     onNotification: (method, params) => {
       if (method === 'notifications/message') log(params);
       const { uri } = params;
@@ -149,14 +150,14 @@ export function createMcpConnection(
 
   /** Lets answers that are on their way arrive; what has none then is lost. */
   const finish = async (generation: number, link: McpLink): Promise<void> => {
-    if (state !== 'STOPPED' && link.info.transport !== 'stdio' && desk.underWay(generation) > 0) {
+    if (state !== 'STOPPED' && link.info.transport !== 'stdio' && queue.underWay(generation) > 0) {
       const { promise: late, resolve } = Promise.withResolvers<void>();
       const timer = clock.setTimeout(resolve, LINGER_MS);
-      await Promise.race([desk.quiet(generation), late]);
+      await Promise.race([queue.quiet(generation), late]);
       clock.clearTimeout(timer);
     }
     const cause = notConnected();
-    desk.lose(generation, new LinkFault('unreachable', cause.message, { delivered: true, data: cause.data, cause }));
+    queue.lose(generation, new LinkFault('unreachable', cause.message, { delivered: true, data: cause.data, cause }));
   };
 
   const follow = (): void => {
@@ -172,19 +173,19 @@ export function createMcpConnection(
     }
     const link = state === 'READY' || signIn.goesOn() ? links.find(context.generation) : null;
     if (link !== null) {
-      desk.open({ link, generation: context.generation });
+      queue.open({ link, generation: context.generation });
       if (greeted !== context.generation) subscriptions.onLink(link);
       greeted = context.generation;
-    } else desk.hold(state === 'BACKING_OFF', lastError());
+    } else queue.hold(state === 'BACKING_OFF', lastError());
     if (state !== previous) {
-      if (state === 'CONNECTING') oddities.beginAnew();
-      if (state === 'STOPPED') desk.refuse(stopped(), 'sent');
+      if (state === 'CONNECTING') warnings.beginAnew();
+      if (state === 'STOPPED') queue.refuse(stopped(), 'sent');
       const keeps = LIVE.has(state) || signIn.goesOn();
       links.retire(keeps ? context.generation : null, state === 'STOPPED' ? 'gently' : 'at-once', finish);
-      if (state === 'FAILED' || state === 'AUTH_REQUIRED') desk.refuse(notConnected());
+      if (state === 'FAILED' || state === 'AUTH_REQUIRED') queue.refuse(notConnected());
     }
     const missing = signIn.required();
-    if (missing !== null) desk.refuse(missing);
+    if (missing !== null) queue.refuse(missing);
     if (state !== previous || step !== stepBefore)
       news.emit({ type: 'mcp.changed', server: name, state, previous, step, error: missing ?? context.error });
   };
@@ -205,9 +206,9 @@ export function createMcpConnection(
     });
 
   const isConnected = (): boolean => state === 'READY' || state === 'SUSPECT' || signIn.goesOn();
-  const requests = createRequests({ server, desk, limits, refusal });
+  const requests = createRequests({ server, queue, limits, refusal });
   const isReady = (): boolean => state === 'READY';
-  const subscriptions = createSubscriptions({ server, requests, isReady, onOddity: oddities.note });
+  const subscriptions = createSubscriptions({ server, requests, isReady, onWarning: warnings.note });
   function refusal(): McpError | null {
     if (state === 'STOPPED')
       return new McpError('not-connected', name, `MCP server '${name}' was disconnected; connect it first.`);
@@ -216,12 +217,12 @@ export function createMcpConnection(
 
   const call = createToolCalls({
     server,
-    desk,
+    queue,
     clock,
     questions,
     tools: () => tools,
     refusal,
-    onOddity: oddities.note,
+    onWarning: warnings.note,
   });
 
   const connection: McpConnection = {
@@ -242,7 +243,7 @@ export function createMcpConnection(
       return tools;
     },
     get warnings() {
-      return oddities.warnings();
+      return warnings.warnings();
     },
     async connect() {
       if (isConnected()) return true;
@@ -295,4 +296,16 @@ export function createMcpConnection(
   };
   if (authorizer !== null) noteSecrets(connection, authorizer.secrets);
   return connection;
+}
+
+const secrets = new WeakMap<McpConnection, () => readonly string[]>();
+
+/** Notes what a connection has of tokens and codes, so that agents that use it can keep them out of what they show. */
+export function noteSecrets(connection: McpConnection, read: () => readonly string[]): void {
+  secrets.set(connection, read);
+}
+
+/** The tokens and codes that a connection has used. */
+export function secretsOfConnection(connection: McpConnection): readonly string[] {
+  return secrets.get(connection)?.() ?? [];
 }

@@ -2,19 +2,17 @@
  * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own:
  * the connections' lives, and connections that somebody else made.
  */
-import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
-import { McpError, type McpCalls, type McpTool } from '../actors/mcp/mcp-calls.ts';
-import type { ToolIdentity } from '../tools/server-tool.ts';
+import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
 import type { Effects, Policy } from '../tools/spec.ts';
-import { effectsOf } from './calls/after-loss.ts';
+import type { ToolIdentity } from '../tools/server-tool.ts';
+import type { McpConnection, McpConnectionNews, McpConnectionOptions, McpState } from './connection-types.ts';
+import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
 import type { McpResolvedSettings, McpServerConfig } from './config/config.ts';
-import { createMcpConnection } from './connection.ts';
-import { secretsOfConnection } from './auth/connection-secrets.ts';
-import type { McpConnection, McpConnectionNews, McpState, McpConnectionOptions } from './connection-types.ts';
-import { createListeners } from './listeners.ts';
-import { policyFromAnnotations } from './policies/policy-from-annotations.ts';
 import { type ServerIdentity, serverIdentity, toolFacts } from './policies/tool-identity.ts';
-import { type ToolNames, createToolNames } from './policies/tool-names.ts';
+import { createListeners } from './connection-news.ts';
+import { type ServerToolNames, createServerToolNames } from './policies/server-tool-names.ts';
+import { createMcpConnection, secretsOfConnection } from './connection.ts';
+import { effectsOf, policyFromAnnotations } from './policies/annotations.ts';
 
 /** A tool of a server as an agent registers it. */
 export interface McpToolEntry {
@@ -35,7 +33,7 @@ export interface McpToolEntry {
 }
 
 /** A server as the hub sees it now. */
-export interface McpServerStatus {
+interface McpServerStatus {
   readonly name: string;
   readonly state: McpState;
   readonly required: boolean;
@@ -114,7 +112,7 @@ export function createMcpHub(
 ): McpHub {
   const members = new Map<string, Member>();
   const news = createListeners<McpHubNews>();
-  const names = createToolNames();
+  const names = createServerToolNames();
 
   const add: McpHub['add'] = (server, config) => {
     if (members.has(server))
@@ -199,7 +197,7 @@ export function createMcpHub(
   };
 }
 
-function entriesOf(members: ReadonlyMap<string, Member>, names: ToolNames): readonly McpToolEntry[] {
+function entriesOf(members: ReadonlyMap<string, Member>, names: ServerToolNames): readonly McpToolEntry[] {
   return [...members].flatMap(([server, { connection, identity }]) => {
     const { tools } = connection;
     const called = names.of(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AuthClient } from './oauth-client.ts';
-import type { TokenStore } from './token-store.ts';
+import type { TokenStore } from '../config/auth.ts';
 
 const keptTokens = z.object({
   access: z.string(),

@@ -5,15 +5,14 @@
  *    `invalid_client`.
  * I2 A token is kept before it is used.
  */
-import type { McpAuthStep } from '../../actors/mcp/mcp-auth.ts';
-import { LinkFault } from '../link/link.ts';
-import { AuthFault, type AuthNet, isLoopback } from './auth-fetch.ts';
-import type { AuthServer } from './find-server.ts';
-import type { KeptLogin, KeptTokens } from './kept-login.ts';
-import { loginRequired } from './login-errors.ts';
-import type { AuthClient, GivenTokens } from './oauth-client.ts';
-import type { CheckedAuth, OAuthSettings, TokenSource } from './options.ts';
 import { type TokenHolder, isExpired, tokenHolder } from './token-holder.ts';
+import type { KeptLogin, KeptTokens } from './kept-login.ts';
+import { AuthFault, type AuthNet, loginRequired } from './auth-fetch.ts';
+import type { AuthServer } from './find-server.ts';
+import type { McpAuthStep } from '../../actors/mcp/mcp-auth.ts';
+import type { AuthClient, GivenTokens } from './oauth-client.ts';
+import { type CheckedAuth, type OAuthSettings, type TokenSource, isLoopback } from '../config/auth.ts';
+import { LinkFault } from '../wire/faults.ts';
 
 /** Not used for so long before its end. */
 const MARGIN_MS = 5000;

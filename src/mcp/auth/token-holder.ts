@@ -1,9 +1,10 @@
-import { type FetchFunction, LinkFault } from '../link/link.ts';
+import type { Challenge } from '../http/challenge.ts';
+import { LinkFault } from '../wire/faults.ts';
+import type { Fetch } from '../../models/endpoint/endpoint.ts';
 import { isJsonObject } from '../../json/json.ts';
-import type { Challenge } from './challenge.ts';
 
 /** A token that is in use. */
-export interface HeldToken {
+interface HeldToken {
   readonly access: string;
   /** Until when it is used, in milliseconds since 1970; null: it does not say. */
   readonly expiresAt: number | null;
@@ -20,7 +21,7 @@ export interface TokenHolder {
   /** Whether a fault tells of a token that is not in use any more: it proves nothing of this one. */
   isOld(fault: LinkFault): boolean;
   /** Puts the token on requests, and says of refusals which token they mean. */
-  wrap(inner: FetchFunction): FetchFunction;
+  wrap(inner: Fetch): Fetch;
   /** All tokens that were in use, for who must not show them. */
   seen(): readonly string[];
 }

@@ -1,26 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { takeRunLock } from '../../journal/stores/run-lock.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { readFileSync } from 'node:fs';
 import { optionsOf } from '../../json/known-options.ts';
+import type { TokenStore } from '../config/auth.ts';
 import { homeFolder, makeFolder } from '../../security/folders.ts';
+import { takeRunLock } from '../../journal/stores/run-lock.ts';
+import { systemCode } from '../../security/system-code.ts';
+import { isJsonObject } from '../../json/json.ts';
 import { replaceFile } from '../../security/permissions-file.ts';
 import { takeLock } from '../../security/permissions-lock.ts';
-import { systemCode } from '../../security/system-code.ts';
-
-/**
- * Where tokens and registrations are kept: a port of four methods. Values are texts that hold secrets; keys hold none.
- * `lock` must hold for all who share the store, in other processes and on other machines too.
- */
-export interface TokenStore {
-  get(key: string): Promise<string | null>;
-  set(key: string, value: string): Promise<void>;
-  delete(key: string): Promise<void>;
-  /** Does the work while nobody else does work under this key. Rejects with the signal's reason when it waits too long. */
-  lock<T>(key: string, work: () => Promise<T>, options: { readonly signal: AbortSignal }): Promise<T>;
-}
 
 /** The tokens cannot be kept or read. `code` says why. */
 export class TokenStoreError extends Error {

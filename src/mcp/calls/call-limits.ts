@@ -1,7 +1,7 @@
-import type { McpClock } from '../link/link.ts';
+import type { McpClock } from '../wire/link.ts';
 
 /** The time limits of one call. */
-export interface CallLimits {
+interface CallLimits {
   /** The server is at work: its silence is counted anew. */
   heard(): void;
   /** Stops the time until the returned function is called; then both limits begin anew. */

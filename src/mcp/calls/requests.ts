@@ -1,19 +1,56 @@
-import type { McpError } from '../../actors/mcp/mcp-calls.ts';
+import type { McpLink, McpProgress } from '../wire/link.ts';
+import type { McpError, McpQuestion } from '../../actors/mcp/mcp-calls.ts';
+import { isList } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { toMcpError } from './call-errors.ts';
-import { optionsOf } from '../../json/known-options.ts';
-import type { CallDesk } from './call-desk.ts';
+import type { McpConnection } from '../connection-types.ts';
 import type { McpServer } from '../config/config.ts';
-import type {
-  McpCompletion,
-  McpConnection,
-  McpPrompt,
-  McpRequestOptions,
-  McpResourceContent,
-} from '../connection-types.ts';
-import { LinkFault, type McpLink } from '../link/link.ts';
-import { traceMeta } from './trace-context.ts';
-import { type McpLimits, pastLimit } from '../config/server-limits.ts';
+import type { CallQueue } from './call-queue.ts';
+import type { McpLimits } from '../config/server-limits.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import { LinkFault, pastLimit, toMcpError } from '../wire/faults.ts';
+
+/** How one call is made. */
+export interface McpCallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Longest time in milliseconds, waiting for the connection included; it begins anew when the server tells of progress
+   * or has asked a person. Default: the server's `timeoutMs`.
+   */
+  readonly timeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: McpProgress) => void) | undefined;
+  /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
+  readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
+  readonly traceparent?: string | undefined;
+  /** Hears what a person typed as a secret while this call was under way, to keep it out of logs. */
+  readonly onHidden?: ((text: string) => void) | undefined;
+}
+
+/** How any other request is made. */
+export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
+
+/** Proposals of a server for a value. */
+export interface McpCompletion {
+  /** At most 100. */
+  readonly values: readonly string[];
+  /** How many there are, where the server says so. */
+  readonly total?: number;
+  readonly hasMore: boolean;
+}
+
+/** One piece of a resource: text, or base64 in `blob`. */
+export interface McpResourceContent {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  readonly blob?: string;
+}
+
+/** A prompt of a server, ready to be sent to a model. */
+export interface McpPrompt {
+  readonly description?: string;
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: Json }[];
+}
 
 /** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
 export type Requests = Pick<
@@ -34,7 +71,7 @@ export type Requests = Pick<
 
 interface RequestsOptions {
   readonly server: McpServer;
-  readonly desk: CallDesk;
+  readonly queue: CallQueue;
   readonly limits: McpLimits;
   /** Why nothing can be asked at the moment; null when it can. */
   readonly refusal: () => McpError | null;
@@ -47,13 +84,13 @@ const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', 
 });
 
 /** Makes the reading side of a connection. */
-export function createRequests({ server, desk, limits, refusal }: RequestsOptions): Requests {
+export function createRequests({ server, queue, limits, refusal }: RequestsOptions): Requests {
   const ask: Requests['ask'] = async (what, method, params, io, check) => {
     checkRequest(io, `MCP server '${server.name}', ${what}`);
     const refused = refusal();
     if (refused !== null) throw refused;
     const { timeoutMs = server.settings.timeoutMs } = io;
-    return desk.submit({
+    return queue.submit({
       what,
       mayRepeat: () => true,
       isReadOnly: () => true,
@@ -156,6 +193,9 @@ function objectsIn(value: Json | undefined): readonly JsonObject[] {
   return isList(value) ? value.filter(isJsonObject) : [];
 }
 
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** What a request carries of the caller's trace in its `_meta`: a `traceparent` as W3C has it, and nothing else. */
+export function traceMeta(traceparent: string | undefined): { readonly meta?: JsonObject } {
+  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? { meta: { traceparent } } : {};
 }

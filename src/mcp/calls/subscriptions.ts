@@ -5,13 +5,22 @@
  * I1 A resource is subscribed once however many listen, and on every new link again.
  * I2 After a new link each listener is called once: what changed in between was told to nobody.
  */
+import type { McpConnection } from '../connection-types.ts';
+import type { McpLink, ProtocolWarning } from '../wire/link.ts';
 import type { McpServer } from '../config/config.ts';
-import type { McpConnection, McpResourceUpdate } from '../connection-types.ts';
-import { LinkFault, type McpLink, type McpOddity } from '../link/link.ts';
 import type { Requests } from './requests.ts';
+import { LinkFault } from '../wire/faults.ts';
+
+/** Word that a resource has changed. */
+export interface McpResourceUpdate {
+  /** The one that was subscribed, or a part of it. */
+  readonly uri: string;
+  /** The connection was away and is back: the resource may have changed meanwhile, or not. */
+  readonly missed: boolean;
+}
 
 /** The subscriptions of one connection. */
-export interface Subscriptions {
+interface Subscriptions {
   readonly subscribe: McpConnection['subscribeResource'];
   /** To be called with each new link that is ready. */
   onLink(link: McpLink): void;
@@ -23,7 +32,7 @@ interface SubscriptionsOptions {
   readonly server: McpServer;
   readonly requests: Pick<Requests, 'ask'>;
   readonly isReady: () => boolean;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
 }
 
 interface Followed {
@@ -36,7 +45,7 @@ interface Followed {
 const TOLD_MS = 10_000;
 
 /** Makes the subscriptions of a connection; there are none at first. */
-export function createSubscriptions({ server, requests, isReady, onOddity }: SubscriptionsOptions): Subscriptions {
+export function createSubscriptions({ server, requests, isReady, onWarning }: SubscriptionsOptions): Subscriptions {
   const followed = new Map<string, Followed>();
   const { logLevel } = server.settings;
 
@@ -46,7 +55,7 @@ export function createSubscriptions({ server, requests, isReady, onOddity }: Sub
       await requests.ask(what, method, params, { timeoutMs: TOLD_MS });
       return true;
     } catch (thrown) {
-      onOddity({ kind: 'unexpected', message: thrown instanceof Error ? thrown.message : String(thrown) });
+      onWarning({ kind: 'unexpected', message: thrown instanceof Error ? thrown.message : String(thrown) });
       return false;
     }
   };

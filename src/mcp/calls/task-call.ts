@@ -1,8 +1,10 @@
 /**
  * Owns: one call that its server runs as a task, over however many links: what is asked of the server, and what the
- * answers mean. Does not own: when that happens (the machine), and the call's time limits (the desk).
+ * answers mean. Does not own: when that happens (the machine), and the call's time limits (the queue).
  */
 import { type SnapshotFrom, createActor } from 'xstate';
+import type { McpClock, McpLink, ToolRequestIo } from '../wire/link.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import {
   type McpTask,
   type McpTaskStatus,
@@ -11,10 +13,9 @@ import {
   fetchMcpTask,
   pollMcpTask,
 } from '../../actors/mcp/mcp-task-calls.ts';
+import { LinkFault } from '../wire/faults.ts';
 import { mcpTaskMachine } from '../../machines/mcp/mcp-task.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { lostTask } from './call-errors.ts';
-import { LinkFault, type McpClock, type McpLink, type ToolRequestIo } from '../link/link.ts';
 
 /** A call as a task. */
 export interface TaskCall {
@@ -25,7 +26,7 @@ export interface TaskCall {
 }
 
 /** What a call as a task uses while it is on one link. */
-export interface TaskIo {
+interface TaskIo {
   /** Aborts when the call is settled: a task that goes on then is cancelled. */
   readonly signal: AbortSignal;
   /** To be called when the server has said that it is at work. */

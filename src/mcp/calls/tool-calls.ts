@@ -1,28 +1,25 @@
-import type { McpError, McpTool } from '../../actors/mcp/mcp-calls.ts';
-import type { McpTask } from '../../actors/mcp/mcp-task-calls.ts';
-import { type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
-import { effectsOf, mayRepeat } from './after-loss.ts';
-import type { CallDesk } from './call-desk.ts';
 import type { McpServer, McpToolTraits } from '../config/config.ts';
-import type { McpConnection } from '../connection-types.ts';
-import type { McpClock, McpLink, McpOddity, McpProgress, ToolRequestIo } from '../link/link.ts';
-import { mapResult } from './map-result.ts';
+import type { CallQueue } from './call-queue.ts';
+import type { McpClock, McpLink, McpProgress, ProtocolWarning, ToolRequestIo } from '../wire/link.ts';
 import type { Questions } from '../questions/questions.ts';
-import { traceMeta } from './trace-context.ts';
+import type { McpError, McpTool } from '../../actors/mcp/mcp-calls.ts';
+import type { McpConnection } from '../connection-types.ts';
+import { traceMeta } from './requests.ts';
+import type { JsonObject } from '../../json/json.ts';
 import { type TaskCall, createTaskCall, taskOf } from './task-call.ts';
-import type { Issue } from '../../json/errors.ts';
-import { issuesOf } from '../../parsing/schema/issues-of.ts';
-import type { ToolResult } from '../../tools/result.ts';
+import type { McpTask } from '../../actors/mcp/mcp-task-calls.ts';
+import { effectsOf, mayRepeat } from '../policies/annotations.ts';
+import { checkOutput, mapResult } from './map-result.ts';
 
 interface ToolCallsOptions {
   readonly server: McpServer;
-  readonly desk: CallDesk;
+  readonly queue: CallQueue;
   readonly clock: McpClock;
   readonly questions: Pick<Questions, 'afterPages'>;
   readonly tools: () => readonly McpTool[];
   /** Why nothing can be called at the moment; null when it can. */
   readonly refusal: () => McpError | null;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
 }
 
 /** How long a task that nobody wants any more may take to be cancelled on another link. */
@@ -31,18 +28,18 @@ const CANCEL_MS = 10_000;
 /** Makes the calling side of a connection: tools, the plain way or as tasks, whichever the server wants. */
 export function createToolCalls({
   server,
-  desk,
+  queue,
   clock,
   questions,
   tools,
   refusal,
-  onOddity,
+  onWarning,
 }: ToolCallsOptions): McpConnection['call'] {
   const { name, settings } = server;
 
   const cancelLater = async (taskId: string): Promise<void> => {
     if (refusal() !== null) return;
-    await desk.submit({
+    await queue.submit({
       what: `the cancelling of task '${taskId}'`,
       mayRepeat: () => true,
       isReadOnly: () => true,
@@ -91,7 +88,7 @@ export function createToolCalls({
         cancelLater,
       }));
 
-    const raw = await desk.submit({
+    const raw = await queue.submit({
       what: `'${tool}'`,
       // The answer to a lost request would have had the task's id: what was begun goes on unseen.
       mayRepeat: () => (isTask() ? effectsOf(traits()) !== 'once' : mayRepeat(traits(), settings)),
@@ -112,7 +109,7 @@ export function createToolCalls({
     });
     const result = mapResult(raw);
     const { outputSchema } = listed() ?? {};
-    return outputSchema === undefined ? result : checkOutput(result, { tool, raw, outputSchema, onOddity });
+    return outputSchema === undefined ? result : checkOutput(result, { tool, raw, outputSchema, onWarning });
   };
 }
 
@@ -123,38 +120,4 @@ function runsTasks({ info: { capabilities } }: McpLink): boolean {
 
 function memberOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
-}
-
-interface Output {
-  readonly tool: string;
-  /** What the server answered. */
-  readonly raw: JsonObject;
-  readonly outputSchema: JsonSchema;
-  readonly onOddity: (oddity: McpOddity) => void;
-}
-
-/**
- * Holds the structured content of a result against what the tool has promised. What breaks the promise is kept, for the
- * tool has run: the result becomes `partial`, its message says what is wrong, and it is reported.
- */
-function checkOutput(result: ToolResult, { tool, raw, outputSchema, onOddity }: Output): ToolResult {
-  if (result.status !== 'success') return result;
-  const issues = brokenPromise(raw, outputSchema);
-  if (issues === null) return result;
-  const message = `The server broke its promise about the output of '${tool}' (${issues}). Take the data with care.`;
-  onOddity({ kind: 'bad-result', message });
-  return { ...result, status: 'partial', message };
-}
-
-function brokenPromise({ structuredContent }: JsonObject, schema: JsonSchema): string | null {
-  if (structuredContent === undefined) return 'it has an output schema and gave no structured content';
-  if (!isJsonObject(structuredContent)) return 'its structured content is no object';
-  const issues = issuesOf(structuredContent, schema);
-  return issues.length === 0 ? null : issues.slice(0, MOST_ISSUES).map(textOf).join('; ');
-}
-
-const MOST_ISSUES = 3;
-
-function textOf({ path, message }: Issue): string {
-  return path === '' ? message : `${path}: ${message}`;
 }

@@ -5,18 +5,25 @@
  * I2 What was started for an attempt that was given up is ended.
  */
 import { type McpGeneration, type McpGreeting, connectMcp } from '../../actors/mcp/connect-mcp.ts';
-import { listMcpTools } from '../../actors/mcp/list-mcp-tools.ts';
 import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
-import { pingMcp } from '../../actors/mcp/ping-mcp.ts';
-import { connectTimeout, toMcpError } from '../calls/call-errors.ts';
+import {
+  type Dial,
+  type LinkIo,
+  type McpClock,
+  type McpLink,
+  type McpList,
+  type ProtocolWarning,
+  limitTime,
+} from '../wire/link.ts';
 import type { McpServer } from '../config/config.ts';
-import type { McpAnswers } from '../questions/answers.ts';
-import type { Dial, LinkFault, LinkIo, McpClock, McpLink, McpList, McpOddity } from './link.ts';
 import type { McpLimits } from '../config/server-limits.ts';
-import { limitTime } from '../calls/time-limit.ts';
+import type { McpAnswers } from '../config/answers.ts';
+import { type LinkFault, connectTimeout, toMcpError } from '../wire/faults.ts';
+import { listMcpTools } from '../../actors/mcp/list-mcp-tools.ts';
+import { pingMcp } from '../../actors/mcp/ping-mcp.ts';
 
 /** The links of one connection; the three ports of its machine. */
-export interface Links {
+interface Links {
   connect(link: McpGeneration, signal: AbortSignal): Promise<McpGreeting>;
   listTools(link: McpGeneration, signal: AbortSignal): Promise<readonly McpTool[]>;
   ping(link: McpGeneration, signal: AbortSignal): Promise<'alive' | 'busy'>;
@@ -32,7 +39,7 @@ export interface Links {
 }
 
 /** What links need and tell. */
-export interface LinksOptions {
+interface LinksOptions {
   readonly server: McpServer;
   readonly dial: Dial | null;
   readonly clock: McpClock;
@@ -43,7 +50,7 @@ export interface LinksOptions {
   readonly onDown: (generation: number, fault: LinkFault) => void;
   readonly onDoubt: (generation: number) => void;
   readonly onListChanged: (generation: number, list: McpList) => void;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
   readonly onNotification: LinkIo['onNotification'];
 }
 
@@ -89,7 +96,7 @@ export function createLinks(options: LinksOptions): Links {
     onDown: (fault) => options.onDown(generation, fault),
     onDoubt: () => options.onDoubt(generation),
     onListChanged: (list) => options.onListChanged(generation, list),
-    onOddity: options.onOddity,
+    onWarning: options.onWarning,
     onNotification: options.onNotification,
   });
 

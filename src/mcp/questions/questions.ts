@@ -9,26 +9,26 @@
  * I4 What a person typed as a secret goes to the server alone; whoever follows the calls gets a mark, and is told the text
  *    that must not be seen.
  */
-import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
-import { HIDDEN } from '../../actors/vault.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { McpAnswers, McpElicit, McpElicitation, McpElicitationAnswer, McpSampling } from './answers.ts';
-import type { CallDesk } from '../calls/call-desk.ts';
-import { checkElicited } from './check-elicited.ts';
 import type { McpResolvedSettings } from '../config/config.ts';
-import { hiddenTexts, maskedAnswer } from './hidden-answers.ts';
-import type { LinkFault, McpOddity } from '../link/link.ts';
-import { REFUSAL, rpcRefusal } from './rpc-refusal.ts';
-import { readPageRequest } from './page-request.ts';
+import type { CallQueue } from '../calls/call-queue.ts';
+import type { McpAnswers, McpElicit, McpElicitation, McpElicitationAnswer, McpSampling } from '../config/answers.ts';
+import type { ProtocolWarning } from '../wire/link.ts';
+import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
+import { isList } from '../../json/depth.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { checkElicited, hiddenTexts, maskedAnswer } from './form-answers.ts';
+import { REFUSAL, readPageRequest, rpcRefusal } from '../link/answer-request.ts';
+import { HIDDEN } from '../../actors/vault.ts';
+import type { LinkFault } from '../wire/faults.ts';
 
 interface QuestionsOptions {
   /** How many questions to a person, and likewise requests to the model, are passed on for one call. */
   readonly perCall: number;
   readonly server: string;
   readonly sampling: McpResolvedSettings['sampling'];
-  readonly desk: Pick<CallDesk, 'underWay' | 'quiet' | 'rest' | 'tell' | 'hide'>;
+  readonly queue: Pick<CallQueue, 'underWay' | 'quiet' | 'rest' | 'tell' | 'hide'>;
   readonly answers: McpAnswers;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
 }
 
 /** What a connection's server asks back, and its answers. */
@@ -38,7 +38,7 @@ type Kind = McpQuestion['kind'];
 
 /** Makes the answers that the server on one link gets, out of those that its user gave. */
 export function createQuestions(options: QuestionsOptions) {
-  const { server, sampling, desk, answers, perCall, onOddity } = options;
+  const { server, sampling, queue, answers, perCall, onWarning } = options;
   const asked: Record<Kind, number> = { elicitation: 0, sampling: 0 };
   const turns: Record<Kind, Promise<unknown>> = { elicitation: Promise.resolve(), sampling: Promise.resolve() };
   /** The most calls that were under way at once since there were none. */
@@ -46,9 +46,9 @@ export function createQuestions(options: QuestionsOptions) {
 
   /** Why a question is not passed on; null when it is. */
   const refusalOf = (generation: number, kind: Kind): string | null => {
-    const calls = desk.underWay(generation);
+    const calls = queue.underWay(generation);
     if (calls === 0) return 'it asked while no call was under way';
-    if (most === 0) void desk.quiet(generation).then(forget);
+    if (most === 0) void queue.quiet(generation).then(forget);
     most = Math.max(most, calls);
     asked[kind] += 1;
     return asked[kind] > perCall * most ? `it asked more than ${perCall} times during one call` : null;
@@ -63,8 +63,8 @@ export function createQuestions(options: QuestionsOptions) {
     work: (signal: AbortSignal) => T | Promise<T>,
   ): Promise<T> => {
     const withdrawn = new AbortController();
-    const wake = desk.rest(generation);
-    void desk.quiet(generation).then(() => withdrawn.abort());
+    const wake = queue.rest(generation);
+    void queue.quiet(generation).then(() => withdrawn.abort());
     const signal = AbortSignal.any([outer, withdrawn.signal]);
     const before = turns[kind];
     const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
@@ -80,7 +80,7 @@ export function createQuestions(options: QuestionsOptions) {
       wake();
     }
   };
-  const tell = (generation: number, question: McpQuestion): void => desk.tell(generation, question);
+  const tell = (generation: number, question: McpQuestion): void => queue.tell(generation, question);
 
   /** Puts one question to a person and gives what the server gets. Secrets are hidden before anybody hears of the answer. */
   const put = async (
@@ -98,7 +98,7 @@ export function createQuestions(options: QuestionsOptions) {
       });
       const typed: unknown = given.action === 'accept' ? given.content : {};
       const secrets = isJsonObject(typed) ? hiddenTexts(typed, schema) : [];
-      desk.hide(generation, secrets);
+      queue.hide(generation, secrets);
       const checked = checkElicited(given, schema);
       if (!checked.ok) throw new Error(`the given answer does not fit: ${without(secrets, checked.problem)}`);
       const { answer } = checked;
@@ -116,7 +116,7 @@ export function createQuestions(options: QuestionsOptions) {
     async (question, { signal }) => {
       const refusal = refusalOf(generation, 'elicitation');
       if (refusal === null) return put(generation, question, { elicit, outer: signal });
-      onOddity({ kind: 'unanswered', message: `${refusal}, and was declined: ${question.message.slice(0, 300)}` });
+      onWarning({ kind: 'unanswered', message: `${refusal}, and was declined: ${question.message.slice(0, 300)}` });
       return { action: 'decline' };
     };
 
@@ -125,7 +125,7 @@ export function createQuestions(options: QuestionsOptions) {
     async (request, { signal }) => {
       const refusal = refusalOf(generation, 'sampling');
       if (refusal !== null) {
-        onOddity({ kind: 'unanswered', message: `${refusal} for a reply of the model, and got none` });
+        onWarning({ kind: 'unanswered', message: `${refusal} for a reply of the model, and got none` });
         throw rpcRefusal(REFUSAL.rejected, `This client gives no reply: ${refusal}`);
       }
       const told = { phase: 'answered', kind: 'sampling', server } as const;
@@ -213,10 +213,6 @@ function without(secrets: readonly string[], text: string): string {
 
 function isLinkFault(fault: unknown): fault is LinkFault {
   return fault instanceof Error && fault.name === 'LinkFault' && 'data' in fault;
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /** Who was asked need not mind the signal: nobody waits for the answer then. */

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { optionsOf } from '../../json/known-options.ts';
-import type { TokenStore } from './token-store.ts';
 
 /** How a person signs in at a server. All of it may be left out. */
 export interface OAuthOptions {
@@ -115,15 +114,18 @@ const checkCredentials = optionsOf<ClientCredentialsOptions>('clientCredentials'
 
 const text = z.string().min(1, 'must not be empty');
 const scopes = z.array(z.string().regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/, 'must be a scope without spaces')).optional();
-const address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' });
+
+const addressSchema = z.url({ protocol: /^https?$/, error: 'must be an http or https address' });
 
 const oauthSchema = z.strictObject({
   type: z.literal('oauth'),
   scopes,
   clientId: text.optional(),
   clientSecret: text.optional(),
-  issuer: address.optional(),
-  redirect: z.union([z.literal('loopback'), address], "must be 'loopback' or an http or https address").optional(),
+  issuer: addressSchema.optional(),
+  redirect: z
+    .union([z.literal('loopback'), addressSchema], "must be 'loopback' or an http or https address")
+    .optional(),
   identity: text.optional(),
   store: z.custom<TokenStore>(isStore, 'must have get, set, delete and lock').optional(),
 });
@@ -135,10 +137,10 @@ const credentialsSchema = z.strictObject({
   privateKey: text.optional(),
   algorithm: text.optional(),
   scopes,
-  issuer: address.optional(),
+  issuer: addressSchema.optional(),
   identityProvider: z
     .strictObject({
-      tokenEndpoint: address,
+      tokenEndpoint: addressSchema,
       clientId: text,
       clientSecret: text.optional(),
       idToken: z.union([text, z.custom<TokenSource>(isFunction)], 'must be a text or a function'),
@@ -204,4 +206,23 @@ function isStore(value: unknown): boolean {
 
 function isFunction(value: unknown): value is TokenSource {
   return typeof value === 'function';
+}
+
+/**
+ * Where tokens and registrations are kept: a port of four methods. Values are texts that hold secrets; keys hold none.
+ * `lock` must hold for all who share the store, in other processes and on other machines too.
+ */
+export interface TokenStore {
+  get(key: string): Promise<string | null>;
+  set(key: string, value: string): Promise<void>;
+  delete(key: string): Promise<void>;
+  /** Does the work while nobody else does work under this key. Rejects with the signal's reason when it waits too long. */
+  lock<T>(key: string, work: () => Promise<T>, options: { readonly signal: AbortSignal }): Promise<T>;
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether an address stays on this machine. */
+export function isLoopback(address: string | URL): boolean {
+  return LOOPBACK.test(new URL(address).hostname);
 }

@@ -1,5 +1,5 @@
-import type { Usage } from '../../actors/model.ts';
 import type { JsonObject } from '../../json/json.ts';
+import type { Usage } from '../../actors/model.ts';
 
 /** A question of a server to the person behind the agent: a form to fill in, or a page to open. */
 export type McpElicitation = McpFormElicitation | McpUrlElicitation;

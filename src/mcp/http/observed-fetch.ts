@@ -1,16 +1,15 @@
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { readChallenge } from '../auth/challenge.ts';
-import { readRetryAfter } from '../../actors/retry-after.ts';
-import { createEventGuard } from './event-guard.ts';
-import { LinkFault } from './link.ts';
-import { answerIn, beginning, withBody } from './response-body.ts';
+import type { PendingRequest, PendingRequests } from '../wire/pending-requests.ts';
 import type { McpLimits } from '../config/server-limits.ts';
+import { LinkFault } from '../wire/faults.ts';
+import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
+import { readRetryAfter } from '../../actors/retry-after.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { readChallenge } from './challenge.ts';
 import { secretValues } from '../config/server-secrets.ts';
-import type { Ticket, Tickets } from './tickets.ts';
 
 /** What an HTTP link learns of its traffic, beside the answers themselves. */
-export interface TrafficListener {
-  readonly tickets: Tickets;
+interface TrafficListener {
+  readonly requests: PendingRequests;
   readonly limits: McpLimits;
   /** Requests are answered where they are posted; with the older transport, elsewhere. */
   readonly answersInPlace: boolean;
@@ -39,36 +38,36 @@ const NEVER_SENT: ReadonlySet<unknown> = new Set(
  * tells when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read beyond the limits.
  */
 export function observedFetch(listener: TrafficListener, inner: typeof fetch = fetch): typeof fetch {
-  const { tickets, limits, answersInPlace } = listener;
+  const { requests, limits, answersInPlace } = listener;
   /** Requests whose stream brought too much: it is not taken up again. */
-  const abandoned = new Set<Ticket>();
+  const abandoned = new Set<PendingRequest>();
 
-  const onTooMuch = (ticket: Ticket | null, fault: LinkFault): void => {
-    if (ticket === null) return listener.onListenEnd(fault);
-    abandoned.add(ticket);
-    ticket.lose(fault);
+  const onTooMuch = (pending: PendingRequest | null, fault: LinkFault): void => {
+    if (pending === null) return listener.onListenEnd(fault);
+    abandoned.add(pending);
+    pending.lose(fault);
   };
-  const watched = (response: Response, ticket: Ticket | null, onEnd: () => void): Response => {
+  const watched = (response: Response, pending: PendingRequest | null, onEnd: () => void): Response => {
     if (response.body === null) return response;
     const body = watch(response.body, {
-      guard: createEventGuard(limits, (message) => tickets.refused(message)),
+      guard: createEventGuard(limits, (message) => requests.refused(message)),
       onTraffic: listener.onTraffic,
-      onEnd: (fault) => (fault === null ? onEnd() : onTooMuch(ticket, fault)),
+      onEnd: (fault) => (fault === null ? onEnd() : onTooMuch(pending, fault)),
     });
     return withBody(response, body);
   };
-  const get = (response: Response, ticket: Ticket | null): Response =>
-    watched(response, ticket, () =>
+  const get = (response: Response, pending: PendingRequest | null): Response =>
+    watched(response, pending, () =>
       listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true })),
     );
   const post = async (response: Response, init: RequestInit | undefined): Promise<Response> => {
     const requestId = requestIn(init?.body);
     if (isEventStream(response)) {
-      return watched(response, tickets.find(requestId), () => listener.onStreamEnd(requestId));
+      return watched(response, requests.find(requestId), () => listener.onStreamEnd(requestId));
     }
     refuseForeignAnswer(response);
     if (requestId === undefined || !answersInPlace) return response;
-    const wanted = (): boolean => tickets.find(requestId) !== null;
+    const wanted = (): boolean => requests.find(requestId) !== null;
     return withBody(response, await answerIn(response, { requestId, limits, wanted, onTraffic: listener.onTraffic }));
   };
 
@@ -77,12 +76,12 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     // "No such stream" is the one answer after which the SDK does not try again.
     if (method === 'GET' && listener.isOver()) return new Response(null, { status: 405 });
     const resumeAt = new Headers(init?.headers).get('last-event-id');
-    const given = [...abandoned].find((ticket) => resumeAt !== null && ticket.resumeAt === resumeAt);
+    const given = [...abandoned].find((pending) => resumeAt !== null && pending.resumeAt === resumeAt);
     if (given !== undefined) {
       abandoned.delete(given);
       return new Response(null, { status: 405 });
     }
-    const resumed = tickets.open().find((ticket) => resumeAt !== null && ticket.resumeAt === resumeAt) ?? null;
+    const resumed = requests.open().find((pending) => resumeAt !== null && pending.resumeAt === resumeAt) ?? null;
     const onGetFailed = (fault: LinkFault, final: boolean): void =>
       resumeAt === null ? listener.onListenEnd(fault) : listener.onResumeFailed(resumeAt, final);
     const response = await inner(url, init).catch((cause: unknown) => {

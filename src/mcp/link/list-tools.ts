@@ -1,7 +1,9 @@
-import type { McpTool, McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
+import { isList } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { LinkFault, type LinkIo, type McpOddity, type RequestIo } from './link.ts';
-import { type McpLimits, NAME_CHARS, cutText, pastLimit } from '../config/server-limits.ts';
+import type { LinkIo, ProtocolWarning, RequestIo } from '../wire/link.ts';
+import type { McpTool, McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
+import { LinkFault, pastLimit } from '../wire/faults.ts';
+import { type McpLimits, NAME_CHARS, cutText } from '../config/server-limits.ts';
 
 type Ask = (method: string, params: JsonObject, io: RequestIo) => Promise<JsonObject>;
 
@@ -12,7 +14,7 @@ type Ask = (method: string, params: JsonObject, io: RequestIo) => Promise<JsonOb
 export async function listAllTools(
   ask: Ask,
   io: RequestIo,
-  { limits, isWanted, onOddity }: Pick<LinkIo, 'limits' | 'isWanted' | 'onOddity'>,
+  { limits, isWanted, onWarning }: Pick<LinkIo, 'limits' | 'isWanted' | 'onWarning'>,
 ): Promise<readonly McpTool[]> {
   const tools = new Map<string, McpTool>();
   const seen = new Set<string>();
@@ -27,9 +29,9 @@ export async function listAllTools(
       throw new LinkFault('answer', 'its list of tools is not what the protocol says', { delivered: true });
     for (const item of page.tools) {
       const tool = readTool(item);
-      if (tool === null || tools.has(tool.name)) onOddity({ kind: 'bad-tool', message: describeBadTool(item, tool) });
+      if (tool === null || tools.has(tool.name)) onWarning({ kind: 'bad-tool', message: describeBadTool(item, tool) });
       else if (isWanted(tool.name)) {
-        const kept = withinLimits(tool, limits, onOddity);
+        const kept = withinLimits(tool, limits, onWarning);
         if (kept !== null) tools.set(kept.name, kept);
       }
       if (tools.size > limits.tools) throw pastLimit('tools', 'its list holds more tools', limits);
@@ -40,18 +42,18 @@ export async function listAllTools(
 }
 
 /** A tool with its description cut to size; null for one whose schemas are too large. Both are told. */
-function withinLimits(tool: McpTool, limits: McpLimits, onOddity: (oddity: McpOddity) => void): McpTool | null {
+function withinLimits(tool: McpTool, limits: McpLimits, onWarning: (warning: ProtocolWarning) => void): McpTool | null {
   const { description, ...rest } = tool;
   if (sizeOf(rest) > limits.schemaBytes) {
     const { message } = pastLimit('schemaBytes', `the schema of its tool '${tool.name}' is larger`, limits);
-    onOddity({ kind: 'limit', message: `${message}; the tool was left out` });
+    onWarning({ kind: 'limit', message: `${message}; the tool was left out` });
     return null;
   }
   if (description === undefined) return tool;
   const { text, cut } = cutText(description, limits.descriptionBytes);
   if (cut === 0) return tool;
   const { message } = pastLimit('descriptionBytes', `the description of its tool '${tool.name}' is longer`, limits);
-  onOddity({ kind: 'limit', message: `${message}; ${cut} bytes were cut off` });
+  onWarning({ kind: 'limit', message: `${message}; ${cut} bytes were cut off` });
   return { ...tool, description: text };
 }
 
@@ -110,10 +112,6 @@ function readAnnotations(raw: JsonObject): McpToolAnnotations {
 function describeBadTool(item: Json, tool: McpTool | null): string {
   if (tool !== null) return `it lists the tool '${tool.name}' twice; the first one counts`;
   return `a tool of its list was left out, it has no usable name or input schema: ${excerpt(item)}`;
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 function excerpt(item: Json): string {

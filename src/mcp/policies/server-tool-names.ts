@@ -9,7 +9,7 @@
  */
 
 /** The names of the tools of all servers of one hub. */
-export interface ToolNames {
+export interface ServerToolNames {
   /** Adds a server behind those that there are. Its names do not change when others come or go. */
   add(server: string): void;
   /** Forgets a server and its names. */
@@ -46,7 +46,7 @@ const HASHES = 36 ** 3;
 const MOST_GIVEN = 10_000;
 
 /** Makes the names of one hub, which has no servers yet. */
-export function createToolNames(): ToolNames {
+export function createServerToolNames(): ServerToolNames {
   const slots = new Map<string, Slot>();
   const slotOf = (server: string): Slot => {
     const known = slots.get(server);

@@ -1,8 +1,10 @@
-import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
-import type { McpAnswers } from '../questions/answers.ts';
-import type { McpTarget } from '../config/config.ts';
 import type { McpLimits } from '../config/server-limits.ts';
+import type { McpAnswers } from '../config/answers.ts';
+import type { Fetch } from '../../models/endpoint/endpoint.ts';
+import type { LinkFault } from './faults.ts';
+import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
+import type { McpTarget } from '../config/config.ts';
 
 /** What a server said of itself when the link was made. */
 export interface McpServerInfo {
@@ -16,42 +18,6 @@ export interface McpServerInfo {
   readonly transport: 'stdio' | 'streamable' | 'sse';
 }
 
-/** Why a link failed. The words are for people; programs look at `kind` and `delivered`. */
-export type LinkFaultKind =
-  | 'not-found' // there is no such command, or it may not be started
-  | 'exited' // the server's process ended
-  | 'unreachable' // no connection, or it broke
-  | 'auth' // 401 or 403
-  | 'scope' // 403: our token lacks a scope, which `data.scopes` names
-  | 'session' // the server does not know our session any more
-  | 'refused' // an HTTP status that says no to this request
-  | 'protocol' // not MCP, or a version that we do not speak
-  | 'answer' // the server answered with a JSON-RPC error, or with something that is no answer
-  | 'limit' // what it sent is larger than the configuration allows
-  | 'aborted'; // we gave up ourselves
-
-/** A failure on a link. `delivered: false` promises that the server cannot have begun to carry out the request. */
-export class LinkFault extends Error {
-  override readonly name = 'LinkFault';
-  readonly kind: LinkFaultKind;
-  readonly delivered: boolean;
-  readonly data: JsonObject;
-
-  constructor(
-    kind: LinkFaultKind,
-    message: string,
-    more: { readonly delivered: boolean; readonly data?: JsonObject; readonly cause?: unknown },
-  ) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause });
-    this.kind = kind;
-    this.delivered = more.delivered;
-    this.data = more.data ?? {};
-  }
-}
-
-/** The platform's `fetch`, in words that need neither its types nor Node's. */
-export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-
 /** How far a call has come, as the server tells it. */
 export interface McpProgress {
   readonly progress: number;
@@ -63,7 +29,7 @@ export interface McpProgress {
 export type McpList = 'tools' | 'resources' | 'prompts';
 
 /** Something odd that a server did and that was survived. */
-export interface McpOddity {
+export interface ProtocolWarning {
   readonly kind:
     | 'noise'
     | 'bad-message'
@@ -102,14 +68,14 @@ export interface LinkIo {
   readonly isWanted: (tool: string) => boolean;
   readonly answers: McpAnswers;
   /** Puts a token on requests to the server; left out where none is wanted. */
-  readonly authorize?: ((inner: FetchFunction) => FetchFunction) | undefined;
+  readonly authorize?: ((inner: Fetch) => Fetch) | undefined;
   /** The link is dead. Said at most once. */
   readonly onDown: (fault: LinkFault) => void;
   /** Something broke that need not mean death: a ping should decide. */
   readonly onDoubt: (reason: string) => void;
   /** The server says that one of its lists is another one now. */
   readonly onListChanged: (list: McpList) => void;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
   /** The server tells something else that nobody asked for. */
   readonly onNotification: (method: string, params: JsonObject) => void;
 }
@@ -133,7 +99,7 @@ export interface ToolRequestIo extends RequestIo {
 /** One live connection to one server: made once, never revived. All methods reject with a {@link LinkFault}. */
 export interface McpLink {
   readonly info: McpServerInfo;
-  /** All pages. A tool that makes no sense is left out and reported as an oddity. */
+  /** All pages. A tool that makes no sense is left out and reported as an warning. */
   listTools(io: RequestIo): Promise<readonly McpTool[]>;
   /** The raw answer to `tools/call`. */
   callTool(tool: string, args: JsonObject, io: ToolRequestIo): Promise<JsonObject>;
@@ -148,3 +114,31 @@ export interface McpLink {
 
 /** Makes a link: the port behind which the SDK stands. */
 export type Dial = (server: string, target: McpTarget, io: LinkIo) => Promise<McpLink>;
+
+/** A signal that fires when another does or when the time is up, and tells which. */
+interface TimeLimit {
+  readonly signal: AbortSignal;
+  readonly isOver: () => boolean;
+  readonly release: () => void;
+}
+
+/** Bounds a piece of work on a clock. `release` must be called when it is done. */
+export function limitTime(clock: McpClock, ms: number, outer: AbortSignal): TimeLimit {
+  const controller = new AbortController();
+  let over = false;
+  const abort = (): void => controller.abort();
+  const timer = clock.setTimeout(() => {
+    over = true;
+    abort();
+  }, ms);
+  if (outer.aborted) abort();
+  outer.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    isOver: () => over,
+    release: () => {
+      clock.clearTimeout(timer);
+      outer.removeEventListener('abort', abort);
+    },
+  };
+}

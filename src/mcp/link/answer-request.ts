@@ -1,22 +1,31 @@
+import { basename, join, resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { pathToFileURL } from 'node:url';
+import { isList } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { McpAnswers, McpElicitation, McpSampled, McpSampling } from './answers.ts';
-import type { McpOddity } from '../link/link.ts';
-import { readPageRequest } from './page-request.ts';
-import { REFUSAL, isRpcRefusal, rpcRefusal } from './rpc-refusal.ts';
+import type {
+  McpAnswers,
+  McpElicitation,
+  McpRoot,
+  McpSampled,
+  McpSampling,
+  McpUrlElicitation,
+} from '../config/answers.ts';
+import type { ProtocolWarning } from '../wire/link.ts';
 
 /** A request that came from a server. */
-export interface ServerRequest {
+interface ServerRequest {
   readonly method: string;
   readonly params: JsonObject;
 }
 
 /** What a request of a server is answered with. */
-export interface AnswerIo {
+interface AnswerIo {
   readonly server: string;
   readonly answers: McpAnswers;
   /** Aborts when the server takes its request back or the link ends. */
   readonly signal: AbortSignal;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
 }
 
 /**
@@ -35,8 +44,8 @@ export async function answerRequest({ method, params }: ServerRequest, io: Answe
   throw rpcRefusal(REFUSAL.unknownMethod, `This client does not offer ${method}`);
 }
 
-async function elicited(params: JsonObject, { server, answers, signal, onOddity }: AnswerIo): Promise<JsonObject> {
-  const odd = (text: string): void => onOddity({ kind: 'unanswered', message: text });
+async function elicited(params: JsonObject, { server, answers, signal, onWarning }: AnswerIo): Promise<JsonObject> {
+  const odd = (text: string): void => onWarning({ kind: 'unanswered', message: text });
   const question = readQuestion(server, params, odd);
   if (answers.elicit === undefined) {
     odd(`it asked a person something that nobody is there to answer: ${question.message.slice(0, 300)}`);
@@ -109,6 +118,41 @@ function readMessage(message: Json): McpSampling['messages'][number] {
   return { role, text: blocks.join('\n') };
 }
 
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
+/** A question of this kind wants nothing typed. */
+const NOTHING: JsonObject = { type: 'object', properties: {} };
+
+/**
+ * Reads a server's wish that a person opens a page; null where it names no page that a person could be sent to: only https,
+ * or http on this machine, and nobody's name and password in it. The address is as a browser writes it, in plain ASCII.
+ */
+export function readPageRequest(server: string, { message, url }: JsonObject): McpUrlElicitation | null {
+  if (typeof message !== 'string' || typeof url !== 'string' || !URL.canParse(url)) return null;
+  const { href, origin, protocol, hostname, username, password } = new URL(url);
+  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback)) return null;
+  if (username !== '' || password !== '') return null;
+  return { mode: 'url', server, message, url: href, origin, schema: NOTHING };
+}
+
+/** Codes of JSON-RPC and MCP for a no to a server's request. */
+export const REFUSAL = { invalidParams: -32602, unknownMethod: -32601, internal: -32603, rejected: -1 } as const;
+
+/** A no to a request of a server, in the form in which the protocol's client passes it on. */
+export function rpcRefusal(code: (typeof REFUSAL)[keyof typeof REFUSAL], message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+/** Whether something thrown is a no that the server may read as it stands. */
+export function isRpcRefusal(thrown: unknown): thrown is Error {
+  return thrown instanceof Error && 'code' in thrown && Object.values<unknown>(REFUSAL).includes(thrown.code);
+}
+
+/** Folders as servers want them named: paths, from the working directory or `~` on, and `file://` URIs as they are. */
+export function rootsOf(folders: readonly string[]): readonly McpRoot[] {
+  return folders.map((folder) => {
+    if (folder.startsWith('file://')) return { uri: folder };
+    const path = resolve(/^~(?=$|[\\/])/.test(folder) ? join(homedir(), folder.slice(1)) : folder);
+    const name = basename(path);
+    return { uri: pathToFileURL(path).href, ...(name === '' ? {} : { name }) };
+  });
 }

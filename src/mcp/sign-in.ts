@@ -1,4 +1,11 @@
 import type { ActorRefFrom } from 'xstate';
+import { type LinkFault, toMcpError } from './wire/faults.ts';
+import { McpError } from '../actors/mcp/mcp-calls.ts';
+import { GIVEN_UP, type McpConnection, loginStep, topLevel } from './connection-types.ts';
+import type { mcpConnectionMachine } from '../machines/mcp/mcp-connection.ts';
+import { type Authorizer, createAuthorizer } from './auth/authorizer.ts';
+import type { McpServer } from './config/config.ts';
+import type { McpClock } from './wire/link.ts';
 import {
   awaitLogin,
   discoverAuth,
@@ -6,18 +13,10 @@ import {
   refreshToken,
   registerClient,
   watchLogin,
-} from '../../actors/mcp/mcp-auth.ts';
-import { McpError } from '../../actors/mcp/mcp-calls.ts';
-import type { mcpConnectionMachine } from '../../machines/mcp/mcp-connection.ts';
-import { type Authorizer, createAuthorizer } from './authorizer.ts';
-import { toMcpError } from '../calls/call-errors.ts';
-import type { McpServer } from '../config/config.ts';
-import type { McpConnection } from '../connection-types.ts';
-import { GIVEN_UP, loginStep, topLevel } from '../connection-state.ts';
-import type { LinkFault, McpClock } from '../link/link.ts';
+} from '../actors/mcp/mcp-auth.ts';
 
 /** The part of a connection that is about signing in. */
-export interface SignIn {
+interface SignIn {
   /** What to do about a token that was refused. */
   onRefused(generation: number, fault: LinkFault): 'again' | 'wait' | 'final';
   /** A person signs in for more scopes, and calls go on meanwhile. */

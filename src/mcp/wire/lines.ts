@@ -2,7 +2,7 @@ const NEWLINE = 10;
 const RETURN = 13;
 
 /** What a stream of lines holds: a whole line, or one that was longer than the limit and was skipped. */
-export type Line =
+export type InputLine =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly bytes: number; readonly head: string; readonly tail: string };
 
@@ -10,7 +10,7 @@ interface LineOptions {
   /** Also ends a line at a carriage return that no newline follows, as event streams do. */
   readonly returns?: boolean;
   /** Hears of a line at the moment it goes past the limit, and again with each piece of it that comes after that. */
-  readonly onTooLong?: (line: Line & { readonly ok: false }) => void;
+  readonly onTooLong?: (line: InputLine & { readonly ok: false }) => void;
 }
 
 /**
@@ -19,14 +19,14 @@ interface LineOptions {
  */
 export function createLineReader(
   limit: number,
-  onLine: (line: Line) => void,
+  onLine: (line: InputLine) => void,
   { returns = false, onTooLong }: LineOptions = {},
 ): (chunk: Uint8Array) => void {
   const held = createByteBuffer();
   let skipped: { readonly head: string; tail: Uint8Array; bytes: number } | null = null;
   let afterReturn = false;
 
-  const tooLong = ({ head, tail, bytes }: NonNullable<typeof skipped>): Line & { readonly ok: false } => ({
+  const tooLong = ({ head, tail, bytes }: NonNullable<typeof skipped>): InputLine & { readonly ok: false } => ({
     ok: false,
     bytes,
     head,
@@ -45,7 +45,7 @@ export function createLineReader(
   };
 
   const finish = (): void => {
-    const line: Line =
+    const line: InputLine =
       skipped === null ? { ok: true, text: held.take().toString('utf8').replace(/\r$/, '') } : tooLong(skipped);
     skipped = null;
     onLine(line);
@@ -76,7 +76,7 @@ function endOfLine(chunk: Uint8Array, from: number, returns: boolean): number {
 }
 
 /** Bytes that grow piece by piece: a server that sends them one at a time costs no more than one that does not. */
-export interface ByteBuffer {
+interface ByteBuffer {
   push(part: Uint8Array): void;
   size(): number;
   /** Gives what it holds, and is empty then. */

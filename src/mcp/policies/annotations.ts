@@ -1,5 +1,8 @@
-import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
+import type { McpTool, McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
+import { isList } from '../../json/depth.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
+import type { Effects } from '../../tools/spec.ts';
+import type { McpResolvedSettings, McpToolTraits } from '../config/config.ts';
 
 /**
  * The words that make a tool's name sound as if it changed something. A verb counts when a piece of the name equals it
@@ -134,6 +137,25 @@ function piecesOf(segment: string): readonly string[] {
   return segment.split(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u);
 }
 
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
+/** What a server's hints say about repeating a call: read-only is `none`, idempotent `idempotent`, all else `once`. */
+export function effectsFromAnnotations(annotations: McpToolAnnotations | undefined): Effects {
+  if (annotations?.readOnlyHint === true) return 'none';
+  return annotations?.idempotentHint === true ? 'idempotent' : 'once';
+}
+
+/** What a call's repetition would do: the configuration's word, else the server's hints. */
+export function effectsOf({ annotations, override }: McpToolTraits): Effects {
+  return override?.effects ?? effectsFromAnnotations(annotations);
+}
+
+/**
+ * May a call be sent once more after a reconnect, although its first request may have reached the server? Never where
+ * the configuration says `once`, never for a tool annotated destructive and not idempotent, and with `safe` only where
+ * the tool is known to be read-only or idempotent.
+ */
+export function mayRepeat(tool: McpToolTraits, settings: Pick<McpResolvedSettings, 'retryAfterLoss'>): boolean {
+  if (tool.override?.effects !== undefined) return tool.override.effects !== 'once';
+  const { annotations } = tool;
+  if (annotations?.destructiveHint === true && annotations.idempotentHint !== true) return false;
+  return settings.retryAfterLoss !== 'safe' || effectsFromAnnotations(annotations) !== 'once';
 }

@@ -7,15 +7,24 @@
  * I3 A call that may not be repeated is never sent again once a request of it may have reached the server.
  * I4 Calls that wait are sent in the order in which they were made; at most `MAX_WAITING` wait.
  */
-import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
-import { isPlain, reactionTo } from './after-loss.ts';
-import { lostCall, toMcpError } from './call-errors.ts';
 import { type CallTimes, createPostponer, limitCall } from './call-limits.ts';
-import { cancelled, finalError, queueFull, refusedCall, timedOut, waitedTooLong } from './call-refusals.ts';
-import { LinkFault, type McpClock, type McpLink } from '../link/link.ts';
+import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
+import { LinkFault, toMcpError } from '../wire/faults.ts';
+import type { McpClock, McpLink } from '../wire/link.ts';
+import {
+  cancelled,
+  finalError,
+  isPlain,
+  lostCall,
+  queueFull,
+  reactionTo,
+  refusedCall,
+  timedOut,
+  waitedTooLong,
+} from './call-errors.ts';
 
 /** A piece of work on a link: a tool call, or any other request. */
-export interface Job<T> {
+interface Job<T> {
   /** For texts: `'read_file'`, `the list of resources`. */
   readonly what: string;
   /**
@@ -36,8 +45,8 @@ export interface Job<T> {
   readonly perform: (open: OpenLink, signal: AbortSignal, heard: () => void) => Promise<T>;
 }
 
-/** What the desk tells about a link that it used. */
-export interface DeskListener {
+/** What the queue tells about a link that it used. */
+interface QueueListener {
   readonly onWaiting: () => void;
   /** A call has waited long enough for a connection that nobody is trying: it is to be tried now, or never. */
   readonly onImpatient: () => void;
@@ -53,13 +62,13 @@ export interface DeskListener {
 }
 
 /** The link that calls may be sent on. */
-export interface OpenLink {
+interface OpenLink {
   readonly link: McpLink;
   readonly generation: number;
 }
 
 /** The calls of one connection. */
-export interface CallDesk {
+export interface CallQueue {
   /** Rejects with an {@link McpError}. */
   submit<T>(job: Job<T>): Promise<T>;
   /** Calls may be sent: those that wait leave at once. */
@@ -95,15 +104,15 @@ interface Call {
 }
 
 /** Time, and how much of it a call spends on waiting for a connection that is not even being tried. */
-export interface DeskOptions {
+interface QueueOptions {
   readonly clock: McpClock;
   readonly patienceMs: number;
 }
 
 const MAX_WAITING = 1000;
 
-/** Makes the desk of one connection. */
-export function createCallDesk(server: string, options: DeskOptions, listener: DeskListener): CallDesk {
+/** Makes the queue of one connection. */
+export function createCallQueue(server: string, options: QueueOptions, listener: QueueListener): CallQueue {
   const { clock, patienceMs } = options;
   const waiting = new Set<Call>();
   const sent = new Set<Call>();

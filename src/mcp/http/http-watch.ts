@@ -1,9 +1,10 @@
-import { LinkFault, type LinkIo } from './link.ts';
+import { LinkFault } from '../wire/faults.ts';
+import type { PendingRequest, PendingRequests } from '../wire/pending-requests.ts';
+import type { LinkIo } from '../wire/link.ts';
 import { observedFetch } from './observed-fetch.ts';
-import type { Ticket, Tickets } from './tickets.ts';
 
 /** Notices over HTTP what no request of its own would: that the server has gone while a call waits for its answer. */
-export interface HttpWatch {
+interface HttpWatch {
   readonly fetch: typeof fetch;
   /** To be called when a request leaves: the heart is felt only while something is under way. */
   requestSent(): void;
@@ -13,7 +14,7 @@ export interface HttpWatch {
 }
 
 interface Watched {
-  readonly tickets: Tickets;
+  readonly requests: PendingRequests;
   readonly io: LinkIo;
   /** `vital`: without the stream of the server's messages nothing works, as with SSE. */
   readonly listening: 'vital' | 'extra';
@@ -22,6 +23,7 @@ interface Watched {
 
 /** How long a ping may take. */
 const PING_MS = 2500;
+
 /**
  * How often it is looked whether anything came in, while a request waits for its answer. A ping follows a second of
  * silence, and its own answer counts as a sound: so there is one at most every two seconds.
@@ -33,13 +35,13 @@ const SETTLE_MS = 20;
 const RESUME_TRIES = 2;
 
 /** Makes the watch of one HTTP link. A failed ping and a broken stream raise doubt; the connection's machine decides. */
-export function createHttpWatch({ tickets, io, listening, ping }: Watched): HttpWatch {
+export function createHttpWatch({ requests, io, listening, ping }: Watched): HttpWatch {
   let timer: unknown = null;
   let heard = false;
   let stopped = false;
   let dead: LinkFault | null = null;
 
-  const waiting = (): readonly Ticket[] => tickets.open().filter((ticket) => ticket.method !== 'ping');
+  const waiting = (): readonly PendingRequest[] => requests.open().filter((pending) => pending.method !== 'ping');
   const schedule = (): void => {
     if (timer !== null || stopped) return;
     heard = false;
@@ -61,16 +63,16 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
         if (waiting().length > 0) schedule();
       });
   };
-  const giveUp = (ticket: Ticket): void => {
-    ticket.lose(
+  const giveUp = (pending: PendingRequest): void => {
+    pending.lose(
       new LinkFault('unreachable', 'the stream that would have brought its answer has ended', { delivered: true }),
     );
   };
   const onStreamEnd = (requestId: unknown): void => {
     setTimeout(() => {
-      const ticket = tickets.find(requestId);
-      if (ticket === null || stopped) return;
-      if (ticket.resumeAt === null) giveUp(ticket);
+      const pending = requests.find(requestId);
+      if (pending === null || stopped) return;
+      if (pending.resumeAt === null) giveUp(pending);
       io.onDoubt('a stream broke before the answer came');
     }, SETTLE_MS).unref();
   };
@@ -79,14 +81,14 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
     // A stream that brought too much would bring it again.
     if (listening === 'extra' && fault.kind !== 'limit') return io.onDoubt(fault.message);
     dead ??= fault;
-    for (const ticket of tickets.open()) ticket.lose(fault);
+    for (const pending of requests.open()) pending.lose(fault);
     io.onDown(fault);
   };
   const onResumeFailed = (resumeAt: string, final: boolean): void => {
-    const ticket = waiting().find((open) => open.resumeAt === resumeAt);
-    if (ticket !== undefined) {
-      ticket.failedResumes += 1;
-      if (final || ticket.failedResumes >= RESUME_TRIES) giveUp(ticket);
+    const pending = waiting().find((open) => open.resumeAt === resumeAt);
+    if (pending !== undefined) {
+      pending.failedResumes += 1;
+      if (final || pending.failedResumes >= RESUME_TRIES) giveUp(pending);
     }
     if (!stopped) io.onDoubt('a stream could not be taken up again');
   };
@@ -95,7 +97,7 @@ export function createHttpWatch({ tickets, io, listening, ping }: Watched): Http
   };
   return {
     fetch: observedFetch({
-      tickets,
+      requests,
       limits: io.limits,
       answersInPlace: listening === 'extra',
       isOver: () => stopped,
