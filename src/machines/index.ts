@@ -2,6 +2,7 @@ import '../platform.ts';
 export { agentMachine } from './agent/agent.ts';
 export { llmCallMachine } from './llm-call/llm-call.ts';
 export { loopDetectionMachine } from './loop-detection.ts';
+export { mcpCallMachine } from './mcp/mcp-call-machine.ts';
 export { mcpConnectionMachine } from './mcp/mcp-connection.ts';
 export { mcpTaskMachine } from './mcp/mcp-task.ts';
 export { observeRun } from './events/observe-run.ts';

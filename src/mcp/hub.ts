@@ -11,7 +11,7 @@ import type { McpResolvedSettings, McpServerConfig } from './config/config.ts';
 import { type ServerIdentity, serverIdentity, toolFacts } from './policies/tool-identity.ts';
 import { createListeners } from './connection-news.ts';
 import { type ServerToolNames, createServerToolNames } from './policies/server-tool-names.ts';
-import { createMcpConnection, secretsOfConnection } from './connection.ts';
+import { createMcpConnection, secretsOfConnection } from './create-connection.ts';
 import { effectsOf, policyFromAnnotations } from './policies/annotations.ts';
 
 /** A tool of a server as an agent registers it. */

@@ -1,6 +1,6 @@
 /** Connections to MCP servers, usable without an agent. */
 import '../platform.ts';
-export { createMcpConnection } from './connection.ts';
+export { createMcpConnection } from './create-connection.ts';
 export { terminalElicit, type TerminalElicitOptions } from './questions/terminal-elicit.ts';
 export { policyFromAnnotations } from './policies/annotations.ts';
 export { clientCredentials, oauth } from './config/auth.ts';

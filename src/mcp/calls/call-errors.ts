@@ -1,7 +1,7 @@
 import { McpError } from '../../actors/mcp/mcp-calls.ts';
 import { LinkFault, toMcpError } from '../wire/faults.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { CallTimes } from './call-limits.ts';
+import type { CallTimes } from './call-time.ts';
 
 /** How a call was lost, in the words that a model needs to go on safely. */
 export function lostCall(
@@ -69,17 +69,18 @@ export function refusedCall(server: string, what: string, fault: LinkFault): Mcp
 }
 
 /** The error of a call after which nothing is tried any more. */
-export function finalError(server: string, what: string, thrown: unknown): McpError {
-  const refused = thrown instanceof LinkFault && (thrown.kind === 'refused' || thrown.kind === 'auth');
-  return refused ? refusedCall(server, what, thrown) : toMcpError(server, thrown);
+export function failedCall(server: string, what: string, thrown: unknown): McpError {
+  const isRefusal =
+    thrown instanceof LinkFault && reactionTo(thrown) !== 'refused' && ['refused', 'auth'].includes(thrown.kind);
+  return isRefusal ? refusedCall(server, what, thrown) : toMcpError(server, thrown);
 }
 
 /** The server gave no answer in the call's time: `ms` is the limit that was met. */
 export function timedOut(
-  server: string,
-  { what, times, readOnly }: { readonly what: string; readonly times: CallTimes; readonly readOnly: boolean },
+  call: { readonly server: string; readonly what: string; readonly times: CallTimes; readonly readOnly: boolean },
   ms: number,
 ): McpError {
+  const { server, what, times, readOnly } = call;
   const silent = ms === times.silenceMs ? '' : ', though it was at work';
   const doubt = readOnly ? '' : ' Whether it was or will be carried out is unknown.';
   return new McpError(

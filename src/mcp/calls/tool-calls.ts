@@ -1,21 +1,26 @@
-import type { McpServer, McpToolTraits } from '../config/config.ts';
-import type { CallQueue } from './call-queue.ts';
-import type { McpClock, McpLink, McpProgress, ProtocolWarning, ToolRequestIo } from '../wire/link.ts';
-import type { Questions } from '../questions/questions.ts';
-import type { McpError, McpTool } from '../../actors/mcp/mcp-calls.ts';
-import type { McpConnection } from '../connection-types.ts';
-import { traceMeta } from './requests.ts';
-import type { JsonObject } from '../../json/json.ts';
-import { type TaskCall, createTaskCall, taskOf } from './task-call.ts';
+import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
 import type { McpTask } from '../../actors/mcp/mcp-task-calls.ts';
+import type { JsonObject } from '../../json/json.ts';
+import type { McpCallLoss } from '../../machines/mcp/mcp-call-machine.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import type { McpServer, McpToolTraits } from '../config/config.ts';
 import { effectsOf, mayRepeat } from '../policies/annotations.ts';
+import type { McpClock, McpLink, McpProgress, ProtocolWarning, ToolRequestIo } from '../wire/link.ts';
+import type { CallQueue } from './call-queue.ts';
 import { checkOutput, mapResult } from './map-result.ts';
+import type { OpenLink } from './queued-call.ts';
+import { type McpCallOptions, traceMeta } from './requests.ts';
+import { TaskCall, taskOf } from './task-call.ts';
 
 interface ToolCallsOptions {
   readonly server: McpServer;
   readonly queue: CallQueue;
   readonly clock: McpClock;
-  readonly questions: Pick<Questions, 'afterPages'>;
+  /** Does a call, once more where a person had to open pages first. */
+  readonly afterPages: <T>(
+    about: { readonly generation: number; readonly what: string; readonly signal: AbortSignal },
+    call: () => Promise<T>,
+  ) => Promise<T>;
   readonly tools: () => readonly McpTool[];
   /** Why nothing can be called at the moment; null when it can. */
   readonly refusal: () => McpError | null;
@@ -25,92 +30,136 @@ interface ToolCallsOptions {
 /** How long a task that nobody wants any more may take to be cancelled on another link. */
 const CANCEL_MS = 10_000;
 
-/** Makes the calling side of a connection: tools, the plain way or as tasks, whichever the server wants. */
-export function createToolCalls({
-  server,
-  queue,
-  clock,
-  questions,
-  tools,
-  refusal,
-  onWarning,
-}: ToolCallsOptions): McpConnection['call'] {
-  const { name, settings } = server;
+/**
+ * Calls a tool by the server's own name for it: the plain way or as a task, whichever the server wants. Rejects with an
+ * {@link McpError} when there is no result.
+ */
+export function callServerTool(
+  options: ToolCallsOptions,
+  tool: string,
+  args: JsonObject,
+  io: McpCallOptions,
+): Promise<ToolResult> {
+  const refused = options.refusal();
+  return refused === null ? new ToolCall(options, tool, args, io).result() : Promise.reject(refused);
+}
 
-  const cancelLater = async (taskId: string): Promise<void> => {
-    if (refusal() !== null) return;
-    await queue.submit({
+/** One call of a tool. */
+class ToolCall {
+  readonly #options: ToolCallsOptions;
+  readonly #tool: string;
+  readonly #args: JsonObject;
+  readonly #io: McpCallOptions;
+  readonly #trace: Pick<ToolRequestIo, 'meta'>;
+  /** How far it is, as the server said last. */
+  #far: McpProgress = { progress: 0 };
+  #task: TaskCall | null = null;
+
+  constructor(options: ToolCallsOptions, tool: string, args: JsonObject, io: McpCallOptions) {
+    this.#options = options;
+    this.#tool = tool;
+    this.#args = args;
+    this.#io = io;
+    this.#trace = traceMeta(io.traceparent);
+  }
+
+  async result(): Promise<ToolResult> {
+    const { queue, server, onWarning } = this.#options;
+    const { signal, onQuestion, onHidden, timeoutMs } = this.#io;
+    const silenceMs = timeoutMs ?? this.#traits().override?.timeoutMs ?? server.settings.timeoutMs;
+    const totalMs = server.settings.maxTotalMs ?? 10 * silenceMs;
+    const raw = await queue.submit({
+      what: `'${this.#tool}'`,
+      repeat: () => this.#repeat(),
+      isReadOnly: () => effectsOf(this.#traits()) === 'none',
+      times: { silenceMs, totalMs },
+      signal,
+      onQuestion,
+      onHidden,
+      perform: (open, own, heard) => this.#perform(open, { signal: own, heard, ttl: totalMs }),
+    });
+    const result = mapResult(raw);
+    const { outputSchema } = this.#listed() ?? {};
+    return outputSchema === undefined
+      ? result
+      : checkOutput(result, { tool: this.#tool, raw, outputSchema, onWarning });
+  }
+
+  async #perform({ link, generation }: OpenLink, { signal, heard, ttl }: TaskStart): Promise<JsonObject> {
+    if (this.#task !== null || (this.#isTask() && runsTasks(link)))
+      return this.#asTask(null, ttl).perform(link, { signal, heard });
+    const answer = await this.#options.afterPages({ generation, what: `'${this.#tool}'`, signal }, () =>
+      this.#send(link, heard, { signal, lasting: signal }),
+    );
+    const begun = taskOf(answer);
+    return begun === null ? answer : this.#asTask(begun, ttl).perform(link, { signal, heard });
+  }
+
+  #send(link: McpLink, heard: () => void, how: ToolRequestIo): Promise<JsonObject> {
+    return link.callTool(this.#tool, this.#args, {
+      ...how,
+      ...this.#trace,
+      onProgress: (progress) => {
+        this.#far = progress;
+        heard();
+        this.#io.onProgress?.(progress);
+      },
+    });
+  }
+
+  #asTask(begun: McpTask | null, ttl: number): TaskCall {
+    const { server, clock } = this.#options;
+    this.#task ??= new TaskCall({
+      server: server.name,
+      tool: this.#tool,
+      ttl,
+      clock,
+      begun,
+      trace: this.#trace,
+      begin: (link, heard, how) => this.#send(link, heard, how),
+      onStatus: (message) => this.#io.onProgress?.({ ...this.#far, message }),
+      cancelLater: (taskId) => this.#cancelLater(taskId),
+    });
+    return this.#task;
+  }
+
+  async #cancelLater(taskId: string): Promise<void> {
+    if (this.#options.refusal() !== null) return;
+    await this.#options.queue.submit({
       what: `the cancelling of task '${taskId}'`,
-      mayRepeat: () => true,
+      repeat: () => 'allowed',
       isReadOnly: () => true,
       times: { silenceMs: CANCEL_MS, totalMs: CANCEL_MS },
       perform: ({ link }, signal) => link.request('tasks/cancel', { taskId }, { signal }),
     });
-  };
+  }
 
-  return async (tool, args, io = {}) => {
-    const refused = refusal();
-    if (refused !== null) throw refused;
-    const listed = (): McpTool | undefined => tools().find((one) => one.name === tool);
-    const override = Object.hasOwn(settings.overrides, tool) ? settings.overrides[tool] : undefined;
-    const traits = (): McpToolTraits => {
-      const annotations = listed()?.annotations;
-      return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
-    };
-    const isTask = (): boolean => listed()?.taskSupport === 'required';
-    const { onProgress, onQuestion, onHidden } = io;
-    const trace = traceMeta(io.traceparent);
-    const silenceMs = io.timeoutMs ?? override?.timeoutMs ?? settings.timeoutMs;
-    const totalMs = settings.maxTotalMs ?? 10 * silenceMs;
+  #repeat(): McpCallLoss['repeat'] {
+    if (this.#task?.isBegun() === true) return 'continues';
+    const { retryAfterLoss } = this.#options.server.settings;
+    return mayRepeat(this.#traits(), { retryAfterLoss, isTask: this.#isTask() }) ? 'allowed' : 'forbidden';
+  }
 
-    let far: McpProgress = { progress: 0 };
-    const send = (link: McpLink, heard: () => void, how: ToolRequestIo): Promise<JsonObject> =>
-      link.callTool(tool, args, {
-        ...how,
-        ...trace,
-        onProgress: (progress) => {
-          far = progress;
-          heard();
-          onProgress?.(progress);
-        },
-      });
-    let task: TaskCall | null = null;
-    const asTask = (begun: McpTask | null): TaskCall =>
-      (task ??= createTaskCall({
-        server: name,
-        tool,
-        ttl: totalMs,
-        clock,
-        begun,
-        trace,
-        begin: send,
-        onStatus: (message) => onProgress?.({ ...far, message }),
-        cancelLater,
-      }));
+  #listed(): McpTool | undefined {
+    return this.#options.tools().find(({ name }) => name === this.#tool);
+  }
 
-    const raw = await queue.submit({
-      what: `'${tool}'`,
-      // The answer to a lost request would have had the task's id: what was begun goes on unseen.
-      mayRepeat: () => (isTask() ? effectsOf(traits()) !== 'once' : mayRepeat(traits(), settings)),
-      isReadOnly: () => effectsOf(traits()) === 'none',
-      goesOn: () => task?.isBegun() === true,
-      times: { silenceMs, totalMs },
-      signal: io.signal,
-      onQuestion,
-      onHidden,
-      perform: async ({ link, generation }, signal, heard) => {
-        if (task !== null || (isTask() && runsTasks(link))) return asTask(null).perform(link, { signal, heard });
-        const answer = await questions.afterPages({ generation, what: `'${tool}'`, signal }, () =>
-          send(link, heard, { signal, lasting: signal }),
-        );
-        const begun = taskOf(answer);
-        return begun === null ? answer : asTask(begun).perform(link, { signal, heard });
-      },
-    });
-    const result = mapResult(raw);
-    const { outputSchema } = listed() ?? {};
-    return outputSchema === undefined ? result : checkOutput(result, { tool, raw, outputSchema, onWarning });
-  };
+  #isTask(): boolean {
+    return this.#listed()?.taskSupport === 'required';
+  }
+
+  #traits(): McpToolTraits {
+    const { overrides } = this.#options.server.settings;
+    const override = Object.hasOwn(overrides, this.#tool) ? overrides[this.#tool] : undefined;
+    const annotations = this.#listed()?.annotations;
+    return { ...(annotations === undefined ? {} : { annotations }), ...(override === undefined ? {} : { override }) };
+  }
+}
+
+interface TaskStart {
+  readonly signal: AbortSignal;
+  readonly heard: () => void;
+  readonly ttl: number;
 }
 
 /** A server that does not say so is never asked to run a task. */

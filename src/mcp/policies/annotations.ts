@@ -151,11 +151,16 @@ export function effectsOf({ annotations, override }: McpToolTraits): Effects {
 /**
  * May a call be sent once more after a reconnect, although its first request may have reached the server? Never where
  * the configuration says `once`, never for a tool annotated destructive and not idempotent, and with `safe` only where
- * the tool is known to be read-only or idempotent.
+ * the tool is known to be read-only or idempotent. With a task it goes by the effects alone: the answer to a lost request
+ * would have had the task's id, and what was begun continues unseen.
  */
-export function mayRepeat(tool: McpToolTraits, settings: Pick<McpResolvedSettings, 'retryAfterLoss'>): boolean {
+export function mayRepeat(
+  tool: McpToolTraits,
+  { retryAfterLoss, isTask }: Pick<McpResolvedSettings, 'retryAfterLoss'> & { readonly isTask: boolean },
+): boolean {
+  if (isTask) return effectsOf(tool) !== 'once';
   if (tool.override?.effects !== undefined) return tool.override.effects !== 'once';
   const { annotations } = tool;
   if (annotations?.destructiveHint === true && annotations.idempotentHint !== true) return false;
-  return settings.retryAfterLoss !== 'safe' || effectsFromAnnotations(annotations) !== 'once';
+  return retryAfterLoss !== 'safe' || effectsFromAnnotations(annotations) !== 'once';
 }

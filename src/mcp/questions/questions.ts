@@ -26,74 +26,112 @@ interface QuestionsOptions {
   readonly perCall: number;
   readonly server: string;
   readonly sampling: McpResolvedSettings['sampling'];
-  readonly queue: Pick<CallQueue, 'underWay' | 'quiet' | 'rest' | 'tell' | 'hide'>;
+  readonly queue: Pick<CallQueue, 'underWay' | 'quiet' | 'pause' | 'ask' | 'hide'>;
   readonly answers: McpAnswers;
   readonly onWarning: (warning: ProtocolWarning) => void;
 }
 
-/** What a connection's server asks back, and its answers. */
-export type Questions = ReturnType<typeof createQuestions>;
-
 type Kind = McpQuestion['kind'];
 
-/** Makes the answers that the server on one link gets, out of those that its user gave. */
-export function createQuestions(options: QuestionsOptions) {
-  const { server, sampling, queue, answers, perCall, onWarning } = options;
-  const asked: Record<Kind, number> = { elicitation: 0, sampling: 0 };
-  const turns: Record<Kind, Promise<unknown>> = { elicitation: Promise.resolve(), sampling: Promise.resolve() };
+type Sampler = NonNullable<McpAnswers['sample']>;
+
+/** What the server of a connection asks back, and the answers that it gets, out of those that the user gave. */
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #asked: Record<Kind, number> = { elicitation: 0, sampling: 0 };
+  readonly #turns: Record<Kind, Promise<unknown>> = { elicitation: Promise.resolve(), sampling: Promise.resolve() };
   /** The most calls that were under way at once since there were none. */
-  let most = 0;
+  #most = 0;
 
-  /** Why a question is not passed on; null when it is. */
-  const refusalOf = (generation: number, kind: Kind): string | null => {
-    const calls = queue.underWay(generation);
-    if (calls === 0) return 'it asked while no call was under way';
-    if (most === 0) void queue.quiet(generation).then(forget);
-    most = Math.max(most, calls);
-    asked[kind] += 1;
-    return asked[kind] > perCall * most ? `it asked more than ${perCall} times during one call` : null;
-  };
-  const forget = (): void => {
-    [most, asked.elicitation, asked.sampling] = [0, 0, 0];
-  };
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+  }
 
-  /** Does the work of one question, when those before it are done and while the calls under way rest. */
-  const open = async <T>(
-    { generation, kind, outer }: { readonly generation: number; readonly kind: Kind; readonly outer: AbortSignal },
-    work: (signal: AbortSignal) => T | Promise<T>,
-  ): Promise<T> => {
-    const withdrawn = new AbortController();
-    const wake = queue.rest(generation);
-    void queue.quiet(generation).then(() => withdrawn.abort());
-    const signal = AbortSignal.any([outer, withdrawn.signal]);
-    const before = turns[kind];
-    const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
-    turns[kind] = before.then(() => over);
+  /** The answers for the server on one link. */
+  on(generation: number, roots: McpAnswers['roots']): McpAnswers {
+    const { sampling, answers } = this.#options;
+    const { elicit } = answers;
+    const sample = typeof sampling === 'function' ? sampling : sampling === false ? undefined : answers.sample;
+    return {
+      ...(roots === undefined ? {} : { roots }),
+      ...(elicit === undefined ? {} : { elicit: this.#elicitOn(generation, elicit) }),
+      ...(sample === undefined ? {} : { sample: this.#sampleOn(generation, sample) }),
+    };
+  }
+
+  /**
+   * Does a call; where the server wants a person to open pages first, puts that to the person and calls once more. Rejects
+   * with a {@link McpError} that says what to do where nobody has opened them.
+   */
+  async afterPages<T>(
+    { generation, what, signal }: { readonly generation: number; readonly what: string; readonly signal: AbortSignal },
+    call: () => Promise<T>,
+  ): Promise<T> {
+    const { server, answers } = this.#options;
+    const elicit: McpElicit = answers.elicit ?? (() => ({ action: 'decline' }));
     try {
-      return await untilAborted(async () => {
-        await before;
-        signal.throwIfAborted();
-        return work(signal);
-      }, signal);
-    } finally {
-      end(undefined);
-      wake();
+      return await call();
+    } catch (fault) {
+      const pages = pagesIn(fault, server);
+      for (const page of pages) {
+        const { action } = await this.#elicitOn(generation, elicit)(page, { signal });
+        if (action !== 'accept') throw pageError(server, { what, pages, fault });
+      }
+      if (pages.length === 0) throw fault;
+      return call().catch((again: unknown) => {
+        const left = pagesIn(again, server);
+        throw left.length === 0 ? again : pageError(server, { what, pages: left, fault: again });
+      });
     }
-  };
-  const tell = (generation: number, question: McpQuestion): void => queue.tell(generation, question);
+  }
 
-  /** Puts one question to a person and gives what the server gets. Secrets are hidden before anybody hears of the answer. */
-  const put = async (
+  #elicitOn(generation: number, elicit: McpElicit): McpElicit {
+    return async (question, { signal }) => {
+      const refusal = this.#refusalOf(generation, 'elicitation');
+      if (refusal === null) return this.#put(generation, question, { elicit, outer: signal });
+      const message = `${refusal}, and was declined: ${question.message.slice(0, 300)}`;
+      this.#options.onWarning({ kind: 'unanswered', message });
+      return { action: 'decline' };
+    };
+  }
+
+  #sampleOn(generation: number, sample: Sampler): Sampler {
+    const { server, sampling, queue, onWarning } = this.#options;
+    return async (request, { signal }) => {
+      const refusal = this.#refusalOf(generation, 'sampling');
+      if (refusal !== null) {
+        onWarning({ kind: 'unanswered', message: `${refusal} for a reply of the model, and got none` });
+        throw rpcRefusal(REFUSAL.rejected, `This client gives no reply: ${refusal}`);
+      }
+      const answered = { phase: 'answered', kind: 'sampling', server } as const;
+      try {
+        const reply = await this.#open({ generation, kind: 'sampling', outer: signal }, (own) => {
+          queue.ask(generation, { phase: 'asked', kind: 'sampling', server, message: lastWordsOf(request) });
+          return sample(request, { signal: own, confirm: sampling !== true });
+        });
+        const usage = reply.usage ?? null;
+        queue.ask(generation, { ...answered, action: 'accept', content: { text: reply.text }, usage });
+        return reply;
+      } catch (thrown) {
+        queue.ask(generation, { ...answered, action: 'decline', content: {}, usage: null });
+        throw thrown;
+      }
+    };
+  }
+
+  /** Puts one question to a person and gives what the server gets. Secrets are hidden before anybody receives the answer. */
+  async #put(
     generation: number,
     question: McpElicitation,
     { elicit, outer }: { readonly elicit: McpElicit; readonly outer: AbortSignal },
-  ): Promise<McpElicitationAnswer> => {
+  ): Promise<McpElicitationAnswer> {
+    const { server, queue } = this.#options;
     const { message, schema } = question;
     const page = question.mode === 'url' ? { url: question.url, origin: question.origin } : {};
-    const told = { phase: 'answered', kind: 'elicitation', server, usage: null } as const;
+    const answered = { phase: 'answered', kind: 'elicitation', server, usage: null } as const;
     try {
-      const given = await open({ generation, kind: 'elicitation', outer }, (own) => {
-        tell(generation, { phase: 'asked', kind: 'elicitation', server, message, ...page });
+      const given = await this.#open({ generation, kind: 'elicitation', outer }, (own) => {
+        queue.ask(generation, { phase: 'asked', kind: 'elicitation', server, message, ...page });
         return elicit(question, { signal: own });
       });
       const typed: unknown = given.action === 'accept' ? given.content : {};
@@ -103,83 +141,53 @@ export function createQuestions(options: QuestionsOptions) {
       if (!checked.ok) throw new Error(`the given answer does not fit: ${without(secrets, checked.problem)}`);
       const { answer } = checked;
       const content = answer.action === 'accept' ? maskedAnswer(answer.content, schema) : {};
-      tell(generation, { ...told, action: answer.action, content });
+      queue.ask(generation, { ...answered, action: answer.action, content });
       return answer;
     } catch (thrown) {
-      tell(generation, { ...told, action: 'cancel', content: {} });
+      queue.ask(generation, { ...answered, action: 'cancel', content: {} });
       throw thrown;
     }
-  };
+  }
 
-  const elicitOn =
-    (generation: number, elicit: McpElicit): McpElicit =>
-    async (question, { signal }) => {
-      const refusal = refusalOf(generation, 'elicitation');
-      if (refusal === null) return put(generation, question, { elicit, outer: signal });
-      onWarning({ kind: 'unanswered', message: `${refusal}, and was declined: ${question.message.slice(0, 300)}` });
-      return { action: 'decline' };
-    };
-
-  const sampleOn =
-    (generation: number, sample: NonNullable<McpAnswers['sample']>): NonNullable<McpAnswers['sample']> =>
-    async (request, { signal }) => {
-      const refusal = refusalOf(generation, 'sampling');
-      if (refusal !== null) {
-        onWarning({ kind: 'unanswered', message: `${refusal} for a reply of the model, and got none` });
-        throw rpcRefusal(REFUSAL.rejected, `This client gives no reply: ${refusal}`);
-      }
-      const told = { phase: 'answered', kind: 'sampling', server } as const;
-      try {
-        const reply = await open({ generation, kind: 'sampling', outer: signal }, (own) => {
-          tell(generation, { phase: 'asked', kind: 'sampling', server, message: lastWordsOf(request) });
-          return sample(request, { signal: own, confirm: sampling !== true });
-        });
-        tell(generation, { ...told, action: 'accept', content: { text: reply.text }, usage: reply.usage ?? null });
-        return reply;
-      } catch (thrown) {
-        tell(generation, { ...told, action: 'decline', content: {}, usage: null });
-        throw thrown;
-      }
-    };
-
-  /**
-   * Does a call; where the server wants a person to open pages first, puts that to the person and calls once more. Rejects
-   * with a {@link McpError} that says what to do where nobody has opened them.
-   */
-  const afterPages = async <T>(
-    { generation, what, signal }: { readonly generation: number; readonly what: string; readonly signal: AbortSignal },
-    call: () => Promise<T>,
-  ): Promise<T> => {
-    const elicit: McpElicit = answers.elicit ?? (() => ({ action: 'decline' }));
+  /** Does the work of one question, when those before it are done and while the calls under way rest. */
+  async #open<T>(
+    { generation, kind, outer }: { readonly generation: number; readonly kind: Kind; readonly outer: AbortSignal },
+    work: (signal: AbortSignal) => T | Promise<T>,
+  ): Promise<T> {
+    const { queue } = this.#options;
+    const withdrawn = new AbortController();
+    const resume = queue.pause(generation);
+    void queue.quiet(generation).then(() => withdrawn.abort());
+    const signal = AbortSignal.any([outer, withdrawn.signal]);
+    const before = this.#turns[kind];
+    const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
+    this.#turns[kind] = before.then(() => over);
     try {
-      return await call();
-    } catch (fault) {
-      const pages = pagesIn(fault, server);
-      for (const page of pages) {
-        const { action } = await elicitOn(generation, elicit)(page, { signal });
-        if (action !== 'accept') throw pageError(server, { what, pages, fault });
-      }
-      if (pages.length === 0) throw fault;
-      return call().catch((again: unknown) => {
-        const left = pagesIn(again, server);
-        throw left.length === 0 ? again : pageError(server, { what, pages: left, fault: again });
-      });
+      return await untilAborted(async () => {
+        await before;
+        signal.throwIfAborted();
+        return work(signal);
+      }, signal);
+    } finally {
+      end(undefined);
+      resume();
     }
-  };
+  }
 
-  return {
-    /** The answers for the server on one link. */
-    on(generation: number, roots: McpAnswers['roots']): McpAnswers {
-      const { elicit } = answers;
-      const sample = typeof sampling === 'function' ? sampling : sampling === false ? undefined : answers.sample;
-      return {
-        ...(roots === undefined ? {} : { roots }),
-        ...(elicit === undefined ? {} : { elicit: elicitOn(generation, elicit) }),
-        ...(sample === undefined ? {} : { sample: sampleOn(generation, sample) }),
-      };
-    },
-    afterPages,
-  };
+  /** Why a question is not passed on; null when it is. */
+  #refusalOf(generation: number, kind: Kind): string | null {
+    const { queue, perCall } = this.#options;
+    const calls = queue.underWay(generation);
+    if (calls === 0) return 'it asked while no call was under way';
+    if (this.#most === 0) void queue.quiet(generation).then(() => this.#forget());
+    this.#most = Math.max(this.#most, calls);
+    this.#asked[kind] += 1;
+    return this.#asked[kind] > perCall * this.#most ? `it asked more than ${perCall} times during one call` : null;
+  }
+
+  #forget(): void {
+    [this.#most, this.#asked.elicitation, this.#asked.sampling] = [0, 0, 0];
+  }
 }
 
 /** MCP's code for "a person must open a page first". */
