@@ -11,8 +11,8 @@ import { type TokenHolder, isExpired } from './token-holder.ts';
 import type { CheckedAuth, OAuthSettings, TokenStore } from '../config/auth.ts';
 import { type McpClock, limitTime } from '../wire/link.ts';
 import { fileTokenStore } from './token-store.ts';
-import { type KeptLogin, keptLoginIn } from './kept-login.ts';
-import { type Renewal, createRenewal } from './renewal.ts';
+import { KeptLogin } from './token-store.ts';
+import { Renewal } from './renewal.ts';
 import type { AuthServer } from './find-server.ts';
 import { McpError } from '../../actors/mcp/mcp-calls.ts';
 import { AuthFault, loginError, loginRequired } from './auth-fetch.ts';
@@ -61,9 +61,9 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
   const resource = resourceOf(url);
   const store: TokenStore = settings?.store ?? fileTokenStore();
-  const kept = keptLoginIn(store, { resource, identity: settings?.identity ?? 'default' });
-  const renewal = createRenewal({ server, url, resource, auth, kept });
-  const { holder, secrets, readKept, find, isUsable } = renewal;
+  const kept = new KeptLogin(store, { resource, identity: settings?.identity ?? 'default' });
+  const renewal = new Renewal({ server, url, resource, auth, kept });
+  const { holder, secrets } = renewal;
   let found: AuthServer | null = null;
 
   /** Does a step within its time; whatever goes wrong becomes an {@link McpError}. */
@@ -82,8 +82,8 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   const elsewhere = async (step: McpAuthStep, signal: AbortSignal): Promise<{ readonly by: 'elsewhere' }> => {
     for (;;) {
       await pause(clock, WATCH_MS, signal);
-      const tokens = await readKept().catch(() => null);
-      if (tokens === null || !isUsable(tokens, step)) continue;
+      const tokens = await renewal.readKept().catch(() => null);
+      if (tokens === null || !renewal.isUsable(tokens, step)) continue;
       holder.hold(tokens);
       return { by: 'elsewhere' };
     }
@@ -100,7 +100,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
       }),
     discover: (_step, outer) =>
       within(outer, async (signal) => {
-        found = await find(signal);
+        found = await renewal.find(signal);
         return { issuer: found.issuer };
       }),
     register: steps.register,
@@ -114,7 +114,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
       renewal.forget();
     },
     async status() {
-      const tokens = await readKept();
+      const tokens = await renewal.readKept();
       const { issuer = null, scopes = [], expiresAt = null, refresh = null } = tokens ?? {};
       return {
         signedIn: tokens !== null && (refresh !== null || !isExpired(tokens)),
@@ -178,16 +178,18 @@ interface LoginStepsOptions {
 /** Makes the steps of a sign-in. What was prepared in one is used in the next. */
 export function loginSteps({ server, auth, renewal, kept, within, elsewhere, found }: LoginStepsOptions): LoginSteps {
   const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
-  const { readKept, netOf, find, scopesFor, keep, remember } = renewal;
   let pending: PreparedLogin | null = null;
   return {
     register: (step, outer) =>
       within(outer, async (signal) => {
         if (settings === null) throw loginRequired(server, 'nobody can sign in at it');
         const { prepareLogin } = await import('./pending-login.ts');
-        const at = found() ?? (await find(signal));
+        const at = found() ?? (await renewal.find(signal));
         pending?.close();
-        pending = await prepareLogin({ server: at, settings, scopes: scopesFor(at, step), kept }, netOf(signal));
+        pending = await prepareLogin(
+          { server: at, settings, scopes: renewal.scopesFor(at, step), kept },
+          renewal.netOf(signal),
+        );
         return pending.login;
       }),
     async awaitLogin(step, signal) {
@@ -219,13 +221,17 @@ export function loginSteps({ server, auth, renewal, kept, within, elsewhere, fou
         const done = pending;
         pending = null;
         const code = await Promise.race([done?.code, Promise.resolve(undefined)]);
-        if (done === null || code === undefined) return { scopes: (await readKept())?.scopes ?? [] };
-        remember(code);
+        if (done === null || code === undefined) return { scopes: (await renewal.readKept())?.scopes ?? [] };
+        renewal.remember(code);
         const { exchangeLoginCode } = await import('./oauth-client.ts');
         const { server: at, client, verifier, redirectUrl, login } = done;
         try {
-          const given = await exchangeLoginCode(at, { client, code, verifier, redirectUrl }, netOf(signal));
-          const { scopes } = await keep(given, { issuer: at.issuer, clientId: client.client_id, scopes: login.scopes });
+          const given = await exchangeLoginCode(at, { client, code, verifier, redirectUrl }, renewal.netOf(signal));
+          const { scopes } = await renewal.keep(given, {
+            issuer: at.issuer,
+            clientId: client.client_id,
+            scopes: login.scopes,
+          });
           return { scopes };
         } catch (error) {
           if (error instanceof AuthFault && error.kind === 'invalid-client' && settings?.clientId === undefined)

@@ -5,7 +5,7 @@ import type { McpLogin } from '../../actors/mcp/mcp-auth.ts';
 import { type AuthServer, checkLogin, isSame } from './find-server.ts';
 import { type AuthClient, register, startLogin } from './oauth-client.ts';
 import { type OAuthSettings, isLoopback } from '../config/auth.ts';
-import type { KeptClient, KeptLogin } from './kept-login.ts';
+import type { KeptClient, KeptLogin } from './token-store.ts';
 import { AuthFault, type AuthNet } from './auth-fetch.ts';
 
 /**

@@ -14,8 +14,8 @@ import { type ClientCapabilities, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcont
 import type { Dial, LinkIo, McpLink, McpList, McpServerInfo, RequestIo } from '../wire/link.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
 import {
+  PendingRequests,
   type Wire,
-  createPendingRequests,
   faultOf,
   isRefusal,
   notOurProtocol,
@@ -58,7 +58,7 @@ async function dialHttp(
   io: LinkIo,
   kind: 'streamable' | 'sse',
 ): Promise<McpLink> {
-  const requests = createPendingRequests(io.clock);
+  const requests = new PendingRequests(io.clock);
   const watch = createHttpWatch({
     requests,
     io,

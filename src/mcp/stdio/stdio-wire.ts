@@ -1,12 +1,6 @@
 import type { McpTarget } from '../config/config.ts';
 import type { LinkIo, ProtocolWarning } from '../wire/link.ts';
-import {
-  type PendingRequests,
-  type Wire,
-  type WireMessage,
-  type WireTransport,
-  createPendingRequests,
-} from '../wire/pending-requests.ts';
+import { PendingRequests, type Wire, type WireMessage, type WireTransport } from '../wire/pending-requests.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 import { LinkFault, pastLimit, tooIntricate } from '../wire/faults.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -18,7 +12,7 @@ const ENDLESS = 4;
 /** Talks JSON-RPC by lines to a program that it starts. Nothing runs before the transport's `start`. */
 export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io: LinkIo): Wire<WireTransport> {
   const { limits } = io;
-  const requests = createPendingRequests(io.clock);
+  const requests = new PendingRequests(io.clock);
   let server: ServerProcess | null = null;
   let starting: Promise<ServerProcess> | null = null;
   let dead: LinkFault | null = null;

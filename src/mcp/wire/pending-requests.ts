@@ -32,7 +32,6 @@ export interface Wire<T> {
 export interface PendingRequest {
   readonly id: unknown;
   readonly method: string;
-  readonly sentAs: WireMessage;
   /** False as long as the server cannot have begun with it. */
   delivered: boolean;
   /** Where its stream can be taken up again after it broke; null where it cannot. */
@@ -46,110 +45,106 @@ export interface PendingRequest {
   readonly lose: (fault: LinkFault) => void;
 }
 
-/** The requests of one link that have no answer yet. */
-export interface PendingRequests {
-  /** To be called with each message that leaves; gives the request of a request. */
-  sent(message: WireMessage): PendingRequest | null;
+/**
+ * The requests of one link that have no answer yet: whether they can have reached the server, and whether their answer
+ * came. The SDK says neither, and reports a timeout, an abort and a lost session with the same code.
+ */
+export class PendingRequests {
+  /** Rejects when the request `initialize` is lost: the SDK makes that one itself and waits for nothing but its answer. */
+  readonly greetingLost: Promise<never>;
+  readonly #clock: McpClock;
+  readonly #open = new Map<unknown, PendingRequest>();
+  readonly #followed = new Map<unknown, PendingRequest>();
+  readonly #loseGreeting: (fault: LinkFault) => void;
+  #latest: PendingRequest | null = null;
+  /** Answers of late that no request asked for. */
+  #strangers = 0;
+
+  constructor(clock: McpClock) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    [this.#clock, this.greetingLost, this.#loseGreeting] = [clock, promise, reject];
+  }
+
+  /** To be called with each message that leaves; null for one that is not a request. */
+  sent(message: WireMessage): PendingRequest | null {
+    const { id, method } = message;
+    if (typeof method !== 'string' || id === undefined) return null;
+    const { promise: lost, reject: lose } = Promise.withResolvers<never>();
+    lost.catch(method === 'initialize' ? this.#loseGreeting : () => undefined);
+    const unanswered = { delivered: true, resumeAt: null, failedResumes: 0, answer: null, onProgress: null };
+    this.#latest = { id, method, ...unanswered, lost, lose };
+    this.#open.set(id, this.#latest);
+    return this.#latest;
+  }
+
   /**
    * To be called with each message as it came, before all else. True when it answers a request and cannot be read as an
    * answer: the request has failed, and nobody else needs it. An answer that no request asked for is noted: see
    * {@link STRANGER_MS}.
    */
-  refused(message: WireMessage): boolean;
+  refused(message: WireMessage): boolean {
+    if (message.method !== undefined) return false;
+    const request = this.#open.get(message.id);
+    const why = request === undefined ? null : badAnswer(message);
+    if (request !== undefined && why !== null) this.#refuse(request, why);
+    if (request === undefined && !isOurs(message.id, this.#latest)) this.#meetStranger(message);
+    return why !== null;
+  }
+
   /** To be called with each message that arrives. True when that was all: nobody else needs it. */
-  received(message: WireMessage): boolean;
+  received(message: WireMessage): boolean {
+    const { id, method, params, result } = message;
+    // The SDK delivers progress a moment late, after the answer that came right behind it; then it is lost.
+    if (method === 'notifications/progress') return reportProgress([this.#open, this.#followed], params);
+    const request = this.#open.get(id);
+    if (method !== undefined || request === undefined) return false;
+    request.answer = message;
+    this.#open.delete(id);
+    if (!isJsonObject(result) || result.task === undefined) this.#followed.delete(id);
+    return false;
+  }
+
   /** The request that {@link sent} gave last: a request is written while it is made. */
-  latest(): PendingRequest | null;
-  /** Rejects when the request `initialize` is lost: the SDK makes that one itself and waits for nothing but its answer. */
-  readonly greetingLost: Promise<never>;
-  find(id: unknown): PendingRequest | null;
-  forget(request: PendingRequest): void;
-  /** Its progress is told until the signal aborts, also after its answer if that is a task. */
-  follow(request: PendingRequest, until: AbortSignal): void;
-  open(): readonly PendingRequest[];
-}
+  latest(): PendingRequest | null {
+    return this.#latest;
+  }
 
-/**
- * Keeps book of what is under way on a link: whether it can have reached the server and whether its answer came. The SDK
- * tells neither, and reports a timeout, an abort and a lost session with the same code.
- */
-export function createPendingRequests(clock: McpClock): PendingRequests {
-  const open = new Map<unknown, PendingRequest>();
-  const followed = new Map<unknown, PendingRequest>();
-  let latest: PendingRequest | null = null;
-  const { promise: greetingLost, reject: loseGreeting } = Promise.withResolvers<never>();
-  greetingLost.catch(() => undefined);
-  /** Answers of late that no request asked for. */
-  let strangers = 0;
+  find(id: unknown): PendingRequest | null {
+    return this.#open.get(id) ?? null;
+  }
 
-  const meetStranger = (message: WireMessage): void => {
-    const waiting = [...open.values()].filter(({ method }) => method !== 'ping');
-    strangers += 1;
-    clock.setTimeout(() => {
-      const left = waiting.filter((request) => open.get(request.id) === request);
-      const known = strangers;
-      strangers -= 1;
+  forget(request: PendingRequest): void {
+    if (this.find(request.id) === request) this.#open.delete(request.id);
+  }
+
+  /** Its progress is reported until the signal aborts, also after its answer if that is a task. */
+  follow(request: PendingRequest, until: AbortSignal): void {
+    if (until.aborted) return;
+    this.#followed.set(request.id, request);
+    until.addEventListener('abort', () => this.#followed.delete(request.id), { once: true });
+  }
+
+  open(): readonly PendingRequest[] {
+    return [...this.#open.values()];
+  }
+
+  #meetStranger(message: WireMessage): void {
+    const waiting = this.open().filter(({ method }) => method !== 'ping');
+    this.#strangers += 1;
+    this.#clock.setTimeout(() => {
+      const left = waiting.filter((request) => this.find(request.id) === request);
+      const known = this.#strangers;
+      this.#strangers -= 1;
       if (left.length > known) return;
-      for (const request of left) refuse(request, strangeAnswer(message));
+      for (const request of left) this.#refuse(request, strangeAnswer(message));
     }, STRANGER_MS);
-  };
-  const refuse = (request: PendingRequest, why: string): void => {
-    open.delete(request.id);
-    request.lose(new LinkFault('answer', why, { delivered: true }));
-  };
+  }
 
-  return {
-    refused(message) {
-      if (message.method !== undefined) return false;
-      const request = open.get(message.id);
-      const why = request === undefined ? null : badAnswer(message);
-      if (request !== undefined && why !== null) refuse(request, why);
-      if (request === undefined && !isOurs(message.id, latest)) meetStranger(message);
-      return why !== null;
-    },
-    sent(message) {
-      if (typeof message.method !== 'string' || message.id === undefined) return null;
-      const { promise: lost, reject: lose } = Promise.withResolvers<never>();
-      lost.catch(message.method === 'initialize' ? loseGreeting : () => undefined);
-      latest = {
-        id: message.id,
-        method: message.method,
-        sentAs: message,
-        delivered: true,
-        resumeAt: null,
-        failedResumes: 0,
-        answer: null,
-        onProgress: null,
-        lost,
-        lose,
-      };
-      open.set(message.id, latest);
-      return latest;
-    },
-    received(message) {
-      // The SDK delivers progress a moment late, after the answer that came right behind it; then it is lost.
-      if (message.method === 'notifications/progress') return reportProgress([open, followed], message.params);
-      if (message.method !== undefined) return false;
-      const request = open.get(message.id);
-      if (request === undefined) return false;
-      request.answer = message;
-      open.delete(message.id);
-      if (!isJsonObject(message.result) || message.result.task === undefined) followed.delete(message.id);
-      return false;
-    },
-    latest: () => latest,
-    greetingLost,
-    find: (id) => open.get(id) ?? null,
-    forget(request) {
-      if (open.get(request.id) === request) open.delete(request.id);
-    },
-    follow(request, until) {
-      if (until.aborted) return;
-      followed.set(request.id, request);
-      until.addEventListener('abort', () => followed.delete(request.id), { once: true });
-    },
-    open: () => [...open.values()],
-  };
+  #refuse(request: PendingRequest, why: string): void {
+    this.#open.delete(request.id);
+    request.lose(new LinkFault('answer', why, { delivered: true }));
+  }
 }
 
 /**
