@@ -76,9 +76,10 @@ describe('I1: a call is settled once', () => {
 
 describe('I2: a call is sent at most twice', () => {
   test('also where it may be repeated', async () => {
-    const { state, open, lose, sent } = callWith();
+    const { actor, state, open, lose, sent } = callWith();
     await open(1);
     lose(1, REPEATABLE);
+    expect(actor.getSnapshot().context.generation).toBeNull();
     await open(2);
     expect([state(), sent]).toEqual(['UNDER_WAY.SENT', [1, 2]]);
     lose(2, REPEATABLE);
@@ -139,6 +140,17 @@ describe('I3: what may not be repeated', () => {
     await sent.open(1);
     expect(sent.state()).toBe('LOST');
     expect(sent.actor.getSnapshot().context.delivered).toBe(true);
+  });
+
+  test('is not sent again where an earlier request of it may have arrived', async () => {
+    const lost = { kind: 'lost', ...REPEATABLE } as const;
+    const { state, open, lose, pass } = callWith(lost, { kind: 'postponed', waitMs: 500 });
+    await open(1);
+    await open(2);
+    await pass(500);
+    await open(3);
+    lose(3, UNSENT);
+    expect(state()).toBe('LOST');
   });
 
   test('is lost with its own link, and with no other one', async () => {
