@@ -22,13 +22,13 @@ export function createListeners<E extends { readonly type: string }>(): Listener
       return () => void entries.delete(hear);
     },
     emit(event) {
-      // Who subscribes while an event is told hears the next one first.
+      // A listener added while an event is emitted receives the next one first.
       const present = [...entries];
       for (const hear of present) {
         try {
           hear(event);
         } catch {
-          // What a listener does wrong is its own affair: the connection must go on.
+          // What a listener does wrong is its own affair: the connection must continue.
         }
       }
     },
@@ -87,7 +87,7 @@ const LONGEST = 2000;
 
 /**
  * Makes the log of one server out of its `notifications/message`: those of `least` and above, at most twenty a second. A
- * server may flood its client, and not every one heeds the level that it was told.
+ * server may flood its client, and not every one heeds the level that it was given.
  */
 export function createServerLog(
   least: McpLogLevel,

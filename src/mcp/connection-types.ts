@@ -44,7 +44,7 @@ export type McpState =
 /** How far a sign-in is. In AWAITING_USER a person has to open an address. */
 export type McpLoginStep = 'DISCOVERING' | 'REGISTERING' | 'AWAITING_USER' | 'EXCHANGING';
 
-/** What a connection tells its listeners. */
+/** What a connection emits to its listeners. */
 export type McpConnectionNews =
   | {
       readonly type: 'mcp.changed';
@@ -71,12 +71,12 @@ export type McpConnectionNews =
       readonly list: 'resources' | 'prompts';
     }
   | ({
-      /** The server wrote into its log. At most twenty a second are told. */
+      /** The server wrote into its log. At most twenty a second are emitted. */
       readonly type: 'mcp.log';
       readonly server: string;
     } & McpLogMessage)
   | {
-      /** The server did something odd, and it was survived. After the first twenty only every thousandth is told. */
+      /** The server did something odd, and it was survived. After the first twenty only every thousandth is emitted. */
       readonly type: 'mcp.oddity';
       readonly server: string;
       readonly kind: string;
@@ -124,7 +124,7 @@ export interface McpConnection {
   /** The machine that keeps the connection, to be looked at by whoever draws it; what is sent to it is not checked. */
   readonly actor: AnyActorRef;
 
-  /** Connects and lists the tools. True when that worked, false when the try failed; never rejects. It goes on trying. */
+  /** Connects and lists the tools. True when that worked, false when the try failed; never rejects. It continues to try. */
   connect(): Promise<boolean>;
   /** Ends the connection and every process that was started for it, within 5 s. `connect()` begins anew. */
   disconnect(): Promise<void>;
@@ -166,13 +166,13 @@ export interface McpConnection {
     listener: (update: McpResourceUpdate) => unknown,
     options?: McpRequestOptions,
   ): Promise<() => Promise<void>>;
-  /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be told at once. */
+  /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be notified at once. */
   setRoots(folders: readonly string[]): void;
   /** The sign-in that waits for a person, with the address to open; null while there is none. */
   readonly pendingLogin: McpLogin | null;
   /**
    * Has a person sign in, now or again. Resolves true when that brought a token and the server is usable, false when it
-   * came to nothing; never rejects. Where to is `pendingLogin`, as soon as `mcp.changed` tells of the step
+   * came to nothing; never rejects. Where to is `pendingLogin`, as soon as `mcp.changed` reports the step
    * AWAITING_USER; nothing is opened by itself.
    */
   login(): Promise<boolean>;
@@ -183,7 +183,7 @@ export interface McpConnection {
   answerLogin(address: string): boolean;
   /** Ends the sign-in that waits for a person, if there is one. */
   cancelLogin(): void;
-  /** Disconnects, and forgets the tokens of this login, here and in the store. The server is not told. */
+  /** Disconnects, and forgets the tokens of this login, here and in the store. The server is not notified. */
   logout(): Promise<void>;
   /** The login as it is kept, without its tokens; null for a server that no person signs in at. */
   loginStatus(): Promise<McpLoginStatus | null>;

@@ -51,7 +51,7 @@ export interface McpPendingLogin extends McpLogin {
   readonly server: string;
 }
 
-/** What a hub tells: the news of its connections, and that a server came or went. */
+/** What a hub reports: the news of its connections, and that a server came or went. */
 export type McpHubNews =
   | McpConnectionNews
   | { readonly type: 'mcp.added'; readonly server: string }

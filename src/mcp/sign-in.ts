@@ -19,7 +19,7 @@ import {
 interface SignIn {
   /** What to do about a token that was refused. */
   onRefused(generation: number, fault: LinkFault): 'again' | 'wait' | 'final';
-  /** A person signs in for more scopes, and calls go on meanwhile. */
+  /** A person signs in for more scopes, and calls continue meanwhile. */
   goesOn(): boolean;
   /** Why nothing can be called: somebody has to sign in. Null while that is not so. */
   required(): McpError | null;

@@ -3,7 +3,7 @@ import { LinkFault, toMcpError } from '../wire/faults.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { CallTimes } from './call-time.ts';
 
-/** How a call was lost, in the words that a model needs to go on safely. */
+/** How a call was lost, in the words that a model needs to continue safely. */
 export function lostCall(
   call: { readonly server: string; readonly what: string; readonly delivered: boolean; readonly readOnly: boolean },
   cause: unknown,
@@ -111,7 +111,7 @@ export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doub
       return 'doubt';
     case 'refused':
       if (typeof fault.data.retryAfterMs === 'number') return 'later';
-      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping tells.
+      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping decides.
       return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
     case 'not-found':
     case 'protocol':

@@ -9,9 +9,9 @@ const ALL_FOR_USER = 'The result is for the user alone, who has got it; nothing 
 
 /**
  * Maps the result of `tools/call` to the result format. One text part is `data` as text; several parts, images, audio and
- * resources are a list of parts; structured content wins, and what is no text then stands in `parts`. `isError` makes it
+ * resources are a list of parts; structured content wins, and what is not text then stands in `parts`. `isError` makes it
  * an error with the text as its words. What the server wants only the user to have (`annotations.audience`) stands in
- * `forUser`, which no model is told. Never throws.
+ * `forUser`, which no model receives. Never throws.
  */
 export function mapResult(raw: JsonObject): ToolResult {
   const forUser = contentOf(raw).filter(isForUser).map(toPart);

@@ -4,7 +4,7 @@
  */
 import { type ActorRefFrom, createActor } from 'xstate';
 import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
-import type { McpCallLoss, McpCallOutcome, mcpCallMachine } from '../../machines/mcp/mcp-call-machine.ts';
+import type { McpCallEvent, McpCallLoss, McpCallOutcome, mcpCallMachine } from '../../machines/mcp/mcp-call-machine.ts';
 import { LinkFault } from '../wire/faults.ts';
 import type { McpClock, McpLink } from '../wire/link.ts';
 import { CallTime, type CallTimes } from './call-time.ts';
@@ -103,7 +103,7 @@ export class QueuedCall<T = unknown> {
     this.#actor = createActor(machine, { input, clock });
     this.#time = new CallTime(clock, job.times, (ms) => {
       this.#overMs = ms;
-      this.#actor.send({ type: 'time.over' });
+      this.#happened({ type: 'time.over' });
     });
   }
 
@@ -131,23 +131,23 @@ export class QueuedCall<T = unknown> {
   /** Sends it on a link. */
   send(open: OpenLink): void {
     this.#open = open;
-    this.#actor.send({ type: 'link.opened', generation: open.generation });
+    this.#happened({ type: 'link.opened', generation: open.generation });
   }
 
   /** The link that it is under way on is gone. */
   lose(generation: number, fault: LinkFault): void {
     this.#cause = fault;
-    this.#actor.send({ type: 'link.lost', generation, ...this.#lossBy(fault) });
+    this.#happened({ type: 'link.lost', generation, ...this.#lossBy(fault) });
   }
 
   refuse(error: McpError): void {
     this.#cause = error;
-    this.#actor.send({ type: 'call.refused' });
+    this.#happened({ type: 'call.refused' });
   }
 
   /** Learns whether anybody is trying the connection. */
   noteIdle(isIdle: boolean): void {
-    this.#actor.send({ type: isIdle ? 'connection.idle' : 'connection.tried' });
+    this.#happened({ type: isIdle ? 'connection.idle' : 'connection.tried' });
   }
 
   /** Stops its time until the returned function is called. */
@@ -180,7 +180,12 @@ export class QueuedCall<T = unknown> {
     }
   }
 
-  readonly #cancel = (): void => this.#actor.send({ type: 'call.cancelled' });
+  /** What is settled stays so. */
+  #happened(event: McpCallEvent): void {
+    if (!this.isSettled) this.#actor.send(event);
+  }
+
+  readonly #cancel = (): void => this.#happened({ type: 'call.cancelled' });
 
   #outcomeOf(thrown: unknown, generation: number): McpCallOutcome {
     this.#cause = thrown;

@@ -12,7 +12,7 @@ import { LinkFault, pastLimit, toMcpError } from '../wire/faults.ts';
 export interface McpCallOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * Longest time in milliseconds, waiting for the connection included; it begins anew when the server tells of progress
+   * Longest time in milliseconds, waiting for the connection included; it begins anew when the server reports progress
    * or has asked a person. Default: the server's `timeoutMs`.
    */
   readonly timeoutMs?: number | undefined;

@@ -1,9 +1,9 @@
 /**
- * Owns: what each new link is told beside the list of tools: how much the server is to log, and which resources somebody
+ * Owns: what is sent on each new link beside the list of tools: how much the server is to log, and which resources somebody
  * follows. Does not own: when there is a new link.
  *
  * I1 A resource is subscribed once however many listen, and on every new link again.
- * I2 After a new link each listener is called once: what changed in between was told to nobody.
+ * I2 After a new link each listener is called once: what changed in between was not reported.
  */
 import type { JsonObject } from '../../json/json.ts';
 import type { McpLink, ProtocolWarning } from '../wire/link.ts';
@@ -110,7 +110,7 @@ export class Subscriptions {
     });
   }
 
-  /** Says something to a new link; a server that does not want to hear it is a server all the same. */
+  /** Says something to a new link; a server that refuses it can be used all the same. */
   async #say(what: string, method: string, params: JsonObject): Promise<boolean> {
     try {
       await this.#options.requests.ask({ what, method, params, io: { timeoutMs: SAID_MS } });

@@ -20,7 +20,7 @@ import { lostTask } from './call-errors.ts';
 
 /** What a call as a task uses while it is on one link. */
 interface TaskIo {
-  /** Aborts when the call is settled: a task that goes on then is cancelled. */
+  /** Aborts when the call is settled: a task that continues then is cancelled. */
   readonly signal: AbortSignal;
   /** To be called when the server has said that it is at work. */
   readonly heard: () => void;
@@ -172,7 +172,7 @@ function isAnswer(fault: unknown): boolean {
   return fault instanceof LinkFault && fault.kind === 'answer';
 }
 
-/** The task in an answer to `tools/call`; null where it is no task. Throws for a task that nobody can ask for. */
+/** The task in an answer to `tools/call`; null where it is not a task. Throws for a task that nobody can ask for. */
 export function taskOf(answer: JsonObject): McpTask | null {
   if (answer.task === undefined || answer.content !== undefined || answer.structuredContent !== undefined) return null;
   const task = readTask(answer.task);
@@ -196,7 +196,7 @@ function readTask(value: unknown): McpTask | null {
   };
 }
 
-/** A task is no result, whoever sends it. */
+/** The result of a tool. A task is not one, from any server. */
 function resultOf(value: unknown): JsonObject {
   if (isJsonObject(value) && taskOf(value) === null) return value;
   throw new LinkFault('answer', 'it answered with a task where the result of one was asked for', { delivered: true });

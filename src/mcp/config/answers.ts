@@ -64,7 +64,7 @@ export interface McpSampled {
   readonly usage?: Usage;
 }
 
-/** Replies to a server in the place of your model. Throws to refuse; the server is told no more than that. */
+/** Replies to a server in the place of your model. Throws to refuse; the server receives no more than that. */
 export type McpSampler = (
   request: McpSampling,
   io: { readonly signal: AbortSignal },

@@ -84,7 +84,7 @@ const SPACE = /[ \t\r\n]*/y;
 type Expecting = 'value' | 'first-item' | 'first-key' | 'key' | 'colon' | 'comma' | 'end';
 
 /**
- * Finds the first place where a text stops being JSON; null where it is JSON. The parser of the language tells this only
+ * Finds the first place where a text stops being JSON; null where it is JSON. The parser of the language says this only
  * in the words of its error, which differ from engine to engine.
  */
 export function findJsonError(text: string): JsonPosition | null {

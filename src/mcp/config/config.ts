@@ -24,13 +24,13 @@ export interface McpServerSettings {
   readonly tools?: readonly string[] | undefined;
   /** All tools but these. */
   readonly exclude?: readonly string[] | undefined;
-  /** A run fails when this server cannot be reached. Default false: it goes on with a warning. */
+  /** A run fails when this server cannot be reached. Default false: it continues with a warning. */
   readonly required?: boolean | undefined;
   /** Longest time for one attempt to connect and list the tools. Default 30 000 ms. */
   readonly connectTimeoutMs?: number | undefined;
   /** Longest time for one call without an answer or word of progress. Default 180 000 ms. */
   readonly timeoutMs?: number | undefined;
-  /** Longest time for one call all in all, however often the server tells of progress. Default: ten times `timeoutMs`. */
+  /** Longest time for one call all in all, however often the server reports progress. Default: ten times `timeoutMs`. */
   readonly maxTotalMs?: number | undefined;
   /**
    * Folders that the server is told to work in: paths or `file://` URIs. Absent: servers are told of none, and work with
@@ -50,8 +50,8 @@ export interface McpServerSettings {
    */
   readonly retryAfterLoss?: 'unless-destructive' | 'safe' | undefined;
   /**
-   * How much the server is to log: messages of this level and above are told as `mcp.log`. Default: the server decides,
-   * and all that it sends is told.
+   * How much the server is to log: messages of this level and above are emitted as `mcp.log`. Default: the server decides,
+   * and all that it sends is emitted.
    */
   readonly logLevel?: McpLogLevel | undefined;
   /** Leaves the server out without deleting its entry. */

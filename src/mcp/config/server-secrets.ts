@@ -41,7 +41,7 @@ interface SplitAddress {
 
 /**
  * Takes user and password out of `https://user:password@host`: `fetch` refuses such an address, and says it in its error.
- * What is no address is given back as it is.
+ * What is not an address is given back as it is.
  */
 export function splitAddress(url: string): SplitAddress {
   if (!URL.canParse(url)) return { url, authorization: null, secrets: [] };

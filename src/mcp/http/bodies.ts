@@ -7,7 +7,7 @@ import { createByteBuffer, createLineReader } from '../wire/lines.ts';
 /** How much is kept of the body of a refusal. */
 const REFUSAL_BYTES = 2000;
 
-/** Reads the answer to a request from a body that holds nothing else; whatever is no answer is a fault that says so. */
+/** Reads the answer to a request from a body that holds nothing else; whatever is not an answer is a fault that says so. */
 export async function answerIn(
   response: Response,
   {

@@ -29,7 +29,7 @@ export function readChallenge(headers: { get(name: string): string | null }): Ch
   };
 }
 
-/** A list of scopes as OAuth writes it. What is no scope is left out. */
+/** A list of scopes as OAuth writes it. What is not a scope is left out. */
 export function scopesOf(list: string | undefined): readonly string[] {
   const names = (list ?? '').split(' ').filter((scope) => /^[\x21\x23-\x5B\x5D-\x7E]{1,200}$/.test(scope));
   return [...new Set(names)].slice(0, MOST_SCOPES);

@@ -35,7 +35,7 @@ const NEVER_SENT: ReadonlySet<unknown> = new Set(
 
 /**
  * A `fetch` that says in {@link LinkFault}s what went wrong and whether the server can have got the request, and that
- * tells when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read beyond the limits.
+ * reports when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read beyond the limits.
  */
 export function observedFetch(listener: TrafficListener, inner: typeof fetch = fetch): typeof fetch {
   const { requests, limits, answersInPlace } = listener;
@@ -167,7 +167,7 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
   return new LinkFault('refused', `it answered with ${said}`, { delivered: status >= 500 && status !== 503, data });
 }
 
-/** What the server wants, for who can get a token. */
+/** What the server wants, for what can get a token. */
 function challengeData({ headers }: Response): { readonly challenge?: JsonObject } {
   const challenge = readChallenge(headers);
   return challenge === null ? {} : { challenge: { ...challenge } };

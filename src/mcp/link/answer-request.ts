@@ -30,7 +30,7 @@ interface AnswerIo {
 
 /**
  * Answers a request of a server: for folders, for a person's answer, for a model's reply. Nothing is answered that was not
- * offered, but for a question to a person, which is declined: a server that got an error might go on as if nobody had to
+ * offered, but for a question to a person, which is declined: a server that got an error might continue as if nobody had to
  * be asked. Rejects with the error that the server gets.
  */
 export async function answerRequest({ method, params }: ServerRequest, io: AnswerIo): Promise<JsonObject> {

@@ -41,7 +41,7 @@ export async function listAllTools(
   return [...tools.values()];
 }
 
-/** A tool with its description cut to size; null for one whose schemas are too large. Both are told. */
+/** A tool with its description cut to size; null for one whose schemas are too large. Both are reported. */
 function withinLimits(tool: McpTool, limits: McpLimits, onWarning: (warning: ProtocolWarning) => void): McpTool | null {
   const { description, ...rest } = tool;
   if (sizeOf(rest) > limits.schemaBytes) {

@@ -6,7 +6,7 @@
  * I2 A question is put only during a call, and withdrawn when none is under way any more.
  * I3 A person is asked one question at a time, and so is a model; each at most `perCall` times for each call that
  *    was under way at once, counted until all have ended.
- * I4 What a person typed as a secret goes to the server alone; whoever follows the calls gets a mark, and is told the text
+ * I4 What a person typed as a secret goes to the server alone; what follows the calls gets a mark, and receives the text
  *    that must not be seen.
  */
 import type { McpResolvedSettings } from '../config/config.ts';

@@ -38,7 +38,7 @@ export function isRunning({ child, pid, tree, platform }: ServerEnding): boolean
   return isLeaderRunning(child) || isGroupAlive(pid, platform);
 }
 
-/** Sends a signal to the program and, with `tree`, to its group. What has ended already is no error. */
+/** Sends a signal to the program and, with `tree`, to its group. What has ended already is not an error. */
 export function signalProcess({ child, pid, tree, platform }: ServerEnding, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (platform === 'win32') {
     const [command, ...args] = taskkillArgs(pid, tree);

@@ -158,7 +158,7 @@ function isFolder(path: string): boolean {
 }
 
 function ignore(): void {
-  // The end of the process tells what an error of its streams means.
+  // The end of the process says what an error of its streams means.
 }
 
 /** Keeps the end of a stream. */

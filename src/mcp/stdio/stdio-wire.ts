@@ -106,7 +106,7 @@ function excerpt(text: string): string {
 
 /**
  * Deals with an answer that was too large to be read: the request it belongs to fails at once and does not wait for its
- * timeout. Which one that is, the line's ends tell (servers write the `id` first or last); when they do not, and only one
+ * timeout. Which one that is, the line's ends say (servers write the `id` first or last); when they do not, and only one
  * request is under way, it is that one.
  */
 function lostLine(

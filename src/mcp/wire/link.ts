@@ -18,7 +18,7 @@ export interface McpServerInfo {
   readonly transport: 'stdio' | 'streamable' | 'sse';
 }
 
-/** How far a call has come, as the server tells it. */
+/** How far a call has come, as the server reports it. */
 export interface McpProgress {
   readonly progress: number;
   readonly total?: number;
@@ -59,7 +59,7 @@ export const REAL_CLOCK: McpClock = {
   },
 };
 
-/** What a link tells its owner, and what it may use. */
+/** What a link reports to its owner, and what it may use. */
 export interface LinkIo {
   readonly signal: AbortSignal;
   readonly clock: McpClock;
@@ -76,7 +76,7 @@ export interface LinkIo {
   /** The server says that one of its lists is another one now. */
   readonly onListChanged: (list: McpList) => void;
   readonly onWarning: (warning: ProtocolWarning) => void;
-  /** The server tells something else that nobody asked for. */
+  /** The server reports something else that nobody asked for. */
   readonly onNotification: (method: string, params: JsonObject) => void;
 }
 
@@ -84,7 +84,7 @@ export interface LinkIo {
 export interface RequestIo {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: McpProgress) => void;
-  /** Progress is told until this aborts, also after an answer that is a task: it goes on then. */
+  /** Progress is reported until this aborts, also after an answer that is a task: it continues then. */
   readonly lasting?: AbortSignal;
   /** For `_meta` of the request, beside what the protocol itself puts there. */
   readonly meta?: JsonObject;
@@ -115,7 +115,7 @@ export interface McpLink {
 /** Makes a link: the port behind which the SDK stands. */
 export type Dial = (server: string, target: McpTarget, io: LinkIo) => Promise<McpLink>;
 
-/** A signal that fires when another does or when the time is up, and tells which. */
+/** A signal that fires when another does or when the time is up, and says which. */
 interface TimeLimit {
   readonly signal: AbortSignal;
   readonly isOver: () => boolean;

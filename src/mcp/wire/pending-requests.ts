@@ -15,7 +15,7 @@ export interface WireTransport {
   onmessage?: ((message: WireMessage) => void) | undefined;
 }
 
-/** A transport with its bookkeeping: what is under way, whether it has died, what can be told of its end. */
+/** A transport with its bookkeeping: what is under way, whether it has died, what can be said of its end. */
 export interface Wire<T> {
   readonly transport: T;
   readonly kind: McpServerInfo['transport'];
@@ -162,7 +162,7 @@ function isOurs(id: unknown, latest: PendingRequest | null): boolean {
   );
 }
 
-/** Why a message is no answer in JSON-RPC; null when it is one. */
+/** Why a message is not an answer in JSON-RPC; null when it is one. */
 export function badAnswer({ result, error }: WireMessage): string | null {
   if (result !== undefined && error !== undefined) return 'its answer has both a result and an error';
   if (isJsonObject(result)) return null;
