@@ -3,6 +3,7 @@ export { observeRun } from './events/observe-run.ts';
 export { agentMachine } from './agent/agent.ts';
 export { llmCallMachine } from './llm-call/llm-call.ts';
 export { loopDetectionMachine } from './tool-call/loop-detection.ts';
+export { mcpCallMachine } from './mcp/mcp-call-machine.ts';
 export { mcpConnectionMachine } from './mcp/mcp-connection.ts';
 export { mcpTaskMachine } from './mcp/mcp-task.ts';
 export { toolCallMachine } from './tool-call/tool-call.ts';

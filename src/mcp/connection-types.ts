@@ -1,17 +1,25 @@
 import type { AnyActorRef } from 'xstate';
-import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
-import type { McpError, McpQuestion, McpTool } from '../actors/mcp/mcp-calls.ts';
+import type { McpLogMessage } from './connection-news.ts';
+import type { McpAnswers } from './config/answers.ts';
+import type { Dial, McpClock, McpServerInfo } from './wire/link.ts';
 import type { McpConnectionLimits } from '../machines/mcp/mcp-connection.ts';
-import type { Json, JsonObject } from '../json/json.ts';
-import { optionsOf } from '../json/known-options.ts';
-import type { ToolResult } from '../tools/result.ts';
-import type { McpLoginStatus } from './auth/authorizer.ts';
-import type { McpAnswers } from './questions/answers.ts';
-import type { McpServer } from './config/config.ts';
-import type { Dial, McpClock, McpProgress, McpServerInfo } from './link/link.ts';
-import type { Environment } from './config/read-config.ts';
 import type { McpLimits } from './config/server-limits.ts';
-import type { McpLogMessage } from './server-log.ts';
+import type { Environment } from '../models/endpoint/environment.ts';
+import type {
+  McpCallOptions,
+  McpCompletion,
+  McpPrompt,
+  McpRequestOptions,
+  McpResourceContent,
+} from './calls/requests.ts';
+import type { McpServer } from './config/config.ts';
+import type { McpError, McpTool } from '../actors/mcp/mcp-calls.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { ToolResult } from '../tools/result.ts';
+import type { McpResourceUpdate } from './calls/subscriptions.ts';
+import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
+import type { McpLoginStatus } from './auth/authorizer.ts';
+import { optionsOf } from '../json/known-options.ts';
 
 /**
  * Where a connection stands. Calls are sent in READY, and in AUTHORIZING where only more scopes are asked for; in the last
@@ -36,7 +44,7 @@ export type McpState =
 /** How far a sign-in is. In AWAITING_USER a person has to open an address. */
 export type McpLoginStep = 'DISCOVERING' | 'REGISTERING' | 'AWAITING_USER' | 'EXCHANGING';
 
-/** What a connection tells its listeners. */
+/** What a connection emits to its listeners. */
 export type McpConnectionNews =
   | {
       readonly type: 'mcp.changed';
@@ -63,38 +71,18 @@ export type McpConnectionNews =
       readonly list: 'resources' | 'prompts';
     }
   | ({
-      /** The server wrote into its log. At most twenty a second are told. */
+      /** The server wrote into its log. At most twenty a second are emitted. */
       readonly type: 'mcp.log';
       readonly server: string;
     } & McpLogMessage)
   | {
-      /** The server did something odd, and it was survived. After the first twenty only every thousandth is told. */
+      /** The server did something odd, and it was survived. After the first twenty only every thousandth is emitted. */
       readonly type: 'mcp.oddity';
       readonly server: string;
       readonly kind: string;
       readonly message: string;
       readonly count: number;
     };
-
-/** How one call is made. */
-export interface McpCallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Longest time in milliseconds, waiting for the connection included; it begins anew when the server tells of progress
-   * or has asked a person. Default: the server's `timeoutMs`.
-   */
-  readonly timeoutMs?: number | undefined;
-  readonly onProgress?: ((progress: McpProgress) => void) | undefined;
-  /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
-  readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
-  /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
-  readonly traceparent?: string | undefined;
-  /** Hears what a person typed as a secret while this call was under way, to keep it out of logs. */
-  readonly onHidden?: ((text: string) => void) | undefined;
-}
-
-/** How any other request is made. */
-export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
 
 /** What a connection may be given beside its configuration. */
 export interface McpConnectionOptions extends McpAnswers {
@@ -115,7 +103,7 @@ export interface McpConnectionOptions extends McpAnswers {
 }
 
 /** How a connection's tools are listed. */
-export interface ListToolsOptions extends McpRequestOptions {
+interface ListToolsOptions extends McpRequestOptions {
   /** Asks the server again. Default false. */
   readonly refresh?: boolean;
 }
@@ -136,7 +124,7 @@ export interface McpConnection {
   /** The machine that keeps the connection, to be looked at by whoever draws it; what is sent to it is not checked. */
   readonly actor: AnyActorRef;
 
-  /** Connects and lists the tools. True when that worked, false when the try failed; never rejects. It goes on trying. */
+  /** Connects and lists the tools. True when that worked, false when the try failed; never rejects. It continues to try. */
   connect(): Promise<boolean>;
   /** Ends the connection and every process that was started for it, within 5 s. `connect()` begins anew. */
   disconnect(): Promise<void>;
@@ -178,13 +166,13 @@ export interface McpConnection {
     listener: (update: McpResourceUpdate) => unknown,
     options?: McpRequestOptions,
   ): Promise<() => Promise<void>>;
-  /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be told at once. */
+  /** Names other folders to the server, now and after reconnects. It must have been given `roots` to be notified at once. */
   setRoots(folders: readonly string[]): void;
   /** The sign-in that waits for a person, with the address to open; null while there is none. */
   readonly pendingLogin: McpLogin | null;
   /**
    * Has a person sign in, now or again. Resolves true when that brought a token and the server is usable, false when it
-   * came to nothing; never rejects. Where to is `pendingLogin`, as soon as `mcp.changed` tells of the step
+   * came to nothing; never rejects. Where to is `pendingLogin`, as soon as `mcp.changed` reports the step
    * AWAITING_USER; nothing is opened by itself.
    */
   login(): Promise<boolean>;
@@ -195,7 +183,7 @@ export interface McpConnection {
   answerLogin(address: string): boolean;
   /** Ends the sign-in that waits for a person, if there is one. */
   cancelLogin(): void;
-  /** Disconnects, and forgets the tokens of this login, here and in the store. The server is not told. */
+  /** Disconnects, and forgets the tokens of this login, here and in the store. The server is not notified. */
   logout(): Promise<void>;
   /** The login as it is kept, without its tokens; null for a server that no person signs in at. */
   loginStatus(): Promise<McpLoginStatus | null>;
@@ -205,37 +193,6 @@ export interface McpConnection {
     listener: (news: Extract<McpConnectionNews, { readonly type: T }>) => void,
   ): () => void;
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** Proposals of a server for a value. */
-export interface McpCompletion {
-  /** At most 100. */
-  readonly values: readonly string[];
-  /** How many there are, where the server says so. */
-  readonly total?: number;
-  readonly hasMore: boolean;
-}
-
-/** Word that a resource has changed. */
-export interface McpResourceUpdate {
-  /** The one that was subscribed, or a part of it. */
-  readonly uri: string;
-  /** The connection was away and is back: the resource may have changed meanwhile, or not. */
-  readonly missed: boolean;
-}
-
-/** One piece of a resource: text, or base64 in `blob`. */
-export interface McpResourceContent {
-  readonly uri: string;
-  readonly mimeType?: string;
-  readonly text?: string;
-  readonly blob?: string;
-}
-
-/** A prompt of a server, ready to be sent to a model. */
-export interface McpPrompt {
-  readonly description?: string;
-  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: Json }[];
 }
 
 const checkOptions = optionsOf<McpConnectionOptions>('createMcpConnection', 'docs/mcp.md', {
@@ -283,4 +240,34 @@ export function checkConnectionOptions(options: McpConnectionOptions): void {
   checkOptions(options);
   checkLimits(options.limits);
   checkServerLimits(options.limits?.mcp);
+}
+
+/** States in which a link may stand. */
+export const LIVE: ReadonlySet<McpState> = new Set(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT', 'REFRESHING']);
+/** States after which a try to connect has failed. */
+export const GIVEN_UP: ReadonlySet<McpState> = new Set([
+  'BACKING_OFF',
+  'FAILED',
+  'NEEDS_LOGIN',
+  'AUTH_REQUIRED',
+  'STOPPED',
+]);
+
+/** The state of a connection's machine, without those inside it. */
+export function topLevel(value: unknown): McpState {
+  const key = typeof value === 'string' ? value : Object.keys(Object(value))[0];
+  return STATES.find((known) => known === key) ?? 'IDLE';
+}
+
+const STATES: readonly McpState[] = [
+  ...(['IDLE', 'CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT'] as const),
+  ...(['BACKING_OFF', 'REFRESHING', 'AUTHORIZING', 'FAILED', 'NEEDS_LOGIN', 'AUTH_REQUIRED', 'STOPPED'] as const),
+];
+
+const STEPS: readonly McpLoginStep[] = ['DISCOVERING', 'REGISTERING', 'AWAITING_USER', 'EXCHANGING'];
+
+/** How far the sign-in is; null while there is none. */
+export function loginStep(value: unknown): McpLoginStep | null {
+  const inner: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'AUTHORIZING') : undefined;
+  return STEPS.find((known) => known === inner) ?? null;
 }

@@ -2,18 +2,17 @@
  * Owns: the MCP servers of one agent: which there are, what their tools are called, who answers a call. Does not own:
  * the connections' lives, and connections that somebody else made.
  */
+import { type McpCalls, McpError, type McpTool } from '../actors/mcp/mcp-calls.ts';
+import type { Effects, Policy } from '../tools/spec.ts';
+import type { ToolIdentity } from '../tools/spec.ts';
+import type { McpConnection, McpConnectionNews, McpConnectionOptions, McpState } from './connection-types.ts';
 import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
-import { McpError, type McpCalls, type McpTool } from '../actors/mcp/mcp-calls.ts';
-import type { ToolIdentity, Effects, Policy } from '../tools/spec.ts';
-import { effectsOf } from './calls/after-loss.ts';
 import type { McpResolvedSettings, McpServerConfig } from './config/config.ts';
-import { createMcpConnection } from './connection.ts';
-import { secretsOfConnection } from './auth/connection-secrets.ts';
-import type { McpConnection, McpConnectionNews, McpState, McpConnectionOptions } from './connection-types.ts';
-import { createListeners } from './listeners.ts';
-import { policyFromAnnotations } from './policies/policy-from-annotations.ts';
 import { type ServerIdentity, serverIdentity, toolFacts } from './policies/tool-identity.ts';
-import { type ToolNames, createToolNames } from './policies/tool-names.ts';
+import { createListeners } from './connection-news.ts';
+import { type ServerToolNames, createServerToolNames } from './policies/server-tool-names.ts';
+import { createMcpConnection, secretsOfConnection } from './create-connection.ts';
+import { effectsOf, policyFromAnnotations } from './policies/annotations.ts';
 
 /** A tool of a server as an agent registers it. */
 export interface McpToolEntry {
@@ -34,7 +33,7 @@ export interface McpToolEntry {
 }
 
 /** A server as the hub sees it now. */
-export interface McpServerStatus {
+interface McpServerStatus {
   readonly name: string;
   readonly state: McpState;
   readonly required: boolean;
@@ -52,7 +51,7 @@ export interface McpPendingLogin extends McpLogin {
   readonly server: string;
 }
 
-/** What a hub tells: the news of its connections, and that a server came or went. */
+/** What a hub reports: the news of its connections, and that a server came or went. */
 export type McpHubNews =
   | McpConnectionNews
   | { readonly type: 'mcp.added'; readonly server: string }
@@ -97,7 +96,8 @@ interface Member {
   readonly release: () => void;
 }
 
-const NEWS = ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.log', 'mcp.oddity', 'mcp.added', 'mcp.removed'] as const;
+const CONNECTION_NEWS = ['mcp.changed', 'mcp.tools', 'mcp.list', 'mcp.log', 'mcp.oddity'] as const;
+const NEWS = [...CONNECTION_NEWS, 'mcp.added', 'mcp.removed'] as const;
 
 /**
  * Makes a hub over the servers of `mcpServers`. Entries with `disabled: true` are left out; nothing is connected yet.
@@ -111,94 +111,124 @@ export function createMcpHub(
   servers: Readonly<Record<string, McpServerConfig | McpConnection>> = {},
   options: McpConnectionOptions = {},
 ): McpHub {
-  const members = new Map<string, Member>();
-  const news = createListeners<McpHubNews>();
-  const names = createToolNames();
+  const hub = new Hub(options);
+  for (const [server, config] of Object.entries(servers)) hub.add(server, config);
+  return hub;
+}
 
-  const add: McpHub['add'] = (server, config) => {
-    if (members.has(server))
+class Hub implements McpHub {
+  readonly #options: McpConnectionOptions;
+  readonly #members = new Map<string, Member>();
+  readonly #news = createListeners<McpHubNews>();
+  readonly #names = createServerToolNames();
+
+  constructor(options: McpConnectionOptions) {
+    this.#options = options;
+  }
+
+  servers(): readonly McpServerStatus[] {
+    return [...this.#members].map(statusOf);
+  }
+
+  has(server: string): boolean {
+    return this.#members.has(server);
+  }
+
+  add(server: string, config: McpServerConfig | McpConnection): void {
+    if (this.#members.has(server))
       throw new TypeError(`There is an MCP server '${server}' already. Remove it first, or use replace().`);
     const shared = isConnection(config);
-    const connection = shared ? config : createMcpConnection(server, config, options);
+    const connection = shared ? config : createMcpConnection(server, config, this.#options);
     if (connection.server.settings.disabled) return;
-    const stops = [
-      connection.on('mcp.changed', (event) => news.emit({ ...event, server })),
-      connection.on('mcp.tools', (event) => news.emit({ ...event, server })),
-      connection.on('mcp.list', (event) => news.emit({ ...event, server })),
-      connection.on('mcp.log', (event) => news.emit({ ...event, server })),
-      connection.on('mcp.oddity', (event) => news.emit({ ...event, server })),
-    ];
+    const stops = CONNECTION_NEWS.map((type) => connection.on(type, (event) => this.#news.emit({ ...event, server })));
     const identity = serverIdentity(connection.server.target);
-    members.set(server, { connection, shared, identity, release: () => stops.forEach((stop) => stop()) });
-    names.add(server);
-    news.emit({ type: 'mcp.added', server });
-  };
-  const remove: McpHub['remove'] = async (server) => {
-    const member = members.get(server);
+    this.#members.set(server, { connection, shared, identity, release: () => stops.forEach((stop) => stop()) });
+    this.#names.add(server);
+    this.#news.emit({ type: 'mcp.added', server });
+  }
+
+  async remove(server: string): Promise<boolean> {
+    const member = this.#members.get(server);
     if (member === undefined) return false;
-    members.delete(server);
-    names.remove(server);
+    this.#members.delete(server);
+    this.#names.remove(server);
     if (!member.shared) await member.connection.disconnect();
     member.release();
-    news.emit({ type: 'mcp.removed', server });
+    this.#news.emit({ type: 'mcp.removed', server });
     return true;
-  };
-  const statusOf = ([name, { connection, shared }]: readonly [string, Member]): McpServerStatus => ({
+  }
+
+  async replace(server: string, config: McpServerConfig | McpConnection): Promise<void> {
+    await this.remove(server);
+    this.add(server, config);
+  }
+
+  connect(server: string): Promise<boolean> {
+    return this.#members.get(server)?.connection.connect() ?? Promise.resolve(false);
+  }
+
+  async connectAll({ timeoutMs = 30_000, signal }: Parameters<McpHub['connectAll']>[0] = {}) {
+    const all = Promise.all([...this.#members.values()].map(({ connection }) => connection.connect()));
+    await firstOf(all, timeoutMs, signal);
+    return this.servers();
+  }
+
+  tools(): readonly McpToolEntry[] {
+    return entriesOf(this.#members, this.#names);
+  }
+
+  server(name: string): McpConnection | null {
+    return this.#members.get(name)?.connection ?? null;
+  }
+
+  instructions(): ReturnType<McpHub['instructions']> {
+    return this.servers().flatMap(({ name, instructions }) =>
+      instructions === null ? [] : [{ server: name, text: instructions }],
+    );
+  }
+
+  logins(): readonly McpPendingLogin[] {
+    return [...this.#members].flatMap(([server, { connection }]) =>
+      connection.pendingLogin === null ? [] : [{ server, ...connection.pendingLogin }],
+    );
+  }
+
+  secrets(): readonly string[] {
+    return [...this.#members.values()].flatMap(({ connection }) => secretsOfConnection(connection));
+  }
+
+  callTool(...[server, tool, args, io]: Parameters<McpHub['callTool']>): ReturnType<McpHub['callTool']> {
+    const member = this.#members.get(server);
+    if (member !== undefined) return member.connection.call(tool, args, io);
+    const message = `There is no MCP server '${server}' (any more); '${tool}' was not called.`;
+    return Promise.reject(new McpError('not-connected', server, message));
+  }
+
+  onChange(listener: (news: McpHubNews) => void): () => void {
+    const stops = NEWS.map((type) => this.#news.on(type, listener));
+    return () => stops.forEach((stop) => stop());
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#members.keys()].map((server) => this.remove(server)));
+  }
+}
+
+function statusOf([name, { connection, shared }]: readonly [string, Member]): McpServerStatus {
+  const { error } = connection;
+  return {
     name,
     state: connection.state,
     required: connection.server.settings.required,
     shared,
     tools: connection.tools.length,
     instructions: connection.info?.instructions ?? null,
-    error: connection.error === null ? null : { code: connection.error.code, message: connection.error.message },
+    error: error === null ? null : { code: error.code, message: error.message },
     warnings: connection.warnings,
-  });
-  const status = (): readonly McpServerStatus[] => [...members].map(statusOf);
-  for (const [server, config] of Object.entries(servers)) add(server, config);
-
-  return {
-    servers: status,
-    has: (server) => members.has(server),
-    add,
-    remove,
-    async replace(server, config) {
-      await remove(server);
-      add(server, config);
-    },
-    connect: (server) => members.get(server)?.connection.connect() ?? Promise.resolve(false),
-    async connectAll({ timeoutMs = 30_000, signal } = {}) {
-      const all = Promise.all([...members.values()].map(({ connection }) => connection.connect()));
-      await firstOf(all, timeoutMs, signal);
-      return status();
-    },
-    tools: () => entriesOf(members, names),
-    server: (name) => members.get(name)?.connection ?? null,
-    instructions: () =>
-      status().flatMap(({ name, instructions }) =>
-        instructions === null ? [] : [{ server: name, text: instructions }],
-      ),
-    logins: () =>
-      [...members].flatMap(([server, { connection }]) =>
-        connection.pendingLogin === null ? [] : [{ server, ...connection.pendingLogin }],
-      ),
-    secrets: () => [...members.values()].flatMap(({ connection }) => secretsOfConnection(connection)),
-    callTool(server, tool, args, io) {
-      const member = members.get(server);
-      if (member !== undefined) return member.connection.call(tool, args, io);
-      const message = `There is no MCP server '${server}' (any more); '${tool}' was not called.`;
-      return Promise.reject(new McpError('not-connected', server, message));
-    },
-    onChange(listener) {
-      const stops = NEWS.map((type) => news.on(type, listener));
-      return () => stops.forEach((stop) => stop());
-    },
-    async close() {
-      await Promise.all([...members.keys()].map(remove));
-    },
   };
 }
 
-function entriesOf(members: ReadonlyMap<string, Member>, names: ToolNames): readonly McpToolEntry[] {
+function entriesOf(members: ReadonlyMap<string, Member>, names: ServerToolNames): readonly McpToolEntry[] {
   return [...members].flatMap(([server, { connection, identity }]) => {
     const { tools } = connection;
     const called = names.of(

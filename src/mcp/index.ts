@@ -1,9 +1,9 @@
 /** Connections to MCP servers, usable without an agent. */
 import '../platform.ts';
-export { createMcpConnection } from './connection.ts';
+export { createMcpConnection } from './create-connection.ts';
 export { terminalElicit, type TerminalElicitOptions } from './questions/terminal-elicit.ts';
-export { policyFromAnnotations } from './policies/policy-from-annotations.ts';
-export { clientCredentials, oauth } from './auth/options.ts';
+export { policyFromAnnotations } from './policies/annotations.ts';
+export { clientCredentials, oauth } from './config/auth.ts';
 export { TokenStoreError, fileTokenStore } from './auth/token-store.ts';
 export { McpError } from '../actors/mcp/mcp-calls.ts';
 export type { McpErrorCode, McpQuestion, McpTool, McpToolAnnotations } from '../actors/mcp/mcp-calls.ts';
@@ -17,8 +17,9 @@ export type {
   OAuthOptions,
   OAuthSettings,
   TokenSource,
-} from './auth/options.ts';
-export type { FileTokenStoreOptions, TokenStore } from './auth/token-store.ts';
+} from './config/auth.ts';
+export type { FileTokenStoreOptions } from './auth/token-store.ts';
+export type { TokenStore } from './config/auth.ts';
 export type {
   McpConfigError,
   McpHttpConfig,
@@ -31,16 +32,18 @@ export type {
 export type {
   McpCallOptions,
   McpCompletion,
-  McpConnection,
-  McpConnectionNews,
-  McpLoginStep,
   McpPrompt,
   McpRequestOptions,
   McpResourceContent,
-  McpResourceUpdate,
+} from './calls/requests.ts';
+export type {
+  McpConnection,
+  McpConnectionNews,
+  McpLoginStep,
   McpState,
   McpConnectionOptions,
 } from './connection-types.ts';
+export type { McpResourceUpdate } from './calls/subscriptions.ts';
 export type {
   McpAnswers,
   McpElicit,
@@ -52,7 +55,8 @@ export type {
   McpSampler,
   McpSampling,
   McpUrlElicitation,
-} from './questions/answers.ts';
-export type { McpProgress, McpServerInfo } from './link/link.ts';
-export type { McpLogLevel, McpLogMessage } from './server-log.ts';
+} from './config/answers.ts';
+export type { McpProgress, McpServerInfo } from './wire/link.ts';
+export type { McpLogLevel } from './config/config.ts';
+export type { McpLogMessage } from './connection-news.ts';
 export type { McpLimits } from './config/server-limits.ts';

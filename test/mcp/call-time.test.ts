@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { SimulatedClock } from 'xstate';
 import { expect, test } from 'vitest';
-import type { McpElicitationAnswer } from '../../src/mcp/questions/answers.ts';
+import type { McpElicitationAnswer } from '../../src/mcp/config/answers.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedWorld } from '../support/mcp/scripted-dial.ts';
 

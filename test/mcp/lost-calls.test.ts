@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { SimulatedClock } from 'xstate';
 import { expect, test } from 'vitest';
 import { createMcpConnection } from '../../src/mcp/index.ts';
-import { LinkFault } from '../../src/mcp/link/link.ts';
+import { LinkFault } from '../../src/mcp/wire/faults.ts';
 import { scriptedWorld } from '../support/mcp/scripted-dial.ts';
 
 function scripted(patienceMs = 4000) {

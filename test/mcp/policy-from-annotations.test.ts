@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/json/json.ts';
-import { policyFromAnnotations } from '../../src/mcp/policies/policy-from-annotations.ts';
+import { policyFromAnnotations } from '../../src/mcp/policies/annotations.ts';
 
 const readOnly = (name: string) => policyFromAnnotations({ name, annotations: { readOnlyHint: true } });
 

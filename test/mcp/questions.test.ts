@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { McpQuestion } from '../../src/actors/mcp/mcp-calls.ts';
-import type { McpAnswers, McpElicitation, McpElicitationAnswer } from '../../src/mcp/questions/answers.ts';
+import type { McpAnswers, McpElicitation, McpElicitationAnswer } from '../../src/mcp/config/answers.ts';
 import type { McpConnectionOptions } from '../../src/mcp/connection-types.ts';
 import type { McpServerSettings } from '../../src/mcp/config/config.ts';
 import { askingEntry } from '../support/mcp/hostile-entry.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { SimulatedClock } from 'xstate';
 import { expect, test } from 'vitest';
 import { createMcpConnection } from '../../src/mcp/index.ts';
-import { LinkFault } from '../../src/mcp/link/link.ts';
+import { LinkFault } from '../../src/mcp/wire/faults.ts';
 import { type ScriptedWorld, scriptedWorld } from '../support/mcp/scripted-dial.ts';
 
 const CALLS = ['read', 'put', 'act', 'pay'] as const;

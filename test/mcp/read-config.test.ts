@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readMcpConfigFile } from '../../src/mcp/config/config-file.ts';
 import { McpConfigError } from '../../src/mcp/config/config.ts';
-import { findJsonError } from '../../src/mcp/config/json-position.ts';
+import { findJsonError } from '../../src/mcp/config/config-file.ts';
 import { readMcpServer, readMcpServers } from '../../src/mcp/config/read-config.ts';
 
 function errorOf(read: () => unknown): McpConfigError {

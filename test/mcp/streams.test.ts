@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Line, createLineReader } from '../../src/mcp/stdio/line-reader.ts';
+import { type InputLine, createLineReader } from '../../src/mcp/wire/lines.ts';
 import { createTailBuffer } from '../../src/mcp/stdio/server-process.ts';
 
-function linesOf(chunks: readonly Uint8Array[], limit = 1000): readonly Line[] {
-  const lines: Line[] = [];
+function linesOf(chunks: readonly Uint8Array[], limit = 1000): readonly InputLine[] {
+  const lines: InputLine[] = [];
   const read = createLineReader(limit, (line) => lines.push(line));
   for (const chunk of chunks) read(chunk);
   return lines;

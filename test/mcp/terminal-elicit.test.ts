@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { McpElicitationAnswer } from '../../src/mcp/questions/answers.ts';
+import type { McpElicitationAnswer } from '../../src/mcp/config/answers.ts';
 import { terminalElicit } from '../../src/mcp/index.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { terminalConfirm } from '../../src/security/index.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createToolNames } from '../../src/mcp/policies/tool-names.ts';
+import { createServerToolNames } from '../../src/mcp/policies/server-tool-names.ts';
 
 function namesOf(servers: readonly string[]) {
-  const names = createToolNames();
+  const names = createServerToolNames();
   for (const server of servers) names.add(server);
   return names;
 }

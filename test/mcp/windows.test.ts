@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { defaultEnvironment } from '../../src/mcp/config/default-environment.ts';
-import { taskkillArgs } from '../../src/mcp/stdio/end-process.ts';
-import { planWindowsCommand } from '../../src/mcp/stdio/windows-command.ts';
+import { defaultEnvironment } from '../../src/mcp/config/environment-variables.ts';
+import { taskkillArgs } from '../../src/mcp/stdio/end-server.ts';
+import { planWindowsCommand } from '../../src/mcp/stdio/server-process.ts';
 
 const env = { PATH: 'C:\\node;C:\\tools\\', PATHEXT: '.COM;.EXE;.BAT;.CMD', COMSPEC: 'C:\\Windows\\cmd.exe' };
 

@@ -38,6 +38,7 @@ export const promised: readonly Promised[] = [
       'toolCallMachine',
       'loopDetectionMachine',
       'mcpConnectionMachine',
+      'mcpCallMachine',
       'mcpTaskMachine',
       'observeRun',
     ],

@@ -3,7 +3,7 @@ import type { ServerNote } from '../../machines/contract/agent-setup.ts';
 import type { McpServerConfig } from '../../mcp/config/config.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpPendingLogin, McpToolEntry } from '../../mcp/hub.ts';
-import type { McpAnswers } from '../../mcp/questions/answers.ts';
+import type { McpAnswers } from '../../mcp/config/answers.ts';
 import { checkOnError } from '../../recovery/plan-data.ts';
 import type { OnError } from '../../recovery/steps.ts';
 import { DEFAULT_MCP_LIMITS, type McpLimits } from '../../mcp/config/server-limits.ts';

@@ -1,7 +1,7 @@
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Model, ModelRequest } from '../../actors/model.ts';
 import type { Vault } from '../../actors/vault.ts';
-import type { McpAnswers, McpElicit, McpSampled, McpSampling } from '../../mcp/questions/answers.ts';
+import type { McpAnswers, McpElicit, McpSampled, McpSampling } from '../../mcp/config/answers.ts';
 import type { AgentOptions } from '../options.ts';
 
 interface AnswersOptions {

@@ -1,5 +1,5 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { McpLogLevel } from '../../mcp/server-log.ts';
+import type { McpLogLevel } from '../../mcp/config/config.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AgentCore } from '../agent-core.ts';

@@ -1,7 +1,7 @@
 import type { McpHub } from '../../mcp/hub.ts';
-import type { McpProgress } from '../../mcp/link/link.ts';
+import type { McpProgress } from '../../mcp/wire/link.ts';
 import { terminalElicit } from '../../mcp/questions/terminal-elicit.ts';
-import { findJsonError } from '../../mcp/config/json-position.ts';
+import { findJsonError } from '../../mcp/config/config-file.ts';
 import { inert } from '../../output/console/inert.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';

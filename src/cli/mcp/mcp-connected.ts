@@ -1,4 +1,4 @@
-import type { McpElicit } from '../../mcp/questions/answers.ts';
+import type { McpElicit } from '../../mcp/config/answers.ts';
 import type { McpServerConfig } from '../../mcp/config/config.ts';
 import { type McpHub, createMcpHub } from '../../mcp/hub.ts';
 import type { McpEntry, UsableEntry } from './mcp-file.ts';

@@ -1,5 +1,5 @@
 import type { McpHttpConfig } from '../../mcp/config/config.ts';
-import { namedVariables } from '../../mcp/config/expand-variables.ts';
+import { namedVariables } from '../../mcp/config/environment-variables.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 
 const NAME_UNKNOWN: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);

@@ -1,4 +1,4 @@
-import { withheldRoutes } from '../../mcp/config/default-environment.ts';
+import { withheldRoutes } from '../../mcp/config/environment-variables.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 
 /** Says why a program that was started is no use: it ended, or it does not answer. Null for anything else. */

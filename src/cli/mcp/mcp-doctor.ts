@@ -1,6 +1,6 @@
 import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
-import { createMcpConnection } from '../../mcp/connection.ts';
+import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { inert } from '../../output/console/inert.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import type { Trying } from './mcp-connected.ts';

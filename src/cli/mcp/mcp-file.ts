@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { McpConfigError, type McpServer, type McpServerConfig } from '../../mcp/config/config.ts';
 import { readMcpConfigEntries } from '../../mcp/config/config-file.ts';
-import { missingVariables } from '../../mcp/config/expand-variables.ts';
-import { type Environment, readMcpServer } from '../../mcp/config/read-config.ts';
+import { missingVariables } from '../../mcp/config/environment-variables.ts';
+import { readMcpServer } from '../../mcp/config/read-config.ts';
+import type { Environment } from '../../models/endpoint/environment.ts';
 import { UsageError } from '../command.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { openBrowser } from '../../inspector/server/open-browser.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
-import { createMcpConnection } from '../../mcp/connection.ts';
+import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { inert } from '../../output/console/inert.ts';
 import { UsageError } from '../command.ts';
 import { EXIT_CODE } from '../exit-code.ts';

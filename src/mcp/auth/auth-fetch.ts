@@ -1,5 +1,9 @@
+import { type CheckedAuth, isLoopback } from '../config/auth.ts';
+import { McpError } from '../../actors/mcp/mcp-calls.ts';
+import { LinkFault } from '../wire/faults.ts';
+
 /** Why signing in failed. Programs look at `kind`; the words hold no code, token or secret. */
-export type AuthFaultKind =
+type AuthFaultKind =
   | 'unsafe' // an address or answer that must not be trusted
   | 'wrong' // the authorization server cannot be used as it is
   | 'unreachable' // no connection, or it broke
@@ -20,12 +24,6 @@ export class AuthFault extends Error {
 
 const REQUEST_MS = 10_000;
 const MOST_BYTES = 256 * 1024;
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
-/** Whether an address stays on this machine. */
-export function isLoopback(address: string | URL): boolean {
-  return LOOPBACK.test(new URL(address).hostname);
-}
 
 /** What requests to authorization servers may reach, and until when. */
 export interface AuthNet {
@@ -101,4 +99,32 @@ function reasonOf(error: unknown): string {
     at = at.cause;
   }
   return 'the connection broke';
+}
+
+/** Only a person can help. */
+export function loginRequired(server: string, why: string): McpError {
+  return new McpError('login-required', server, `MCP server '${server}': ${why}.`);
+}
+
+/** What went wrong while signing in, in the codes of MCP. Anything that is none of our faults comes back as it is. */
+export function loginError(server: string, auth: CheckedAuth, error: unknown): unknown {
+  const withCode = (code: McpError['code'], fault: Error): McpError =>
+    new McpError(code, server, `MCP server '${server}': ${fault.message}.`, fault);
+  if (error instanceof LinkFault) return withCode('auth-required', error);
+  if (!(error instanceof AuthFault)) return error;
+  const byPerson = auth.type === 'oauth';
+  switch (error.kind) {
+    case 'unsafe':
+    case 'wrong':
+      return withCode('auth-failed', error);
+    case 'unreachable':
+    case 'busy':
+      return withCode('not-connected', error);
+    case 'invalid-client':
+      return byPerson && auth.clientId === undefined
+        ? loginRequired(server, error.message)
+        : withCode('auth-required', error);
+    case 'invalid-grant':
+      return byPerson ? loginRequired(server, error.message) : withCode('auth-required', error);
+  }
 }

@@ -6,19 +6,16 @@
  * I2 Of all who share a store, one at a time refreshes a login; whoever waited uses what the first one got.
  */
 import type { McpAuthStep, McpAuthorizer } from '../../actors/mcp/mcp-auth.ts';
-import { McpError } from '../../actors/mcp/mcp-calls.ts';
 import type { McpAuthKind } from '../../machines/mcp/mcp-connection-parts.ts';
-import type { McpClock } from '../link/link.ts';
-import { limitTime } from '../calls/time-limit.ts';
-import { AuthFault } from './auth-fetch.ts';
-import type { AuthServer } from './find-server.ts';
-import { keptLoginIn } from './kept-login.ts';
-import { loginError } from './login-errors.ts';
-import { loginSteps } from './login-steps.ts';
-import type { CheckedAuth, OAuthSettings } from './options.ts';
-import { createRenewal } from './renewal.ts';
 import { type TokenHolder, isExpired } from './token-holder.ts';
-import { type TokenStore, fileTokenStore } from './token-store.ts';
+import type { CheckedAuth, OAuthSettings, TokenStore } from '../config/auth.ts';
+import { type McpClock, limitTime } from '../wire/link.ts';
+import { KeptLogin, fileTokenStore } from './token-store.ts';
+import { Renewal } from './renewal.ts';
+import type { AuthServer } from './find-server.ts';
+import { McpError } from '../../actors/mcp/mcp-calls.ts';
+import { AuthFault, loginError, loginRequired } from './auth-fetch.ts';
+import type { PreparedLogin } from './pending-login.ts';
 
 /** A login as it is kept. */
 export interface McpLoginStatus {
@@ -63,9 +60,9 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
   const resource = resourceOf(url);
   const store: TokenStore = settings?.store ?? fileTokenStore();
-  const kept = keptLoginIn(store, { resource, identity: settings?.identity ?? 'default' });
-  const renewal = createRenewal({ server, url, resource, auth, kept });
-  const { holder, secrets, readKept, find, isUsable } = renewal;
+  const kept = new KeptLogin(store, { resource, identity: settings?.identity ?? 'default' });
+  const renewal = new Renewal({ server, url, resource, auth, kept });
+  const { holder, secrets } = renewal;
   let found: AuthServer | null = null;
 
   /** Does a step within its time; whatever goes wrong becomes an {@link McpError}. */
@@ -84,8 +81,8 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   const elsewhere = async (step: McpAuthStep, signal: AbortSignal): Promise<{ readonly by: 'elsewhere' }> => {
     for (;;) {
       await pause(clock, WATCH_MS, signal);
-      const tokens = await readKept().catch(() => null);
-      if (tokens === null || !isUsable(tokens, step)) continue;
+      const tokens = await renewal.readKept().catch(() => null);
+      if (tokens === null || !renewal.isUsable(tokens, step)) continue;
       holder.hold(tokens);
       return { by: 'elsewhere' };
     }
@@ -102,7 +99,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
       }),
     discover: (_step, outer) =>
       within(outer, async (signal) => {
-        found = await find(signal);
+        found = await renewal.find(signal);
         return { issuer: found.issuer };
       }),
     register: steps.register,
@@ -116,7 +113,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
       renewal.forget();
     },
     async status() {
-      const tokens = await readKept();
+      const tokens = await renewal.readKept();
       const { issuer = null, scopes = [], expiresAt = null, refresh = null } = tokens ?? {};
       return {
         signedIn: tokens !== null && (refresh !== null || !isExpired(tokens)),
@@ -157,4 +154,90 @@ function pause(clock: McpClock, ms: number, signal: AbortSignal): Promise<void> 
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });
   });
+}
+
+/** The steps of a sign-in that a person takes part in. */
+interface LoginSteps extends Pick<McpAuthorizer, 'register' | 'awaitLogin' | 'exchange'> {
+  /** Takes the address on which a person's browser has ended. False: it belongs to no login that is waited for. */
+  answer(address: string): boolean;
+}
+
+interface LoginStepsOptions {
+  readonly server: string;
+  readonly auth: CheckedAuth;
+  readonly renewal: Renewal;
+  readonly kept: KeptLogin;
+  readonly within: <T>(outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+  /** Waits for a login that is made elsewhere. */
+  readonly elsewhere: (step: McpAuthStep, signal: AbortSignal) => Promise<{ readonly by: 'elsewhere' }>;
+  /** The authorization server that was found last. */
+  readonly found: () => AuthServer | null;
+}
+
+/** Makes the steps of a sign-in. What was prepared in one is used in the next. */
+export function loginSteps({ server, auth, renewal, kept, within, elsewhere, found }: LoginStepsOptions): LoginSteps {
+  const settings: OAuthSettings | null = auth.type === 'oauth' ? auth : null;
+  let pending: PreparedLogin | null = null;
+  return {
+    register: (step, outer) =>
+      within(outer, async (signal) => {
+        if (settings === null) throw loginRequired(server, 'nobody can sign in at it');
+        const { prepareLogin } = await import('./pending-login.ts');
+        const at = found() ?? (await renewal.find(signal));
+        pending?.close();
+        pending = await prepareLogin(
+          { server: at, settings, scopes: renewal.scopesFor(at, step), kept },
+          renewal.netOf(signal),
+        );
+        return pending.login;
+      }),
+    async awaitLogin(step, signal) {
+      const waiting = pending;
+      if (waiting === null) throw loginRequired(server, 'no sign-in was prepared');
+      const own = new AbortController();
+      const ended = AbortSignal.any([signal, own.signal]);
+      let answered = false;
+      const byCode = waiting.code.then(() => {
+        answered = true;
+        return { by: 'code' as const };
+      });
+      const end = (): void => {
+        waiting.close();
+        // Whoever answers now answers nobody.
+        if (!answered && pending === waiting) pending = null;
+      };
+      ended.addEventListener('abort', end, { once: true });
+      try {
+        return await Promise.race([byCode, elsewhere(step, ended)]);
+      } catch (error) {
+        throw loginError(server, auth, error);
+      } finally {
+        own.abort();
+      }
+    },
+    exchange: (_step, outer) =>
+      within(outer, async (signal) => {
+        const done = pending;
+        pending = null;
+        const code = await Promise.race([done?.code, Promise.resolve(undefined)]);
+        if (done === null || code === undefined) return { scopes: (await renewal.readKept())?.scopes ?? [] };
+        renewal.remember(code);
+        const { exchangeLoginCode } = await import('./oauth-client.ts');
+        const { server: at, client, verifier, redirectUrl, login } = done;
+        try {
+          const given = await exchangeLoginCode(at, { client, code, verifier, redirectUrl }, renewal.netOf(signal));
+          const { scopes } = await renewal.keep(given, {
+            issuer: at.issuer,
+            clientId: client.client_id,
+            scopes: login.scopes,
+          });
+          return { scopes };
+        } catch (error) {
+          if (error instanceof AuthFault && error.kind === 'invalid-client' && settings?.clientId === undefined)
+            await kept.dropClient(at.issuer);
+          throw error;
+        }
+      }),
+    answer: (address) => pending !== null && URL.canParse(address) && pending.take(new URL(address)) !== 'foreign',
+  };
 }

@@ -2,18 +2,18 @@
  * Owns: finding the authorization server of an MCP server. What a server says of itself is checked before it is used: the
  * resource, the issuer, PKCE with S256, https.
  */
-import {
-  discoverAuthorizationServerMetadata,
-  discoverOAuthProtectedResourceMetadata,
-} from '@modelcontextprotocol/sdk/client/auth.js';
 import type {
   AuthorizationServerMetadata,
   OAuthProtectedResourceMetadata,
 } from '@modelcontextprotocol/sdk/shared/auth.js';
+import {
+  discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
+} from '@modelcontextprotocol/sdk/client/auth.js';
 import { checkResourceAllowed, resourceUrlFromServerUrl } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
-import { attempt } from './auth-error.ts';
 import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
-import { type Challenge, readChallenge, scopesOf } from './challenge.ts';
+import { attempt } from './auth-error.ts';
+import { type Challenge, readChallenge, scopesOf } from '../http/challenge.ts';
 
 /** An authorization server, found and checked. */
 export interface AuthServer {

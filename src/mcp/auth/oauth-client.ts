@@ -16,11 +16,11 @@ import {
 } from '@modelcontextprotocol/sdk/client/auth.js';
 import { createPrivateKeyJwtAuth } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { AuthServer } from './find-server.ts';
 import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
 import { attempt, codeText } from './auth-error.ts';
-import { scopesOf } from './challenge.ts';
-import type { AuthServer } from './find-server.ts';
-import type { ClientCredentialsSettings, IdentityProviderOptions } from './options.ts';
+import type { ClientCredentialsSettings, IdentityProviderOptions } from '../config/auth.ts';
+import { scopesOf } from '../http/challenge.ts';
 
 /** This client, as an authorization server knows it. */
 export interface AuthClient {
@@ -72,7 +72,7 @@ export async function register(
 }
 
 /** What a login is begun with. */
-export interface LoginRequest {
+interface LoginRequest {
   readonly client: AuthClient;
   readonly redirectUrl: string;
   readonly scopes: readonly string[];
@@ -100,7 +100,7 @@ export async function startLogin(
 }
 
 /** Exchanges a code for tokens. */
-export async function exchange(
+export async function exchangeLoginCode(
   server: AuthServer,
   grant: {
     readonly client: AuthClient;

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { McpLogin } from '../../actors/mcp/mcp-auth.ts';
-import { AuthFault, type AuthNet, isLoopback } from './auth-fetch.ts';
 import { type AuthServer, checkLogin, isSame } from './find-server.ts';
-import type { KeptClient, KeptLogin } from './kept-login.ts';
 import { type AuthClient, register, startLogin } from './oauth-client.ts';
-import type { OAuthSettings } from './options.ts';
-import { type RedirectListener, type TakeRedirect, listenForRedirect } from './redirect-listener.ts';
+import { type OAuthSettings, isLoopback } from '../config/auth.ts';
+import type { KeptClient, KeptLogin } from './token-store.ts';
+import { AuthFault, type AuthNet } from './auth-fetch.ts';
 
 /**
  * A sign-in that waits for its redirect.
@@ -14,7 +15,7 @@ import { type RedirectListener, type TakeRedirect, listenForRedirect } from './r
  * I2 One of another issuer (RFC 9207), or without one where the server promises it, ends the sign-in; its code is not used.
  * I3 The first redirect of ours is the last.
  */
-export interface PendingLogin {
+export interface PreparedLogin {
   readonly login: McpLogin;
   readonly server: AuthServer;
   readonly client: AuthClient;
@@ -38,7 +39,7 @@ interface PendingOptions {
 export async function prepareLogin(
   { server, settings, scopes, kept }: PendingOptions,
   net: AuthNet,
-): Promise<PendingLogin> {
+): Promise<PreparedLogin> {
   checkLogin(server);
   const state = randomBytes(32).toString('base64url');
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
@@ -135,4 +136,67 @@ async function clientOf(options: ClientOptions, net: AuthNet): Promise<AuthClien
 
 function hasExpired({ client_secret_expires_at: seconds = 0 }: AuthClient): boolean {
   return seconds > 0 && seconds * 1000 <= Date.now();
+}
+
+/** Where the browser of a person who signs in comes back to. */
+export interface RedirectListener {
+  /** The address to be registered and sent along. */
+  readonly redirectUrl: string;
+  close(): void;
+}
+
+/** What a redirect turned out to be: it ends the waiting, or is none of ours. */
+export type TakeRedirect = (address: URL) => 'taken' | 'foreign' | 'refused';
+
+const PAGES: Readonly<Record<ReturnType<TakeRedirect>, readonly [status: number, text: string]>> = {
+  taken: [200, 'Thank you: the program goes on. You can close this page.'],
+  refused: [400, 'The sign-in failed; the program says why. You can close this page.'],
+  foreign: [400, 'This answer belongs to no sign-in that is waited for.'],
+};
+
+/**
+ * Listens on 127.0.0.1 for one redirect. `port` 0: any that is free; where the wanted one is taken, any that is free too.
+ * What does not belong to this sign-in is answered with 400 and changes nothing; what does closes the listener.
+ */
+export async function listenForRedirect(
+  {
+    host,
+    port,
+    path,
+    exact,
+  }: { readonly host: string; readonly port: number; readonly path: string; readonly exact: boolean },
+  take: TakeRedirect,
+): Promise<RedirectListener> {
+  const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
+    const address = new URL(request.url ?? '/', origin());
+    const isOurs = request.method === 'GET' && address.pathname === path;
+    const [status, text] = isOurs ? PAGES[take(address)] : [404, 'Nothing is here.'];
+    const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', connection: 'close' };
+    response.writeHead(status, { ...headers, 'referrer-policy': 'no-referrer' }).end(`${text}\n`);
+  });
+  const origin = (): string => `http://${host}:${portOf(server.address())}`;
+  const listen = (at: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(at, host === 'localhost' ? '127.0.0.1' : host.replaceAll(/[[\]]/g, ''), () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  await listen(port).catch((error: unknown) => {
+    if (exact || port === 0) throw error;
+    return listen(0);
+  });
+  // A login that nobody makes keeps no program alive.
+  server.unref();
+  return {
+    redirectUrl: `${origin()}${path}`,
+    close: () => {
+      server.close();
+    },
+  };
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  return typeof address === 'object' && address !== null ? address.port : 0;
 }

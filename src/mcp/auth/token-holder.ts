@@ -1,9 +1,10 @@
-import { type FetchFunction, LinkFault } from '../link/link.ts';
+import type { Challenge } from '../http/challenge.ts';
+import { LinkFault } from '../wire/faults.ts';
+import type { Fetch } from '../../models/endpoint/endpoint.ts';
 import { isJsonObject } from '../../json/json.ts';
-import type { Challenge } from './challenge.ts';
 
 /** A token that is in use. */
-export interface HeldToken {
+interface HeldToken {
   readonly access: string;
   /** Until when it is used, in milliseconds since 1970; null: it does not say. */
   readonly expiresAt: number | null;
@@ -17,11 +18,11 @@ export interface TokenHolder {
   hold(token: HeldToken | null): void;
   /** Notes what the server wants of somebody without a token. */
   heard(challenge: Challenge | null): void;
-  /** Whether a fault tells of a token that is not in use any more: it proves nothing of this one. */
+  /** Whether a fault is about a token that is not in use any more: it proves nothing of this one. */
   isOld(fault: LinkFault): boolean;
   /** Puts the token on requests, and says of refusals which token they mean. */
-  wrap(inner: FetchFunction): FetchFunction;
-  /** All tokens that were in use, for who must not show them. */
+  wrap(inner: Fetch): Fetch;
+  /** All tokens that were in use, for those that must not show them. */
   seen(): readonly string[];
 }
 
@@ -53,7 +54,7 @@ export function tokenHolder({ origin, find }: HolderOptions): TokenHolder {
     const [oldest] = seen;
     if (seen.size > MOST_SEEN && oldest !== undefined) seen.delete(oldest);
   };
-  /** What a call lacks is no word of what a login needs. */
+  /** What a call lacks does not say what a login needs. */
   const narrowed = (told: Challenge | null, byCall: boolean): Challenge | null =>
     told !== null && byCall ? { ...told, scopes: challenge?.scopes ?? [] } : told;
   const usable = async (): Promise<HeldToken | null> => {

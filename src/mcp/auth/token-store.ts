@@ -1,25 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { takeRunLock } from '../../journal/stores/run-lock.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import { optionsOf } from '../../json/known-options.ts';
+import type { TokenStore } from '../config/auth.ts';
+import { homeFolder, makeFolder } from '../../security/folders.ts';
+import { takeRunLock } from '../../journal/stores/run-lock.ts';
+import { systemCode } from '../../security/folders.ts';
+import { isJsonObject } from '../../json/json.ts';
 import { replaceFile } from '../../security/permissions-file.ts';
 import { takeLock } from '../../security/lock-file.ts';
-import { systemCode, homeFolder, makeFolder } from '../../security/folders.ts';
-
-/**
- * Where tokens and registrations are kept: a port of four methods. Values are texts that hold secrets; keys hold none.
- * `lock` must hold for all who share the store, in other processes and on other machines too.
- */
-export interface TokenStore {
-  get(key: string): Promise<string | null>;
-  set(key: string, value: string): Promise<void>;
-  delete(key: string): Promise<void>;
-  /** Does the work while nobody else does work under this key. Rejects with the signal's reason when it waits too long. */
-  lock<T>(key: string, work: () => Promise<T>, options: { readonly signal: AbortSignal }): Promise<T>;
-}
+import type { AuthClient } from './oauth-client.ts';
 
 /** The tokens cannot be kept or read. `code` says why. */
 export class TokenStoreError extends Error {
@@ -138,4 +130,93 @@ function lockFor(path: string, unwritable: (cause: unknown) => TokenStoreError):
   } catch (cause) {
     throw unwritable(cause);
   }
+}
+
+const keptTokens = z.object({
+  access: z.string(),
+  refresh: z.string().nullable(),
+  /** Until when it is used, in milliseconds since 1970; null: it does not say. */
+  expiresAt: z.number().nullable(),
+  scopes: z.array(z.string()),
+  clientId: z.string(),
+});
+const keptLogin = z.object({ issuer: z.string(), resource: z.string() });
+const keptClient = z.object({
+  client_id: z.string(),
+  client_secret: z.string().optional(),
+  token_endpoint_auth_method: z.string().optional(),
+  client_secret_expires_at: z.number().optional(),
+  redirectUrl: z.string(),
+});
+
+/** The tokens of one login, and who gave them. */
+export interface KeptTokens extends z.infer<typeof keptTokens> {
+  readonly issuer: string;
+}
+
+/** A registration, and the redirect address that it was made for. */
+export interface KeptClient extends AuthClient {
+  readonly redirectUrl: string;
+}
+
+/**
+ * The login of one identity at one MCP server, in a store. Tokens are kept by issuer, resource and identity, so that none is
+ * ever sent to another authorization server; which issuer is meant now stands beside them. Registrations belong to issuer
+ * and identity.
+ */
+export class KeptLogin {
+  /** What is locked while its tokens are changed. */
+  readonly key: string;
+  readonly #store: TokenStore;
+  readonly #resource: string;
+  readonly #who: string;
+
+  constructor(store: TokenStore, { resource, identity }: { readonly resource: string; readonly identity: string }) {
+    [this.#store, this.#resource, this.#who] = [store, resource, encodeURIComponent(identity)];
+    this.key = `login ${resource} ${this.#who}`;
+  }
+
+  async read(): Promise<KeptTokens | null> {
+    const login = parsed(keptLogin, await this.#store.get(this.key));
+    if (login === null || login.resource !== this.#resource) return null;
+    const tokens = parsed(keptTokens, await this.#store.get(this.#tokensKey(login.issuer)));
+    return tokens === null ? null : { ...tokens, issuer: login.issuer };
+  }
+
+  async save({ issuer, ...tokens }: KeptTokens): Promise<void> {
+    await this.#store.set(this.#tokensKey(issuer), JSON.stringify(tokens));
+    await this.#store.set(this.key, JSON.stringify({ issuer, resource: this.#resource }));
+  }
+
+  /** Forgets the tokens, unless others have taken their place. */
+  async drop({ issuer, access, refresh }: KeptTokens): Promise<void> {
+    const now = parsed(keptTokens, await this.#store.get(this.#tokensKey(issuer)));
+    if (now?.access === access && now.refresh === refresh) await this.#store.delete(this.#tokensKey(issuer));
+  }
+
+  async client(issuer: string): Promise<KeptClient | null> {
+    return parsed(keptClient, await this.#store.get(this.#clientKey(issuer)));
+  }
+
+  saveClient(issuer: string, client: KeptClient): Promise<void> {
+    return this.#store.set(this.#clientKey(issuer), JSON.stringify(client));
+  }
+
+  dropClient(issuer: string): Promise<void> {
+    return this.#store.delete(this.#clientKey(issuer));
+  }
+
+  #tokensKey(issuer: string): string {
+    return `tokens ${issuer} ${this.#resource} ${this.#who}`;
+  }
+
+  #clientKey(issuer: string): string {
+    return `client ${issuer} ${this.#who}`;
+  }
+}
+
+/** A value of ours; null for anything else. */
+function parsed<T>(schema: z.ZodType<T>, text: string | null): T | null {
+  const result = schema.safeParse(text === null ? null : parse(text));
+  return result.success ? result.data : null;
 }

@@ -1,63 +1,9 @@
-import type { LeafError } from '../../actors/journal.ts';
-import { McpError, type McpErrorCode } from '../../actors/mcp/mcp-calls.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { McpError } from '../../actors/mcp/mcp-calls.ts';
+import { LinkFault, toMcpError } from '../wire/faults.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import { LinkFault, type LinkFaultKind } from '../link/link.ts';
+import type { CallTimes } from './call-time.ts';
 
-const CODES: Readonly<Record<LinkFaultKind, McpErrorCode>> = {
-  'not-found': 'spawn-failed',
-  exited: 'not-connected',
-  unreachable: 'not-connected',
-  auth: 'auth-required',
-  scope: 'insufficient-scope',
-  session: 'not-connected',
-  refused: 'not-connected',
-  protocol: 'protocol-error',
-  answer: 'protocol-error',
-  limit: 'limit-exceeded',
-  aborted: 'cancelled',
-};
-
-const KNOWN: readonly McpErrorCode[] = [...Object.values(CODES), 'timeout', 'login-required', 'auth-failed'];
-
-/** What a connection's machine has kept of what went wrong, as an error again. */
-export function keptError(server: string, { code, message, data }: LeafError): McpError {
-  const known = KNOWN.find((one) => one === code) ?? 'not-connected';
-  return new McpError(known, server, message, undefined, isJsonObject(data) ? data : {});
-}
-
-/** Turns whatever a link threw into the error that the rest of the program knows. */
-export function toMcpError(server: string, thrown: unknown): McpError {
-  if (thrown instanceof McpError) return thrown;
-  if (!(thrown instanceof LinkFault)) {
-    const what = thrown instanceof Error ? thrown.message : String(thrown);
-    return new McpError('protocol-error', server, `MCP server '${server}': ${what}`, thrown);
-  }
-  return new McpError(
-    CODES[thrown.kind],
-    server,
-    `MCP server '${server}': ${thrown.message}.${lastWords(thrown.data)}`,
-    thrown,
-    thrown.data,
-  );
-}
-
-/** The error of an attempt to connect that took too long. */
-export function connectTimeout(server: string, ms: number, cause: unknown): McpError {
-  const data = cause instanceof LinkFault ? cause.data : {};
-  const message = `MCP server '${server}' was not ready after ${ms / 1000} s; raise connectTimeoutMs if it needs longer.${lastWords(data)}`;
-  return new McpError('timeout', server, message, cause, data);
-}
-
-/** The end of what a server wrote to stderr, as a sentence; empty when it wrote nothing. */
-function lastWords(data: JsonObject): string {
-  const text: Json | undefined = data.stderr;
-  if (typeof text !== 'string' || text.trim() === '') return '';
-  const lines = text.trimEnd().split('\n').slice(-5).join('\n');
-  return ` It last wrote to stderr:\n${lines.slice(-800)}`;
-}
-
-/** How a call was lost, in the words that a model needs to go on safely. */
+/** How a call was lost, in the words that a model needs to continue safely. */
 export function lostCall(
   call: { readonly server: string; readonly what: string; readonly delivered: boolean; readonly readOnly: boolean },
   cause: unknown,
@@ -91,4 +37,86 @@ export function lostTask(server: string, tool: string, cause: unknown): McpError
 /** A failed call as a tool result, for callers that want no exceptions. `code` is the error's. */
 export function errorResult(error: McpError): ToolResult {
   return { status: 'error', error: error.message, code: error.code };
+}
+
+/** The caller gave up. */
+export function cancelled(server: string, what: string): McpError {
+  return new McpError('cancelled', server, `The call of ${what} on MCP server '${server}' was cancelled.`);
+}
+
+/** Too many calls wait already. */
+export function queueFull(server: string, what: string, most: number): McpError {
+  const message = `${most} calls wait for MCP server '${server}' already; ${what} was not sent. Try again when it is connected.`;
+  return new McpError('queue-full', server, message);
+}
+
+/** The connection did not come up in the call's time. */
+export function waitedTooLong(server: string, what: string, ms: number, last: McpError | null): McpError {
+  const why = last === null ? '' : ` ${last.message}`;
+  const message = `MCP server '${server}' was not connected within ${ms / 1000} s; ${what} was not sent.${why}`;
+  return new McpError('not-connected', server, message, last ?? undefined, last?.data);
+}
+
+/** The server said no to the request itself, and with 403 that we may not. */
+export function refusedCall(server: string, what: string, fault: LinkFault): McpError {
+  return new McpError(
+    fault.kind === 'auth' ? 'forbidden' : 'protocol-error',
+    server,
+    `MCP server '${server}' refused the request for ${what}: ${fault.message}.`,
+    fault,
+    fault.data,
+  );
+}
+
+/** The error of a call after which nothing is tried any more. */
+export function failedCall(server: string, what: string, thrown: unknown): McpError {
+  const isRefusal =
+    thrown instanceof LinkFault && reactionTo(thrown) !== 'refused' && ['refused', 'auth'].includes(thrown.kind);
+  return isRefusal ? refusedCall(server, what, thrown) : toMcpError(server, thrown);
+}
+
+/** The server gave no answer in the call's time: `ms` is the limit that was met. */
+export function timedOut(
+  call: { readonly server: string; readonly what: string; readonly times: CallTimes; readonly readOnly: boolean },
+  ms: number,
+): McpError {
+  const { server, what, times, readOnly } = call;
+  const silent = ms === times.silenceMs ? '' : ', though it was at work';
+  const doubt = readOnly ? '' : ' Whether it was or will be carried out is unknown.';
+  return new McpError(
+    'timeout',
+    server,
+    `${what} on MCP server '${server}' gave no answer within ${ms / 1000} s${silent}.${doubt}`,
+  );
+}
+
+/** Whether an error says by itself what became of a call that was sent. */
+export function isPlain({ code }: McpError, delivered: boolean): boolean {
+  return code === 'cancelled' || (!delivered && (code === 'login-required' || code === 'auth-required'));
+}
+
+/** What a fault of one request says about its link. */
+export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doubt' | 'refused' {
+  switch (fault.kind) {
+    case 'auth':
+      // 403 says no to this request, 401 to all.
+      return fault.data.status === 403 ? 'final' : 'refused';
+    case 'scope':
+      return 'refused';
+    case 'session':
+    case 'exited':
+      return 'lost';
+    case 'unreachable':
+    case 'aborted':
+      return 'doubt';
+    case 'refused':
+      if (typeof fault.data.retryAfterMs === 'number') return 'later';
+      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping decides.
+      return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
+    case 'not-found':
+    case 'protocol':
+    case 'answer':
+    case 'limit':
+      return 'final';
+  }
 }

@@ -1,13 +1,17 @@
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { isList } from '../../json/depth.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';
+import type { ProtocolWarning } from '../wire/link.ts';
+import { issuesOf } from '../../parsing/schema/fit.ts';
+import type { Issue } from '../../json/errors.ts';
 
 const ALL_FOR_USER = 'The result is for the user alone, who has got it; nothing of it is for you.';
 
 /**
  * Maps the result of `tools/call` to the result format. One text part is `data` as text; several parts, images, audio and
- * resources are a list of parts; structured content wins, and what is no text then stands in `parts`. `isError` makes it
+ * resources are a list of parts; structured content wins, and what is not text then stands in `parts`. `isError` makes it
  * an error with the text as its words. What the server wants only the user to have (`annotations.audience`) stands in
- * `forUser`, which no model is told. Never throws.
+ * `forUser`, which no model receives. Never throws.
  */
 export function mapResult(raw: JsonObject): ToolResult {
   const forUser = contentOf(raw).filter(isForUser).map(toPart);
@@ -53,6 +57,36 @@ function toPart(item: Json): JsonObject {
   return part;
 }
 
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
+interface Output {
+  readonly tool: string;
+  /** What the server answered. */
+  readonly raw: JsonObject;
+  readonly outputSchema: JsonSchema;
+  readonly onWarning: (warning: ProtocolWarning) => void;
+}
+
+/**
+ * Holds the structured content of a result against what the tool has promised. What breaks the promise is kept, for the
+ * tool has run: the result becomes `partial`, its message says what is wrong, and it is reported.
+ */
+export function checkOutput(result: ToolResult, { tool, raw, outputSchema, onWarning }: Output): ToolResult {
+  if (result.status !== 'success') return result;
+  const issues = brokenPromise(raw, outputSchema);
+  if (issues === null) return result;
+  const message = `The server broke its promise about the output of '${tool}' (${issues}). Take the data with care.`;
+  onWarning({ kind: 'bad-result', message });
+  return { ...result, status: 'partial', message };
+}
+
+function brokenPromise({ structuredContent }: JsonObject, schema: JsonSchema): string | null {
+  if (structuredContent === undefined) return 'it has an output schema and gave no structured content';
+  if (!isJsonObject(structuredContent)) return 'its structured content is no object';
+  const issues = issuesOf(structuredContent, schema);
+  return issues.length === 0 ? null : issues.slice(0, MOST_ISSUES).map(textOf).join('; ');
+}
+
+const MOST_ISSUES = 3;
+
+function textOf({ path, message }: Issue): string {
+  return path === '' ? message : `${path}: ${message}`;
 }

@@ -1,40 +1,59 @@
-import type { McpError } from '../../actors/mcp/mcp-calls.ts';
+import type { McpLink, McpProgress } from '../wire/link.ts';
+import type { McpError, McpQuestion } from '../../actors/mcp/mcp-calls.ts';
+import { isList } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { toMcpError } from './call-errors.ts';
-import { optionsOf } from '../../json/known-options.ts';
-import type { CallDesk } from './call-desk.ts';
 import type { McpServer } from '../config/config.ts';
-import type {
-  McpCompletion,
-  McpConnection,
-  McpPrompt,
-  McpRequestOptions,
-  McpResourceContent,
-} from '../connection-types.ts';
-import { LinkFault, type McpLink } from '../link/link.ts';
-import { traceMeta } from './trace-context.ts';
-import { type McpLimits, pastLimit } from '../config/server-limits.ts';
+import type { CallQueue } from './call-queue.ts';
+import type { McpLimits } from '../config/server-limits.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import { LinkFault, pastLimit, toMcpError } from '../wire/faults.ts';
 
-/** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
-export type Requests = Pick<
-  McpConnection,
-  'readResource' | 'listResources' | 'listResourceTemplates' | 'getPrompt' | 'listPrompts' | 'complete'
-> & {
-  /** One request, on the next link that is ready. `check` may throw on it instead. Rejects with an {@link McpError}. */
-  readonly ask: (
-    what: string,
-    method: string,
-    params: JsonObject,
-    io: McpRequestOptions,
-    check?: (link: McpLink) => void,
-  ) => Promise<JsonObject>;
-  /** Resolves when the connection is READY. */
-  readonly ready: (io: McpRequestOptions) => Promise<void>;
-};
+/** How one call is made. */
+export interface McpCallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Longest time in milliseconds, waiting for the connection included; it begins anew when the server reports progress
+   * or has asked a person. Default: the server's `timeoutMs`.
+   */
+  readonly timeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: McpProgress) => void) | undefined;
+  /** Hears what the server asks while this call is under way. It does not say for which of several calls it asks. */
+  readonly onQuestion?: ((question: McpQuestion) => void) | undefined;
+  /** The caller's trace, as W3C writes it in a header of that name: sent in `_meta`. Anything else is not sent. */
+  readonly traceparent?: string | undefined;
+  /** Hears what a person typed as a secret while this call was under way, to keep it out of logs. */
+  readonly onHidden?: ((text: string) => void) | undefined;
+}
+
+/** How any other request is made. */
+export type McpRequestOptions = Pick<McpCallOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
+
+/** Proposals of a server for a value. */
+export interface McpCompletion {
+  /** At most 100. */
+  readonly values: readonly string[];
+  /** How many there are, where the server says so. */
+  readonly total?: number;
+  readonly hasMore: boolean;
+}
+
+/** One piece of a resource: text, or base64 in `blob`. */
+export interface McpResourceContent {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  readonly blob?: string;
+}
+
+/** A prompt of a server, ready to be sent to a model. */
+export interface McpPrompt {
+  readonly description?: string;
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: Json }[];
+}
 
 interface RequestsOptions {
   readonly server: McpServer;
-  readonly desk: CallDesk;
+  readonly queue: CallQueue;
   readonly limits: McpLimits;
   /** Why nothing can be asked at the moment; null when it can. */
   readonly refusal: () => McpError | null;
@@ -46,16 +65,35 @@ const checkRequest = optionsOf<McpRequestOptions>('The request', 'docs/mcp.md', 
   traceparent: true,
 });
 
-/** Makes the reading side of a connection. */
-export function createRequests({ server, desk, limits, refusal }: RequestsOptions): Requests {
-  const ask: Requests['ask'] = async (what, method, params, io, check) => {
+/** What a request is: for texts, on the wire, and how it is made. */
+interface Ask {
+  /** For texts: `the list of resources`. */
+  readonly what: string;
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly io: McpRequestOptions;
+  /** May throw instead of sending it on a link. */
+  readonly check?: (link: McpLink) => void;
+}
+
+/** The requests of a connection that change nothing: they wait for it, and are repeated, without further thought. */
+export class Requests {
+  readonly #options: RequestsOptions;
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+  }
+
+  /** One request, on the next link that is ready. Rejects with an {@link McpError}. */
+  async ask({ what, method, params, io, check }: Ask): Promise<JsonObject> {
+    const { server, queue, refusal } = this.#options;
     checkRequest(io, `MCP server '${server.name}', ${what}`);
     const refused = refusal();
     if (refused !== null) throw refused;
     const { timeoutMs = server.settings.timeoutMs } = io;
-    return desk.submit({
+    return queue.submit({
       what,
-      mayRepeat: () => true,
+      repeat: () => 'allowed',
       isReadOnly: () => true,
       times: { silenceMs: timeoutMs, totalMs: timeoutMs },
       signal: io.signal,
@@ -66,13 +104,58 @@ export function createRequests({ server, desk, limits, refusal }: RequestsOption
         return isJsonObject(answer) ? answer : {};
       },
     });
-  };
-  const pages = async (
-    what: string,
-    method: string,
-    member: string,
-    io: McpRequestOptions,
-  ): Promise<readonly JsonObject[]> => {
+  }
+
+  /** Resolves when the connection is READY. */
+  async ready(io: McpRequestOptions): Promise<void> {
+    await this.ask({ what: 'the list of tools', method: '', params: {}, io });
+  }
+
+  async readResource(uri: string, io: McpRequestOptions = {}): Promise<readonly McpResourceContent[]> {
+    const answer = await this.ask({ what: `the resource '${uri}'`, method: 'resources/read', params: { uri }, io });
+    return objectsIn(answer.contents).map((content) => readContent(uri, content));
+  }
+
+  listResourceTemplates(io: McpRequestOptions = {}): Promise<readonly JsonObject[]> {
+    return this.#pages('the list of resource templates', 'resources/templates/list', 'resourceTemplates', io);
+  }
+
+  listResources(io: McpRequestOptions = {}): Promise<readonly JsonObject[]> {
+    return this.#pages('the list of resources', 'resources/list', 'resources', io);
+  }
+
+  listPrompts(io: McpRequestOptions = {}): Promise<readonly JsonObject[]> {
+    return this.#pages('the list of prompts', 'prompts/list', 'prompts', io);
+  }
+
+  async getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>> = {},
+    io: McpRequestOptions = {},
+  ): Promise<McpPrompt> {
+    const params = { name, arguments: args };
+    return readPrompt(await this.ask({ what: `the prompt '${name}'`, method: 'prompts/get', params, io }));
+  }
+
+  async complete(
+    of: { readonly prompt: string } | { readonly resource: string },
+    {
+      name,
+      value,
+      given,
+    }: { readonly name: string; readonly value: string; readonly given?: Readonly<Record<string, string>> },
+    io: McpRequestOptions = {},
+  ): Promise<McpCompletion> {
+    const ref: JsonObject =
+      'prompt' in of ? { type: 'ref/prompt', name: of.prompt } : { type: 'ref/resource', uri: of.resource };
+    const context = given === undefined ? {} : { context: { arguments: { ...given } } };
+    const params = { ref, argument: { name, value }, ...context };
+    const answer = await this.ask({ what: `completions of '${name}'`, method: 'completion/complete', params, io });
+    return readCompletion(answer.completion);
+  }
+
+  async #pages(what: string, method: string, member: string, io: McpRequestOptions): Promise<readonly JsonObject[]> {
+    const { server, limits } = this.#options;
     const items: JsonObject[] = [];
     const seen = new Set<string>();
     let bytes = 0;
@@ -80,7 +163,7 @@ export function createRequests({ server, desk, limits, refusal }: RequestsOption
       toMcpError(server.name, pastLimit(limit, `${what} ${how}`, limits));
     for (let params: JsonObject | null = {}; params !== null;) {
       if (seen.size >= limits.listPages) throw tooLong('listPages', 'has more pages');
-      const page: JsonObject = await ask(what, method, params, io);
+      const page: JsonObject = await this.ask({ what, method, params, io });
       bytes += Buffer.byteLength(JSON.stringify(page));
       if (bytes > limits.messageBytes) throw tooLong('messageBytes', 'is larger');
       for (const item of objectsIn(page[member])) items.push(item);
@@ -90,31 +173,7 @@ export function createRequests({ server, desk, limits, refusal }: RequestsOption
       params = more ? { cursor: next } : null;
     }
     return items;
-  };
-  return {
-    ready: async (io) => void (await ask('the list of tools', '', {}, io)),
-    async readResource(uri, io = {}) {
-      const answer = await ask(`the resource '${uri}'`, 'resources/read', { uri }, io);
-      return objectsIn(answer.contents).map((content) => readContent(uri, content));
-    },
-    listResourceTemplates: (io = {}) =>
-      pages('the list of resource templates', 'resources/templates/list', 'resourceTemplates', io),
-    listResources: (io = {}) => pages('the list of resources', 'resources/list', 'resources', io),
-    async getPrompt(name, args = {}, io = {}) {
-      const answer = await ask(`the prompt '${name}'`, 'prompts/get', { name, arguments: args }, io);
-      return readPrompt(answer);
-    },
-    listPrompts: (io = {}) => pages('the list of prompts', 'prompts/list', 'prompts', io),
-    async complete(of, { name, value, given }, io = {}) {
-      const ref: JsonObject =
-        'prompt' in of ? { type: 'ref/prompt', name: of.prompt } : { type: 'ref/resource', uri: of.resource };
-      const context = given === undefined ? {} : { context: { arguments: { ...given } } };
-      const params = { ref, argument: { name, value }, ...context };
-      const { completion } = await ask(`completions of '${name}'`, 'completion/complete', params, io);
-      return readCompletion(completion);
-    },
-    ask,
-  };
+  }
 }
 
 /** A server that has no lists of a kind, or no completions, is not asked for them: many answer that with an error. */
@@ -156,6 +215,9 @@ function objectsIn(value: Json | undefined): readonly JsonObject[] {
   return isList(value) ? value.filter(isJsonObject) : [];
 }
 
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** What a request carries of the caller's trace in its `_meta`: a `traceparent` as W3C has it, and nothing else. */
+export function traceMeta(traceparent: string | undefined): { readonly meta?: JsonObject } {
+  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? { meta: { traceparent } } : {};
 }

@@ -1,29 +1,29 @@
 /**
- * Owns: what each new link is told beside the list of tools: how much the server is to log, and which resources somebody
+ * Owns: what is sent on each new link beside the list of tools: how much the server is to log, and which resources somebody
  * follows. Does not own: when there is a new link.
  *
  * I1 A resource is subscribed once however many listen, and on every new link again.
- * I2 After a new link each listener is called once: what changed in between was told to nobody.
+ * I2 After a new link each listener is called once: what changed in between was not reported.
  */
+import type { JsonObject } from '../../json/json.ts';
+import type { McpLink, ProtocolWarning } from '../wire/link.ts';
 import type { McpServer } from '../config/config.ts';
-import type { McpConnection, McpResourceUpdate } from '../connection-types.ts';
-import { LinkFault, type McpLink, type McpOddity } from '../link/link.ts';
-import type { Requests } from './requests.ts';
+import type { McpRequestOptions, Requests } from './requests.ts';
+import { LinkFault } from '../wire/faults.ts';
 
-/** The subscriptions of one connection. */
-export interface Subscriptions {
-  readonly subscribe: McpConnection['subscribeResource'];
-  /** To be called with each new link that is ready. */
-  onLink(link: McpLink): void;
-  /** The server says that a resource has changed. */
-  onUpdated(uri: string): void;
+/** Word that a resource has changed. */
+export interface McpResourceUpdate {
+  /** The one that was subscribed, or a part of it. */
+  readonly uri: string;
+  /** The connection was away and is back: the resource may have changed meanwhile, or not. */
+  readonly missed: boolean;
 }
 
 interface SubscriptionsOptions {
   readonly server: McpServer;
   readonly requests: Pick<Requests, 'ask'>;
   readonly isReady: () => boolean;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
 }
 
 interface Followed {
@@ -33,77 +33,98 @@ interface Followed {
   isMade: boolean;
 }
 
-const TOLD_MS = 10_000;
+const SAID_MS = 10_000;
 
-/** Makes the subscriptions of a connection; there are none at first. */
-export function createSubscriptions({ server, requests, isReady, onOddity }: SubscriptionsOptions): Subscriptions {
-  const followed = new Map<string, Followed>();
-  const { logLevel } = server.settings;
+/** The subscriptions of one connection; there are none at first. */
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions;
+  readonly #followed = new Map<string, Followed>();
 
-  /** Says something to a new link; a server that does not want to hear it is a server all the same. */
-  const say = async (what: string, method: string, params: { readonly [key: string]: string }): Promise<boolean> => {
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options;
+  }
+
+  /** Calls the listener with each change of a resource, until the returned function is called. */
+  async subscribe(
+    uri: string,
+    listener: (update: McpResourceUpdate) => unknown,
+    io: McpRequestOptions = {},
+  ): Promise<() => Promise<void>> {
+    const hear = async (update: McpResourceUpdate): Promise<void> => {
+      try {
+        await listener(update);
+      } catch {
+        // What a listener does wrong is its own affair: the connection must continue.
+      }
+    };
+    const followed = this.#followed;
+    const entry: Followed = followed.get(uri) ?? { listeners: new Set(), made: this.#begin(uri, io), isMade: false };
+    followed.set(uri, entry);
+    entry.listeners.add(hear);
+    const leave = (): boolean => {
+      if (!entry.listeners.delete(hear) || entry.listeners.size > 0 || followed.get(uri) !== entry) return false;
+      return followed.delete(uri);
+    };
     try {
-      await requests.ask(what, method, params, { timeoutMs: TOLD_MS });
+      await entry.made;
+      entry.isMade = true;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    return async () => {
+      if (leave() && this.#options.isReady())
+        await this.#say(`the end of the subscription of '${uri}'`, 'resources/unsubscribe', { uri });
+    };
+  }
+
+  /** To be called with each new link that is ready. */
+  onLink({ info: { capabilities } }: McpLink): void {
+    const { logLevel } = this.#options.server.settings;
+    if (logLevel !== undefined && capabilities.logging !== undefined)
+      void this.#say('the level of the log', 'logging/setLevel', { level: logLevel });
+    for (const [uri, { isMade }] of this.#followed) {
+      // One that is being made is sent on this link anyway.
+      if (!isMade) continue;
+      void this.#say(`the subscription of '${uri}'`, 'resources/subscribe', { uri }).then(
+        (again) => again && this.#emit(uri, { uri, missed: true }),
+      );
+    }
+  }
+
+  /** The server says that a resource has changed. It may name a part of what was subscribed. */
+  onUpdated(updated: string): void {
+    for (const uri of this.#followed.keys())
+      if (updated === uri || updated.startsWith(`${uri.replace(/\/$/, '')}/`))
+        this.#emit(uri, { uri: updated, missed: false });
+  }
+
+  #begin(uri: string, io: McpRequestOptions): Promise<unknown> {
+    const what = `the subscription of '${uri}'`;
+    return this.#options.requests.ask({
+      what,
+      method: 'resources/subscribe',
+      params: { uri },
+      io,
+      check: mustSubscribe,
+    });
+  }
+
+  /** Says something to a new link; a server that refuses it can be used all the same. */
+  async #say(what: string, method: string, params: JsonObject): Promise<boolean> {
+    try {
+      await this.#options.requests.ask({ what, method, params, io: { timeoutMs: SAID_MS } });
       return true;
     } catch (thrown) {
-      onOddity({ kind: 'unexpected', message: thrown instanceof Error ? thrown.message : String(thrown) });
+      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#options.onWarning({ kind: 'unexpected', message });
       return false;
     }
-  };
-  const tell = (uri: string, update: McpResourceUpdate): void => {
-    for (const listener of followed.get(uri)?.listeners ?? []) void listener(update);
-  };
+  }
 
-  return {
-    async subscribe(uri, listener, io = {}) {
-      const hear = async (update: McpResourceUpdate): Promise<void> => {
-        try {
-          await listener(update);
-        } catch {
-          // What a listener does wrong is its own affair: the connection must go on.
-        }
-      };
-      const entry: Followed = followed.get(uri) ?? {
-        listeners: new Set(),
-        made: requests.ask(`the subscription of '${uri}'`, 'resources/subscribe', { uri }, io, mustSubscribe),
-        isMade: false,
-      };
-      followed.set(uri, entry);
-      entry.listeners.add(hear);
-      const leave = (): boolean => {
-        if (!entry.listeners.delete(hear) || entry.listeners.size > 0 || followed.get(uri) !== entry) return false;
-        return followed.delete(uri);
-      };
-      try {
-        await entry.made;
-        entry.isMade = true;
-      } catch (error) {
-        leave();
-        throw error;
-      }
-      return async () => {
-        if (leave() && isReady())
-          await say(`the end of the subscription of '${uri}'`, 'resources/unsubscribe', { uri });
-      };
-    },
-    onLink({ info: { capabilities } }) {
-      if (logLevel !== undefined && capabilities.logging !== undefined)
-        void say('the level of the log', 'logging/setLevel', { level: logLevel });
-      for (const [uri, { isMade }] of followed) {
-        // One that is being made is sent on this link anyway.
-        if (!isMade) continue;
-        void say(`the subscription of '${uri}'`, 'resources/subscribe', { uri }).then(
-          (again) => again && tell(uri, { uri, missed: true }),
-        );
-      }
-    },
-    onUpdated(updated) {
-      // The server may name a part of what was subscribed.
-      for (const uri of followed.keys())
-        if (updated === uri || updated.startsWith(`${uri.replace(/\/$/, '')}/`))
-          tell(uri, { uri: updated, missed: false });
-    },
-  };
+  #emit(uri: string, update: McpResourceUpdate): void {
+    for (const listener of this.#followed.get(uri)?.listeners ?? []) void listener(update);
+  }
 }
 
 function mustSubscribe({ info: { capabilities } }: McpLink): void {

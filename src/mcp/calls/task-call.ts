@@ -1,32 +1,26 @@
 /**
  * Owns: one call that its server runs as a task, over however many links: what is asked of the server, and what the
- * answers mean. Does not own: when that happens (the machine), and the call's time limits (the desk).
+ * answers mean. Does not own: when that happens (the machine), and the call's time limits (the queue).
  */
-import { type SnapshotFrom, createActor } from 'xstate';
+import { type ActorRefFrom, type SnapshotFrom, createActor } from 'xstate';
+import type { McpClock, McpLink, ToolRequestIo } from '../wire/link.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import {
   type McpTask,
+  type McpTaskBegun,
   type McpTaskStatus,
   beginMcpTask,
   cancelMcpTask,
   fetchMcpTask,
   pollMcpTask,
 } from '../../actors/mcp/mcp-task-calls.ts';
+import { LinkFault } from '../wire/faults.ts';
 import { mcpTaskMachine } from '../../machines/mcp/mcp-task.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { lostTask } from './call-errors.ts';
-import { LinkFault, type McpClock, type McpLink, type ToolRequestIo } from '../link/link.ts';
-
-/** A call as a task. */
-export interface TaskCall {
-  /** Begins the task on a link, or goes on with it there. Gives the raw result of the tool; rejects as a link does. */
-  perform(link: McpLink, io: TaskIo): Promise<JsonObject>;
-  /** Whether the server has given it an id. */
-  isBegun(): boolean;
-}
 
 /** What a call as a task uses while it is on one link. */
-export interface TaskIo {
-  /** Aborts when the call is settled: a task that goes on then is cancelled. */
+interface TaskIo {
+  /** Aborts when the call is settled: a task that continues then is cancelled. */
   readonly signal: AbortSignal;
   /** To be called when the server has said that it is at work. */
   readonly heard: () => void;
@@ -49,76 +43,111 @@ interface TaskCallOptions {
   readonly cancelLater: (task: string) => Promise<void>;
 }
 
-/** Makes a call as a task. Nothing is sent before `perform`. */
-export function createTaskCall(options: TaskCallOptions): TaskCall {
-  const { server, tool, begun, trace } = options;
-  let current: { readonly link: McpLink; readonly io: TaskIo } | null = null;
-  let fault: unknown = null;
+/** A call as a task. Nothing is sent before `perform`. */
+export class TaskCall {
+  readonly #options: TaskCallOptions;
+  readonly #actor: ActorRefFrom<typeof mcpTaskMachine>;
+  #current: { readonly link: McpLink; readonly io: TaskIo } | null = null;
+  /** What went wrong last on the link of now. */
+  #fault: unknown = null;
+  #status = '';
 
-  /** Does something on the link of now; what goes wrong is kept, and told to the machine by its kind. */
-  const onLink = async <T>(work: (link: McpLink, io: TaskIo) => Promise<T>): Promise<T> => {
-    const asked = current;
+  constructor(options: TaskCallOptions) {
+    this.#options = options;
+    const { begun, clock } = options;
+    const actors = {
+      beginMcpTask: beginMcpTask({ begin: (signal) => this.#begin(signal) }),
+      pollMcpTask: pollMcpTask({ status: (taskId, signal) => this.#poll(taskId, signal) }),
+      fetchMcpTask: fetchMcpTask({ result: (taskId, signal) => this.#fetch(taskId, signal) }),
+      cancelMcpTask: cancelMcpTask({ cancel: (taskId, signal) => this.#cancel(taskId, signal) }),
+    };
+    this.#actor = createActor(mcpTaskMachine.provide({ actors }), { input: { task: begun }, clock });
+    this.#actor.start();
+  }
+
+  /** Whether the server has given it an id. */
+  isBegun(): boolean {
+    return this.#actor.getSnapshot().context.task !== null;
+  }
+
+  /** Begins the task on a link, or continues it there. Gives the raw result of the tool; rejects as a link does. */
+  perform(link: McpLink, io: TaskIo): Promise<JsonObject> {
+    this.#actor.send({ type: 'link.lost' });
+    this.#current = { link, io };
+    this.#fault = null;
+    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+    const cancel = (): void => {
+      if (this.#actor.getSnapshot().status === 'active') this.#actor.send({ type: 'call.cancelled' });
+    };
+    this.#actor.send({ type: 'link.opened' });
+    const look = (snapshot: SnapshotFrom<typeof mcpTaskMachine>): void => {
+      const outcome = this.#outcomeOf(snapshot);
+      if (outcome === null) return;
+      subscription.unsubscribe();
+      if ('raw' in outcome) resolve(outcome.raw);
+      else reject(outcome.thrown);
+    };
+    const subscription = this.#actor.subscribe(look);
+    look(this.#actor.getSnapshot());
+    io.signal.addEventListener('abort', cancel, { once: true });
+    return promise;
+  }
+
+  #begin(signal: AbortSignal): Promise<McpTaskBegun> {
+    return this.#onLink(async (link, io) => {
+      const how = { signal, lasting: io.signal, task: { ttl: this.#options.ttl } };
+      const answer = await this.#options.begin(link, io.heard, how);
+      const task = taskOf(answer);
+      if (task !== null) this.#report(task);
+      return task === null ? { task, result: resultOf(answer) } : { task, result: null };
+    });
+  }
+
+  #poll(taskId: string, signal: AbortSignal): Promise<McpTask> {
+    return this.#onLink(async (link, io) => {
+      const task = readTask(await link.request('tasks/get', { taskId }, { signal, ...this.#options.trace }));
+      if (task === null) throw notATask();
+      io.heard();
+      this.#report(task);
+      return task;
+    });
+  }
+
+  #fetch(taskId: string, signal: AbortSignal): Promise<JsonObject> {
+    return this.#onLink(async (link) =>
+      resultOf(await link.request('tasks/result', { taskId }, { signal, ...this.#options.trace })),
+    );
+  }
+
+  #cancel(taskId: string, signal: AbortSignal): Promise<void> {
+    return this.#onLink((link) => link.request('tasks/cancel', { taskId }, { signal })).then(
+      () => undefined,
+      () => (isAnswer(this.#fault) ? undefined : this.#options.cancelLater(taskId)),
+    );
+  }
+
+  /** Does something on the link of now; what goes wrong is kept, and reported to the machine by its kind. */
+  async #onLink<T>(work: (link: McpLink, io: TaskIo) => Promise<T>): Promise<T> {
+    const asked = this.#current;
     try {
-      if (current === null) throw new LinkFault('unreachable', 'there is no connection', { delivered: false });
-      return await work(current.link, current.io);
+      if (asked === null) throw new LinkFault('unreachable', 'there is no connection', { delivered: false });
+      return await work(asked.link, asked.io);
     } catch (thrown) {
       // What an older link says of work that was given up counts no more.
-      if (asked === current) fault = thrown;
+      if (asked === this.#current) this.#fault = thrown;
       const code = thrown instanceof LinkFault ? thrown.kind : 'error';
       throw Object.assign(new Error(thrown instanceof Error ? thrown.message : String(thrown)), { code });
     }
-  };
-  const say = ({ message }: McpTask): void => {
-    if (message !== '' && message !== said) options.onStatus(message);
-    said = message;
-  };
-  let said = '';
+  }
 
-  const actor = createActor(
-    mcpTaskMachine.provide({
-      actors: {
-        beginMcpTask: beginMcpTask({
-          begin: (signal) =>
-            onLink(async (link, io) => {
-              const how = { signal, lasting: io.signal, task: { ttl: options.ttl } };
-              const answer = await options.begin(link, io.heard, how);
-              const task = taskOf(answer);
-              if (task !== null) say(task);
-              return task === null ? { task, result: resultOf(answer) } : { task, result: null };
-            }),
-        }),
-        pollMcpTask: pollMcpTask({
-          status: (taskId, signal) =>
-            onLink(async (link, io) => {
-              const task = readTask(await link.request('tasks/get', { taskId }, { signal, ...trace }));
-              if (task === null) throw notATask();
-              io.heard();
-              say(task);
-              return task;
-            }),
-        }),
-        fetchMcpTask: fetchMcpTask({
-          result: (taskId, signal) =>
-            onLink(async (link) => resultOf(await link.request('tasks/result', { taskId }, { signal, ...trace }))),
-        }),
-        cancelMcpTask: cancelMcpTask({
-          cancel: (taskId, signal) =>
-            onLink((link) => link.request('tasks/cancel', { taskId }, { signal })).then(
-              () => undefined,
-              () => (fault instanceof LinkFault && fault.kind === 'answer' ? undefined : options.cancelLater(taskId)),
-            ),
-        }),
-      },
-    }),
-    { input: { task: begun }, clock: options.clock },
-  );
-  actor.start();
+  #report({ message }: McpTask): void {
+    if (message !== '' && message !== this.#status) this.#options.onStatus(message);
+    this.#status = message;
+  }
 
   /** What has become of the call on this link; null while it is under way. */
-  const outcomeOf = ({
-    value,
-    context: { task, result },
-  }: SnapshotFrom<typeof mcpTaskMachine>): { readonly raw: JsonObject } | { readonly thrown: unknown } | null => {
+  #outcomeOf({ value, context: { task, result } }: SnapshotFrom<typeof mcpTaskMachine>): TaskOutcome | null {
+    const fault = this.#fault;
     switch (value) {
       case 'SUCCEEDED':
         // What a server calls failed is an error, whatever its result says of itself.
@@ -127,42 +156,23 @@ export function createTaskCall(options: TaskCallOptions): TaskCall {
         if (task === null) return { thrown: fault };
         return task.status === 'failed' || task.status === 'cancelled'
           ? { raw: failureOf(task, fault) }
-          : { thrown: lostTask(server, tool, fault) };
+          : { thrown: lostTask(this.#options.server, this.#options.tool, fault) };
       case 'UNLINKED':
       case 'CANCELLED':
         return { thrown: fault ?? new LinkFault('aborted', 'the request was given up', { delivered: true }) };
       default:
         return null;
     }
-  };
-
-  return {
-    isBegun: () => actor.getSnapshot().context.task !== null,
-    perform(link, io) {
-      actor.send({ type: 'link.lost' });
-      current = { link, io };
-      fault = null;
-      const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-      const cancel = (): void => {
-        if (actor.getSnapshot().status === 'active') actor.send({ type: 'call.cancelled' });
-      };
-      actor.send({ type: 'link.opened' });
-      const look = (snapshot: SnapshotFrom<typeof mcpTaskMachine>): void => {
-        const outcome = outcomeOf(snapshot);
-        if (outcome === null) return;
-        subscription.unsubscribe();
-        if ('raw' in outcome) resolve(outcome.raw);
-        else reject(outcome.thrown);
-      };
-      const subscription = actor.subscribe(look);
-      look(actor.getSnapshot());
-      io.signal.addEventListener('abort', cancel, { once: true });
-      return promise;
-    },
-  };
+  }
 }
 
-/** The task in an answer to `tools/call`; null where it is no task. Throws for a task that nobody can ask for. */
+type TaskOutcome = { readonly raw: JsonObject } | { readonly thrown: unknown };
+
+function isAnswer(fault: unknown): boolean {
+  return fault instanceof LinkFault && fault.kind === 'answer';
+}
+
+/** The task in an answer to `tools/call`; null where it is not a task. Throws for a task that nobody can ask for. */
 export function taskOf(answer: JsonObject): McpTask | null {
   if (answer.task === undefined || answer.content !== undefined || answer.structuredContent !== undefined) return null;
   const task = readTask(answer.task);
@@ -186,7 +196,7 @@ function readTask(value: unknown): McpTask | null {
   };
 }
 
-/** A task is no result, whoever sends it. */
+/** The result of a tool. A task is not one, from any server. */
 function resultOf(value: unknown): JsonObject {
   if (isJsonObject(value) && taskOf(value) === null) return value;
   throw new LinkFault('answer', 'it answered with a task where the result of one was asked for', { delivered: true });

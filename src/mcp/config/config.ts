@@ -1,8 +1,8 @@
-import type { McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
+import { z } from 'zod';
 import type { Effects, Policy } from '../../tools/spec.ts';
-import type { McpSampler } from '../questions/answers.ts';
-import type { CheckedAuth, McpAuth } from '../auth/options.ts';
-import type { McpLogLevel } from '../server-log.ts';
+import type { McpSampler } from './answers.ts';
+import { type CheckedAuth, type McpAuth, authSchema } from './auth.ts';
+import type { McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
 
 /** What one tool of a server gets instead of what the server or its annotations say. */
 export interface McpToolOverride {
@@ -24,13 +24,13 @@ export interface McpServerSettings {
   readonly tools?: readonly string[] | undefined;
   /** All tools but these. */
   readonly exclude?: readonly string[] | undefined;
-  /** A run fails when this server cannot be reached. Default false: it goes on with a warning. */
+  /** A run fails when this server cannot be reached. Default false: it continues with a warning. */
   readonly required?: boolean | undefined;
   /** Longest time for one attempt to connect and list the tools. Default 30 000 ms. */
   readonly connectTimeoutMs?: number | undefined;
   /** Longest time for one call without an answer or word of progress. Default 180 000 ms. */
   readonly timeoutMs?: number | undefined;
-  /** Longest time for one call all in all, however often the server tells of progress. Default: ten times `timeoutMs`. */
+  /** Longest time for one call all in all, however often the server reports progress. Default: ten times `timeoutMs`. */
   readonly maxTotalMs?: number | undefined;
   /**
    * Folders that the server is told to work in: paths or `file://` URIs. Absent: servers are told of none, and work with
@@ -50,8 +50,8 @@ export interface McpServerSettings {
    */
   readonly retryAfterLoss?: 'unless-destructive' | 'safe' | undefined;
   /**
-   * How much the server is to log: messages of this level and above are told as `mcp.log`. Default: the server decides,
-   * and all that it sends is told.
+   * How much the server is to log: messages of this level and above are emitted as `mcp.log`. Default: the server decides,
+   * and all that it sends is emitted.
    */
   readonly logLevel?: McpLogLevel | undefined;
   /** Leaves the server out without deleting its entry. */
@@ -151,3 +151,72 @@ export class McpConfigError extends Error {
     this.key = where.key ?? null;
   }
 }
+
+/** How grave a log message of a server is, least first: the levels of syslog. */
+export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+
+/** A level of {@link LOG_LEVELS}. */
+export type McpLogLevel = (typeof LOG_LEVELS)[number];
+
+const time = z.number().positive('must be more than 0 (milliseconds)');
+const policy = z.enum(['allow', 'confirm', 'deny']);
+const text = z.string().min(1, 'must not be empty');
+const variables = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String));
+
+const sampler = z.custom<McpSampler>((value) => typeof value === 'function');
+
+const override = z.strictObject({
+  policy: policy.optional(),
+  effects: z.enum(['none', 'idempotent', 'once']).optional(),
+  timeoutMs: time.optional(),
+  polling: z.boolean().optional(),
+  onError: z.unknown().optional(),
+});
+
+const settings = {
+  policy: z.enum(['allow', 'confirm', 'deny', 'by-annotations']).optional(),
+  tools: z.array(text).optional(),
+  exclude: z.array(text).optional(),
+  required: z.boolean().optional(),
+  connectTimeoutMs: time.optional(),
+  timeoutMs: time.optional(),
+  maxTotalMs: time.optional(),
+  roots: z.array(text).optional(),
+  sampling: z
+    .union([z.boolean(), z.literal('confirm'), sampler], "must be true, false, 'confirm' or a function")
+    .optional(),
+  overrides: z.record(z.string(), override).optional(),
+  retryAfterLoss: z.enum(['unless-destructive', 'safe']).optional(),
+  logLevel: z.enum(LOG_LEVELS).optional(),
+  disabled: z.boolean().optional(),
+};
+
+/** An entry with `command`. Strict: a misspelt `policy` must not be dropped without a word. */
+export const stdioSchema = z.strictObject({
+  type: z.literal('stdio').optional(),
+  command: text,
+  args: z.array(z.union([z.string(), z.number()]).transform(String)).optional(),
+  env: variables.optional(),
+  cwd: text.optional(),
+  killTree: z.boolean().optional(),
+  ...settings,
+});
+
+/** An entry with `url`. */
+export const httpSchema = z.strictObject({
+  type: z.enum(['http', 'streamable-http', 'sse']).optional(),
+  url: text,
+  headers: variables.optional(),
+  auth: authSchema.optional(),
+  ...settings,
+});
+
+/** A checked entry, its variables not yet expanded. */
+export type CheckedEntry = z.infer<typeof stdioSchema> | z.infer<typeof httpSchema>;
+
+/** Keys that other clients keep in the same file. They mean nothing here and grant nothing. */
+export const FOREIGN_KEYS: ReadonlySet<string> = new Set(
+  'name description icon version note notes autoApprove alwaysAllow autoStart trust timeout gallery transport'.split(
+    ' ',
+  ),
+);

@@ -1,13 +1,17 @@
 import type { z } from 'zod';
-import { McpConfigError, type McpServer, type McpTarget } from './config.ts';
-import { isLoopback } from '../auth/auth-fetch.ts';
-import { type CheckedAuth, expandAuth } from '../auth/options.ts';
-import { type CheckedEntry, FOREIGN_KEYS, httpSchema, stdioSchema } from './config-schema.ts';
-import { expandVariables } from './expand-variables.ts';
+import { type Environment, processEnvironment } from '../../models/endpoint/environment.ts';
+import {
+  type CheckedEntry,
+  FOREIGN_KEYS,
+  McpConfigError,
+  type McpServer,
+  type McpTarget,
+  httpSchema,
+  stdioSchema,
+} from './config.ts';
 import { shownAddress, splitAddress } from './server-secrets.ts';
-
-/** The variables that `${VAR}` in a configuration may name. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { type CheckedAuth, expandAuth, isLoopback } from './auth.ts';
+import { expandVariables } from './environment-variables.ts';
 
 /**
  * Reads the `mcpServers` object: checks each entry, expands its variables, fills in the defaults. Entries with
@@ -15,7 +19,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  *
  * @example readMcpServers({ files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } });
  */
-export function readMcpServers(servers: unknown, env: Environment = ownEnvironment()): readonly McpServer[] {
+export function readMcpServers(servers: unknown, env: Environment = processEnvironment()): readonly McpServer[] {
   if (!isRecord(servers)) {
     throw new McpConfigError(`mcpServers must be an object of servers by name, not ${describe(servers)}.`);
   }
@@ -25,7 +29,7 @@ export function readMcpServers(servers: unknown, env: Environment = ownEnvironme
 }
 
 /** Reads one entry of `mcpServers`. Throws a {@link McpConfigError} that names the server and the key. */
-export function readMcpServer(name: string, entry: unknown, env: Environment = ownEnvironment()): McpServer {
+export function readMcpServer(name: string, entry: unknown, env: Environment = processEnvironment()): McpServer {
   if (name.trim() === '')
     throw new McpConfigError('An MCP server has an empty name. Give it one: tools are called server_tool.');
   const checked = check(name, entry);
@@ -33,11 +37,6 @@ export function readMcpServer(name: string, entry: unknown, env: Environment = o
   const source: Environment | null = checked.disabled === true ? null : env;
   const expand = (key: string, text: string): string => (source === null ? text : expanded(name, key, text, source));
   return { name, target: targetOf(name, checked, expand), settings: settingsOf(checked, expand) };
-}
-
-/** The environment of the process, empty where there is none. */
-export function ownEnvironment(): Environment {
-  return globalThis.process?.env ?? {};
 }
 
 function check(server: string, entry: unknown): CheckedEntry {

@@ -1,4 +1,4 @@
-import { LinkFault } from '../link/link.ts';
+import { z } from 'zod';
 
 /** How much one MCP server may make its host keep and its model read. Bytes are counted in UTF-8. */
 export interface McpLimits {
@@ -42,15 +42,6 @@ export const DEFAULT_MCP_LIMITS: McpLimits = {
 /** Longest name of a server or a tool, in characters. */
 export const NAME_CHARS = 200;
 
-/** The fault of a server that went past a limit. `what` ends in a comparison: `its answer is larger`. */
-export function pastLimit(limit: keyof McpLimits, what: string, limits: McpLimits, delivered = true): LinkFault {
-  const most = limits[limit];
-  return new LinkFault('limit', `${what} than limits.mcp.${limit} allows (${most})`, {
-    delivered,
-    data: { limit, most },
-  });
-}
-
 /** A text with at most so many bytes, never cut within a character; what was cut off is counted in a mark at its end. */
 export function cutText(text: string, bytes: number): { readonly text: string; readonly cut: number } {
   const size = Buffer.byteLength(text);
@@ -61,29 +52,18 @@ export function cutText(text: string, bytes: number): { readonly text: string; r
   return { text: `${Buffer.from(kept).toString('utf8', 0, size - cut)} […${cut} bytes cut off]`, cut };
 }
 
-/** What is read only where there are not more objects and lists than these: each takes some ten times its two characters. */
-const MOST_PARTS = 500_000;
+const count = (least: number) => z.int().min(least);
 
-/** The fault of a message whose text is small enough, and what it would take in memory is not; null for all others. */
-export function tooIntricate(text: string): LinkFault | null {
-  if (text.length < 2 * MOST_PARTS || partsOf(text) <= MOST_PARTS) return null;
-  return new LinkFault('limit', `its answer holds more than ${MOST_PARTS} objects and lists`, {
-    delivered: true,
-    data: { limit: 'messageBytes', most: MOST_PARTS },
-  });
-}
-
-/** Counts the brackets outside of strings; enough to know before anything is parsed. */
-function partsOf(text: string): number {
-  let parts = 0;
-  let inText = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (inText && code === BACKSLASH) at += 1;
-    else if (code === QUOTE) inText = !inText;
-    else if (!inText && (code === BRACE || code === BRACKET)) parts += 1;
-  }
-  return parts;
-}
-
-const [QUOTE, BACKSLASH, BRACE, BRACKET] = [0x22, 0x5c, 0x7b, 0x5b];
+/** What `limits.mcp` may hold. */
+export const mcpLimitsSchema = z
+  .strictObject({
+    messageBytes: count(1024),
+    listPages: count(1),
+    tools: count(1),
+    descriptionBytes: count(0),
+    schemaBytes: count(1024),
+    instructionsBytes: count(0),
+    toolsSent: count(0),
+    questionsPerCall: count(0),
+  } satisfies Record<keyof McpLimits, unknown>)
+  .partial();

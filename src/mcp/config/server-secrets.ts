@@ -1,5 +1,6 @@
-import { authSecrets } from '../auth/options.ts';
-import { expandVariables } from './expand-variables.ts';
+import { processEnvironment } from '../../models/endpoint/environment.ts';
+import { authSecrets } from './auth.ts';
+import { expandVariables } from './environment-variables.ts';
 
 const SECRET_NAME = /auth|key|token|secret|password|passwd|credential|cookie/i;
 
@@ -31,7 +32,7 @@ export function secretValues(values: unknown): readonly string[] {
 }
 
 /** An address without the user and password in it, and the header that says the same. */
-export interface SplitAddress {
+interface SplitAddress {
   readonly url: string;
   /** `Basic …`; null where the address names nobody. */
   readonly authorization: string | null;
@@ -40,7 +41,7 @@ export interface SplitAddress {
 
 /**
  * Takes user and password out of `https://user:password@host`: `fetch` refuses such an address, and says it in its error.
- * What is no address is given back as it is.
+ * What is not an address is given back as it is.
  */
 export function splitAddress(url: string): SplitAddress {
   if (!URL.canParse(url)) return { url, authorization: null, secrets: [] };
@@ -68,6 +69,6 @@ function decoded(text: string): string {
 }
 
 function expanded(text: string): string {
-  const result = expandVariables(text, globalThis.process?.env ?? {});
+  const result = expandVariables(text, processEnvironment());
   return result.ok ? result.text : text;
 }

@@ -4,39 +4,26 @@
  * I1 A new link is made only when the older ones have ended: at most one lives.
  * I2 What was started for an attempt that was given up is ended.
  */
-import {
-  listMcpTools,
-  pingMcp,
-  type McpGeneration,
-  type McpGreeting,
-  connectMcp,
-} from '../../actors/mcp/connect-mcp.ts';
+import { type McpGeneration, type McpGreeting, connectMcp } from '../../actors/mcp/connect-mcp.ts';
 import { McpError, type McpTool } from '../../actors/mcp/mcp-calls.ts';
-import { connectTimeout, toMcpError } from '../calls/call-errors.ts';
+import {
+  type Dial,
+  type LinkIo,
+  type McpClock,
+  type McpLink,
+  type McpList,
+  type ProtocolWarning,
+  limitTime,
+} from '../wire/link.ts';
 import type { McpServer } from '../config/config.ts';
-import type { McpAnswers } from '../questions/answers.ts';
-import type { Dial, LinkFault, LinkIo, McpClock, McpLink, McpList, McpOddity } from './link.ts';
 import type { McpLimits } from '../config/server-limits.ts';
-import { limitTime } from '../calls/time-limit.ts';
+import type { McpAnswers } from '../config/answers.ts';
+import { type LinkFault, connectTimeout, toMcpError } from '../wire/faults.ts';
+import { listMcpTools } from '../../actors/mcp/connect-mcp.ts';
+import { pingMcp } from '../../actors/mcp/connect-mcp.ts';
 
-/** The links of one connection; the three ports of its machine. */
-export interface Links {
-  connect(link: McpGeneration, signal: AbortSignal): Promise<McpGreeting>;
-  listTools(link: McpGeneration, signal: AbortSignal): Promise<readonly McpTool[]>;
-  ping(link: McpGeneration, signal: AbortSignal): Promise<'alive' | 'busy'>;
-  find(generation: number): McpLink | null;
-  /** Ends all links but one (`keep`, or none). Each is first given to `before`, which may wait for what it still brings. */
-  retire(
-    keep: number | null,
-    how: 'gently' | 'at-once',
-    before: (generation: number, link: McpLink) => Promise<void>,
-  ): void;
-  /** Resolves when all that was retired has ended. */
-  ended(): Promise<void>;
-}
-
-/** What links need and tell. */
-export interface LinksOptions {
+/** What links need and report. */
+interface LinksOptions {
   readonly server: McpServer;
   readonly dial: Dial | null;
   readonly clock: McpClock;
@@ -47,27 +34,89 @@ export interface LinksOptions {
   readonly onDown: (generation: number, fault: LinkFault) => void;
   readonly onDoubt: (generation: number) => void;
   readonly onListChanged: (generation: number, list: McpList) => void;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
   readonly onNotification: LinkIo['onNotification'];
 }
 
 const PING_MS = 2500;
 
-/** Makes the set of links of one connection; it is empty at first. */
-export function createLinks(options: LinksOptions): Links {
-  const { server, clock } = options;
-  const { connectTimeoutMs, tools, exclude } = server.settings;
-  const links = new Map<number, McpLink>();
+/** The links of one connection, none at first; the three ports of its machine. */
+export class Links {
+  readonly #options: LinksOptions;
+  readonly #links = new Map<number, McpLink>();
   /** All that may still hold a process: links that end, and attempts that may have been given up. */
-  const ending = new Set<Promise<unknown>>();
-  const track = (work: Promise<unknown>): void => {
-    const end: Promise<unknown> = work.catch(() => undefined).finally(() => ending.delete(end));
-    ending.add(end);
-  };
-  const isWanted = (name: string): boolean => (tools === undefined || tools.includes(name)) && !exclude.includes(name);
+  readonly #ending = new Set<Promise<unknown>>();
 
-  /** Does work on a link within a time; whatever goes wrong becomes an {@link McpError}. */
-  const within = async <T>(ms: number, outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  constructor(options: LinksOptions) {
+    this.#options = options;
+  }
+
+  connect({ generation }: McpGeneration, signal: AbortSignal): Promise<McpGreeting> {
+    const { server } = this.#options;
+    const before = [...this.#ending];
+    const attempt = this.#within(signal, async (limited) => {
+      await Promise.all(before);
+      if (limited.aborted) throw givenUp(server.name);
+      const dial = this.#options.dial ?? (await import('./sdk-link.ts')).dialWithSdk;
+      const link = await dial(server.name, server.target, this.#ioOf(generation, limited));
+      if (limited.aborted) {
+        await link.close('at-once');
+        throw givenUp(server.name);
+      }
+      this.#links.set(generation, link);
+      return link.info;
+    });
+    this.#track(attempt);
+    return attempt;
+  }
+
+  listTools({ generation }: McpGeneration, signal: AbortSignal): Promise<readonly McpTool[]> {
+    return this.#within(signal, async (limited) => {
+      const listed = await this.#existing(generation).listTools({ signal: limited });
+      return listed.filter(({ name }) => this.#isWanted(name));
+    });
+  }
+
+  async ping({ generation }: McpGeneration, signal: AbortSignal): Promise<'alive' | 'busy'> {
+    const { server, clock, isBusy } = this.#options;
+    const limit = limitTime(clock, PING_MS, signal);
+    try {
+      await this.#existing(generation).ping({ signal: limit.signal });
+      return 'alive';
+    } catch (thrown) {
+      if (limit.isOver() && isBusy(generation)) return 'busy';
+      throw limit.isOver() ? silent(server.name) : toMcpError(server.name, thrown);
+    } finally {
+      limit.release();
+    }
+  }
+
+  find(generation: number): McpLink | null {
+    return this.#links.get(generation) ?? null;
+  }
+
+  /** Ends all links but one (`keep`, or none). Each is first given to `before`, which may wait for what it still brings. */
+  retire(
+    keep: number | null,
+    how: 'gently' | 'at-once',
+    before: (generation: number, link: McpLink) => Promise<void>,
+  ): void {
+    for (const [generation, link] of this.#links) {
+      if (generation === keep) continue;
+      this.#links.delete(generation);
+      this.#track(before(generation, link).then(() => link.close(how)));
+    }
+  }
+
+  /** Resolves when all that was retired has ended. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#ending);
+  }
+
+  /** Does work on a link within the time to connect; whatever goes wrong becomes an {@link McpError}. */
+  async #within<T>(outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { server, clock } = this.#options;
+    const ms = server.settings.connectTimeoutMs;
     const limit = limitTime(clock, ms, outer);
     try {
       return await work(limit.signal);
@@ -76,74 +125,41 @@ export function createLinks(options: LinksOptions): Links {
     } finally {
       limit.release();
     }
-  };
-  const existing = (generation: number): McpLink => {
-    const link = links.get(generation);
-    if (link === undefined)
-      throw new McpError('not-connected', server.name, `MCP server '${server.name}' is not connected.`);
-    return link;
-  };
-  const ioOf = (generation: number, signal: AbortSignal): LinkIo => ({
-    signal,
-    clock,
-    limits: options.limits,
-    isWanted,
-    answers: options.answers(generation),
-    authorize: options.authorize,
-    onDown: (fault) => options.onDown(generation, fault),
-    onDoubt: () => options.onDoubt(generation),
-    onListChanged: (list) => options.onListChanged(generation, list),
-    onOddity: options.onOddity,
-    onNotification: options.onNotification,
-  });
+  }
 
-  return {
-    connect({ generation }, signal) {
-      const before = [...ending];
-      const attempt = within(connectTimeoutMs, signal, async (limited) => {
-        await Promise.all(before);
-        if (limited.aborted) throw givenUp(server.name);
-        const dial = options.dial ?? (await import('./sdk-link.ts')).dialWithSdk;
-        const link = await dial(server.name, server.target, ioOf(generation, limited));
-        if (limited.aborted) {
-          await link.close('at-once');
-          throw givenUp(server.name);
-        }
-        links.set(generation, link);
-        return link.info;
-      });
-      track(attempt);
-      return attempt;
-    },
-    listTools: ({ generation }, signal) =>
-      within(connectTimeoutMs, signal, async (limited) => {
-        const listed = await existing(generation).listTools({ signal: limited });
-        return listed.filter(({ name }) => isWanted(name));
-      }),
-    async ping({ generation }, signal) {
-      const limit = limitTime(clock, PING_MS, signal);
-      try {
-        await existing(generation).ping({ signal: limit.signal });
-        return 'alive';
-      } catch (thrown) {
-        if (limit.isOver() && options.isBusy(generation)) return 'busy';
-        throw limit.isOver() ? silent(server.name) : toMcpError(server.name, thrown);
-      } finally {
-        limit.release();
-      }
-    },
-    find: (generation) => links.get(generation) ?? null,
-    retire(keep, how, before) {
-      for (const [generation, link] of links) {
-        if (generation === keep) continue;
-        links.delete(generation);
-        track(before(generation, link).then(() => link.close(how)));
-      }
-    },
-    async ended() {
-      await Promise.all(ending);
-    },
-  };
+  #existing(generation: number): McpLink {
+    const { name } = this.#options.server;
+    const link = this.#links.get(generation);
+    if (link === undefined) throw new McpError('not-connected', name, `MCP server '${name}' is not connected.`);
+    return link;
+  }
+
+  #ioOf(generation: number, signal: AbortSignal): LinkIo {
+    const { clock, limits, authorize, onWarning, onNotification, ...options } = this.#options;
+    return {
+      signal,
+      clock,
+      limits,
+      isWanted: (name) => this.#isWanted(name),
+      answers: options.answers(generation),
+      authorize,
+      onDown: (fault) => options.onDown(generation, fault),
+      onDoubt: () => options.onDoubt(generation),
+      onListChanged: (list) => options.onListChanged(generation, list),
+      onWarning,
+      onNotification,
+    };
+  }
+
+  #isWanted(name: string): boolean {
+    const { tools, exclude } = this.#options.server.settings;
+    return (tools === undefined || tools.includes(name)) && !exclude.includes(name);
+  }
+
+  #track(work: Promise<unknown>): void {
+    const end: Promise<unknown> = work.catch(() => undefined).finally(() => this.#ending.delete(end));
+    this.#ending.add(end);
+  }
 }
 
 /** The leaves of the machine that connect, list and ping. */

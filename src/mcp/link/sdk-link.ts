@@ -6,30 +6,28 @@
  * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.
  * I3 `onDown` is said once, and never after `close`.
  */
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { type ClientCapabilities, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { answerRequest } from '../questions/answer-request.ts';
-import type { McpTarget } from '../config/config.ts';
-import { createHttpWatch } from './http-watch.ts';
-import {
-  type Dial,
-  LinkFault,
-  type LinkIo,
-  type McpLink,
-  type McpList,
-  type McpServerInfo,
-  type RequestIo,
-} from './link.ts';
-import { listAllTools } from './list-all-tools.ts';
-import { faultOf, isRefusal, notOurProtocol, withEvidence } from './wire-fault.ts';
-import { NAME_CHARS, cutText, pastLimit } from '../config/server-limits.ts';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { type ClientCapabilities, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
+import type { Dial, LinkIo, McpLink, McpList, McpServerInfo, RequestIo } from '../wire/link.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
-import { createTickets } from './tickets.ts';
-import type { Wire } from './wire.ts';
+import {
+  PendingRequests,
+  type Wire,
+  faultOf,
+  isRefusal,
+  notOurProtocol,
+  withEvidence,
+} from '../wire/pending-requests.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { McpTarget } from '../config/config.ts';
+import { createHttpWatch } from '../http/http-watch.ts';
+import { LinkFault, pastLimit } from '../wire/faults.ts';
+import { answerRequest } from './answer-request.ts';
+import { listAllTools } from './list-tools.ts';
+import { NAME_CHARS, cutText } from '../config/server-limits.ts';
 
 /** Connects to a server with the official SDK: stdio, Streamable HTTP, or SSE where the server knows only that. */
 export const dialWithSdk: Dial = async (server, target, io) => {
@@ -60,9 +58,9 @@ async function dialHttp(
   io: LinkIo,
   kind: 'streamable' | 'sse',
 ): Promise<McpLink> {
-  const tickets = createTickets(io.clock);
+  const requests = new PendingRequests(io.clock);
   const watch = createHttpWatch({
-    tickets,
+    requests,
     io,
     listening: kind === 'sse' ? 'vital' : 'extra',
     ping: (signal) => link?.ping({ signal }) ?? Promise.resolve(),
@@ -74,16 +72,16 @@ async function dialHttp(
   const transport: Transport = {
     start: () => {
       inner.onmessage = (message) => {
-        if (!tickets.received({ ...message })) transport.onmessage?.(message);
+        if (!requests.received({ ...message })) transport.onmessage?.(message);
       };
       inner.onerror = (error) => transport.onerror?.(error);
       return inner.start();
     },
     send: (message, sendOptions) => {
-      const ticket = tickets.sent({ ...message });
+      const pending = requests.sent({ ...message });
       watch.requestSent();
       return inner.send(message, sendOptions).catch((error: unknown) => {
-        if (ticket !== null && error instanceof LinkFault) ticket.delivered = error.delivered;
+        if (pending !== null && error instanceof LinkFault) pending.delivered = error.delivered;
         throw error;
       });
     },
@@ -102,7 +100,7 @@ async function dialHttp(
   };
   link = await shakeHands(
     server,
-    { transport, kind, tickets, dead: () => dead ?? watch.dead(), evidence: () => ({}), end },
+    { transport, kind, requests, dead: () => dead ?? watch.dead(), evidence: () => ({}), end },
     io,
   );
   return link;
@@ -130,14 +128,14 @@ async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo):
 async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
   const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
   client.fallbackRequestHandler = async ({ method, params }, { signal }) => {
-    const { answers, onOddity } = io;
+    const { answers, onWarning } = io;
     const given: unknown = params ?? {};
-    return answerRequest({ method, params: isJsonObject(given) ? given : {} }, { server, answers, signal, onOddity });
+    return answerRequest({ method, params: isJsonObject(given) ? given : {} }, { server, answers, signal, onWarning });
   };
   let closed = false;
   client.onerror = (error) => {
     if (!closed && !(error instanceof LinkFault))
-      io.onOddity({ kind: 'unexpected', message: error.message.slice(0, 500) });
+      io.onWarning({ kind: 'unexpected', message: error.message.slice(0, 500) });
   };
   client.fallbackNotificationHandler = (notification) => {
     const { method, params } = notification;
@@ -188,10 +186,10 @@ async function handshake(client: Client, wire: Wire<Transport>, signal: AbortSig
   aborted.catch(() => undefined);
   connecting.catch(() => undefined);
   try {
-    await Promise.race([connecting, aborted, wire.tickets.greetingLost]);
+    await Promise.race([connecting, aborted, wire.requests.greetingLost]);
   } catch (error) {
-    const fault = faultOf(error, wire, wire.tickets.latest(), signal);
-    const answer = wire.tickets.latest()?.answer;
+    const fault = faultOf(error, wire, wire.requests.latest(), signal);
+    const answer = wire.requests.latest()?.answer;
     if (fault.kind === 'answer' && isJsonObject(answer)) throw notOurProtocol(answer, SUPPORTED_PROTOCOL_VERSIONS);
     throw fault;
   }
@@ -209,31 +207,31 @@ function asker(client: Client, wire: Wire<Transport>): Ask {
     const abort = (): void => own.abort(new LinkFault('aborted', 'the request was given up', { delivered: true }));
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
-    const before = wire.tickets.latest();
+    const before = wire.requests.latest();
     const asked = client.request({ method, params }, ANSWER, {
       signal: own.signal,
       timeout: NO_TIMEOUT,
       onresumptiontoken: (token) => {
-        if (ticket !== null) ticket.resumeAt = token;
+        if (pending !== null) pending.resumeAt = token;
       },
-      // The token is the SDK's affair; what comes with it is delivered by the tickets.
+      // The token is the SDK's affair; what comes with it is delivered by the requests.
       ...(onProgress === undefined ? {} : { onprogress: () => undefined }),
     });
     asked.catch(() => undefined);
-    const latest = wire.tickets.latest();
-    const ticket = latest === before ? null : latest;
-    if (ticket !== null) {
-      ticket.onProgress = onProgress ?? null;
-      if (lasting !== undefined) wire.tickets.follow(ticket, lasting);
+    const latest = wire.requests.latest();
+    const pending = latest === before ? null : latest;
+    if (pending !== null) {
+      pending.onProgress = onProgress ?? null;
+      if (lasting !== undefined) wire.requests.follow(pending, lasting);
     }
     try {
-      return await (ticket === null ? asked : Promise.race([asked, ticket.lost]));
+      return await (pending === null ? asked : Promise.race([asked, pending.lost]));
     } catch (error) {
-      throw faultOf(error, wire, ticket, signal);
+      throw faultOf(error, wire, pending, signal);
     } finally {
       signal.removeEventListener('abort', abort);
-      if (ticket?.answer === null) {
-        wire.tickets.forget(ticket);
+      if (pending?.answer === null) {
+        wire.requests.forget(pending);
         own.abort('the request is settled');
       }
     }
@@ -257,10 +255,10 @@ function infoOf(
   const { text: instructions, cut } = cutText(client.getInstructions() ?? '', io.limits.instructionsBytes);
   if (cut > 0) {
     const { message } = pastLimit('instructionsBytes', 'what it wants said to the model is longer', io.limits);
-    io.onOddity({ kind: 'limit', message: `${message}; ${cut} bytes were cut off` });
+    io.onWarning({ kind: 'limit', message: `${message}; ${cut} bytes were cut off` });
   }
   const capabilities: unknown = client.getServerCapabilities();
-  const answer = wire.tickets.latest()?.answer?.result;
+  const answer = wire.requests.latest()?.answer?.result;
   const version = isJsonObject(answer) && typeof answer.protocolVersion === 'string' ? answer.protocolVersion : '';
   return {
     title: (said?.name ?? server).slice(0, NAME_CHARS),

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
-import { createVault } from '../../actors/vault.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { ToolIdentity } from '../../tools/spec.ts';
+import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../tools/server-tool.ts';
+import { type ToolIdentity } from '../../tools/spec.ts';
 import type { McpTarget } from '../config/config.ts';
+import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { createVault } from '../../actors/vault.ts';
 
 /** Which server it is, whatever the configuration calls it. */
 export type ServerIdentity = Pick<ToolIdentity, 'address' | 'serverId'>;
@@ -85,4 +85,23 @@ function shortened(text: string): string {
 
 function sha256(parts: Parameters<typeof canonicalJson>[0]): string {
   return createHash('sha256').update(canonicalJson(parts)).digest('hex');
+}
+
+/** What is different between two lists of tools, by name. */
+interface ToolChanges {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+}
+
+/** Compares two lists of tools; null when they hold the same. */
+export function diffTools(before: readonly McpTool[], after: readonly McpTool[]): ToolChanges | null {
+  const old = new Map(before.map((tool) => [tool.name, JSON.stringify(tool)]));
+  const names = new Set(after.map((tool) => tool.name));
+  const added = after.filter((tool) => !old.has(tool.name)).map((tool) => tool.name);
+  const removed = [...old.keys()].filter((name) => !names.has(name));
+  const changed = after
+    .filter((tool) => old.has(tool.name) && old.get(tool.name) !== JSON.stringify(tool))
+    .map((tool) => tool.name);
+  return added.length + removed.length + changed.length === 0 ? null : { added, removed, changed };
 }

@@ -6,157 +6,75 @@
  * I2 A question is put only during a call, and withdrawn when none is under way any more.
  * I3 A person is asked one question at a time, and so is a model; each at most `perCall` times for each call that
  *    was under way at once, counted until all have ended.
- * I4 What a person typed as a secret goes to the server alone; whoever follows the calls gets a mark, and is told the text
+ * I4 What a person typed as a secret goes to the server alone; what follows the calls gets a mark, and receives the text
  *    that must not be seen.
  */
-import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
-import { HIDDEN } from '../../actors/vault.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { McpAnswers, McpElicit, McpElicitation, McpElicitationAnswer, McpSampling } from './answers.ts';
-import type { CallDesk } from '../calls/call-desk.ts';
-import { checkElicited } from './check-elicited.ts';
 import type { McpResolvedSettings } from '../config/config.ts';
-import { hiddenTexts, maskedAnswer } from './hidden-answers.ts';
-import type { LinkFault, McpOddity } from '../link/link.ts';
-import { REFUSAL, rpcRefusal } from './rpc-refusal.ts';
-import { readPageRequest } from './page-request.ts';
+import type { CallQueue } from '../calls/call-queue.ts';
+import type { McpAnswers, McpElicit, McpElicitation, McpElicitationAnswer, McpSampling } from '../config/answers.ts';
+import type { ProtocolWarning } from '../wire/link.ts';
+import { McpError, type McpQuestion } from '../../actors/mcp/mcp-calls.ts';
+import { isList } from '../../json/depth.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { checkElicited, hiddenTexts, maskedAnswer } from './form-answers.ts';
+import { REFUSAL, readPageRequest, rpcRefusal } from '../link/answer-request.ts';
+import { HIDDEN } from '../../actors/vault.ts';
+import type { LinkFault } from '../wire/faults.ts';
 
 interface QuestionsOptions {
   /** How many questions to a person, and likewise requests to the model, are passed on for one call. */
   readonly perCall: number;
   readonly server: string;
   readonly sampling: McpResolvedSettings['sampling'];
-  readonly desk: Pick<CallDesk, 'underWay' | 'quiet' | 'rest' | 'tell' | 'hide'>;
+  readonly queue: Pick<CallQueue, 'underWay' | 'quiet' | 'pause' | 'ask' | 'hide'>;
   readonly answers: McpAnswers;
-  readonly onOddity: (oddity: McpOddity) => void;
+  readonly onWarning: (warning: ProtocolWarning) => void;
 }
-
-/** What a connection's server asks back, and its answers. */
-export type Questions = ReturnType<typeof createQuestions>;
 
 type Kind = McpQuestion['kind'];
 
-/** Makes the answers that the server on one link gets, out of those that its user gave. */
-export function createQuestions(options: QuestionsOptions) {
-  const { server, sampling, desk, answers, perCall, onOddity } = options;
-  const asked: Record<Kind, number> = { elicitation: 0, sampling: 0 };
-  const turns: Record<Kind, Promise<unknown>> = { elicitation: Promise.resolve(), sampling: Promise.resolve() };
+type Sampler = NonNullable<McpAnswers['sample']>;
+
+/** What the server of a connection asks back, and the answers that it gets, out of those that the user gave. */
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #asked: Record<Kind, number> = { elicitation: 0, sampling: 0 };
+  readonly #turns: Record<Kind, Promise<unknown>> = { elicitation: Promise.resolve(), sampling: Promise.resolve() };
   /** The most calls that were under way at once since there were none. */
-  let most = 0;
+  #most = 0;
 
-  /** Why a question is not passed on; null when it is. */
-  const refusalOf = (generation: number, kind: Kind): string | null => {
-    const calls = desk.underWay(generation);
-    if (calls === 0) return 'it asked while no call was under way';
-    if (most === 0) void desk.quiet(generation).then(forget);
-    most = Math.max(most, calls);
-    asked[kind] += 1;
-    return asked[kind] > perCall * most ? `it asked more than ${perCall} times during one call` : null;
-  };
-  const forget = (): void => {
-    [most, asked.elicitation, asked.sampling] = [0, 0, 0];
-  };
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+  }
 
-  /** Does the work of one question, when those before it are done and while the calls under way rest. */
-  const open = async <T>(
-    { generation, kind, outer }: { readonly generation: number; readonly kind: Kind; readonly outer: AbortSignal },
-    work: (signal: AbortSignal) => T | Promise<T>,
-  ): Promise<T> => {
-    const withdrawn = new AbortController();
-    const wake = desk.rest(generation);
-    void desk.quiet(generation).then(() => withdrawn.abort());
-    const signal = AbortSignal.any([outer, withdrawn.signal]);
-    const before = turns[kind];
-    const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
-    turns[kind] = before.then(() => over);
-    try {
-      return await untilAborted(async () => {
-        await before;
-        signal.throwIfAborted();
-        return work(signal);
-      }, signal);
-    } finally {
-      end(undefined);
-      wake();
-    }
-  };
-  const tell = (generation: number, question: McpQuestion): void => desk.tell(generation, question);
-
-  /** Puts one question to a person and gives what the server gets. Secrets are hidden before anybody hears of the answer. */
-  const put = async (
-    generation: number,
-    question: McpElicitation,
-    { elicit, outer }: { readonly elicit: McpElicit; readonly outer: AbortSignal },
-  ): Promise<McpElicitationAnswer> => {
-    const { message, schema } = question;
-    const page = question.mode === 'url' ? { url: question.url, origin: question.origin } : {};
-    const told = { phase: 'answered', kind: 'elicitation', server, usage: null } as const;
-    try {
-      const given = await open({ generation, kind: 'elicitation', outer }, (own) => {
-        tell(generation, { phase: 'asked', kind: 'elicitation', server, message, ...page });
-        return elicit(question, { signal: own });
-      });
-      const typed: unknown = given.action === 'accept' ? given.content : {};
-      const secrets = isJsonObject(typed) ? hiddenTexts(typed, schema) : [];
-      desk.hide(generation, secrets);
-      const checked = checkElicited(given, schema);
-      if (!checked.ok) throw new Error(`the given answer does not fit: ${without(secrets, checked.problem)}`);
-      const { answer } = checked;
-      const content = answer.action === 'accept' ? maskedAnswer(answer.content, schema) : {};
-      tell(generation, { ...told, action: answer.action, content });
-      return answer;
-    } catch (thrown) {
-      tell(generation, { ...told, action: 'cancel', content: {} });
-      throw thrown;
-    }
-  };
-
-  const elicitOn =
-    (generation: number, elicit: McpElicit): McpElicit =>
-    async (question, { signal }) => {
-      const refusal = refusalOf(generation, 'elicitation');
-      if (refusal === null) return put(generation, question, { elicit, outer: signal });
-      onOddity({ kind: 'unanswered', message: `${refusal}, and was declined: ${question.message.slice(0, 300)}` });
-      return { action: 'decline' };
+  /** The answers for the server on one link. */
+  on(generation: number, roots: McpAnswers['roots']): McpAnswers {
+    const { sampling, answers } = this.#options;
+    const { elicit } = answers;
+    const sample = typeof sampling === 'function' ? sampling : sampling === false ? undefined : answers.sample;
+    return {
+      ...(roots === undefined ? {} : { roots }),
+      ...(elicit === undefined ? {} : { elicit: this.#elicitOn(generation, elicit) }),
+      ...(sample === undefined ? {} : { sample: this.#sampleOn(generation, sample) }),
     };
-
-  const sampleOn =
-    (generation: number, sample: NonNullable<McpAnswers['sample']>): NonNullable<McpAnswers['sample']> =>
-    async (request, { signal }) => {
-      const refusal = refusalOf(generation, 'sampling');
-      if (refusal !== null) {
-        onOddity({ kind: 'unanswered', message: `${refusal} for a reply of the model, and got none` });
-        throw rpcRefusal(REFUSAL.rejected, `This client gives no reply: ${refusal}`);
-      }
-      const told = { phase: 'answered', kind: 'sampling', server } as const;
-      try {
-        const reply = await open({ generation, kind: 'sampling', outer: signal }, (own) => {
-          tell(generation, { phase: 'asked', kind: 'sampling', server, message: lastWordsOf(request) });
-          return sample(request, { signal: own, confirm: sampling !== true });
-        });
-        tell(generation, { ...told, action: 'accept', content: { text: reply.text }, usage: reply.usage ?? null });
-        return reply;
-      } catch (thrown) {
-        tell(generation, { ...told, action: 'decline', content: {}, usage: null });
-        throw thrown;
-      }
-    };
+  }
 
   /**
    * Does a call; where the server wants a person to open pages first, puts that to the person and calls once more. Rejects
    * with a {@link McpError} that says what to do where nobody has opened them.
    */
-  const afterPages = async <T>(
+  async afterPages<T>(
     { generation, what, signal }: { readonly generation: number; readonly what: string; readonly signal: AbortSignal },
     call: () => Promise<T>,
-  ): Promise<T> => {
+  ): Promise<T> {
+    const { server, answers } = this.#options;
     const elicit: McpElicit = answers.elicit ?? (() => ({ action: 'decline' }));
     try {
       return await call();
     } catch (fault) {
       const pages = pagesIn(fault, server);
       for (const page of pages) {
-        const { action } = await elicitOn(generation, elicit)(page, { signal });
+        const { action } = await this.#elicitOn(generation, elicit)(page, { signal });
         if (action !== 'accept') throw pageError(server, { what, pages, fault });
       }
       if (pages.length === 0) throw fault;
@@ -165,21 +83,111 @@ export function createQuestions(options: QuestionsOptions) {
         throw left.length === 0 ? again : pageError(server, { what, pages: left, fault: again });
       });
     }
-  };
+  }
 
-  return {
-    /** The answers for the server on one link. */
-    on(generation: number, roots: McpAnswers['roots']): McpAnswers {
-      const { elicit } = answers;
-      const sample = typeof sampling === 'function' ? sampling : sampling === false ? undefined : answers.sample;
-      return {
-        ...(roots === undefined ? {} : { roots }),
-        ...(elicit === undefined ? {} : { elicit: elicitOn(generation, elicit) }),
-        ...(sample === undefined ? {} : { sample: sampleOn(generation, sample) }),
-      };
-    },
-    afterPages,
-  };
+  #elicitOn(generation: number, elicit: McpElicit): McpElicit {
+    return async (question, { signal }) => {
+      const refusal = this.#refusalOf(generation, 'elicitation');
+      if (refusal === null) return this.#put(generation, question, { elicit, outer: signal });
+      const message = `${refusal}, and was declined: ${question.message.slice(0, 300)}`;
+      this.#options.onWarning({ kind: 'unanswered', message });
+      return { action: 'decline' };
+    };
+  }
+
+  #sampleOn(generation: number, sample: Sampler): Sampler {
+    const { server, sampling, queue, onWarning } = this.#options;
+    return async (request, { signal }) => {
+      const refusal = this.#refusalOf(generation, 'sampling');
+      if (refusal !== null) {
+        onWarning({ kind: 'unanswered', message: `${refusal} for a reply of the model, and got none` });
+        throw rpcRefusal(REFUSAL.rejected, `This client gives no reply: ${refusal}`);
+      }
+      const answered = { phase: 'answered', kind: 'sampling', server } as const;
+      try {
+        const reply = await this.#open({ generation, kind: 'sampling', outer: signal }, (own) => {
+          queue.ask(generation, { phase: 'asked', kind: 'sampling', server, message: lastWordsOf(request) });
+          return sample(request, { signal: own, confirm: sampling !== true });
+        });
+        const usage = reply.usage ?? null;
+        queue.ask(generation, { ...answered, action: 'accept', content: { text: reply.text }, usage });
+        return reply;
+      } catch (thrown) {
+        queue.ask(generation, { ...answered, action: 'decline', content: {}, usage: null });
+        throw thrown;
+      }
+    };
+  }
+
+  /** Puts one question to a person and gives what the server gets. Secrets are hidden before anybody receives the answer. */
+  async #put(
+    generation: number,
+    question: McpElicitation,
+    { elicit, outer }: { readonly elicit: McpElicit; readonly outer: AbortSignal },
+  ): Promise<McpElicitationAnswer> {
+    const { server, queue } = this.#options;
+    const { message, schema } = question;
+    const page = question.mode === 'url' ? { url: question.url, origin: question.origin } : {};
+    const answered = { phase: 'answered', kind: 'elicitation', server, usage: null } as const;
+    try {
+      const given = await this.#open({ generation, kind: 'elicitation', outer }, (own) => {
+        queue.ask(generation, { phase: 'asked', kind: 'elicitation', server, message, ...page });
+        return elicit(question, { signal: own });
+      });
+      const typed: unknown = given.action === 'accept' ? given.content : {};
+      const secrets = isJsonObject(typed) ? hiddenTexts(typed, schema) : [];
+      queue.hide(generation, secrets);
+      const checked = checkElicited(given, schema);
+      if (!checked.ok) throw new Error(`the given answer does not fit: ${without(secrets, checked.problem)}`);
+      const { answer } = checked;
+      const content = answer.action === 'accept' ? maskedAnswer(answer.content, schema) : {};
+      queue.ask(generation, { ...answered, action: answer.action, content });
+      return answer;
+    } catch (thrown) {
+      queue.ask(generation, { ...answered, action: 'cancel', content: {} });
+      throw thrown;
+    }
+  }
+
+  /** Does the work of one question, when those before it are done and while the calls under way rest. */
+  async #open<T>(
+    { generation, kind, outer }: { readonly generation: number; readonly kind: Kind; readonly outer: AbortSignal },
+    work: (signal: AbortSignal) => T | Promise<T>,
+  ): Promise<T> {
+    const { queue } = this.#options;
+    const withdrawn = new AbortController();
+    const resume = queue.pause(generation);
+    void queue.quiet(generation).then(() => withdrawn.abort());
+    const signal = AbortSignal.any([outer, withdrawn.signal]);
+    const before = this.#turns[kind];
+    const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
+    this.#turns[kind] = before.then(() => over);
+    try {
+      return await untilAborted(async () => {
+        await before;
+        signal.throwIfAborted();
+        return work(signal);
+      }, signal);
+    } finally {
+      end(undefined);
+      resume();
+    }
+  }
+
+  /** Why a question is not passed on; null when it is. */
+  #refusalOf(generation: number, kind: Kind): string | null {
+    const { queue, perCall } = this.#options;
+    const calls = queue.underWay(generation);
+    if (calls === 0) return 'it asked while no call was under way';
+    if (this.#most === 0) void queue.quiet(generation).then(() => this.#forget());
+    this.#most = Math.max(this.#most, calls);
+    this.#asked[kind] += 1;
+    return this.#asked[kind] > perCall * this.#most ? `it asked more than ${perCall} times during one call` : null;
+  }
+
+  #forget(): void {
+    [this.#most, this.#asked.elicitation, this.#asked.sampling] = [0, 0, 0];
+  }
 }
 
 /** MCP's code for "a person must open a page first". */
@@ -213,10 +221,6 @@ function without(secrets: readonly string[], text: string): string {
 
 function isLinkFault(fault: unknown): fault is LinkFault {
   return fault instanceof Error && fault.name === 'LinkFault' && 'data' in fault;
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /** Who was asked need not mind the signal: nobody waits for the answer then. */

@@ -1,19 +1,18 @@
-import type { Json, JsonObject } from '../../json/json.ts';
-import { optionsOf } from '../../json/known-options.ts';
-import { type BoxLimits, boxed, hiddenText, ownRows } from '../../terminal/boxed-text.ts';
 import {
-  inTurn,
   type ScreenSize,
-  type PromptTerminal,
   type TerminalInput,
   type TerminalOutput,
   screenSize,
   visibleOutput,
 } from '../../terminal/prompt-terminal.ts';
+import { type PromptTerminal } from '../../output/console/terminal.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import type { McpElicit, McpElicitation, McpElicitationAnswer, McpUrlElicitation } from '../config/answers.ts';
+import { inTurn } from '../../terminal/prompt-terminal.ts';
+import { type QuestionField, isHiddenField, maskedAnswer, questionFields, readField } from './form-answers.ts';
+import { type BoxLimits, boxed, hiddenText, ownRows } from '../../terminal/boxed-text.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
 import { readLine } from '../../terminal/terminal-line.ts';
-import type { McpElicit, McpElicitation, McpElicitationAnswer, McpUrlElicitation } from './answers.ts';
-import { type FormField, formFields, readField } from './form-fields.ts';
-import { isHiddenField, maskedAnswer } from './hidden-answers.ts';
 
 /** Where to ask. */
 export interface TerminalElicitOptions {
@@ -33,6 +32,7 @@ const checkOptions = optionsOf<TerminalElicitOptions>('terminalElicit', 'docs/mc
 
 const CANCEL = { action: 'cancel' } as const;
 const DECLINE = { action: 'decline' } as const;
+
 /**
  * Puts the questions of MCP servers to a person in the terminal, for `elicit` of an agent or a connection: field by field,
  * each checked as it is typed, and sent only after a last yes. Enter takes a default or leaves out what is not needed.
@@ -89,7 +89,7 @@ const OWN_ROWS = 2;
 
 async function fill(form: Form): Promise<McpElicitationAnswer> {
   if (form.question.mode === 'url') return visited(form, form.question);
-  const fields = formFields(form.question.schema);
+  const fields = questionFields(form.question.schema);
   const head = headOf(form.question);
   if (fields === null) {
     const size = screenSize(form.terminal.output);
@@ -140,7 +140,7 @@ async function confirmed(form: Form, content: JsonObject, head: readonly Part[])
 /** Asks for one value until it fits; null when it is left out, `over` when there is nobody any more. */
 async function askField(
   form: Form,
-  field: FormField,
+  field: QuestionField,
   title: string,
 ): Promise<{ readonly value: Json } | null | 'over'> {
   const isHidden = isHiddenField(field.name, field.schema);
@@ -193,7 +193,7 @@ function headOf({ server, message }: McpElicitation): readonly Part[] {
   ];
 }
 
-function fieldLines({ name, schema, required, choices, many }: FormField): readonly string[] {
+function fieldLines({ name, schema, required, choices, many }: QuestionField): readonly string[] {
   const title = typeof schema.title === 'string' ? `${schema.title} (${name})` : name;
   const kind = choices.length > 0 ? (many ? 'some of these, with commas' : 'one of these') : kindOf(schema);
   const needed =

@@ -6,17 +6,15 @@
  * I2 Its stderr is never ours: the last 64 KB are kept, the rest is dropped.
  * I3 It is guarded against outliving the host from the moment it runs until it and its tree have ended.
  */
+import type { Writable } from 'node:stream';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
-import type { Writable } from 'node:stream';
+import { type InputLine, createLineReader } from '../wire/lines.ts';
+import { LinkFault } from '../wire/faults.ts';
 import type { McpTarget } from '../config/config.ts';
-import { defaultEnvironment } from '../config/default-environment.ts';
-import { type Ending, endProcess, isRunning, killNow, signalProcess } from './end-process.ts';
-import { type Line, createLineReader } from './line-reader.ts';
-import { LinkFault } from '../link/link.ts';
-import { guardProcess } from './orphan-guard.ts';
+import { type ServerEnding, endServer, guardProcess, isRunning, killNow, signalProcess } from './end-server.ts';
 import { DEFAULT_MCP_LIMITS } from '../config/server-limits.ts';
-import { type SpawnPlan, planWindowsCommand } from './windows-command.ts';
+import { defaultEnvironment } from '../config/environment-variables.ts';
 
 /** A running server. */
 export interface ServerProcess {
@@ -31,9 +29,9 @@ export interface ServerProcess {
 interface Listeners {
   /** Bytes of a line that is kept; a larger one is skipped. Default: that of the limits. */
   readonly lineBytes?: number;
-  readonly onLine: (line: Line) => void;
+  readonly onLine: (line: InputLine) => void;
   /** Hears of a line that is larger, with each piece of it. */
-  readonly onTooLong?: (line: Line & { readonly ok: false }) => void;
+  readonly onTooLong?: (line: InputLine & { readonly ok: false }) => void;
   readonly onExit: (fault: LinkFault) => void;
 }
 
@@ -47,7 +45,7 @@ export async function startServer(
   listeners: Listeners,
 ): Promise<ServerProcess> {
   const { child, pid } = await launch(target);
-  const ending: Ending = { child, pid, tree: target.killTree, platform: process.platform };
+  const ending: ServerEnding = { child, pid, tree: target.killTree, platform: process.platform };
   const release = guardProcess({
     terminate: () => signalProcess(ending, 'SIGTERM'),
     kill: () => killNow(ending),
@@ -83,7 +81,7 @@ export async function startServer(
       if (failure !== null) throw await unread(target.command, ended.promise, failure);
     },
     async end(how) {
-      await endProcess(ending, how);
+      await endServer(ending, how);
       // Whoever inherited these streams and lives on (tree: false) would otherwise keep our event loop alive.
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
       release();
@@ -111,7 +109,7 @@ async function launch(
   const windows = process.platform === 'win32';
   const env = { ...defaultEnvironment(process.env, process.platform), ...target.env };
   const plan: SpawnPlan = windows
-    ? planWindowsCommand(target.command, target.args, { env: { ...process.env, ...env }, isFile })
+    ? planWindowsCommand(target.command, target.args, { env: { ...process.env, ...env }, isFile: isPlainFile })
     : { command: target.command, args: target.args, verbatim: false };
   try {
     const child = spawn(plan.command, plan.args, {
@@ -151,7 +149,7 @@ function exitFault(command: string, child: ChildProcess, stderr: string): LinkFa
   });
 }
 
-function isFile(path: string): boolean {
+function isPlainFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
@@ -160,7 +158,7 @@ function isFolder(path: string): boolean {
 }
 
 function ignore(): void {
-  // The end of the process tells what an error of its streams means.
+  // The end of the process says what an error of its streams means.
 }
 
 /** Keeps the end of a stream. */
@@ -189,4 +187,60 @@ export function createTailBuffer(limit: number): TailBuffer {
       return all.subarray(Math.max(0, all.length - limit)).toString('utf8');
     },
   };
+}
+
+/** How a program is started: what `spawn` gets. */
+export interface SpawnPlan {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The arguments are quoted already; Windows must hand them on as they are. */
+  readonly verbatim: boolean;
+}
+
+/** What the plan depends on. */
+interface WindowsLookup {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isFile: (path: string) => boolean;
+}
+
+const META = /[()\][%!^"`<>&|;, *?]/g;
+
+/**
+ * Finds out how Windows can start a command as other systems do: `npx` is the batch file `npx.cmd` there, which only
+ * `cmd.exe` runs, with arguments quoted twice (once for the program, once for the shell and the script that hands them
+ * on). Programs that are no batch file are started directly.
+ */
+export function planWindowsCommand(command: string, args: readonly string[], lookup: WindowsLookup): SpawnPlan {
+  const found = find(command, lookup);
+  if (found === null || !/\.(?:cmd|bat)$/i.test(found)) return { command: found ?? command, args, verbatim: false };
+  const line = [escapeMeta(found), ...args.map((arg) => escapeMeta(escapeMeta(quote(arg))))].join(' ');
+  return {
+    command: lookup.env.COMSPEC ?? lookup.env.ComSpec ?? 'cmd.exe',
+    args: ['/d', '/s', '/c', `"${line}"`],
+    verbatim: true,
+  };
+}
+
+function find(command: string, { env, isFile }: WindowsLookup): string | null {
+  const extensions = (env.PATHEXT ?? '.COM;.EXE;.BAT;.CMD').split(';').filter((extension) => extension !== '');
+  const hasExtension = extensions.some((extension) => command.toLowerCase().endsWith(extension.toLowerCase()));
+  const folders = /[\\/]/.test(command)
+    ? ['']
+    : (env.PATH ?? env.Path ?? '').split(';').filter((folder) => folder !== '');
+  for (const folder of folders) {
+    const base = folder === '' ? command : `${folder.replace(/[\\/]$/, '')}\\${command}`;
+    const candidates = hasExtension ? [base] : extensions.map((extension) => base + extension.toLowerCase());
+    const match = candidates.find(isFile);
+    if (match !== undefined) return match;
+  }
+  return null;
+}
+
+/** Quotes one argument as the C runtime of Windows reads it: backslashes count only before a double quote. */
+function quote(arg: string): string {
+  return `"${arg.replaceAll(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`;
+}
+
+function escapeMeta(text: string): string {
+  return text.replaceAll(META, '^$&');
 }

@@ -1,11 +1,10 @@
-import { isJsonObject } from '../../json/json.ts';
 import type { McpTarget } from '../config/config.ts';
-import type { Line } from './line-reader.ts';
-import { LinkFault, type LinkIo, type McpOddity } from '../link/link.ts';
-import { pastLimit, tooIntricate } from '../config/server-limits.ts';
+import type { LinkIo, ProtocolWarning } from '../wire/link.ts';
+import { PendingRequests, type Wire, type WireMessage, type WireTransport } from '../wire/pending-requests.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
-import { createTickets, type Tickets } from '../link/tickets.ts';
-import type { Wire, WireMessage, WireTransport } from '../link/wire.ts';
+import { LinkFault, pastLimit, tooIntricate } from '../wire/faults.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { InputLine } from '../wire/lines.ts';
 
 /** A line that has gone on for so many times the limit is taken for one without an end. */
 const ENDLESS = 4;
@@ -13,7 +12,7 @@ const ENDLESS = 4;
 /** Talks JSON-RPC by lines to a program that it starts. Nothing runs before the transport's `start`. */
 export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io: LinkIo): Wire<WireTransport> {
   const { limits } = io;
-  const tickets = createTickets(io.clock);
+  const requests = new PendingRequests(io.clock);
   let server: ServerProcess | null = null;
   let starting: Promise<ServerProcess> | null = null;
   let dead: LinkFault | null = null;
@@ -22,7 +21,7 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
   const giveUp = (fault: LinkFault): void => {
     if (closing) return;
     [dead, closing] = [fault, true];
-    for (const ticket of tickets.open()) ticket.lose(fault);
+    for (const pending of requests.open()) pending.lose(fault);
     setImmediate(() => io.onDown(fault));
   };
   const transport: WireTransport = {
@@ -39,28 +38,28 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
             giveUp(pastLimit('messageBytes', 'it wrote a line without an end, which is larger', limits));
         },
         onLine(line) {
-          const { onOddity } = io;
+          const { onWarning } = io;
           if (!line.ok) {
             const fault = pastLimit('messageBytes', `its answer has ${megabytes(line)} MB, which is more`, limits);
-            return lostLine(line, tickets, { fault, onOddity });
+            return lostLine(line, requests, { fault, onWarning });
           }
           const fault = tooIntricate(line.text);
-          if (fault !== null) return lostLine(cutLine(line.text), tickets, { fault, onOddity });
+          if (fault !== null) return lostLine(cutLine(line.text), requests, { fault, onWarning });
           const read = readMessage(line.text.replace(BOM, ''));
           if (!read.ok)
-            return void (line.text.trim() !== '' && onOddity({ kind: read.kind, message: excerpt(line.text) }));
-          if (!tickets.refused(read.message) && !tickets.received(read.message)) transport.onmessage?.(read.message);
+            return void (line.text.trim() !== '' && onWarning({ kind: read.kind, message: excerpt(line.text) }));
+          if (!requests.refused(read.message) && !requests.received(read.message)) transport.onmessage?.(read.message);
         },
       });
       server = await starting;
     },
     async send(message) {
-      const ticket = tickets.sent(message);
+      const pending = requests.sent(message);
       if (server === null) throw new LinkFault('exited', 'its process was not started', { delivered: false });
       try {
         await server.write(`${JSON.stringify(message)}\n`);
       } catch (error) {
-        if (ticket !== null) ticket.delivered = false;
+        if (pending !== null) pending.delivered = false;
         throw error;
       }
     },
@@ -69,7 +68,7 @@ export function openStdioWire(target: McpTarget & { readonly kind: 'stdio' }, io
   return {
     transport,
     kind: 'stdio',
-    tickets,
+    requests,
     dead: () => dead,
     evidence: () => (server === null ? {} : { stderr: server.stderr() }),
     async end(how) {
@@ -97,7 +96,7 @@ function readMessage(text: string): Read {
   }
 }
 
-function cutLine(text: string): Line & { readonly ok: false } {
+function cutLine(text: string): InputLine & { readonly ok: false } {
   return { ok: false, bytes: Buffer.byteLength(text), head: text.slice(0, 1024), tail: text.slice(-1024) };
 }
 
@@ -107,22 +106,22 @@ function excerpt(text: string): string {
 
 /**
  * Deals with an answer that was too large to be read: the request it belongs to fails at once and does not wait for its
- * timeout. Which one that is, the line's ends tell (servers write the `id` first or last); when they do not, and only one
+ * timeout. Which one that is, the line's ends say (servers write the `id` first or last); when they do not, and only one
  * request is under way, it is that one.
  */
 function lostLine(
-  line: Line & { readonly ok: false },
-  tickets: Tickets,
-  { fault, onOddity }: { readonly fault: LinkFault; readonly onOddity: (oddity: McpOddity) => void },
+  line: InputLine & { readonly ok: false },
+  requests: PendingRequests,
+  { fault, onWarning }: { readonly fault: LinkFault; readonly onWarning: (warning: ProtocolWarning) => void },
 ): void {
-  onOddity({
+  onWarning({
     kind: 'too-large',
     message: `it wrote a line of ${megabytes(line)} MB, which was skipped: ${line.head.slice(0, 100)}…`,
   });
-  const open = tickets.open();
+  const open = requests.open();
   const id = idAtTheEnds(line);
-  const ticket = (id === null ? null : tickets.find(id)) ?? (open.length === 1 ? (open[0] ?? null) : null);
-  ticket?.lose(fault);
+  const pending = (id === null ? null : requests.find(id)) ?? (open.length === 1 ? (open[0] ?? null) : null);
+  pending?.lose(fault);
 }
 
 /** The size of a line, for people. */
@@ -130,7 +129,7 @@ function megabytes({ bytes }: { readonly bytes: number }): string {
   return (bytes / 2 ** 20).toFixed(1);
 }
 
-function idAtTheEnds({ head, tail }: Line & { readonly ok: false }): number | null {
+function idAtTheEnds({ head, tail }: InputLine & { readonly ok: false }): number | null {
   const first = /^\s*\{(?:"jsonrpc":\s*"2\.0",\s*)?"id":\s*(\d+),/.exec(head);
   const last = /\},(?:"jsonrpc":\s*"2\.0",\s*)?"id":\s*(\d+)(?:,\s*"jsonrpc":\s*"2\.0")?\}\s*$/.exec(tail);
   const found = first?.[1] ?? last?.[1];

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
+import { mcpCallMachine } from '../../machines/mcp/mcp-call-machine.ts';
 import { mcpConnectionMachine } from '../../machines/mcp/mcp-connection.ts';
 import { mcpTaskMachine } from '../../machines/mcp/mcp-task.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
@@ -43,6 +44,7 @@ const MACHINES = [
   toolCallMachine,
   loopDetectionMachine,
   mcpConnectionMachine,
+  mcpCallMachine,
   mcpTaskMachine,
 ];
 

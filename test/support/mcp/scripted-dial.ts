@@ -1,5 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { type Dial, LinkFault, type LinkIo, type McpLink } from '../../../src/mcp/link/link.ts';
+import type { Dial, LinkIo, McpLink } from '../../../src/mcp/wire/link.ts';
+import { LinkFault } from '../../../src/mcp/wire/faults.ts';
 
 /** One request that reached a scripted server, waiting to be answered by the test. */
 export interface Arrived {

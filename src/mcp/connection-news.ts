@@ -1,0 +1,116 @@
+import type { ProtocolWarning } from './wire/link.ts';
+import { LOG_LEVELS, type McpLogLevel } from './config/config.ts';
+import type { Json, JsonObject } from '../json/json.ts';
+import { cutMiddle } from '../tools/result.ts';
+
+/** Events by their `type`, each to the listeners that asked for it. */
+interface Listeners<E extends { readonly type: string }> {
+  /** Returns the function that ends the subscription. */
+  on<T extends E['type']>(type: T, listener: (event: Extract<E, { readonly type: T }>) => void): () => void;
+  emit(event: E): void;
+}
+
+/** Makes a list of listeners. One that throws neither hinders the others nor whoever emitted. */
+export function createListeners<E extends { readonly type: string }>(): Listeners<E> {
+  const entries = new Set<(event: E) => void>();
+  return {
+    on(type, listener) {
+      const hear = (event: E): void => {
+        if (isOfType(event, type)) listener(event);
+      };
+      entries.add(hear);
+      return () => void entries.delete(hear);
+    },
+    emit(event) {
+      // A listener added while an event is emitted receives the next one first.
+      const present = [...entries];
+      for (const hear of present) {
+        try {
+          hear(event);
+        } catch {
+          // What a listener does wrong is its own affair: the connection must continue.
+        }
+      }
+    },
+  };
+}
+
+function isOfType<E extends { readonly type: string }, T extends E['type']>(
+  event: E,
+  type: T,
+): event is Extract<E, { readonly type: T }> {
+  return event.type === type;
+}
+
+/** Counts protocol warnings and passes on what is worth reporting. */
+interface WarningCounter {
+  readonly note: (warning: ProtocolWarning) => void;
+  /** What went past a limit and was cut to size or left out, the first twenty. */
+  readonly warnings: () => readonly string[];
+  /** Forgets the warnings: another link begins. */
+  readonly beginAnew: () => void;
+}
+
+const FIRST = 20;
+const EVERY = 1000;
+
+/** Makes a counter that reports the first twenty protocol warnings and then every thousandth: a server may flood us with them. */
+export function createWarningCounter(
+  tell: (warning: ProtocolWarning & { readonly count: number }) => void,
+): WarningCounter {
+  let count = 0;
+  const warnings = new Set<string>();
+  return {
+    warnings: () => [...warnings],
+    beginAnew: () => warnings.clear(),
+    note(warning) {
+      count += 1;
+      if (warning.kind === 'limit' && warnings.size < FIRST) warnings.add(warning.message);
+      if (count <= FIRST || count % EVERY === 0) tell({ ...warning, count });
+    },
+  };
+}
+
+/** What a server writes into the log of its client. */
+export interface McpLogMessage {
+  readonly level: McpLogLevel;
+  /** The part of the server that says it; null when it does not say which. */
+  readonly logger: string | null;
+  /** Its text, or the JSON of anything else; at most 2 000 characters, the rest cut out of the middle. */
+  readonly message: string;
+  /** How many messages before this one were left out because there were too many. */
+  readonly leftOut: number;
+}
+
+const MOST_A_SECOND = 20;
+const LONGEST = 2000;
+
+/**
+ * Makes the log of one server out of its `notifications/message`: those of `least` and above, at most twenty a second. A
+ * server may flood its client, and not every one heeds the level that it was given.
+ */
+export function createServerLog(
+  least: McpLogLevel,
+  tell: (message: McpLogMessage) => void,
+): (params: JsonObject) => void {
+  let second = -Infinity;
+  let told = 0;
+  let leftOut = 0;
+  return ({ level: given, logger, data }) => {
+    const level = LOG_LEVELS.find((known) => known === given) ?? 'info';
+    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
+    const now = performance.now();
+    if (now - second >= 1000) [second, told] = [now, 0];
+    told += 1;
+    if (told > MOST_A_SECOND) {
+      leftOut += 1;
+      return;
+    }
+    tell({ level, logger: typeof logger === 'string' ? logger.slice(0, 200) : null, message: textOf(data), leftOut });
+    leftOut = 0;
+  };
+}
+
+function textOf(data: Json | undefined): string {
+  return cutMiddle(typeof data === 'string' ? data : JSON.stringify(data ?? null), LONGEST);
+}

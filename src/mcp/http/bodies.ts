@@ -1,0 +1,172 @@
+import type { McpLimits } from '../config/server-limits.ts';
+import { LinkFault, pastLimit, tooIntricate } from '../wire/faults.ts';
+import { type WireMessage, badAnswer, strangeAnswer } from '../wire/pending-requests.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { createByteBuffer, createLineReader } from '../wire/lines.ts';
+
+/** How much is kept of the body of a refusal. */
+const REFUSAL_BYTES = 2000;
+
+/** Reads the answer to a request from a body that holds nothing else; whatever is not an answer is a fault that says so. */
+export async function answerIn(
+  response: Response,
+  {
+    requestId,
+    limits,
+    wanted,
+    onTraffic,
+  }: {
+    readonly requestId: unknown;
+    readonly limits: McpLimits;
+    readonly wanted: () => boolean;
+    readonly onTraffic: () => void;
+  },
+): Promise<string> {
+  const bad = (what: string): LinkFault => new LinkFault('answer', what, { delivered: true });
+  const { status, headers } = response;
+  const taken = `it answered the request with HTTP ${status}`;
+  const goOn = (): boolean => {
+    onTraffic();
+    return wanted();
+  };
+  const text = status === 202 ? '' : await readText(response, limits.messageBytes, goOn);
+  if (status === 202) void response.body?.cancel().catch(() => undefined);
+  if (text === null) throw pastLimit('messageBytes', 'its answer is larger', limits);
+  if (status === 202) throw bad(`${taken}, which promises no answer`);
+  if (text.trim() === '') throw bad(`${taken} and an empty body`);
+  const type = headers.get('content-type');
+  if (type?.toLowerCase().includes('json') !== true)
+    throw bad(`${taken} and ${type ?? 'no type of content'} in place of JSON`);
+  const fault = tooIntricate(text);
+  if (fault !== null) throw fault;
+  const messages = jsonIn(text);
+  if (messages === null) throw bad(`${taken} and a body that is no JSON`);
+  const answer = messages.find((message) => message.method === undefined && Number(message.id) === requestId);
+  const [other] = messages.filter((message) => message.method === undefined);
+  if (answer === undefined)
+    throw bad(other === undefined ? `${taken} and a body without an answer` : strangeAnswer(other));
+  const why = badAnswer(answer);
+  if (why !== null) throw bad(why);
+  return text;
+}
+
+function jsonIn(text: string): readonly WireMessage[] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return (Array.isArray(value) ? value : [value]).filter(isJsonObject);
+  } catch {
+    return null;
+  }
+}
+
+/** The text of a body; null, and nothing is kept of it, when it is larger or nobody wants it any more. */
+async function readText({ body }: Response, bytes: number, goOn: () => boolean): Promise<string | null> {
+  const held = createByteBuffer();
+  for await (const chunk of body ?? []) {
+    if (held.size() + chunk.length > bytes || !goOn()) return null;
+    held.push(chunk);
+  }
+  return new TextDecoder().decode(held.take());
+}
+
+/** The same response with another body. */
+export function withBody(response: Response, body: BodyInit | null): Response {
+  const { status, statusText, headers } = response;
+  const kept = new Headers(headers);
+  // What was decoded has neither any more.
+  for (const name of ['content-length', 'content-encoding']) kept.delete(name);
+  return new Response(body, { status, statusText, headers: kept });
+}
+
+/** The first bytes of a body. One that stalls before they are complete ends with the connection. */
+export async function beginning({ body }: Response): Promise<string> {
+  const held = createByteBuffer();
+  try {
+    for await (const chunk of body ?? []) {
+      held.push(chunk.subarray(0, REFUSAL_BYTES - held.size()));
+      if (held.size() >= REFUSAL_BYTES) break;
+    }
+  } catch {
+    // What came before it broke is enough.
+  }
+  return new TextDecoder().decode(held.take());
+}
+
+/** Bounds of what a server may say about when to come back, in milliseconds: neither in a tight loop nor never. */
+const RETRY_MS = { least: 10, most: 30_000 };
+
+/**
+ * Reads an event stream before the SDK does: feed it the bytes, and it gives back the events that are whole, as text. An
+ * event that is larger than a message may be is a `LinkFault` that is thrown as soon as it is, so that nobody keeps it.
+ * `isRefused` sees each message and says whether it is to be left out. Lines may end in any way, and a byte order mark
+ * may come first.
+ */
+export function createEventGuard(
+  limits: McpLimits,
+  isRefused: (message: WireMessage) => boolean,
+): (chunk: Uint8Array) => string {
+  let fields = new Map<string, string>();
+  let data: string[] = [];
+  let size = 0;
+  let first = true;
+  let whole = '';
+
+  const tooLarge = (): never => {
+    throw pastLimit('messageBytes', 'one of its events is larger', limits);
+  };
+  const dispatch = (): void => {
+    const lines = [...fields].map(([field, value]) => `${field}: ${value}\n`);
+    const refused = data.length > 0 && isMessage(fields.get('event')) && isRefusedText(data.join('\n'), isRefused);
+    if (!refused && lines.length + data.length > 0)
+      whole += `${lines.join('')}${data.map((line) => `data: ${line}\n`).join('')}\n`;
+    [fields, data, size] = [new Map(), [], 0];
+  };
+  const take = (line: string): void => {
+    if (line === '') return dispatch();
+    const [, field = '', value = ''] = FIELD.exec(line) ?? [];
+    if (field === '') return;
+    size += Buffer.byteLength(line);
+    if (size > limits.messageBytes) tooLarge();
+    if (field === 'data') data.push(value);
+    else if (field === 'retry') {
+      if (/^\d+$/.test(value)) fields.set(field, String(bounded(Number(value))));
+    } else if (field === 'id' || field === 'event') fields.set(field, value);
+  };
+  const read = createLineReader(
+    limits.messageBytes,
+    (line) => {
+      if (!line.ok) return tooLarge();
+      take(first ? line.text.replace(/^\uFEFF/, '') : line.text);
+      first = false;
+    },
+    { returns: true, onTooLong: tooLarge },
+  );
+  return (chunk) => {
+    whole = '';
+    read(chunk);
+    return whole;
+  };
+}
+
+/** A comment has no name before its colon. */
+const FIELD = /^([^:]*)(?:: ?(.*))?$/s;
+
+function isMessage(event: string | undefined): boolean {
+  return event === undefined || event === '' || event === 'message';
+}
+
+function isRefusedText(text: string, isRefused: (message: WireMessage) => boolean): boolean {
+  const fault = tooIntricate(text);
+  if (fault !== null) throw fault;
+  try {
+    const message: unknown = JSON.parse(text);
+    return isJsonObject(message) && isRefused(message);
+  } catch {
+    // The SDK says what is wrong with it.
+    return false;
+  }
+}
+
+function bounded(ms: number): number {
+  return Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, ms));
+}

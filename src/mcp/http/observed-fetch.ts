@@ -1,0 +1,236 @@
+import type { PendingRequest, PendingRequests } from '../wire/pending-requests.ts';
+import type { McpLimits } from '../config/server-limits.ts';
+import { LinkFault } from '../wire/faults.ts';
+import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
+import { readRetryAfter } from '../../actors/retry-after.ts';
+import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { readChallenge } from './challenge.ts';
+import { secretValues } from '../config/server-secrets.ts';
+
+/** What an HTTP link learns of its traffic, beside the answers themselves. */
+interface TrafficListener {
+  readonly requests: PendingRequests;
+  readonly limits: McpLimits;
+  /** Requests are answered where they are posted; with the older transport, elsewhere. */
+  readonly answersInPlace: boolean;
+  /** The link has been given up: nothing is asked any more. */
+  readonly isOver: () => boolean;
+  /** Bytes came in. */
+  readonly onTraffic: () => void;
+  /** The stream that carries the answer to a request has ended or broken. */
+  readonly onStreamEnd: (requestId: unknown) => void;
+  /** A stream for messages that the server starts has ended, or could not be opened, and why. */
+  readonly onListenEnd: (fault: LinkFault) => void;
+  /** A stream could not be taken up again where it broke. `final`: it will not be tried once more. */
+  readonly onResumeFailed: (resumeAt: string, final: boolean) => void;
+}
+
+/** Error codes of a connection that was never made: the request did not leave. */
+const NEVER_SENT: ReadonlySet<unknown> = new Set(
+  (
+    'ECONNREFUSED ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ENETDOWN EHOSTDOWN EADDRNOTAVAIL UND_ERR_CONNECT_TIMEOUT ' +
+    'CERT_HAS_EXPIRED DEPTH_ZERO_SELF_SIGNED_CERT ERR_TLS_CERT_ALTNAME_INVALID'
+  ).split(' '),
+);
+
+/**
+ * A `fetch` that says in {@link LinkFault}s what went wrong and whether the server can have got the request, and that
+ * reports when a stream ends: the SDK keeps a request waiting whose stream has died. No body is read beyond the limits.
+ */
+export function observedFetch(listener: TrafficListener, inner: typeof fetch = fetch): typeof fetch {
+  const { requests, limits, answersInPlace } = listener;
+  /** Requests whose stream brought too much: it is not taken up again. */
+  const abandoned = new Set<PendingRequest>();
+
+  const onTooMuch = (pending: PendingRequest | null, fault: LinkFault): void => {
+    if (pending === null) return listener.onListenEnd(fault);
+    abandoned.add(pending);
+    pending.lose(fault);
+  };
+  const watched = (response: Response, pending: PendingRequest | null, onEnd: () => void): Response => {
+    if (response.body === null) return response;
+    const body = watch(response.body, {
+      guard: createEventGuard(limits, (message) => requests.refused(message)),
+      onTraffic: listener.onTraffic,
+      onEnd: (fault) => (fault === null ? onEnd() : onTooMuch(pending, fault)),
+    });
+    return withBody(response, body);
+  };
+  const get = (response: Response, pending: PendingRequest | null): Response =>
+    watched(response, pending, () =>
+      listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true })),
+    );
+  const post = async (response: Response, init: RequestInit | undefined): Promise<Response> => {
+    const requestId = requestIn(init?.body);
+    if (isEventStream(response)) {
+      return watched(response, requests.find(requestId), () => listener.onStreamEnd(requestId));
+    }
+    refuseForeignAnswer(response);
+    if (requestId === undefined || !answersInPlace) return response;
+    const wanted = (): boolean => requests.find(requestId) !== null;
+    return withBody(response, await answerIn(response, { requestId, limits, wanted, onTraffic: listener.onTraffic }));
+  };
+
+  return async (url, init) => {
+    const method = init?.method ?? 'GET';
+    // "No such stream" is the one answer after which the SDK does not try again.
+    if (method === 'GET' && listener.isOver()) return new Response(null, { status: 405 });
+    const resumeAt = new Headers(init?.headers).get('last-event-id');
+    const given = [...abandoned].find((pending) => resumeAt !== null && pending.resumeAt === resumeAt);
+    if (given !== undefined) {
+      abandoned.delete(given);
+      return new Response(null, { status: 405 });
+    }
+    const resumed = requests.open().find((pending) => resumeAt !== null && pending.resumeAt === resumeAt) ?? null;
+    const onGetFailed = (fault: LinkFault, final: boolean): void =>
+      resumeAt === null ? listener.onListenEnd(fault) : listener.onResumeFailed(resumeAt, final);
+    const response = await inner(url, init).catch((cause: unknown) => {
+      const fault = unreachable(url instanceof Request ? url.url : url, cause);
+      if (method === 'GET') onGetFailed(fault, false);
+      throw fault;
+    });
+    listener.onTraffic();
+    if (method === 'POST' && response.status >= 400) throw await statusFault(response, init);
+    if (method === 'GET' && response.status >= 400) {
+      const offersNoStream = response.status === 405;
+      if (!offersNoStream || resumeAt !== null) onGetFailed(await statusFault(response, init), offersNoStream);
+    }
+    if (!response.ok) {
+      // The SDK wants its status and headers, and would read a body to its end.
+      if (!response.bodyUsed) void response.body?.cancel().catch(() => undefined);
+      return withBody(response, null);
+    }
+    if (method === 'POST') return post(response, init);
+    return method === 'GET' && isEventStream(response) ? get(response, resumed) : response;
+  };
+}
+
+/** A web page in place of an answer: the address is not that of an MCP server. */
+function refuseForeignAnswer(response: Response): void {
+  const type = response.headers.get('content-type') ?? '';
+  if (!type.toLowerCase().startsWith('text/html')) return;
+  void response.body?.cancel();
+  throw new LinkFault('protocol', `it answered with ${type}, so its address is not that of an MCP server`, {
+    delivered: false,
+  });
+}
+
+function unreachable(url: string | URL, cause: unknown): LinkFault {
+  const aborted = cause instanceof Error && cause.name === 'AbortError';
+  const code = codeOf(cause);
+  const { origin } = new URL(url);
+  if (aborted) return new LinkFault('aborted', 'the request was given up', { delivered: true, cause });
+  const message = NEVER_SENT.has(code)
+    ? `${origin} cannot be reached (${code})`
+    : `the connection to ${origin} broke (${code})`;
+  return new LinkFault('unreachable', message, { delivered: !NEVER_SENT.has(code), data: { errno: code }, cause });
+}
+
+/**
+ * The code of a network error. Node hides it in `cause`, and in a list of errors when it tried several addresses. An error
+ * without one, as for a port that no browser would ask, gives its innermost words.
+ */
+function codeOf(error: unknown): string {
+  let words = 'no code';
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; depth += 1) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+    words = at.message;
+    at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined);
+  }
+  return words;
+}
+
+async function statusFault(response: Response, init: RequestInit | undefined): Promise<LinkFault> {
+  const { status, headers } = response;
+  const hide = hiding(init);
+  const challenge = headers.get('www-authenticate');
+  const asked = challenge === null ? '' : hide(challenge).slice(0, CHALLENGE_CHARS);
+  const retryAfterMs = status === 429 || status === 503 ? readRetryAfter(headers, Date.now()) : undefined;
+  const data = {
+    status,
+    body: hide(await beginning(response)),
+    ...(asked === '' ? {} : { wwwAuthenticate: asked }),
+    ...challengeData(response),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+  const inSession = new Headers(init?.headers).has('mcp-session-id');
+  const later = retryAfterMs === undefined ? '' : `, again in ${Math.ceil(retryAfterMs / 1000)} s`;
+  const said = `HTTP ${status}${later}${asked === '' ? '' : `, ${asked}`}`;
+  if (status === 401 || status === 403) {
+    const what = status === 401 ? 'it asks for authorization' : 'it does not allow this';
+    return new LinkFault('auth', `${what} (${said})`, { delivered: false, data });
+  }
+  if (status === 404 && inSession) {
+    return new LinkFault('session', 'it does not know our session any more (HTTP 404)', { delivered: false, data });
+  }
+  // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it.
+  return new LinkFault('refused', `it answered with ${said}`, { delivered: status >= 500 && status !== 503, data });
+}
+
+/** What the server wants, for what can get a token. */
+function challengeData({ headers }: Response): { readonly challenge?: JsonObject } {
+  const challenge = readChallenge(headers);
+  return challenge === null ? {} : { challenge: { ...challenge } };
+}
+
+const CHALLENGE_CHARS = 300;
+
+/** Leaves out of a text of the server what our own headers hold: some servers repeat the token that they refuse. */
+function hiding(init: RequestInit | undefined): (text: string) => string {
+  const sent = Object.fromEntries(new Headers(init?.headers));
+  const [, basic = ''] = /^Basic\s+(\S+)$/i.exec(sent.authorization ?? '') ?? [];
+  const password = Buffer.from(basic, 'base64').toString().split(':').slice(1).join(':');
+  const secrets = [...secretValues(sent), password].filter((secret) => secret.length >= 4);
+  return (text) => secrets.reduce((left, secret) => left.replaceAll(secret, '***'), text);
+}
+
+/** The id of the request in a body; undefined for a notification or an answer of ours. */
+function requestIn(body: unknown): unknown {
+  if (typeof body !== 'string') return undefined;
+  const message: unknown = JSON.parse(body);
+  return isJsonObject(message) && message.method !== undefined ? message.id : undefined;
+}
+
+function isEventStream(response: Response): boolean {
+  return response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
+}
+
+function watch(
+  body: ReadableStream<Uint8Array>,
+  {
+    guard,
+    onTraffic,
+    onEnd,
+  }: {
+    readonly guard: (chunk: Uint8Array) => string;
+    readonly onTraffic: () => void;
+    /** With the fault of a stream that is not read any further. */
+    readonly onEnd: (fault: LinkFault | null) => void;
+  },
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (done) {
+            controller.close();
+            return onEnd(null);
+          }
+          onTraffic();
+          const events = guard(value);
+          if (events === '') continue;
+          return controller.enqueue(encoder.encode(events));
+        }
+      } catch (error) {
+        const fault = error instanceof LinkFault ? error : null;
+        if (fault !== null) void reader.cancel().catch(() => undefined);
+        controller.error(error);
+        onEnd(fault);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
