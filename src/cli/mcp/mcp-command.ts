@@ -1,5 +1,4 @@
-import { type Arguments, type Command, UsageError } from '../command.ts';
-import { EXIT_CODE } from '../exit-code.ts';
+import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 const ACTIONS = ['list', 'tools', 'call', 'doctor', 'login', 'logout', 'status'] as const;
@@ -72,9 +71,9 @@ async function act(action: Action, args: Arguments): Promise<number> {
     case 'list':
       return (await import('./mcp-list.ts')).listServers(entries, options);
     case 'tools':
-      return (await import('./mcp-tools.ts')).listTools(pickEntries(entries, action.server), options);
+      return (await import('./mcp-list.ts')).listTools(pickEntries(entries, action.server), options);
     case 'call':
-      return (await import('./mcp-call.ts')).callTool(pickEntries(entries, action.server), action, options);
+      return (await import('./mcp-call.ts')).callByHand(pickEntries(entries, action.server), action, options);
     case 'doctor':
       return (await import('./mcp-doctor.ts')).examineServers(pickEntries(entries, action.server), options);
   }

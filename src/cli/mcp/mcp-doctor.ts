@@ -2,14 +2,13 @@ import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.t
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/connection.ts';
 import { inert } from '../../output/console/inert.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import type { Trying } from './mcp-connected.ts';
+import { EXIT_CODE } from '../command/command.ts';
+import type { Trying } from './mcp-servers.ts';
 import type { McpEntry, UsableEntry, WrongEntry } from './mcp-file.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 import { nearestName } from '../../json/nearest-name.ts';
 import { diagnoseHttp } from './mcp-diagnosis-http.ts';
-import { diagnoseProcess } from './mcp-diagnosis-process.ts';
-import { diagnoseStart } from './mcp-diagnosis-start.ts';
+import { diagnoseProcess, diagnoseStart } from './mcp-diagnosis-stdio.ts';
 
 /** What was found out about one server. */
 interface Report {

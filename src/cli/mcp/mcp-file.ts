@@ -4,7 +4,7 @@ import { McpConfigError, type McpServer, type McpServerConfig } from '../../mcp/
 import { readMcpConfigEntries } from '../../mcp/config/config-file.ts';
 import { missingVariables } from '../../mcp/config/expand-variables.ts';
 import { type Environment, readMcpServer } from '../../mcp/config/read-config.ts';
-import { UsageError } from '../command.ts';
+import { UsageError } from '../command/command.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 /** One server of a configuration file: one that can be tried, one that is switched off, or one that is written wrongly. */

@@ -3,10 +3,9 @@ import { openBrowser } from '../../inspector/server/open-browser.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/connection.ts';
 import { inert } from '../../output/console/inert.ts';
-import { UsageError } from '../command.ts';
-import { EXIT_CODE } from '../exit-code.ts';
+import { UsageError, EXIT_CODE } from '../command/command.ts';
 import type { McpEntry, UsableEntry } from './mcp-file.ts';
-import { textTable } from './mcp-table.ts';
+import { textTable } from '../command/text-layout.ts';
 
 /** How a person signs in. */
 export interface LoginOptions {

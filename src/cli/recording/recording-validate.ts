@@ -2,8 +2,8 @@ import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { RecordingError, lineNumber, readRecording } from '../../journal/format/recording.ts';
 import { transitions } from '../../journal/replay/transitions.ts';
 import { inert } from '../../output/console/inert.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import { readRecordingOf } from './recording-file.ts';
+import { type Arguments, EXIT_CODE } from '../command/command.ts';
+import { readRecordingOf } from './kept-runs.ts';
 import { readFileSync } from 'node:fs';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { issuesOf } from '../../parsing/schema/issues-of.ts';
@@ -22,14 +22,12 @@ interface Verdict {
  * Checks recordings: each line against the schema, then the whole by playing it on this version's machines, without the
  * agent's code. Prints a line a file and what is wrong, and gives the exit code.
  */
-export async function validateRecordings(
-  files: readonly string[],
-  { in: place, json }: { readonly in: string | undefined; readonly json: boolean },
-): Promise<number> {
+export async function validateRecordings({ values, flags, positionals }: Arguments): Promise<number> {
   const verdicts: Verdict[] = [];
-  // oxlint-disable-next-line no-await-in-loop -- a run of ours may be large: one at a time in memory
-  for (const file of files) verdicts.push(verdictOf(file, (await readRecordingOf(file, place)).text));
-  if (json) console.log(JSON.stringify(verdicts.length === 1 ? verdicts[0] : verdicts));
+  for (const file of positionals)
+    // oxlint-disable-next-line no-await-in-loop -- a run of ours may be large: one at a time in memory
+    verdicts.push(verdictOf(file, (await readRecordingOf(file, values.get('in'))).text));
+  if (flags.has('json')) console.log(JSON.stringify(verdicts.length === 1 ? verdicts[0] : verdicts));
   else console.log(verdicts.map(verdictText).join('\n'));
   return verdicts.every(({ valid }) => valid) ? EXIT_CODE.answered : EXIT_CODE.failed;
 }

@@ -8,8 +8,7 @@ import { type Recording, readRecording } from '../../journal/format/recording.ts
 import { replay } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/live-guard.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
-import { mixedJournal } from './mixed-journal.ts';
-import type { Matching } from './recorded-answers.ts';
+import { mixedJournal, type Matching } from './recorded-answers.ts';
 import { RecordingMissError, UseRecordingError } from './recording-errors.ts';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, basename } from 'node:path';

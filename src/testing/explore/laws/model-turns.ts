@@ -2,9 +2,8 @@ import type { LeafError } from '../../../actors/journal.ts';
 import type { Message } from '../../../actors/model.ts';
 import { shortenOlderResults } from '../../../machines/conversation/conversation.ts';
 import { isJsonObject } from '../../../json/json.ts';
-import { isOwn } from '../is-own.ts';
-import type { Law } from '../law.ts';
-import { type Story, ownerOf } from '../walk/story.ts';
+import { isOwn, type Story, ownerOf } from '../walk/story.ts';
+import type { Law } from './law.ts';
 
 /** The attempts of one model turn. */
 interface Turn {
