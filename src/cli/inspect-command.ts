@@ -37,7 +37,7 @@ export const inspectCommand: Command = {
     ]);
     const shown: { readonly place: string; readonly text: string | null }[] = [];
     for (const place of places) {
-      // oxlint-disable-next-line no-await-in-loop -- what is not there is told in the order in which it was named
+      // oxlint-disable-next-line no-await-in-loop -- what is missing is reported in the order in which it was named
       shown.push({ place, text: isFolder(place) ? null : (await readRecordingOf(place, runs)).text });
     }
     const inspector = await createInspector({ port, keepAlive: true, open: flags.has('open') }).catch(

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 /** Runs the command line and ends the process with its exit code, once everything that was printed has gone out. */
 export async function start(argv: readonly string[]): Promise<void> {
-  // A reader that has gone, as in `signalbox run … | head -1`, is no reason to die noisily.
+  // A reader that has gone, as in `signalbox run … | head -1`, is not a reason to fail noisily.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   await endProcess(await exitCodeOf(argv));
 }

@@ -72,7 +72,7 @@ export function assertTransitions(
   return enforced(checkTransitions(subject, expected), assertTransitions);
 }
 
-/** The stack of a failure begins with whoever called the assertion, also where a run is waited for. */
+/** The stack of a failure begins with the caller of the assertion, also where a run is waited for. */
 function enforced(pending: Pending, assertion: (...args: never) => unknown): void | Promise<void> {
   if (!(pending instanceof Promise)) return enforce(pending, framesAbove(assertion));
   const frames = framesAbove(assertion);

@@ -1,8 +1,15 @@
 import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../actors/model.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { type ScriptedReply, scriptedReply } from './scripted-model.ts';
-import { JSON_MISTAKES, type Mistake, garbling, losing, TEXT_MISTAKES } from './hostile/mistakes.ts';
-import { type Random, seeded } from './hostile/random.ts';
+import {
+  JSON_MISTAKES,
+  type Mistake,
+  garbling,
+  losing,
+  TEXT_MISTAKES,
+  type Random,
+  seeded,
+} from './hostile/mistakes.ts';
 import { replyOf, saidOf, inCalls } from './hostile/said.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../json/json.ts';
 import { toolsInPrompt } from './tools-in-prompt.ts';

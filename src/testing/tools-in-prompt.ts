@@ -10,14 +10,14 @@ export interface PromptTool {
 const HEADING =
   /^[\s>#*-]*(?:\d+[.)]\s*)?(?:tool:?\s*)?[`*"]*([A-Za-z_][\w.-]{0,63})[`*"]*\s*(?:\([^)]*\))?\s*(?:[:—–-]\s*(.*))?$/i;
 
-/** Finds the tools in a system prompt, for json mode, where they are told in words. */
+/** Finds the tools in a system prompt, for json mode, where they are described in words. */
 export function toolsInPrompt(prompt: string): readonly PromptTool[] {
   const listed = toolsInList(prompt);
   return listed.length > 0 ? listed : toolsWithSchemas(prompt);
 }
 
 /**
- * Tools in a prompt of somebody's own: a line that begins with a name, and below it or on it a JSON Schema of the
+ * Tools in a prompt of the user's own: a line that begins with a name, and below it or on it a JSON Schema of the
  * arguments. A list of JSON objects with name and schema is understood too.
  */
 function toolsWithSchemas(prompt: string): readonly PromptTool[] {
@@ -50,7 +50,7 @@ function headingIn(line: string): { readonly name: string; readonly description:
   return name === undefined || LABELS.has(name.toLowerCase()) ? undefined : { name, description };
 }
 
-/** Words that stand before a schema and are no tool's name. */
+/** Words that stand before a schema and are not a tool's name. */
 const LABELS = new Set([
   'arguments',
   'args',

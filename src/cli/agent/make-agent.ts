@@ -71,7 +71,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     showPrompts: choices.showPrompts,
     showStats: choices.showStats,
     ...(inspector === null ? {} : { inspect: inspector }),
-    // A reply that grows before one's eyes is worth its events only where somebody is looking.
+    // Streaming is worth its events only where a person is looking.
     streaming: console !== null && process.stderr.isTTY === true,
     ...(choices.silent ? {} : asksInTerminal(interrupts)),
     ...(choices.maxSteps === undefined ? {} : { maxSteps: choices.maxSteps }),
@@ -85,7 +85,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
   return { agent, console, model, journal, inspector, session, interrupts, close };
 }
 
-/** Whoever presses Ctrl-C at a question means the whole run, as everywhere else. Without a terminal nobody is asked. */
+/** Ctrl-C at a question stops the whole run, as everywhere else. Without a terminal no question is asked. */
 function asksInTerminal({ interrupt }: Interrupts): Pick<AgentOptions, 'confirm' | 'elicit'> {
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return {};
   return { confirm: terminalConfirm({ onInterrupt: interrupt }), elicit: terminalElicit({ onInterrupt: interrupt }) };

@@ -39,7 +39,7 @@ export async function runOnce(
 
 /** True when standard output and standard error are one screen: then the console shows the answer, as it arrives. */
 export function answerOnConsole(): boolean {
-  // What is no terminal has no `isTTY` at all, whatever its type says.
+  // A stream that is not a terminal has no `isTTY` at all, whatever its type says.
   return process.stdout.isTTY === true && process.stderr.isTTY === true;
 }
 

@@ -75,7 +75,7 @@ const COMMANDS: readonly SlashCommand[] = [
   { names: ['/exit', '/quit'], help: 'Leave. So does Ctrl-D.', action: () => 'leave' },
 ];
 
-/** The action that a typed line stands for, or null when it is a question. A path is no command. */
+/** The action that a typed line stands for, or null when it is a question. A path is not a command. */
 function slashCommand(text: string): Action | null {
   const word = text.trim();
   if (!/^\/[a-z]*$/i.test(word)) return null;

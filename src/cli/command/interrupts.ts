@@ -7,11 +7,11 @@ export type StopSignal = (typeof SIGNALS)[number];
 
 type Handler = (signal: StopSignal) => void;
 
-/** The signals that ask a command to stop, in the hands of whatever is going on. */
+/** The signals that ask a command to stop, given to one handler at a time. */
 export interface Interrupts {
   /** Gives the signals to this handler until the returned function is called. One that came before it is not lost. */
   handle(handler: Handler): () => void;
-  /** For a Ctrl-C that came as a key, because somebody reads the terminal key by key. */
+  /** For a Ctrl-C that came as a key, because a reader takes the terminal key by key. */
   interrupt(): void;
   /** From now on a signal ends the process at once: the command is over but for its tidying up. */
   release(): void;
@@ -34,7 +34,7 @@ export function takeInterrupts(): Interrupts {
       current = handler;
       const missed = waiting;
       waiting = null;
-      // Later, when whoever handles signals now is ready for them.
+      // Later, when the handler is ready for it.
       if (missed !== null) queueMicrotask(() => hear(missed));
       return () => {
         if (current === handler) current = null;

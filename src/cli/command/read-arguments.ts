@@ -14,7 +14,7 @@ export const IN_OPTION: OptionSpec = {
 
 /**
  * Sorts a command's arguments. Throws a {@link UsageError} for an unknown option, for a value that is missing and for one
- * that nobody asked for. Of an option that is given twice the last one counts.
+ * that was not asked for. Of an option that is given twice the last one counts.
  */
 export function readArguments(argv: readonly string[], own: readonly OptionSpec[]): Arguments {
   const specs = [...own, ...COMMON_OPTIONS];

@@ -6,8 +6,7 @@ import { inert } from '../../output/console/inert.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { UsageError, EXIT_CODE } from '../command/command.ts';
-import { complaintsOf, type Trying, withServers } from './mcp-servers.ts';
-import type { McpEntry } from './mcp-file.ts';
+import { complaintsOf, type Trying, withServers, type McpEntry } from './mcp-servers.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 /** A call as it was typed. */
@@ -20,7 +19,7 @@ interface TypedCall {
 
 /**
  * Calls one tool and prints what it gave: text as it is, everything else as JSON. Exit code 1 for an error, whether the
- * tool's or the connection's. Throws a {@link UsageError} for a tool that there is not and for arguments that are no JSON.
+ * tool's or the connection's. Throws a {@link UsageError} for a tool that does not exist and for arguments that are not JSON.
  */
 export async function callByHand(
   entries: readonly McpEntry[],

@@ -43,7 +43,7 @@ export const mcpCommand: Command = {
   ],
   async run(args) {
     const action = readAction(args);
-    // Ended at once, its servers with it: a server that Ctrl-C has ended is no finding.
+    // Ended at once, its servers with it: a server that Ctrl-C has ended is not a finding.
     const stop = (): never => process.exit(EXIT_CODE.cancelled);
     process.once('SIGINT', stop);
     try {
@@ -56,7 +56,7 @@ export const mcpCommand: Command = {
 
 async function act(action: Action, args: Arguments): Promise<number> {
   // Loaded only now: help and wrong usage need none of it.
-  const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-file.ts');
+  const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-servers.ts');
   const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json') };
   const path = chooseMcpFile(args.values.get('mcp'), process.cwd());
   const entries = await readMcpEntries(path, process.env);

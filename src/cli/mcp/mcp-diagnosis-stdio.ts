@@ -93,7 +93,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Says why a program that was started is no use: it ended, or it does not answer. Null for anything else. */
+/** Says why a program that was started cannot be used: it ended, or it does not answer. Null for anything else. */
 export function diagnoseProcess(symptoms: Symptoms): Finding | null {
   const { data, code } = symptoms.error;
   if (typeof data.exitCode === 'number' || typeof data.signal === 'string') return ended(symptoms);

@@ -3,8 +3,7 @@ import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/connection.ts';
 import { inert } from '../../output/console/inert.ts';
 import { EXIT_CODE } from '../command/command.ts';
-import type { Trying } from './mcp-servers.ts';
-import type { McpEntry, UsableEntry, WrongEntry } from './mcp-file.ts';
+import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 import { nearestName } from '../../json/nearest-name.ts';
 import { diagnoseHttp } from './mcp-diagnosis-http.ts';
@@ -51,7 +50,7 @@ async function examine(entry: McpEntry, trying: Trying): Promise<Report> {
 async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report> {
   const { name, config } = entry;
   const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
-  // Without its filters, so that a name can be told that no tool has.
+  // Without its filters, so that a name that no tool has can be reported.
   const open: McpServerConfig = { ...timed, tools: undefined, exclude: undefined };
   const connection = createMcpConnection(name, open, { limits: { maxFailures: 1 }, offersLogin: false });
   const noise: string[] = [];

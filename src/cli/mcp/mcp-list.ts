@@ -1,11 +1,10 @@
 import type { McpHub, McpToolEntry } from '../../mcp/hub.ts';
 import { inert } from '../../output/console/inert.ts';
 import { EXIT_CODE } from '../command/command.ts';
-import { type Trying, withServers, complaintsOf } from './mcp-servers.ts';
-import type { McpEntry } from './mcp-file.ts';
+import { type Trying, withServers, complaintsOf, type McpEntry } from './mcp-servers.ts';
 import { textTable } from '../command/text-layout.ts';
 
-/** A server as `signalbox mcp list` tells of it. */
+/** A server as `signalbox mcp list` shows it. */
 interface ServerRow {
   readonly name: string;
   /** A state of the connection, `DISABLED`, or `MISCONFIGURED` for an entry that cannot be used. */

@@ -8,7 +8,7 @@ import { isJsonObject } from '../../json/json.ts';
 /** A text and what was recovered from it: a reply, or the value that a schema asked for. */
 export type Reading = {
   readonly text: string;
-  /** There is something to go on with: an answer, a call, a plan or a value. */
+  /** There is something to continue with: an answer, a call, a plan or a value. */
   readonly usable: boolean;
 } & (
   | {

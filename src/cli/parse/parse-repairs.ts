@@ -97,7 +97,7 @@ interface Excerpt {
   readonly lineStart: number;
   readonly from: number;
   readonly to: number;
-  /** The line goes on before, or behind. */
+  /** The line continues before, or behind. */
   readonly cutBefore: boolean;
   readonly cutAfter: boolean;
   readonly repairs: readonly PlacedRepair[];

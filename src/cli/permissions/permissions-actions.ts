@@ -126,7 +126,7 @@ interface PermissionsPlace {
   readonly agent: string | undefined;
 }
 
-/** Says on standard error what is wrong with the file, while the work goes on. */
+/** Says on standard error what is wrong with the file, and the work continues. */
 function warnOfPermissions({ message }: PermissionWarning): void {
   console.error(`signalbox permissions: ${message}`);
 }

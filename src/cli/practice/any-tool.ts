@@ -3,7 +3,7 @@ import { matchTool } from './match-tool.ts';
 import { listed, phraseResult } from './phrase.ts';
 import { wasCalled, type PracticeDecision, type Finished, type Rule, type PracticeCall } from './scene.ts';
 
-/** Calls the tool that the question names or implies, with the values that stand in the question, and tells the result. */
+/** Calls the tool that the question names or implies, with the values that stand in the question, and reports the result. */
 export const anyTool: Rule = (scene) => {
   const { question, finished } = scene;
   if (finished.some((call) => call.result.ok)) return told(finished);
@@ -30,7 +30,7 @@ function told(finished: readonly Finished[]): PracticeDecision {
 const PLAN = /^\s*plan\s*:\s*/i;
 const BETWEEN = /\s*(?:,?\s*\b(?:and\s+)?then\b|;|->|→)\s*/i;
 
-/** `plan: a then b`: makes a plan of one step for each part, and tells what came of it. */
+/** `plan: a then b`: makes a plan of one step for each part, and reports what came of it. */
 export const planOnRequest: Rule = (scene) => {
   const { question, finished } = scene;
   if (!PLAN.test(question)) return undefined;

@@ -170,7 +170,7 @@ const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 function readListing(path: string, text: string): FolderListing {
   const lines = text.split('\n');
   const all = lines.flatMap((line) => readFile(FILE.exec(line)));
-  // Where a listing tells sizes, a line without one is a piece of a line that was cut.
+  // Where a listing has sizes, a line without one is a piece of a line that was cut.
   const files = all.some((file) => file.size !== undefined) ? all.filter((file) => file.size !== undefined) : all;
   const folders = lines.flatMap((line) => FOLDER.exec(line)?.[1] ?? []);
   const total = TOTAL.exec(text);

@@ -80,7 +80,7 @@ function readFinished(exchange: readonly JsonObject[]): readonly Finished[] {
   });
 }
 
-/** What a result says has been done; that of a native plan tells of all its steps. */
+/** What a result says has been done; that of a native plan covers all its steps. */
 function finishedBy(call: PracticeCall, text: string): readonly Finished[] {
   const result = readResult(text);
   const steps: unknown = result.ok && isJsonObject(result.data) ? result.data['steps'] : undefined;
@@ -148,7 +148,7 @@ function readResult(content: string): ToolOutcome {
   return { ok: true, text, data: isJsonObject(data) && isMcpContent(data) ? parsed(text) : data, isWhole: true };
 }
 
-/** A long result has its middle cut out, so it is no JSON any more: its longest text is read as far as it goes. */
+/** A long result has its middle cut out, so it is not JSON any more: its longest text is read as far as it goes. */
 function cutResult(content: string): ToolOutcome | undefined {
   const [head, status] = /^\{"status":"(\w+)".*?"(?:data|content|message|error)":\s*"/s.exec(content) ?? [];
   if (head === undefined) return undefined;

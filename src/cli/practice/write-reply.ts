@@ -76,7 +76,7 @@ function planOf(steps: readonly PracticeCall[]): Json {
   return steps.map(({ tool, args }) => ({ tool, tool_args: args }));
 }
 
-/** The name under which the practice model is listed. It is no LLM. */
+/** The name under which the practice model is listed. It is not an LLM. */
 export const PRACTICE_MODEL = 'signalbox-practice';
 
 /** How to send a reply. */

@@ -94,7 +94,7 @@ export async function normalizeRecordings({ values, flags, positionals }: Argume
     const after = normalizeRecording(before, { times: flags.has('keep-times') });
     if (!write || file === null) process.stdout.write(after);
     else if (after !== before) {
-      // Whoever reads it meanwhile gets the one or the other.
+      // A concurrent reader gets the one or the other.
       writeFileSync(`${file}.new`, after, { mode: 0o600 });
       renameSync(`${file}.new`, file);
       console.log(`normalized ${inert(file)}`);

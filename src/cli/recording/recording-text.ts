@@ -53,7 +53,7 @@ export function recordingText(
   ].join('\n');
 }
 
-/** A line of a file that is no terminal has no end of its own. */
+/** Output that does not go to a terminal is not cut by the terminal's width. */
 function cut(text: string, full: boolean): { readonly text: string; readonly maxLines?: number } {
   if (full) return { text };
   return {

@@ -69,7 +69,7 @@ function headProblem(text: string): LineProblem | null {
   return null;
 }
 
-/** How many moves the machines make; of a run that has not ended it is no problem that the recording ends first. */
+/** How many moves the machines make; where the run has not ended, the recording may end first. */
 function movesOf(text: string, last: number): number {
   try {
     return transitions(text).length;
@@ -104,7 +104,7 @@ interface LineProblem {
   readonly message: string;
 }
 
-/** Holds every line of a recording against the JSON Schema that the package ships. A torn last line is no problem. */
+/** Holds every line of a recording against the JSON Schema that the package ships. A torn last line is accepted. */
 function checkLines(text: string): readonly LineProblem[] {
   const schema: JsonObject = JSON.parse(
     readFileSync(new URL('../../../schema/recording.schema.json', import.meta.url), 'utf8'),
@@ -128,7 +128,7 @@ function parse(line: string): Json | undefined {
   }
 }
 
-/** Held against the schema of its own kind: to be told that it fits none of many helps nobody. */
+/** Checked against the schema of its own kind: that it fits none of many would be a useless message. */
 function lineIssues(line: Json, schema: JsonObject): readonly Omit<LineProblem, 'line'>[] {
   const { $defs = {} } = schema;
   const kind = isJsonObject(line) && typeof line['t'] === 'string' ? line['t'] : '';

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { UsageError } from '../command/command.ts';
 
-/** What `signalbox verify` tells of one agent. */
+/** What `signalbox verify` reports about one agent. */
 export interface VerifiedAgent {
   readonly agent: string;
   readonly tools: readonly { readonly name: string; readonly policy: string; readonly ran: boolean }[];
@@ -105,7 +105,7 @@ export async function loadAgents(file: string, wanted?: string): Promise<readonl
   const found: { readonly name: string; readonly agent: Explorable }[] = [];
   for (const [name, exported] of Object.entries(module)) {
     if (wanted !== undefined && name !== wanted) continue;
-    // A function is called only where it is plain that it is meant: what others do nobody knows.
+    // A function is called only where it is plainly meant: other functions may do anything.
     const value = wanted === name || name === 'default' ? await made(exported, name, file) : exported;
     for (const agent of Array.isArray(value) ? value : [value]) if (isAgent(agent)) found.push({ name, agent });
   }

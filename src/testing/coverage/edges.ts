@@ -95,7 +95,7 @@ interface Taken {
 export function machineCoverage(machine: AnyStateMachine, taken: Taken): MachineCoverage {
   const states = statesOf(machine);
   const edges = edgesOf(machine);
-  // A state that is left at once is never seen at rest: the arrow that left it tells.
+  // A state that is left at once is never seen at rest: the arrow that left it shows it.
   const left = edges.filter(({ key }) => taken.edges.has(key)).map(({ from }) => `${machine.id}: ${from}`);
   const entered = [...taken.states, ...left];
   const isEntered = (state: string): boolean =>

@@ -1,5 +1,5 @@
 /**
- * A vitest reporter that tells which states and arrows of the machines no test has taken:
+ * A vitest reporter that reports which states and arrows of the machines no test has taken:
  * `reporters: ['default', 'signalbox/testing/coverage']`.
  */
 import '../../platform.ts';
@@ -24,7 +24,7 @@ interface Vitest {
 }
 
 /** Options of the reporter: `reporters: [['signalbox/testing/coverage', { json: 'coverage/machines.json' }]]`. */
-interface CoverageOptions {
+export interface CoverageOptions {
   /** Writes what was found into this file, too. */
   readonly json?: string;
   /** Default: prints on the console. */
@@ -64,7 +64,7 @@ export default class CoverageReporter {
     for (const { config } of vitest.projects) if (!config.setupFiles.includes(setup)) config.setupFiles.push(setup);
   }
 
-  /** Tells what no test has taken. */
+  /** Reports what no test has taken. */
   onTestRunEnd(): void {
     const machines = readCoverage(this.#folder);
     rmSync(this.#folder, { recursive: true, force: true });
@@ -88,7 +88,7 @@ function readCoverage(folder: string): readonly MachineCoverage[] {
   return MACHINES.map((machine) => machineCoverage(machine, { edges, states }));
 }
 
-/** The coverage as people read it: a table, then what nobody has taken. */
+/** The coverage as people read it: a table, then what no test has taken. */
 function coverageText(machines: readonly MachineCoverage[]): string {
   const width = Math.max(...machines.map(({ machine }) => machine.length), 'Machine'.length) + 2;
   const rows = machines.map(

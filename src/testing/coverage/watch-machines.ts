@@ -68,5 +68,5 @@ function isMachineSnapshot(snapshot: unknown): snapshot is AnyMachineSnapshot {
   return typeof snapshot === 'object' && snapshot !== null && 'machine' in snapshot && 'value' in snapshot;
 }
 
-/** The environment variable by which the reporter tells its workers where to leave what they noted. */
+/** The environment variable in which the reporter names the folder for what its workers note. */
 export const COVERAGE_FOLDER = 'SIGNALBOX_COVERAGE_FOLDER';

@@ -175,7 +175,7 @@ function repeats(keys: readonly string[], period: number): number {
 
 /**
  * What makes two states of a walk the same: the machines' abstraction, what is open, and what the laws remember of the
- * calls under way. `more` is what somebody's own laws depend on; `callsATurn` the most that a model makes at once.
+ * calls under way. `more` is what the caller's own laws depend on; `callsATurn` the most that a model makes at once.
  */
 export function keyOf(run: ExploredRun, more: Json, callsATurn: number): string {
   const actors = run.actors();

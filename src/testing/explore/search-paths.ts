@@ -175,7 +175,7 @@ class Search {
     }
   }
 
-  /** On every cycle of states something must run out; steps do, being part of what tells states apart. */
+  /** On every cycle of states something must run out; steps do, being part of what distinguishes states. */
   #checkCycle(from: Node): void {
     const cycle = findCycle(this.#graph, from);
     if (cycle === null) return;
@@ -191,7 +191,7 @@ class Search {
   }
 
   #keyOf(run: ExploredRun): string {
-    // Replies of somebody else's making may hold any number of calls.
+    // Replies of the caller's making may hold any number of calls.
     const callsATurn = this.#options.outcomes?.['callLlm'] === undefined ? 2 : Infinity;
     return keyOf(run, this.#claimsDependOn(run), callsATurn);
   }

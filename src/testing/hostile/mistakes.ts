@@ -1,7 +1,33 @@
+import { fraction } from '../../recovery/backoff.ts';
 import type { ModelReply, ModelRequest } from '../../actors/model.ts';
-import type { Random } from './random.ts';
 import { type Said, inCalls, inJson, type SaidCall, asksForTool } from './said.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
+
+/** Chance that follows from a seed alone. */
+export interface Random {
+  /** From 0 up to, and never, 1. */
+  next(): number;
+  /** A whole number from 0 up to, and never, `below`. */
+  below(count: number): number;
+  chance(probability: number): boolean;
+  /** One of a list that is not empty. */
+  pick<T>(list: readonly [T, ...(readonly T[])]): T;
+}
+
+/** The same seed gives the same draws, on every machine. */
+export function seeded(seed: number): Random {
+  let drawn = 0;
+  // Mixed twice: seeds are small numbers in a row, and their first draws must not be alike.
+  const start = Math.floor(fraction(Math.imul(seed | 0, 0x85ebca6b)) * 2 ** 32) | 0;
+  const next = (): number => fraction(start ^ Math.imul(++drawn, 0x9e3779b1));
+  const below = (count: number): number => Math.floor(next() * count);
+  return {
+    next,
+    below,
+    chance: (probability) => next() < probability,
+    pick: (list) => list[below(list.length)] ?? list[0],
+  };
+}
 
 /** What a mistake is made of. */
 interface Making {
@@ -98,7 +124,7 @@ function mistyped(value: Json, random: Random): Json {
   return random.pick<Json>([JSON.stringify(value), [value], { value }, null, value === true ? 'yes' : true, -1]);
 }
 
-/** How open models write calls when nobody asks them to. */
+/** How open models write calls unasked. */
 const DIALECTS: readonly [(call: SaidCall) => string, ...((call: SaidCall) => string)[]] = [
   ({ name, args }) => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`,
   ({ name, args }) => `[TOOL_CALLS] [{"name": "${name}", "arguments": ${args}}]`,

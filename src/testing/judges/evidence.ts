@@ -129,7 +129,7 @@ function top(state: string): string {
   return state.split('.')[0] ?? state;
 }
 
-/** A tool call: who was called, with what. */
+/** A tool call: which tool, with what. */
 export interface CallMade {
   readonly tool: string;
   readonly args: Json;

@@ -36,7 +36,7 @@ export class UseRecordingError extends Error {
   }
 }
 
-/** The frames of a stack from whoever called this function on: runners then point at the test's own line. */
+/** The frames of a stack from the caller of this function on: runners then point at the test's own line. */
 export function framesAbove(callee: (...args: never) => unknown): string {
   const holder: { stack?: string } = {};
   Error.captureStackTrace(holder, callee);

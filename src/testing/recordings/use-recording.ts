@@ -117,7 +117,7 @@ const LEAVES: { readonly [actor in keyof ActorModes]-?: readonly string[] } = {
   prompt: ['composePrompt'],
 };
 
-/** The leaves that are live; all others are answered from the recording. Throws a `TypeError` for a word that is no mode. */
+/** The leaves that are live; all others are answered from the recording. Throws a `TypeError` for a word that is not a mode. */
 function liveLeaves(modes: ActorModes): ReadonlySet<string> {
   const live = new Set<string>();
   for (const [actor, leaves] of Object.entries(LEAVES)) {
@@ -142,7 +142,7 @@ const MODES: readonly RecordMode[] = ['missing', 'all', 'never'];
 
 /**
  * `never` wins, wherever it comes from, and CI (the variable `CI`) means never; else `SIGNALBOX_RECORD` goes before the
- * option. Throws a `TypeError` for a word that is no mode.
+ * option. Throws a `TypeError` for a word that is not a mode.
  */
 function recordMode(option: RecordMode | undefined, env: Environment): RecordDecision {
   const variable = readVariable(env, 'SIGNALBOX_RECORD');

@@ -14,7 +14,7 @@ import {
   ownerOf,
   textAt,
 } from '../walk/story.ts';
-import type { Law, Situation } from './law.ts';
+import { type Law, type Situation, news } from './law.ts';
 import { isAgent, isLlmCall, isToolCall } from '../walk/live-actors.ts';
 import { eachRun, toolsAt } from './running-tools.ts';
 
@@ -37,14 +37,14 @@ const toolWithoutPermission = eachRun(({ spec, name, path, facts, args }, situat
 });
 
 function agentWithoutPermission(situation: Situation): string | null {
-  for (const [index, one] of situation.fresh.entries()) {
+  for (const { one, before } of news(situation)) {
     if (one.kind !== 'moved' || one.machine !== 'agent' || one.event !== 'started') continue;
     const path = one.actor.slice(0, one.actor.lastIndexOf('/'));
     const owner = situation.actors.find((actor) => actor.path === path)?.snapshot;
     if (owner === undefined || !isToolCall(owner)) continue;
     const name = owner.context.spec?.name ?? '';
     const spec = toolsAt(situation, path).find((tool) => tool.name === name);
-    const facts = callFacts(situation.story.slice(0, situation.story.length - situation.fresh.length + index), path);
+    const facts = callFacts(before, path);
     if (spec === undefined) return `the agent '${name}' was started, and there is no such agent`;
     const wrong = unpermitted(spec, { path, facts }, situation);
     if (wrong !== null) return `the agent '${name}' was started, ${wrong}`;
@@ -52,7 +52,7 @@ function agentWithoutPermission(situation: Situation): string | null {
   return null;
 }
 
-/** A run that was taken up again lets nothing go on that may not run any more, unless that will not really run again. */
+/** A run that was taken up again continues nothing that may not run any more, unless that will not really run again. */
 function goesOnWithout(situation: Situation): string | null {
   const restart = situation.fresh.findLast((one) => one.kind === 'told' && one.event['restart'] !== undefined);
   if (restart?.kind !== 'told') return null;
@@ -114,10 +114,10 @@ export const asking: Law = {
   name: 'asking',
   says: 'A person is asked about a call that needs it, once, with arguments that fit and were checked; an "always" is kept, and nothing else is.',
   check: (situation) => {
-    for (const [index, one] of situation.fresh.entries()) {
+    for (const { one, before } of news(situation)) {
       if (one.kind !== 'started' || !OF_THE_GATE.has(one.effect.name)) continue;
       const path = ownerOf(one.effect);
-      const facts = callFacts(situation.story.slice(0, situation.story.length - situation.fresh.length + index), path);
+      const facts = callFacts(before, path);
       const tool = textAt(one.effect.request, 'tool');
       const spec = toolsAt(situation, path).find(({ name }) => name === tool);
       if (spec === undefined || !isCall(situation, path)) continue;
@@ -167,10 +167,9 @@ export const denials: Law = {
   name: 'denials',
   says: 'A call is denied because of its policy, the loop guard, a person or their silence, and for no other reason.',
   check: (situation) => {
-    for (const [index, one] of situation.fresh.entries()) {
+    for (const { one, before } of news(situation)) {
       if (one.kind !== 'moved' || one.machine !== 'toolCall' || one.to !== 'DENIED' || !isOwn(one.actor)) continue;
-      const upTo = situation.story.slice(0, situation.story.length - situation.fresh.length + index);
-      const wrong = deniedWrongly(one, upTo, situation);
+      const wrong = deniedWrongly(one, before, situation);
       if (wrong !== null) return wrong;
     }
     return null;

@@ -25,11 +25,17 @@ export interface Situation {
   readonly settings: AgentSettings | null;
   /** The tools that the machine was given. */
   readonly tools: readonly ToolSpec[];
-  /** What an agent ended with; null while it goes on, and for other machines. */
+  /** What an agent ended with; null while it runs, and for other machines. */
   readonly output: AgentOutput | null;
 }
 
-/** The situation at which a walk stands; `since`: how much of the story was judged before. */
+/** What is new, each with the story before it. */
+export function* news({ story, fresh }: Pick<Situation, 'story' | 'fresh'>) {
+  for (const [index, one] of fresh.entries())
+    yield { one, before: story.slice(0, story.length - fresh.length + index) };
+}
+
+/** The situation in which a walk stands; `since`: how much of the story was judged before. */
 export function situationOf(run: ExploredRun, since: number): Situation {
   const actors = run.actors();
   const [root] = actors;

@@ -1,20 +1,20 @@
 import type { StepData } from '../../../recovery/plan-data.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts, isOwn, type Happening, ownerOf, toolRun } from '../walk/story.ts';
-import type { Law, Situation } from './law.ts';
+import { type Law, type Situation, news } from './law.ts';
 
-/** What must be tried before the model hears of a failure. */
+/** What must be tried before the model sees a failure. */
 export const recoveryTried: Law = {
   name: 'recovery',
   says: 'A failed call is not given up before the first step of its onError slot was tried, nor recovered when nothing is wrong.',
   check: (situation) => {
-    for (const [index, end] of situation.fresh.entries()) {
+    for (const { one: end, before } of news(situation)) {
       if (end.kind === 'started' && end.effect.name === 'callTool' && isOwn(ownerOf(end.effect))) {
-        const wrong = repeatedWrongly(situation, situation.story.length - situation.fresh.length + index);
+        const wrong = repeatedWrongly(situation, before.length);
         if (wrong !== null) return wrong;
       }
       if (end.kind !== 'moved' || end.machine !== 'toolCall' || !isOwn(end.actor)) continue;
-      const upTo = situation.story.slice(0, situation.story.length - situation.fresh.length + index + 1);
+      const upTo = [...before, end];
       const facts = callFacts(upTo, end.actor);
       if (end.to.startsWith('RECOVERING') && !end.from.startsWith('RECOVERING')) {
         if (facts.lastLeaf === 'callTool' && facts.latest === 'done') return 'a call that had succeeded was recovered';

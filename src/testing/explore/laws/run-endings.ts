@@ -28,7 +28,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : JSON.stringify(error);
 }
 
-/** What nobody may be left with. */
+/** What must not be left behind. */
 export const nothingLeft: Law = {
   name: 'nothing-left',
   says: 'A run that is over leaves nothing open, and a cancel ends it at once, as cancelled.',

@@ -4,7 +4,7 @@ import { checkArguments } from '../../../parsing/recover/check-arguments.ts';
 import { type JsonObject, isJsonObject } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import { type CallFacts, callFacts, isOwn, isBirth, ownerOf, textAt } from '../walk/story.ts';
-import type { Law, Situation } from './law.ts';
+import { type Law, type Situation, news } from './law.ts';
 import { isToolCall } from '../walk/live-actors.ts';
 
 /** One run of a tool that has just begun. */
@@ -21,11 +21,10 @@ export interface Begun {
 export const eachRun =
   (check: (begun: Begun, situation: Situation) => string | null) =>
   (situation: Situation): string | null => {
-    for (const [index, one] of situation.fresh.entries()) {
+    for (const { one, before } of news(situation)) {
       if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isJsonObject(one.effect.request)) continue;
       const { tool, args } = one.effect.request;
       const path = ownerOf(one.effect);
-      const before = situation.story.slice(0, situation.story.length - situation.fresh.length + index);
       const wrong = check(
         {
           effect: one.effect,

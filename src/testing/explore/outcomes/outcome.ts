@@ -31,7 +31,7 @@ export interface LeafScene {
 /** What can come of a leaf. */
 export type OutcomesOf = (scene: LeafScene) => readonly Representative[];
 
-/** The outcome as a machine is told it. */
+/** The outcome as a machine receives it. */
 export function outcomeFrom(representative: Representative): Outcome {
   return 'error' in representative
     ? { ok: false, error: representative.error }

@@ -33,7 +33,7 @@ export const OUTCOMES: ReadonlyMap<string, OutcomesOf> = new Map<string, Outcome
   ['watchLogin', () => [{ label: 'somebody signs in elsewhere', value: { by: 'elsewhere' } }]],
 ]);
 
-/** What is explored of a leaf that nobody described. */
+/** What is explored of a leaf that has no description. */
 export const unknownOutcomes: OutcomesOf = ({ effect }) => [fails('fails', 'error', `${effect.name} failed`)];
 
 const MCP_FAILURES: readonly Representative[] = [
@@ -103,7 +103,7 @@ function checkArgsOutcomes(scene: LeafScene): readonly Representative[] {
   ];
 }
 
-/** What whoever is asked can answer. */
+/** What the person asked can answer. */
 function askApprovalOutcomes(): readonly Representative[] {
   return [
     { label: 'allows it once', value: { decision: 'allow-once' } },

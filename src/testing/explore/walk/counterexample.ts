@@ -5,7 +5,7 @@ import { ROOT_ID, inputOf } from '../../../journal/format/run-input.ts';
 import { isJsonObject } from '../../../json/json.ts';
 import { endlessGuard } from './exploration-error.ts';
 import type { PathChoice } from './explored-run.ts';
-import { type ExploredMachine, jsonInput } from './explored-machine.ts';
+import { type ExploredMachine, IDLE_JOURNAL, jsonInput } from './explored-machine.ts';
 import type { AnyStateMachine } from 'xstate';
 import { recordedEntry } from '../../../journal/format/record.ts';
 import { replayJournal } from '../../../journal/replay/replay-journal.ts';
@@ -37,12 +37,7 @@ export function pathRecording(
     context: undefined,
     onNote: () => undefined,
     inspect: guard.inspect,
-    journal: {
-      open: () => undefined,
-      close: () => undefined,
-      next: () => Promise.resolve(null),
-      end: () => undefined,
-    },
+    journal: IDLE_JOURNAL,
   });
   driven.start();
   for (const { entry } of path) {

@@ -94,14 +94,12 @@ async function describedBy(machine: AnyStateMachine): Promise<AgentSetup | null>
     inspect: () => undefined,
     onNote: () => undefined,
     journal: {
+      ...IDLE_JOURNAL,
       open: (effect: Effect, perform) => {
         if (effect.name !== 'describeAgent') return;
         const io = { signal: new AbortController().signal, idempotencyKey: effect.key, note: () => undefined };
         void perform(io).then((out) => answer.resolve(out.ok ? out.value : null));
       },
-      close: () => undefined,
-      next: () => Promise.resolve(null),
-      end: () => undefined,
     },
   });
   driven.start();
@@ -109,6 +107,14 @@ async function describedBy(machine: AnyStateMachine): Promise<AgentSetup | null>
   driven.actor.stop();
   return isSetup(setup) ? setup : null;
 }
+
+/** A journal that launches nothing and delivers nothing. */
+export const IDLE_JOURNAL = {
+  open: () => undefined,
+  close: () => undefined,
+  next: () => Promise.resolve(null),
+  end: () => undefined,
+};
 
 function isSetup(setup: unknown): setup is AgentSetup {
   return typeof setup === 'object' && setup !== null && 'toolset' in setup && 'settings' in setup;

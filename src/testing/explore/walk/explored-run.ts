@@ -10,7 +10,7 @@ import { type Edge, edgeOf } from '../../coverage/edges.ts';
 import { endlessGuard } from './exploration-error.ts';
 import { type LiveActor, liveActors } from './live-actors.ts';
 import { type Happening, toolRun } from './story.ts';
-import type { ExploredMachine } from './explored-machine.ts';
+import { type ExploredMachine, IDLE_JOURNAL } from './explored-machine.ts';
 import type { View } from './exploration.ts';
 
 /** What can be told to a machine at some point, named for people. */
@@ -66,10 +66,9 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
       readMove(inspected);
     },
     journal: {
+      ...IDLE_JOURNAL,
       open: (effect) => void open.set(effect.id, effect),
       close: (id) => void open.delete(id),
-      next: () => Promise.resolve(null),
-      end: () => undefined,
     },
   });
   driven.start();

@@ -26,7 +26,7 @@ export interface LiveActor {
   readonly snapshot: MachineState;
 }
 
-/** The machines' actors below a root, itself first. Leaves are no machines. */
+/** The machines' actors below a root, itself first. Leaves are not machines. */
 export function liveActors(root: AnyActor): readonly LiveActor[] {
   const list: LiveActor[] = [];
   collect(root.id, root.getSnapshot(), list);

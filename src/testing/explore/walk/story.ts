@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '../../../json/json.ts';
 import type { ToolRun } from './exploration.ts';
 import { isErrorResult } from '../../../tools/result.ts';
 
-/** One thing that happened on a path, as somebody outside of the machines sees it. Laws are judged by these alone. */
+/** One thing that happened on a path, as it is seen from outside of the machines. Laws are judged by these alone. */
 export type Happening =
   | { readonly kind: 'started'; readonly effect: Effect }
   | { readonly kind: 'settled'; readonly effect: Effect; readonly out: Outcome }
@@ -16,7 +16,7 @@ export type Happening =
       readonly event: string;
       readonly from: string;
       readonly to: string;
-      /** What the machine ended with; left out while it goes on. */
+      /** What the machine ended with; left out while it runs. */
       readonly output?: unknown;
     };
 
