@@ -45,7 +45,7 @@ export type { AgentLimits, RunOptions } from './agent/run/run-options.ts';
 export type { ResumeErrorCode } from './agent/errors.ts';
 export type { ResumeOptions } from './agent/past/resume-run.ts';
 export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run/run.ts';
-export type { JournalStore } from './journal/run-journal.ts';
+export type { JournalStore } from './journal/run/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/events/run-events.ts';
 export type {
   AgentPath,

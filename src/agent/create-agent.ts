@@ -1,7 +1,6 @@
 import type { Message } from '../actors/model.ts';
-import { EXPLORE } from '../journal/replay/explore.ts';
+import { EXPLORE, REPLAY } from '../journal/replay/replay.ts';
 import { FORK } from '../journal/replay/fork.ts';
-import { REPLAY } from '../journal/replay/replay.ts';
 import { runRecord } from '../journal/format/run-input.ts';
 import type { Toolset } from '../machines/agent/agent-setup.ts';
 import { pruneHistory } from '../machines/conversation/conversation.ts';
@@ -22,7 +21,7 @@ import { pastRuns } from './past/past-runs.ts';
 import { repairBy } from './below/repair.ts';
 import type { ResumeOptions } from './past/resume-run.ts';
 import { declareOnErrors, refuseRepairCircle } from './below/repair-circle.ts';
-import { newRunId } from './run/run-id.ts';
+import { newRunId } from './run/run-options.ts';
 import { type RunOptions, metadataOf } from './run/run-options.ts';
 import { type PendingApproval, type Run, approvalGiven } from './run/run.ts';
 import type { StartedRun } from './run/start-run.ts';

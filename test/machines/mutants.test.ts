@@ -74,10 +74,10 @@ describe('mutants of the loop detection are caught', () => {
   };
 
   test.each([
-    ['never refuses', 'refuses nothing', { beginsLastRound: () => false }],
-    ['always refuses', 'refuses too early', { beginsLastRound: () => true }],
-    ['never nudges', 'nudges nobody', { beginsRoundBefore: () => false }],
-    ['always nudges', 'nudges at once', { beginsRoundBefore: () => true }],
+    ['never refuses', 'refuses nothing', { reachesLimit: () => false }],
+    ['always refuses', 'refuses too early', { reachesLimit: () => true }],
+    ['never nudges', 'nudges nobody', { isOneBelowLimit: () => false }],
+    ['always nudges', 'nudges at once', { isOneBelowLimit: () => true }],
   ])('%s', async (_wrong, law, guards) => {
     const mutant = loopDetectionMachine.provide({ guards });
     const [violation] = (await explore(mutant)).violations;

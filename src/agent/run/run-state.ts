@@ -1,4 +1,5 @@
 import type { SnapshotFrom } from 'xstate';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import { booksClosed, outputOf } from '../../machines/agent/endings.ts';
@@ -88,4 +89,11 @@ export function failedOutput(
     books: { ...books, states: [...books.states, 'COMPLETION'], errorHistory: [...books.errorHistory, error] },
     ending: { reason: 'thrown', result, error },
   });
+}
+
+/** The system prompt of a request to a model. */
+export function promptOf(request: Json): string {
+  const messages: Json = isJsonObject(request) ? (request.messages ?? null) : null;
+  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
+  return isJsonObject(first) && typeof first.content === 'string' ? first.content : '';
 }

@@ -20,7 +20,7 @@ import { UsageError } from '../command/command.ts';
 import { accessSync, constants, statSync } from 'node:fs';
 import { fileJournal, singleFileJournal } from '../../journal/stores/file.ts';
 import { memoryJournal } from '../../journal/stores/memory.ts';
-import type { JournalStore } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { makeFolder } from '../../security/folders.ts';
 
 /** How a command shows its runs. */

@@ -1,15 +1,16 @@
 import { statSync, existsSync, readFileSync } from 'node:fs';
 import { join, dirname } from 'node:path';
 import { fileJournal } from '../../journal/stores/file.ts';
-import type { JournalStore, RunQuery, RunSummary } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { RunQuery, RunSummary } from '../../journal/format/tally.ts';
 import { sqliteJournal } from '../../journal/stores/sqlite.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { UsageError } from '../command/command.ts';
 import { inert } from '../../output/console/inert.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { lineWriter } from '../../journal/format/blobs.ts';
-import { historiesIn } from '../../journal/stores/history-files.ts';
-import { withHistory } from '../../journal/format/stored-head.ts';
+import { historiesIn } from '../../journal/stores/run-files.ts';
+import { withHistory } from '../../journal/format/histories.ts';
 import { systemCode } from '../../security/system-code.ts';
 
 /** Runs that are kept somewhere. */

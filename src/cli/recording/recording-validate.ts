@@ -1,6 +1,7 @@
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { RecordingError, lineNumber, readRecording } from '../../journal/format/recording.ts';
-import { transitions } from '../../journal/replay/transitions.ts';
+import { RecordingError } from '../../journal/format/journal-error.ts';
+import { lineNumber, readRecording } from '../../journal/format/recording.ts';
+import { transitions } from '../../journal/replay/replay.ts';
 import { inert } from '../../output/console/inert.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
 import { readRecordingOf } from './kept-runs.ts';

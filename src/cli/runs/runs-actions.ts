@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../journal/run-journal.ts';
+import type { RunSummary } from '../../journal/format/tally.ts';
 import { inert } from '../../output/console/inert.ts';
 import { type Style, painter } from '../../output/console/paint.ts';
 import { type Terminal, openTerminal } from '../../output/console/terminal.ts';
@@ -8,7 +8,7 @@ import { openRuns, readCount, readQuery, type RunsPlace, wholeRunId } from '../r
 import { lineWriter } from '../../journal/format/blobs.ts';
 import { recordingText } from '../recording/recording-text.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
-import type { RepairedRun } from '../../journal/format/repair.ts';
+import type { RepairedRun } from '../../journal/format/cut-recording.ts';
 
 /** Prints the runs that a query finds, the newest first. */
 export async function listRuns({ values, flags }: Arguments): Promise<number> {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { EXPLORE, type Explorable } from '../../journal/replay/explore.ts';
+import { EXPLORE, type Explorable } from '../../journal/replay/replay.ts';
 import { explorePaths } from '../../testing/explore/explore-paths.ts';
 import type { ExploreOptions } from '../../testing/explore/explore-options.ts';
 import { makeFolder } from '../../security/folders.ts';

@@ -68,7 +68,7 @@ export interface Trouble {
   readonly ran: boolean;
 }
 
-/** How the run ends. `error` null: the last unmended error, if there was one, is shown instead. */
+/** How the run ends. `error` null: the last callFailed error, if there was one, is shown instead. */
 export interface Ending {
   readonly reason: RunReason;
   readonly result: string;

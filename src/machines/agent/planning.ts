@@ -73,7 +73,7 @@ const NATIVE = 'native';
  * True for a text that ends with a call in a format of its own, or in the envelope where that was asked for, of a model
  * that has never called natively. Only where a turn is left to ask in: else the text would be lost to the limit.
  */
-export function endsWithCall(context: AgentContext): boolean {
+export function endsWithWrittenCall(context: AgentContext): boolean {
   const { reply, books, briefing, toolCalling, stepsTaken, settings } = context;
   const notRun = reply?.notRun ?? null;
   if (notRun === null || !notRun.last || books.callQuestioned) return false;

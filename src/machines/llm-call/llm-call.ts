@@ -77,7 +77,7 @@ export const llmCallMachine = setup({
     takeReply: assign({ reply: (_, reply: ModelReply) => reply }),
     takeMalformedText: assign({ reply: ({ event }) => malformedReply(leafErrorOf(event)) }),
     takeError: assign({ error: ({ event }) => leafErrorOf(event) }),
-    goOnInJson: assign({
+    switchToJsonMode: assign({
       toolCalling: 'json',
       messages: ({ context }) => toJsonMode(context.messages),
       attempts: ({ context }) => context.attempts - 1,
@@ -111,7 +111,7 @@ export const llmCallMachine = setup({
         }),
         onDone: { target: 'SUCCEEDED', actions: { type: 'takeReply', params: ({ event }) => event.output } },
         onError: [
-          { guard: 'toolsRefused', target: 'ATTEMPTING', reenter: true, actions: 'goOnInJson' },
+          { guard: 'toolsRefused', target: 'ATTEMPTING', reenter: true, actions: 'switchToJsonMode' },
           { guard: 'contextTooLong', target: 'ATTEMPTING', reenter: true, actions: 'shortenContext' },
           { guard: 'replyMalformed', target: 'SUCCEEDED', actions: 'takeMalformedText' },
           { guard: 'timedOutWithAttemptsLeft', target: 'BACKING_OFF', actions: 'takeError' },

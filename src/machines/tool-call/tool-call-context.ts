@@ -147,7 +147,7 @@ export function mustAskAnew(context: ToolCallContext, changed: ToolsChanged): bo
 }
 
 /** True for a call that runs, was taken up again with the run, and may not run any more as it does. */
-export function mustStandAgain(context: ToolCallContext, changed: ToolsChanged): boolean {
+export function mustBeCheckedAgain(context: ToolCallContext, changed: ToolsChanged): boolean {
   const { restart } = changed;
   if (restart === undefined || restart.notRepeated.includes(context.request.callId)) return false;
   return permitted({ ...context, ...callAfter(context, changed) }) !== 'run';

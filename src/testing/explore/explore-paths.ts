@@ -1,5 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
-import type { Explorable } from '../../journal/replay/explore.ts';
+import type { Explorable } from '../../journal/replay/replay.ts';
 import { type ExploreOptions, checkExploreOptions } from './explore-options.ts';
 import { searchPaths } from './search-paths.ts';
 import type { Exploration, View } from './walk/exploration.ts';

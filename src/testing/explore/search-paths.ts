@@ -7,7 +7,7 @@
  * I3 Nothing is performed: no tool runs, no model is asked, no time passes.
  */
 import type { AnyStateMachine } from 'xstate';
-import type { Explorable } from '../../journal/replay/explore.ts';
+import type { Explorable } from '../../journal/replay/replay.ts';
 import type { Json } from '../../json/json.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';

@@ -1,5 +1,5 @@
 import type { Run } from '../../agent/run/run.ts';
-import { transitions } from '../../journal/replay/transitions.ts';
+import { transitions } from '../../journal/replay/replay.ts';
 import type { RunReason, RunStatus } from '../../machines/agent/run-result.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import {

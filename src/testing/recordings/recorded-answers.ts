@@ -1,13 +1,17 @@
 import type { Effect, Outcome } from '../../actors/journal.ts';
 import { digest } from '../../json/digest.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
-import type { Divergence, ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { firstDifference, readableDiff } from '../../journal/replay/difference.ts';
-import { causeOfDifference } from '../../journal/replay/likely-cause.ts';
+import {
+  type Divergence,
+  type ReplayDivergenceError,
+  firstDifference,
+  readableDiff,
+  causeOfDifference,
+} from '../../journal/replay/divergence.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { memoryJournal } from '../../journal/stores/memory.ts';
-import type { JournalStore } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 
 /** How a request finds its recorded answer: by being the same, or by its turn. */
 export type Matching = 'request' | 'order';

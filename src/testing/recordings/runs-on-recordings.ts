@@ -2,8 +2,12 @@ import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import type { RunOptions } from '../../agent/run/run-options.ts';
 import { type Run, runHandle } from '../../agent/run/run.ts';
-import { firstDifference, readableDiff } from '../../journal/replay/difference.ts';
-import { type Divergence, ReplayDivergenceError } from '../../journal/replay/divergence.ts';
+import {
+  firstDifference,
+  readableDiff,
+  type Divergence,
+  ReplayDivergenceError,
+} from '../../journal/replay/divergence.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import { replay } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/live-guard.ts';

@@ -1,8 +1,8 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import type { LeafWork } from '../../../actors/leaf.ts';
 import type { Effect } from '../../../actors/journal.ts';
-import { EXPLORE, type Explorable } from '../../../journal/replay/explore.ts';
-import { drive } from '../../../journal/drive.ts';
+import { EXPLORE, type Explorable } from '../../../journal/replay/replay.ts';
+import { drive } from '../../../journal/run/drive.ts';
 import type { RunRecord } from '../../../journal/format/record.ts';
 import { ROOT_ID, inputOf, runRecord } from '../../../journal/format/run-input.ts';
 import { type AgentInput, type AgentSetup, DEFAULT_SETTINGS } from '../../../machines/agent/agent-setup.ts';
