@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AnyStateMachine } from 'xstate';
-import { type Command, UsageError } from './command.ts';
-import { EXIT_CODE } from './exit-code.ts';
+import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
 import { didYouMean } from '../json/nearest-name.ts';
 
 const FORMATS = ['mermaid', 'svg', 'json'] as const;

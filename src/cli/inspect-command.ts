@@ -2,10 +2,9 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeThrown } from '../json/to-json.ts';
 import type { Inspector } from '../inspector/create-inspector.ts';
-import { type Command, UsageError } from './command.ts';
-import { EXIT_CODE } from './exit-code.ts';
-import { takeInterrupts } from './interrupts.ts';
-import { IN_OPTION } from './read-arguments.ts';
+import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
+import { takeInterrupts } from './command/interrupts.ts';
+import { IN_OPTION } from './command/read-arguments.ts';
 
 const RUNS = join('.signalbox', 'runs');
 
@@ -34,11 +33,11 @@ export const inspectCommand: Command = {
     // Loaded only now: help and wrong usage need none of it.
     const [{ createInspector }, { readRecordingOf }] = await Promise.all([
       import('../inspector/create-inspector.ts'),
-      import('./recording/recording-file.ts'),
+      import('./recording/kept-runs.ts'),
     ]);
     const shown: { readonly place: string; readonly text: string | null }[] = [];
     for (const place of places) {
-      // oxlint-disable-next-line no-await-in-loop -- what is not there is told in the order in which it was named
+      // oxlint-disable-next-line no-await-in-loop -- what is missing is reported in the order in which it was named
       shown.push({ place, text: isFolder(place) ? null : (await readRecordingOf(place, runs)).text });
     }
     const inspector = await createInspector({ port, keepAlive: true, open: flags.has('open') }).catch(

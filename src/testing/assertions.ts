@@ -8,11 +8,10 @@ import {
   checkTransitions,
   checkVisited,
   type Pending,
-} from './checks.ts';
-import type { RecordingSource, Subject } from './judges/evidence.ts';
-import { framesAbove } from './recordings/frames-above.ts';
-import type { ExpectedTransitions } from './judges/judge-transitions.ts';
-import type { Verdict } from './judges/verdict.ts';
+} from './judges/checks.ts';
+import type { RecordingSource, Subject, Judgement } from './judges/evidence.ts';
+import { framesAbove } from './recordings/recording-errors.ts';
+import type { ExpectedTransitions } from './judges/judge-path.ts';
 
 type AtOnce = RunResult | RecordingSource;
 
@@ -73,14 +72,14 @@ export function assertTransitions(
   return enforced(checkTransitions(subject, expected), assertTransitions);
 }
 
-/** The stack of a failure begins with whoever called the assertion, also where a run is waited for. */
+/** The stack of a failure begins with the caller of the assertion, also where a run is waited for. */
 function enforced(pending: Pending, assertion: (...args: never) => unknown): void | Promise<void> {
   if (!(pending instanceof Promise)) return enforce(pending, framesAbove(assertion));
   const frames = framesAbove(assertion);
-  return pending.then((verdict) => enforce(verdict, frames));
+  return pending.then((judgement) => enforce(judgement, frames));
 }
 
-function enforce({ pass, message }: Verdict, frames: string): void {
+function enforce({ pass, message }: Judgement, frames: string): void {
   if (pass) return;
   const error = new AssertionError({ message: message() });
   error.stack = `${error.name}: ${error.message}\n${frames}`;

@@ -1,9 +1,9 @@
 import '../platform.ts';
 import type { Run } from '../agent/run/run.ts';
 import type { RunReason, RunStatus } from '../machines/contract/run-result.ts';
-import type { CallOptions } from './checks.ts';
+import type { CallOptions } from './judges/checks.ts';
 import type { RecordingSource } from './judges/evidence.ts';
-import type { ExpectedTransitions } from './judges/judge-transitions.ts';
+import type { ExpectedTransitions } from './judges/judge-path.ts';
 import { matchers } from './matchers.ts';
 
 // What a setup file of jest imports (`setupFilesAfterEnv`): it extends the global `expect`, and declares the matchers' types

@@ -7,9 +7,9 @@ import {
   checkTransitions,
   checkVisited,
   type Pending,
-} from './checks.ts';
+} from './judges/checks.ts';
 import type { RecordingSource, Subject } from './judges/evidence.ts';
-import type { ExpectedTransitions } from './judges/judge-transitions.ts';
+import type { ExpectedTransitions } from './judges/judge-path.ts';
 
 /**
  * Matchers for vitest and jest. They take a result, a recording or a `Run`; with a `Run` the assertion is a promise to

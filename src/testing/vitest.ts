@@ -2,9 +2,9 @@ import '../platform.ts';
 import { expect } from 'vitest';
 import type { Run } from '../agent/run/run.ts';
 import type { RunReason, RunStatus } from '../machines/contract/run-result.ts';
-import type { CallOptions } from './checks.ts';
+import type { CallOptions } from './judges/checks.ts';
 import type { RecordingSource } from './judges/evidence.ts';
-import type { ExpectedTransitions } from './judges/judge-transitions.ts';
+import type { ExpectedTransitions } from './judges/judge-path.ts';
 import { matchers } from './matchers.ts';
 
 // What a setup file of vitest imports: it extends `expect`, and every test file knows the matchers' types.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type StopSignal, takeInterrupts } from '../../src/cli/interrupts.ts';
+import { type StopSignal, takeInterrupts } from '../../src/cli/command/interrupts.ts';
 
 test('a signal goes to whoever handles signals now, and one that came before goes to the next', async () => {
   const interrupts = takeInterrupts();

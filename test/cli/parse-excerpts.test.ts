@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { excerpts } from '../../src/cli/parse/parse-excerpts.ts';
+import { excerpts } from '../../src/cli/parse/parse-repairs.ts';
 
 const at = (index: number) => ({ kind: 'quotes', message: 'mended', at: index, cost: 0 });
 const shown = (text: string, places: readonly number[], width: number) =>

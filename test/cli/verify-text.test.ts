@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Verdict } from '../../src/cli/verify/verify-agent.ts';
+import type { VerifiedAgent } from '../../src/cli/verify/verify-agent.ts';
 import { verdictText } from '../../src/cli/verify/verify-text.ts';
 
-const verdict: Verdict = {
+const verdict: VerifiedAgent = {
   agent: 'shop',
   tools: [{ name: 'buy', policy: 'confirm', ran: true }],
   maxSteps: 3,

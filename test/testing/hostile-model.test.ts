@@ -5,7 +5,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { type HostileModelOptions, type MistakeName, hostileModel } from '../../src/testing/hostile/hostile-model.ts';
+import { type HostileModelOptions, type MistakeName, hostileModel } from '../../src/testing/hostile-model.ts';
 import { normalizedRecording } from '../../src/testing/recordings/runs-on-recordings.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';

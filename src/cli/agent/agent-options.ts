@@ -1,4 +1,4 @@
-import { type Arguments, type OptionSpec, UsageError } from '../command.ts';
+import { type Arguments, type OptionSpec, UsageError } from '../command/command.ts';
 
 /** What the command line says about the agent and about how its runs are shown. */
 export interface AgentChoices {

@@ -7,20 +7,24 @@ import { type ConsoleOutput, consoleOutput } from '../../output/console/console-
 import { silentOutput } from '../../output/output-handler.ts';
 import { terminalConfirm } from '../../terminal/terminal-confirm.ts';
 import type { AgentChoices } from './agent-options.ts';
-import { type ChosenJournal, chooseJournal } from './choose-journal.ts';
-import { type ChosenModel, chooseModel } from './choose-model.ts';
-import { type Interrupts, takeInterrupts } from '../interrupts.ts';
+import { type ChosenModel, pickModel } from './pick-model.ts';
+import { type Interrupts, takeInterrupts } from '../command/interrupts.ts';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, parse } from 'node:path';
 import { McpConfigError, type McpServerConfig, type McpServersConfig } from '../../mcp/config/config.ts';
 import { readMcpConfigFile } from '../../mcp/config/config-file.ts';
 import { readMcpServers } from '../../mcp/config/read-config.ts';
 import { isJsonObject } from '../../json/json.ts';
-import { UsageError } from '../command.ts';
+import { UsageError } from '../command/command.ts';
+import { accessSync, constants, statSync } from 'node:fs';
+import { fileJournal, singleFileJournal } from '../../journal/stores/file.ts';
+import { memoryJournal } from '../../journal/stores/memory.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { makeFolder } from '../../security/folders.ts';
 
 /** How a command shows its runs. */
-export interface Showing {
+interface Showing {
   /** The answer appears on the console, since it and the program's output are one screen. */
   readonly answerOnConsole: boolean;
   /** The runs are shown on a local page too. */
@@ -52,7 +56,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
   const folder = process.cwd();
   const { answerOnConsole, inspect = null, session = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
-  const model = await chooseModel(choices, process.env);
+  const model = await pickModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
   const inspector = inspect === null ? null : await startInspector(inspect);
   const interrupts = takeInterrupts();
@@ -67,7 +71,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     showPrompts: choices.showPrompts,
     showStats: choices.showStats,
     ...(inspector === null ? {} : { inspect: inspector }),
-    // A reply that grows before one's eyes is worth its events only where somebody is looking.
+    // Streaming is worth its events only where a person is looking.
     streaming: console !== null && process.stderr.isTTY === true,
     ...(choices.silent ? {} : asksInTerminal(interrupts)),
     ...(choices.maxSteps === undefined ? {} : { maxSteps: choices.maxSteps }),
@@ -81,7 +85,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
   return { agent, console, model, journal, inspector, session, interrupts, close };
 }
 
-/** Whoever presses Ctrl-C at a question means the whole run, as everywhere else. Without a terminal nobody is asked. */
+/** Ctrl-C at a question stops the whole run, as everywhere else. Without a terminal no question is asked. */
 function asksInTerminal({ interrupt }: Interrupts): Pick<AgentOptions, 'confirm' | 'elicit'> {
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return {};
   return { confirm: terminalConfirm({ onInterrupt: interrupt }), elicit: terminalElicit({ onInterrupt: interrupt }) };
@@ -136,4 +140,55 @@ function areServers(servers: unknown): servers is McpServersConfig {
   // Throws, naming server and key, for anything that is not one.
   readMcpServers(servers);
   return true;
+}
+
+/** Where runs are recorded: in memory alone, or in files, of which `fileOf` names that of a run. */
+export type ChosenJournal =
+  | { readonly kind: 'memory'; readonly journal: JournalStore }
+  | { readonly kind: 'files'; readonly journal: JournalStore; fileOf(runId: string): string | undefined };
+
+/** Below the current folder. */
+const RUNS = join('.signalbox', 'runs');
+
+/**
+ * Chooses where runs are recorded: the file that was named, else `.signalbox/runs`. A folder that cannot be written to is
+ * no reason not to run: then memory has to do. Throws a {@link UsageError} for a named file that cannot be written.
+ */
+function chooseJournal(file: string | undefined): ChosenJournal {
+  if (file !== undefined) {
+    checkWritable(file);
+    return namedFiles(file);
+  }
+  try {
+    makeFolder(RUNS);
+    accessSync(RUNS, constants.W_OK);
+  } catch {
+    return { kind: 'memory', journal: memoryJournal() };
+  }
+  return { kind: 'files', journal: fileJournal(RUNS), fileOf: (runId) => join(RUNS, `${runId}.jsonl`) };
+}
+
+/** The first run goes into the file itself, those that follow into numbered ones beside it: `run.jsonl`, `run-2.jsonl`. */
+function namedFiles(file: string): ChosenJournal {
+  const { dir, name, ext } = parse(file);
+  const files = new Map<string, string>();
+  const journal: JournalStore = {
+    open(run) {
+      const path = files.size === 0 ? file : join(dir, `${name}-${files.size + 1}${ext}`);
+      const opened = singleFileJournal(path).open(run);
+      files.set(run.head.runId, path);
+      return opened;
+    },
+  };
+  return { kind: 'files', journal, fileOf: (runId) => files.get(runId) };
+}
+
+function checkWritable(file: string): void {
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there?.isDirectory() === true) throw new UsageError(`--record: '${file}' is a folder. Name a file.`);
+  try {
+    accessSync(there === undefined ? dirname(file) : file, constants.W_OK);
+  } catch {
+    throw new UsageError(`--record: '${file}' cannot be written. Is there such a folder, and may you write there?`);
+  }
 }

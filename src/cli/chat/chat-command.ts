@@ -1,18 +1,16 @@
-import type { RunSummary } from '../../journal/format/tally.ts';
 import type { Run } from '../../agent/run/run.ts';
 import { inert } from '../../output/console/inert.ts';
 import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/agent-options.ts';
 import { chatLoop } from './chat-loop.ts';
-import { type Command, UsageError } from '../command.ts';
-import { EXIT_CODE } from '../exit-code.ts';
+import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
-import { answerOnConsole, recordingText, reportResult } from '../run/report-result.ts';
-import { type Ran, runOnce } from '../run/run-once.ts';
+import { answerOnConsole, whereRecorded, reportResult, type FinishedRun, runOnce } from '../agent/run-once.ts';
 import { packageVersion } from '../../inspector/version.ts';
 import type { Message } from '../../actors/model.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { playRecording } from '../../journal/replay/replay.ts';
 import type { Recording } from '../../journal/format/recording.ts';
+import type { RunSummary } from '../../journal/format/tally.ts';
 
 const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
 
@@ -71,10 +69,10 @@ const resumed =
   (signal: AbortSignal): Run =>
     agent.resume(runId, { signal });
 
-async function answer(cli: CliAgent, what: Parameters<typeof runOnce>[1]): Promise<Ran> {
+async function answer(cli: CliAgent, what: Parameters<typeof runOnce>[1]): Promise<FinishedRun> {
   const ran = await runOnce(cli, what);
   reportResult(cli, ran.result);
-  const recording = cli.console === null ? null : recordingText(cli, ran.result);
+  const recording = cli.console === null ? null : whereRecorded(cli, ran.result);
   if (recording !== null) (inTerminal() ? console.error : console.log)(recording);
   return ran;
 }

@@ -1,10 +1,11 @@
-import { EXIT_CODE } from '../exit-code.ts';
-import type { StopSignal } from '../interrupts.ts';
+import { EXIT_CODE } from '../command/command.ts';
+import type { StopSignal } from '../command/interrupts.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
 import { questionReader } from './read-question.ts';
-import { recordingText, reportResult } from '../run/report-result.ts';
-import { runOnce } from '../run/run-once.ts';
-import { slashCommand } from './slash-commands.ts';
+import { whereRecorded, reportResult, runOnce } from '../agent/run-once.ts';
+import type { Message } from '../../actors/model.ts';
+import { inert } from '../../output/console/inert.ts';
+import { didYouMean } from '../../json/nearest-name.ts';
 
 /**
  * Takes questions at a prompt until the user leaves, and gives the exit code. `stoppedBy` is what stopped the run before:
@@ -38,7 +39,91 @@ function showNoQuestions({ agent, console: shown }: CliAgent): void {
 async function answer(cli: CliAgent, question: string): Promise<StopSignal | null> {
   const { result, stoppedBy } = await runOnce(cli, question);
   reportResult(cli, result);
-  const recording = recordingText(cli, result);
+  const recording = whereRecorded(cli, result);
   if (cli.console !== null && recording !== null) console.error(recording);
   return stoppedBy;
+}
+
+type Action = (cli: CliAgent) => 'leave' | undefined;
+
+interface SlashCommand {
+  readonly names: readonly string[];
+  readonly help: string;
+  readonly action: Action;
+}
+
+const COMMANDS: readonly SlashCommand[] = [
+  { names: ['/help'], help: 'Show this list.', action: () => say(helpLines()) },
+  {
+    names: ['/tools'],
+    help: 'List the tools, and which of them ask first.',
+    action: ({ agent }) => say(toolLines(agent.listTools())),
+  },
+  {
+    names: ['/history'],
+    help: 'Show the conversation so far.',
+    action: ({ agent }) => say(historyLines(agent.history)),
+  },
+  {
+    names: ['/clear'],
+    help: 'Forget the conversation.',
+    action: ({ agent }) => {
+      agent.clearHistory();
+      return say(['The conversation is forgotten.']);
+    },
+  },
+  { names: ['/exit', '/quit'], help: 'Leave. So does Ctrl-D.', action: () => 'leave' },
+];
+
+/** The action that a typed line stands for, or null when it is a question. A path is not a command. */
+function slashCommand(text: string): Action | null {
+  const word = text.trim();
+  if (!/^\/[a-z]*$/i.test(word)) return null;
+  const found = COMMANDS.find(({ names }) => names.includes(word.toLowerCase()));
+  const names = COMMANDS.flatMap((command) => command.names);
+  return found?.action ?? (() => say([`There is no command '${word}'.${didYouMean(word, names)} /help lists them.`]));
+}
+
+function say(lines: readonly string[]): undefined {
+  console.error(lines.map((line) => `  ${line}`).join('\n'));
+}
+
+function helpLines(): readonly string[] {
+  const rows = COMMANDS.map(({ names, help }) => `${names.join(', ').padEnd(14)}${help}`);
+  return [
+    ...rows,
+    '',
+    'Anything else is a question. Ctrl-C cancels the answer that is being worked on, also when a tool asks.',
+  ];
+}
+
+function toolLines(
+  tools: readonly { readonly name: string; readonly policy: string; readonly title?: string }[],
+): readonly string[] {
+  if (tools.length === 0) return ['There are no tools.'];
+  const width = Math.max(...tools.map(({ name }) => name.length)) + 2;
+  return tools.map(({ name, policy, title }) => {
+    const words = [POLICY[policy] ?? policy, title === undefined ? '' : `(${inert(title)})`].filter(Boolean);
+    return `${inert(name).padEnd(width)}${words.join(' ')}`.trimEnd();
+  });
+}
+
+const POLICY: Readonly<Record<string, string>> = { allow: '', confirm: 'asks first', deny: 'denied' };
+const MAX_TEXT = 200;
+
+function historyLines(history: readonly Message[]): readonly string[] {
+  if (history.length === 0) return ['Nothing has been said yet.'];
+  return history.map((message) => `${SPEAKER[message.role].padEnd(7)}${contentText(message)}`);
+}
+
+const SPEAKER = { system: 'system', user: 'you', assistant: 'agent', tool: 'tool' } as const;
+
+function contentText({ content, toolCalls = [] }: Message): string {
+  const text =
+    typeof content === 'string'
+      ? content
+      : content.map((part) => (part.type === 'text' ? part.text : part.url)).join(' ');
+  const calls = toolCalls.map((call) => `${call.name}(${call.arguments})`);
+  const whole = inert([text, ...calls].filter((piece) => piece !== '').join(' ')).replaceAll(/\s+/g, ' ');
+  return whole.length > MAX_TEXT ? `${whole.slice(0, MAX_TEXT)}…` : whole;
 }

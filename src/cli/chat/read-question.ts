@@ -1,5 +1,5 @@
 import { createInterface, type Interface } from 'node:readline';
-import type { Interrupts } from '../interrupts.ts';
+import type { Interrupts } from '../command/interrupts.ts';
 
 /** What came from the prompt: a question, the wish to leave, or a signal that ends the process. */
 export type Typed =

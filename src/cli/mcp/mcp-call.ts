@@ -5,11 +5,8 @@ import { findJsonError } from '../../mcp/config/config-file.ts';
 import { inert } from '../../output/console/inert.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import { UsageError } from '../command.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import { complaintsOf } from './mcp-complaints.ts';
-import { type Trying, withServers } from './mcp-connected.ts';
-import type { McpEntry } from './mcp-file.ts';
+import { UsageError, EXIT_CODE } from '../command/command.ts';
+import { complaintsOf, type Trying, withServers, type McpEntry } from './mcp-servers.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 /** A call as it was typed. */
@@ -22,9 +19,9 @@ interface TypedCall {
 
 /**
  * Calls one tool and prints what it gave: text as it is, everything else as JSON. Exit code 1 for an error, whether the
- * tool's or the connection's. Throws a {@link UsageError} for a tool that there is not and for arguments that are no JSON.
+ * tool's or the connection's. Throws a {@link UsageError} for a tool that does not exist and for arguments that are not JSON.
  */
-export async function callTool(
+export async function callByHand(
   entries: readonly McpEntry[],
   call: TypedCall,
   options: Trying & { readonly json: boolean },

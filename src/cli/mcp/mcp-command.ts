@@ -1,5 +1,4 @@
-import { type Arguments, type Command, UsageError } from '../command.ts';
-import { EXIT_CODE } from '../exit-code.ts';
+import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 const ACTIONS = ['list', 'tools', 'call', 'doctor', 'login', 'logout', 'status'] as const;
@@ -44,7 +43,7 @@ export const mcpCommand: Command = {
   ],
   async run(args) {
     const action = readAction(args);
-    // Ended at once, its servers with it: a server that Ctrl-C has ended is no finding.
+    // Ended at once, its servers with it: a server that Ctrl-C has ended is not a finding.
     const stop = (): never => process.exit(EXIT_CODE.cancelled);
     process.once('SIGINT', stop);
     try {
@@ -57,7 +56,7 @@ export const mcpCommand: Command = {
 
 async function act(action: Action, args: Arguments): Promise<number> {
   // Loaded only now: help and wrong usage need none of it.
-  const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-file.ts');
+  const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-servers.ts');
   const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json') };
   const path = chooseMcpFile(args.values.get('mcp'), process.cwd());
   const entries = await readMcpEntries(path, process.env);
@@ -72,9 +71,9 @@ async function act(action: Action, args: Arguments): Promise<number> {
     case 'list':
       return (await import('./mcp-list.ts')).listServers(entries, options);
     case 'tools':
-      return (await import('./mcp-tools.ts')).listTools(pickEntries(entries, action.server), options);
+      return (await import('./mcp-list.ts')).listTools(pickEntries(entries, action.server), options);
     case 'call':
-      return (await import('./mcp-call.ts')).callTool(pickEntries(entries, action.server), action, options);
+      return (await import('./mcp-call.ts')).callByHand(pickEntries(entries, action.server), action, options);
     case 'doctor':
       return (await import('./mcp-doctor.ts')).examineServers(pickEntries(entries, action.server), options);
   }

@@ -5,7 +5,7 @@ import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 const NAME_UNKNOWN: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
 
-/** Says why a server with a URL is no use: unreachable, unauthorized, refusing or silent. Null for anything else. */
+/** Says why a server with a URL cannot be used: unreachable, unauthorized, refusing or silent. Null for anything else. */
 export function diagnoseHttp(symptoms: Symptoms): Finding | null {
   const { data, code } = symptoms.error;
   const { entry, error } = symptoms;

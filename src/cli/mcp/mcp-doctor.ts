@@ -2,14 +2,12 @@ import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.t
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { inert } from '../../output/console/inert.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import type { Trying } from './mcp-connected.ts';
-import type { McpEntry, UsableEntry, WrongEntry } from './mcp-file.ts';
+import { EXIT_CODE } from '../command/command.ts';
+import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 import { nearestName } from '../../json/nearest-name.ts';
 import { diagnoseHttp } from './mcp-diagnosis-http.ts';
-import { diagnoseProcess } from './mcp-diagnosis-process.ts';
-import { diagnoseStart } from './mcp-diagnosis-start.ts';
+import { diagnoseProcess, diagnoseStart } from './mcp-diagnosis-stdio.ts';
 
 /** What was found out about one server. */
 interface Report {
@@ -52,7 +50,7 @@ async function examine(entry: McpEntry, trying: Trying): Promise<Report> {
 async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report> {
   const { name, config } = entry;
   const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
-  // Without its filters, so that a name can be told that no tool has.
+  // Without its filters, so that a name that no tool has can be reported.
   const open: McpServerConfig = { ...timed, tools: undefined, exclude: undefined };
   const connection = createMcpConnection(name, open, { limits: { maxFailures: 1 }, offersLogin: false });
   const noise: string[] = [];

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json/json.ts';
-import type { UsableEntry } from './mcp-file.ts';
+import type { UsableEntry } from './mcp-servers.ts';
 
 /** One thing that is wrong with a server, in words for a person and with a kind for programs. */
 export interface Finding {
@@ -36,7 +36,7 @@ export interface Symptoms {
   readonly entry: UsableEntry;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly error: { readonly code: string; readonly message: string; readonly data: JsonObject };
-  /** What came on the server's stdout and is no MCP message. */
+  /** What came on the server's stdout and is not an MCP message. */
   readonly noise: readonly string[];
 }
 

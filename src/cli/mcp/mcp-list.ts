@@ -1,11 +1,10 @@
-import type { McpHub } from '../../mcp/hub.ts';
+import type { McpHub, McpToolEntry } from '../../mcp/hub.ts';
 import { inert } from '../../output/console/inert.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import { type Trying, withServers } from './mcp-connected.ts';
-import type { McpEntry } from './mcp-file.ts';
-import { textTable } from './mcp-table.ts';
+import { EXIT_CODE } from '../command/command.ts';
+import { type Trying, withServers, complaintsOf, type McpEntry } from './mcp-servers.ts';
+import { textTable } from '../command/text-layout.ts';
 
-/** A server as `signalbox mcp list` tells of it. */
+/** A server as `signalbox mcp list` shows it. */
 interface ServerRow {
   readonly name: string;
   /** A state of the connection, `DISABLED`, or `MISCONFIGURED` for an entry that cannot be used. */
@@ -27,7 +26,7 @@ export async function listServers(
   const rows = await withServers(entries, options, async (hub) => entries.map((entry) => rowOf(entry, hub)));
   if (options.json) console.log(JSON.stringify(rows));
   else {
-    for (const line of textTable(rows.map(cellsOf))) console.log(line);
+    for (const line of textTable(rows.map(serverCells))) console.log(line);
     if (rows.length === 0) console.error('No server is configured.');
     if (rows.some(({ error }) => error !== null))
       console.error("\n'signalbox mcp doctor' says what is wrong, and what to do about it.");
@@ -59,8 +58,8 @@ function rowOf(entry: McpEntry, hub: McpHub): ServerRow {
   };
 }
 
-function cellsOf({ name, state, transport, tools, title, version, error }: ServerRow): readonly string[] {
-  if (error !== null) return [name, state, oneLine(error.message)];
+function serverCells({ name, state, transport, tools, title, version, error }: ServerRow): readonly string[] {
+  if (error !== null) return [name, state, errorLine(error.message)];
   if (transport === null) return [name, state];
   return [
     name,
@@ -70,7 +69,7 @@ function cellsOf({ name, state, transport, tools, title, version, error }: Serve
 }
 
 /** A server's last words stand behind the first line break; some of them say enough. */
-function oneLine(text: string): string {
+function errorLine(text: string): string {
   const line = inert(
     text
       .split('\n')
@@ -82,3 +81,48 @@ function oneLine(text: string): string {
 }
 
 const MAX_CHARS = 300;
+
+/**
+ * Prints the tools of the servers with the policy and the effects that an agent would give them. Exit code 1 when the
+ * list is not complete because a server is not there.
+ */
+export async function listTools(
+  entries: readonly McpEntry[],
+  options: Trying & { readonly json: boolean },
+): Promise<number> {
+  return withServers(entries, options, async (hub) => {
+    const tools = hub.tools();
+    if (options.json) console.log(JSON.stringify(tools.map(described)));
+    else for (const line of tools.length === 0 ? ['No tools.'] : textTable(tools.map(toolCells))) console.log(line);
+    const complaints = complaintsOf(entries, hub);
+    for (const complaint of complaints) console.error(complaint);
+    return complaints.length === 0 ? EXIT_CODE.answered : EXIT_CODE.failed;
+  });
+}
+
+function described({ name, server, tool, policy, effects, timeoutMs }: McpToolEntry): object {
+  return {
+    server,
+    tool: tool.name,
+    name,
+    title: tool.title ?? null,
+    policy,
+    effects,
+    timeoutMs,
+    description: tool.description ?? '',
+    inputSchema: tool.inputSchema,
+    annotations: tool.annotations ?? {},
+  };
+}
+
+const DESCRIPTION_LENGTH = 100;
+
+function toolCells({ server, tool, policy, effects }: McpToolEntry): readonly string[] {
+  const words = [tool.title, tool.description].filter((text) => text !== undefined && text !== '');
+  return [inert(server), inert(tool.name), policy ?? '', effects, descriptionLine(words.join(': '))];
+}
+
+function descriptionLine(text: string): string {
+  const line = inert(text).replaceAll(/\s+/g, ' ').trim();
+  return line.length > DESCRIPTION_LENGTH ? `${line.slice(0, DESCRIPTION_LENGTH - 1)}…` : line;
+}

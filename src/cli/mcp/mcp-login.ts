@@ -3,10 +3,9 @@ import { openBrowser } from '../../inspector/server/open-browser.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { inert } from '../../output/console/inert.ts';
-import { UsageError } from '../command.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import type { McpEntry, UsableEntry } from './mcp-file.ts';
-import { textTable } from './mcp-table.ts';
+import { UsageError, EXIT_CODE } from '../command/command.ts';
+import type { McpEntry, UsableEntry } from './mcp-servers.ts';
+import { textTable } from '../command/text-layout.ts';
 
 /** How a person signs in. */
 export interface LoginOptions {
@@ -43,7 +42,7 @@ export async function logIn(entries: readonly McpEntry[], { json, browser }: Log
     return signedIn ? EXIT_CODE.answered : EXIT_CODE.failed;
   } finally {
     input.close();
-    // Whoever pipes into us may keep the pipe open.
+    // A process that pipes into this one may keep the pipe open.
     process.stdin.destroy();
     await connection.disconnect();
   }

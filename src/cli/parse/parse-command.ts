@@ -1,6 +1,5 @@
 import { openTerminal } from '../../output/console/terminal.ts';
-import { type Command, UsageError } from '../command.ts';
-import { EXIT_CODE } from '../exit-code.ts';
+import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 
 /** `signalbox parse [file]`: what is recovered from a model's reply, and how. */
 export const parseCommand: Command = {
@@ -36,14 +35,10 @@ export const parseCommand: Command = {
       throw new UsageError('--tools is about replies and --schema about values: give one of them.');
     }
     // Loaded only now: help and wrong usage need none of it.
-    const [{ readParseInput }, { readParseSchema }, { readingOf }, { machineJson }, { readingText }] =
-      await Promise.all([
-        import('./parse-input.ts'),
-        import('./parse-schema.ts'),
-        import('./parse-reading.ts'),
-        import('./parse-json.ts'),
-        import('./parse-text.ts'),
-      ]);
+    const [{ readParseInput, readParseSchema, readingOf, machineJson }, { readingText }] = await Promise.all([
+      import('./parse-reading.ts'),
+      import('./parse-text.ts'),
+    ]);
     const schema = schemaFile === undefined ? undefined : readParseSchema(schemaFile);
     const reading = readingOf(await readParseInput(file), { tools, schema });
     if (flags.has('json')) console.log(machineJson(reading.recovered));

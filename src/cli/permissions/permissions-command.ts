@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, UsageError } from '../command.ts';
+import { type Command, UsageError } from '../command/command.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
 /** `signalbox permissions`: shows and takes back what a person said "always allow" to. */
@@ -44,10 +44,9 @@ export const permissionsCommand: Command = {
       throw new UsageError(`--server goes with 'remove', not with '${action}'.`);
     if (json && action !== 'list') throw new UsageError(`--json goes with 'list', not with '${action}'.`);
     // Loaded only now: help and wrong usage need none of it.
-    const [{ defaultPermissionPath }, { listPermissions }, { clearPermissions, removePermission }] = await Promise.all([
+    const [{ defaultPermissionPath }, { clearPermissions, listPermissions, removePermission }] = await Promise.all([
       import('../../security/permissions-store.ts'),
-      import('./permissions-list.ts'),
-      import('./permissions-revoke.ts'),
+      import('./permissions-actions.ts'),
     ]);
     const named = values.get('path');
     if (named !== undefined && !existsSync(named)) throw new UsageError(`--path: there is no file '${named}'.`);

@@ -1,6 +1,6 @@
 import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-options.ts';
-import { type Arguments, type Command, UsageError } from '../command.ts';
-import { IN_OPTION } from '../read-arguments.ts';
+import { type Arguments, type Command, UsageError } from '../command/command.ts';
+import { IN_OPTION } from '../command/read-arguments.ts';
 
 /** `signalbox fork <file|run id>`: goes another way from a point of a recorded run. */
 export const forkCommand: Command = {
@@ -36,10 +36,7 @@ export const forkCommand: Command = {
     if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
     const choices = readAgentChoices(args, process.env);
     const fork = { at: readLine(args), input: args.values.get('input'), ...readOutcome(args) };
-    const [{ forkFile }, { readRecordingOf }] = await Promise.all([
-      import('./fork-file.ts'),
-      import('./recording-file.ts'),
-    ]);
+    const [{ forkFile }, { readRecordingOf }] = await Promise.all([import('./fork-file.ts'), import('./kept-runs.ts')]);
     const { text: recording } = await readRecordingOf(file, args.values.get('in'));
     const how = { json: args.flags.has('json'), recorded: args.flags.has('recorded') };
     return forkFile({ recording, ...fork, ...how }, choices);

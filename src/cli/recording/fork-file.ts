@@ -3,10 +3,9 @@ import { toJson } from '../../json/to-json.ts';
 import { fork } from '../../journal/replay/fork.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { AgentChoices } from '../agent/agent-options.ts';
-import { UsageError } from '../command.ts';
+import { UsageError } from '../command/command.ts';
 import { makeAgent } from '../agent/make-agent.ts';
-import { answerOnConsole, reportEnd } from '../run/report-result.ts';
-import { runOnce } from '../run/run-once.ts';
+import { answerOnConsole, reportEnd, runOnce } from '../agent/run-once.ts';
 
 interface ForkedFile {
   readonly recording: string;

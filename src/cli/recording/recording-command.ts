@@ -1,24 +1,13 @@
-import { openTerminal } from '../../output/console/terminal.ts';
-import { type Action, actionCommand } from '../actions.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import { IN_OPTION } from '../read-arguments.ts';
+import { type Action, actionCommand } from '../command/command.ts';
+import { IN_OPTION } from '../command/read-arguments.ts';
 
+// What the actions do is loaded only then: help and wrong usage need none of it.
 const show: Action = {
   name: 'show',
   takes: ['<file|run id>'],
   help: 'tells it step by step',
   options: ['in', 'full'],
-  async run({ positionals: [file = ''], flags, values }) {
-    const [{ readRecordingOf }, { readRecording }, { recordingText }] = await Promise.all([
-      import('./recording-file.ts'),
-      import('../../journal/format/recording.ts'),
-      import('./recording-text.ts'),
-    ]);
-    const terminal = openTerminal(process.stdout, undefined, process.env);
-    const { text } = await readRecordingOf(file, values.get('in'));
-    console.log(recordingText(readRecording(text), terminal, { full: flags.has('full') }));
-    return EXIT_CODE.answered;
-  },
+  run: async (args) => (await import('./recording-actions.ts')).showRecording(args),
 };
 
 const diff: Action = {
@@ -26,10 +15,7 @@ const diff: Action = {
   takes: ['<file|run id>', '<file|run id>'],
   help: 'says where two of them differ first',
   options: ['in', 'json'],
-  async run({ positionals, flags, values }) {
-    const { diffRecordings } = await import('./recording-diff.ts');
-    return diffRecordings(positionals, { in: values.get('in'), json: flags.has('json') });
-  },
+  run: async (args) => (await import('./recording-actions.ts')).diffRecordings(args),
 };
 
 const validate: Action = {
@@ -37,10 +23,7 @@ const validate: Action = {
   takes: ['<file|run id…>'],
   help: 'checks each line, then plays it on the machines of this version',
   options: ['in', 'json'],
-  async run({ positionals, flags, values }) {
-    const { validateRecordings } = await import('./recording-validate.ts');
-    return validateRecordings(positionals, { in: values.get('in'), json: flags.has('json') });
-  },
+  run: async (args) => (await import('./recording-validate.ts')).validateRecordings(args),
 };
 
 const normalize: Action = {
@@ -48,14 +31,7 @@ const normalize: Action = {
   takes: ['<file|run id…>'],
   help: 'prints it in the form that changes least between two runs',
   options: ['in', 'write', 'keep-times'],
-  async run({ positionals, flags, values }) {
-    const { normalizeFiles } = await import('./recording-normalize.ts');
-    return normalizeFiles(positionals, {
-      in: values.get('in'),
-      write: flags.has('write'),
-      times: flags.has('keep-times'),
-    });
-  },
+  run: async (args) => (await import('./recording-actions.ts')).normalizeRecordings(args),
 };
 
 /** `signalbox recording show|diff|validate|normalize`: works on recordings in files, without the agent's code. */
@@ -64,9 +40,7 @@ export const recordingCommand = actionCommand({
   summary: 'Read, compare, check and tidy recordings.',
   about: [
     "Works on recordings without the agent's code: a file, the id of a run that is kept, or '-' for standard input.",
-    ['Exit codes: 0 done, valid or the same, 1 not valid or different, 2 wrong usage, or no such file or run.'].join(
-      '\n',
-    ),
+    'Exit codes: 0 done, valid or the same, 1 not valid or different, 2 wrong usage, or no such file or run.',
   ],
   options: [
     IN_OPTION,

@@ -1,10 +1,10 @@
-import { RecordingError } from '../../journal/format/journal-error.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
+import { RecordingError } from '../../journal/format/journal-error.ts';
 import { lineNumber, readRecording } from '../../journal/format/recording.ts';
 import { transitions } from '../../journal/replay/replay.ts';
 import { inert } from '../../output/console/inert.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import { readRecordingOf } from './recording-file.ts';
+import { type Arguments, EXIT_CODE } from '../command/command.ts';
+import { readRecordingOf } from './kept-runs.ts';
 import { readFileSync } from 'node:fs';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
@@ -23,14 +23,12 @@ interface Verdict {
  * Checks recordings: each line against the schema, then the whole by playing it on this version's machines, without the
  * agent's code. Prints a line a file and what is wrong, and gives the exit code.
  */
-export async function validateRecordings(
-  files: readonly string[],
-  { in: place, json }: { readonly in: string | undefined; readonly json: boolean },
-): Promise<number> {
+export async function validateRecordings({ values, flags, positionals }: Arguments): Promise<number> {
   const verdicts: Verdict[] = [];
-  // oxlint-disable-next-line no-await-in-loop -- a run of ours may be large: one at a time in memory
-  for (const file of files) verdicts.push(verdictOf(file, (await readRecordingOf(file, place)).text));
-  if (json) console.log(JSON.stringify(verdicts.length === 1 ? verdicts[0] : verdicts));
+  for (const file of positionals)
+    // oxlint-disable-next-line no-await-in-loop -- a run of ours may be large: one at a time in memory
+    verdicts.push(verdictOf(file, (await readRecordingOf(file, values.get('in'))).text));
+  if (flags.has('json')) console.log(JSON.stringify(verdicts.length === 1 ? verdicts[0] : verdicts));
   else console.log(verdicts.map(verdictText).join('\n'));
   return verdicts.every(({ valid }) => valid) ? EXIT_CODE.answered : EXIT_CODE.failed;
 }
@@ -72,7 +70,7 @@ function headProblem(text: string): LineProblem | null {
   return null;
 }
 
-/** How many moves the machines make; of a run that has not ended it is no problem that the recording ends first. */
+/** How many moves the machines make; where the run has not ended, the recording may end first. */
 function movesOf(text: string, last: number): number {
   try {
     return transitions(text).length;
@@ -107,7 +105,7 @@ interface LineProblem {
   readonly message: string;
 }
 
-/** Holds every line of a recording against the JSON Schema that the package ships. A torn last line is no problem. */
+/** Holds every line of a recording against the JSON Schema that the package ships. A torn last line is accepted. */
 function checkLines(text: string): readonly LineProblem[] {
   const schema: JsonObject = JSON.parse(
     readFileSync(new URL('../../../schema/recording.schema.json', import.meta.url), 'utf8'),
@@ -131,7 +129,7 @@ function parse(line: string): Json | undefined {
   }
 }
 
-/** Held against the schema of its own kind: to be told that it fits none of many helps nobody. */
+/** Checked against the schema of its own kind: that it fits none of many would be a useless message. */
 function lineIssues(line: Json, schema: JsonObject): readonly Omit<LineProblem, 'line'>[] {
   const { $defs = {} } = schema;
   const kind = isJsonObject(line) && typeof line['t'] === 'string' ? line['t'] : '';

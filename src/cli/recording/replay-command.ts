@@ -1,6 +1,5 @@
-import type { Command } from '../command.ts';
-import { UsageError } from '../command.ts';
-import { IN_OPTION } from '../read-arguments.ts';
+import { type Command, UsageError } from '../command/command.ts';
+import { IN_OPTION } from '../command/read-arguments.ts';
 
 /** `signalbox replay <file|run id>`: plays a recording on the machines of this version. */
 export const replayCommand: Command = {
@@ -20,7 +19,7 @@ export const replayCommand: Command = {
     if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
     const [{ replayFile }, { readRecordingOf }] = await Promise.all([
       import('./replay-file.ts'),
-      import('./recording-file.ts'),
+      import('./kept-runs.ts'),
     ]);
     return replayFile(await readRecordingOf(file, values.get('in')), { json: flags.has('json') });
   },

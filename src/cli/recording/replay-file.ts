@@ -6,8 +6,8 @@ import { inert } from '../../output/console/inert.ts';
 import { type Paint, painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { isJsonObject } from '../../json/json.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import type { NamedRecording } from './recording-file.ts';
+import { EXIT_CODE } from '../command/command.ts';
+import type { NamedRecording } from './kept-runs.ts';
 
 /** Plays a recording and prints the moves of its machines as they are made; where they go astray, how. */
 export function replayFile({ text }: NamedRecording, { json }: { readonly json: boolean }): number {

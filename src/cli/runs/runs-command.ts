@@ -1,7 +1,5 @@
-import { openTerminal } from '../../output/console/terminal.ts';
-import { type Action, actionCommand } from '../actions.ts';
-import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-options.ts';
-import { UsageError } from '../command.ts';
+import { type Action, actionCommand } from '../command/command.ts';
+import { AGENT_OPTIONS } from '../agent/agent-options.ts';
 
 /** The options of an agent that fit a run which has begun already. */
 const AGENT_HERE = AGENT_OPTIONS.filter(({ name }) => !['max-steps', 'record'].includes(name));
@@ -9,20 +7,13 @@ const AGENT = AGENT_HERE.map(({ name }) => name);
 
 const QUERY = ['agent', 'state', 'status', 'reason', 'tool', 'error-code', 'metadata', 'limit', 'after'] as const;
 
+// What the actions do is loaded only then: help and wrong usage need none of it.
 const list: Action = {
   name: 'list',
   takes: [],
   help: 'the runs that are kept, the newest first',
   options: ['in', 'json', ...QUERY],
-  async run({ values, flags }) {
-    const [{ openRuns, readQuery }, { listRuns }] = await Promise.all([
-      import('./runs-place.ts'),
-      import('./runs-list.ts'),
-    ]);
-    const place = openRuns(values.get('in'));
-    const query = await readQuery(values, place);
-    return listRuns(place, { query, json: flags.has('json'), terminal: terminal() });
-  },
+  run: async (args) => (await import('./runs-actions.ts')).listRuns(args),
 };
 
 const show: Action = {
@@ -30,11 +21,7 @@ const show: Action = {
   takes: ['<run id>'],
   help: 'tells a run step by step; the beginning of its id will do',
   options: ['in', 'json', 'full'],
-  async run({ values, flags, positionals: [runId = ''] }) {
-    const [{ openRuns }, { showRun }] = await Promise.all([import('./runs-place.ts'), import('./runs-show.ts')]);
-    const how = { full: flags.has('full'), json: flags.has('json'), terminal: terminal() };
-    return showRun(openRuns(values.get('in')), runId, how);
-  },
+  run: async (args) => (await import('./runs-actions.ts')).showRun(args),
 };
 
 const resume: Action = {
@@ -42,14 +29,7 @@ const resume: Action = {
   takes: ['<run id>'],
   help: 'takes up a run that was interrupted, or waits for an approval',
   options: ['in', 'json', ...AGENT],
-  async run(args) {
-    const [{ openRuns }, { resumeRun }] = await Promise.all([import('./runs-place.ts'), import('./runs-resume.ts')]);
-    const { values, flags, positionals } = args;
-    return resumeRun(openRuns(values.get('in')), positionals[0] ?? '', {
-      choices: readAgentChoices(args, process.env),
-      json: flags.has('json'),
-    });
-  },
+  run: async (args) => (await import('./runs-resume.ts')).resumeKeptRun(args),
 };
 
 const prune: Action = {
@@ -57,17 +37,7 @@ const prune: Action = {
   takes: [],
   help: 'removes runs beyond a number or an age',
   options: ['in', 'json', 'max-runs', 'max-age-days', 'dry-run'],
-  async run({ values, flags }) {
-    const [{ openRuns, readCount }, { pruneRuns }] = await Promise.all([
-      import('./runs-place.ts'),
-      import('./runs-prune.ts'),
-    ]);
-    const [maxRuns, maxAgeDays] = [readCount(values, 'max-runs'), readCount(values, 'max-age-days')];
-    if (maxRuns === undefined && maxAgeDays === undefined)
-      throw new UsageError("'prune' needs --max-runs, --max-age-days or both.");
-    const how = { maxRuns, maxAgeDays, dryRun: flags.has('dry-run'), json: flags.has('json') };
-    return pruneRuns(openRuns(values.get('in')), how);
-  },
+  run: async (args) => (await import('./runs-actions.ts')).pruneRuns(args),
 };
 
 const repair: Action = {
@@ -75,10 +45,7 @@ const repair: Action = {
   takes: ['<run id>'],
   help: 'cuts a damaged run off before the damage',
   options: ['in', 'json'],
-  async run({ values, flags, positionals: [runId = ''] }) {
-    const [{ openRuns }, { repairRun }] = await Promise.all([import('./runs-place.ts'), import('./runs-repair.ts')]);
-    return repairRun(openRuns(values.get('in')), runId, flags.has('json'));
-  },
+  run: async (args) => (await import('./runs-actions.ts')).repairRun(args),
 };
 
 /** `signalbox runs list|show|resume|prune|repair`: the runs that are kept in a folder or a database. */
@@ -124,7 +91,3 @@ export const runsCommand = actionCommand({
   ],
   actions: [list, show, resume, prune, repair],
 });
-
-function terminal() {
-  return openTerminal(process.stdout, undefined, process.env);
-}

@@ -1,22 +1,17 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AgentChoices } from '../agent/agent-options.ts';
-import type { ChosenJournal } from '../agent/choose-journal.ts';
-import { EXIT_CODE } from '../exit-code.ts';
-import { makeAgent } from '../agent/make-agent.ts';
-import { reportEnd, answerOnConsole } from '../run/report-result.ts';
-import { wholeRunId } from './run-id-of.ts';
-import { runOnce } from '../run/run-once.ts';
-import type { RunsPlace } from './runs-place.ts';
-
-interface ResumeHow {
-  readonly choices: AgentChoices;
-  readonly json: boolean;
-}
+import { readAgentChoices } from '../agent/agent-options.ts';
+import { type ChosenJournal, makeAgent } from '../agent/make-agent.ts';
+import { type Arguments, EXIT_CODE } from '../command/command.ts';
+import { reportEnd, answerOnConsole, runOnce } from '../agent/run-once.ts';
+import { openRuns, wholeRunId, type RunsPlace } from '../recording/kept-runs.ts';
 
 /** Takes a run up and brings it to its end, as `signalbox run` does with a new one. */
-export async function resumeRun(place: RunsPlace, wanted: string, { choices, json }: ResumeHow): Promise<number> {
-  const runId = await wholeRunId(place, wanted);
+export async function resumeKeptRun(args: Arguments): Promise<number> {
+  const place = openRuns(args.values.get('in'));
+  const choices = readAgentChoices(args, process.env);
+  const json = args.flags.has('json');
+  const runId = await wholeRunId(place, args.positionals[0] ?? '');
   if (runId === null) return EXIT_CODE.failed;
   const cli = await makeAgent(choices, {
     answerOnConsole: !json && answerOnConsole(),
@@ -33,7 +28,7 @@ export async function resumeRun(place: RunsPlace, wanted: string, { choices, jso
 }
 
 /** The runs of a place as an agent's journal. */
-export function journalAt({ path, store }: RunsPlace): ChosenJournal {
+function journalAt({ path, store }: RunsPlace): ChosenJournal {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   const fileOf = (runId: string): string | undefined => {
     const file = join(path, `${runId}.jsonl`);

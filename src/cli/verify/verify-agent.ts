@@ -1,13 +1,15 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { EXPLORE } from '../../journal/replay/replay.ts';
+import { join, resolve } from 'node:path';
+import { EXPLORE, type Explorable } from '../../journal/replay/replay.ts';
 import { explorePaths } from '../../testing/explore/explore-paths.ts';
-import type { ExploreOptions } from '../../testing/explore/options.ts';
+import type { ExploreOptions } from '../../testing/explore/explore-options.ts';
 import { makeFolder } from '../../security/folders.ts';
-import type { LoadedAgent } from './verify-load.ts';
+import { existsSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { UsageError } from '../command/command.ts';
 
-/** What `signalbox verify` tells of one agent. */
-export interface Verdict {
+/** What `signalbox verify` reports about one agent. */
+export interface VerifiedAgent {
   readonly agent: string;
   readonly tools: readonly { readonly name: string; readonly policy: string; readonly ran: boolean }[];
   readonly maxSteps: number;
@@ -38,7 +40,7 @@ export async function verifyAgent(
   { name, agent, close }: LoadedAgent,
   limits: Pick<ExploreOptions, 'maxSteps' | 'maxPaths' | 'maxSeconds' | 'onProgress'>,
   folder: string,
-): Promise<Verdict> {
+): Promise<VerifiedAgent> {
   const began = performance.now();
   try {
     const { head } = await agent[EXPLORE]('Explore.');
@@ -79,4 +81,79 @@ export async function verifyAgent(
 
 function fileName(agent: string): string {
   return agent.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-');
+}
+
+/** An agent that a module exports. */
+interface LoadedAgent {
+  /** The agent's own name, and beside it the export's where the module has several. */
+  readonly name: string;
+  readonly agent: Explorable;
+  close(): Promise<void>;
+}
+
+/**
+ * Runs a module and gives the agents that it exports, or those that its default export gives, if that is a function;
+ * `wanted` names one export, agent or function. Throws a `UsageError` when there is none.
+ */
+export async function loadAgents(file: string, wanted?: string): Promise<readonly LoadedAgent[]> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
+  const module: Readonly<Record<string, unknown>> = await load(path, file);
+  const names = Object.keys(module).join(', ');
+  if (wanted !== undefined && !(wanted in module))
+    throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
+  const found: { readonly name: string; readonly agent: Explorable }[] = [];
+  for (const [name, exported] of Object.entries(module)) {
+    if (wanted !== undefined && name !== wanted) continue;
+    // A function is called only where it is plainly meant: other functions may do anything.
+    const value = wanted === name || name === 'default' ? await made(exported, name, file) : exported;
+    for (const agent of Array.isArray(value) ? value : [value]) if (isAgent(agent)) found.push({ name, agent });
+  }
+  const different = found.filter(({ agent }, index) => found.findIndex((other) => other.agent === agent) === index);
+  if (different.length === 0) {
+    throw new UsageError(
+      `'${file}' exports no agent${names === '' ? '' : ` (it exports: ${names})`}. Export what createAgent() gives, or a function that gives it: export default createAgent({ … }). A function of another name is named with --export.`,
+    );
+  }
+  return different.map(({ name, agent }) => ({
+    name: nameOf(agent, different.length > 1 ? name : 'default'),
+    agent,
+    close: () => closed(agent),
+  }));
+}
+
+/** What a function gives; anything else as it is. */
+async function made(exported: unknown, name: string, file: string): Promise<unknown> {
+  if (typeof exported !== 'function') return exported;
+  try {
+    return await Reflect.apply(exported, undefined, []);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`'${name}' of '${file}' made no agent: ${reason}`, { cause });
+  }
+}
+
+async function load(path: string, file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await import(pathToFileURL(path).href);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`'${file}' could not be loaded: ${reason}`, { cause });
+  }
+}
+
+function isAgent(value: unknown): value is Explorable {
+  return typeof value === 'object' && value !== null && EXPLORE in value;
+}
+
+function nameOf(agent: Explorable, exported: string): string {
+  const own: unknown = Reflect.get(agent, 'name');
+  const name = typeof own === 'string' ? own : 'agent';
+  return exported === 'default' ? name : `${name} (${exported})`;
+}
+
+/** Ends the servers that an agent has started. */
+async function closed(agent: Explorable): Promise<void> {
+  const close: unknown = Reflect.get(agent, 'close');
+  if (typeof close === 'function') await Reflect.apply(close, agent, []);
 }

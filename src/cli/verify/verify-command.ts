@@ -1,6 +1,5 @@
 import { openTerminal } from '../../output/console/terminal.ts';
-import { type Arguments, type Command, UsageError } from '../command.ts';
-import { EXIT_CODE } from '../exit-code.ts';
+import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 
 /** `signalbox verify <file>`: what an agent can do as it is configured, proven path by path. */
 export const verifyCommand: Command = {
@@ -45,8 +44,7 @@ export const verifyCommand: Command = {
     const maxSeconds = args.values.get('max-seconds') === '0' ? Infinity : (readCount(args, 'max-seconds') ?? 120);
     const folder = args.values.get('out') ?? '.signalbox/verify';
     // Loaded only now: help and wrong usage need none of it.
-    const [{ loadAgents }, { verifyAgent }, { showProgress, verdictText }] = await Promise.all([
-      import('./verify-load.ts'),
+    const [{ loadAgents, verifyAgent }, { showProgress, verdictText }] = await Promise.all([
       import('./verify-agent.ts'),
       import('./verify-text.ts'),
     ]);

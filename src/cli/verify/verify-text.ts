@@ -1,16 +1,17 @@
 import { type Paint, painter } from '../../output/console/paint.ts';
 import { openScreen } from '../../output/console/screen.ts';
 import { openTerminal, type Terminal } from '../../output/console/terminal.ts';
-import type { ExploreProgress } from '../../testing/explore/options.ts';
+import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
 import { inert } from '../../output/console/inert.ts';
 import { wrapText } from '../../terminal/text-width.ts';
-import type { BrokenLaw, Verdict } from './verify-agent.ts';
+import { counted } from '../command/text-layout.ts';
+import type { BrokenLaw, VerifiedAgent } from './verify-agent.ts';
 
 const NAME_WIDTH = 14;
 const MARK_WIDTH = 8;
 
 /** A verdict as people read it: what is configured, law by law what holds, what was walked, and what is broken. */
-export function verdictText(verdict: Verdict, terminal: Terminal): string {
+export function verdictText(verdict: VerifiedAgent, terminal: Terminal): string {
   const paint = painter(terminal.color);
   const columns = Math.min(terminal.columns(), 100);
   return [
@@ -30,13 +31,13 @@ interface Layout {
   readonly paint: Paint;
 }
 
-function toolLine({ name, policy, ran }: Verdict['tools'][number], exhaustive: boolean, paint: Paint): string {
+function toolLine({ name, policy, ran }: VerifiedAgent['tools'][number], exhaustive: boolean, paint: Paint): string {
   const never = exhaustive ? 'never runs' : 'did not run';
   return `  ${paint('cyan', inert(name))}  ${policy}, ${ran ? 'can run' : never}`;
 }
 
 function lawLines(
-  { name, says, held }: Verdict['laws'][number],
+  { name, says, held }: VerifiedAgent['laws'][number],
   exhaustive: boolean,
   layout: Layout,
 ): readonly string[] {
@@ -52,7 +53,7 @@ function lawLines(
   );
 }
 
-function summaryLines(verdict: Verdict, columns: number): readonly string[] {
+function summaryLines(verdict: VerifiedAgent, columns: number): readonly string[] {
   const { configurations, moves, depth, seconds, endings, exhaustive, bounds } = verdict;
   const walked = `${counted(configurations, 'state')}, ${counted(moves, 'move')}, the longest way to a state ${counted(depth, 'event')}; ${seconds} s.`;
   const ends = Object.entries(endings)
@@ -77,10 +78,6 @@ function violationLines({ law, message, state, path, file }: BrokenLaw, { column
     ...way,
     `  The counterexample is a recording: ${file}`,
   ];
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** Where no line can be redrawn, one is printed as often as this. */

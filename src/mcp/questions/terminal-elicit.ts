@@ -5,7 +5,7 @@ import {
   screenSize,
   visibleOutput,
 } from '../../terminal/prompt-terminal.ts';
-import { type PromptTerminal } from '../../output/console/terminal.ts';
+import type { PromptTerminal } from '../../terminal/prompt-terminal.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { McpElicit, McpElicitation, McpElicitationAnswer, McpUrlElicitation } from '../config/answers.ts';
 import { inTurn } from '../../terminal/prompt-terminal.ts';

@@ -1,13 +1,12 @@
 /**
  * The setup file that the coverage reporter puts before each test file: it notes what machines do in this worker, and
- * hands it over when the file is done. Without the reporter nobody loads it, and nothing is noted.
+ * hands it over when the file is done. Without the reporter it is not loaded, and nothing is noted.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { COVERAGE_FOLDER } from './folder.ts';
-import { takenSoFar, watchMachines } from './watch-machines.ts';
+import { COVERAGE_FOLDER, takenSoFar, watchMachines } from './watch-machines.ts';
 
 watchMachines();
 

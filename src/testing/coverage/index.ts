@@ -1,5 +1,5 @@
 /**
- * A vitest reporter that tells which states and arrows of the machines no test has taken:
+ * A vitest reporter that reports which states and arrows of the machines no test has taken:
  * `reporters: ['default', 'signalbox/testing/coverage']`.
  */
 import '../../platform.ts';
@@ -16,9 +16,8 @@ import { mcpTaskMachine } from '../../machines/mcp/mcp-task.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import { type MachineCoverage, machineCoverage } from '../machine-coverage.ts';
-import { coverageText } from './coverage-text.ts';
-import { COVERAGE_FOLDER } from './folder.ts';
+import { type MachineCoverage, machineCoverage, edgeText } from './edges.ts';
+import { COVERAGE_FOLDER } from './watch-machines.ts';
 
 /** What the reporter needs of vitest. */
 interface Vitest {
@@ -67,7 +66,7 @@ export default class CoverageReporter {
     for (const { config } of vitest.projects) if (!config.setupFiles.includes(setup)) config.setupFiles.push(setup);
   }
 
-  /** Tells what no test has taken. */
+  /** Reports what no test has taken. */
   onTestRunEnd(): void {
     const machines = readCoverage(this.#folder);
     rmSync(this.#folder, { recursive: true, force: true });
@@ -89,4 +88,33 @@ function readCoverage(folder: string): readonly MachineCoverage[] {
     for (const state of taken.states) states.add(state);
   }
   return MACHINES.map((machine) => machineCoverage(machine, { edges, states }));
+}
+
+/** The coverage as people read it: a table, then what no test has taken. */
+function coverageText(machines: readonly MachineCoverage[]): string {
+  const width = Math.max(...machines.map(({ machine }) => machine.length), 'Machine'.length) + 2;
+  const rows = machines.map(
+    ({ machine, states, edges }) => `  ${machine.padEnd(width)}${shareText(states)}   ${shareText(edges)}`,
+  );
+  const missed = machines.flatMap(missedLines);
+  return [
+    `  ${'Machine'.padEnd(width)}${'states'.padEnd(SHARE_WIDTH)}   arrows`,
+    ...rows,
+    ...(missed.length === 0 ? [] : ['', 'No test has taken:', ...missed]),
+  ].join('\n');
+}
+
+const SHARE_WIDTH = 16;
+
+function shareText({ covered, total }: { readonly covered: number; readonly total: number }): string {
+  const percent = total === 0 ? 100 : Math.floor((100 * covered) / total);
+  return `${covered} of ${total}, ${percent} %`.padEnd(SHARE_WIDTH);
+}
+
+function missedLines({ machine, states, edges }: MachineCoverage): readonly string[] {
+  const lines = [
+    ...states.missed.map((state) => `    ${state}`),
+    ...edges.missed.map((edge) => `    ${edgeText(edge)}`),
+  ];
+  return lines.length === 0 ? [] : [`  ${machine}`, ...lines];
 }

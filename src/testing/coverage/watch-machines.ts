@@ -1,9 +1,9 @@
 import { type AnyMachineSnapshot, type InspectionEvent, StateMachine } from 'xstate';
 import { stateText } from '../../machines/events/transition-log.ts';
-import { edgeOf } from '../edges.ts';
+import { edgeOf } from './edges.ts';
 
 /** Edges by their key, states as `machine: STATE`. */
-export interface TakenLists {
+interface TakenLists {
   readonly edges: readonly string[];
   readonly states: readonly string[];
 }
@@ -67,3 +67,6 @@ function noteState(snapshot: unknown): void {
 function isMachineSnapshot(snapshot: unknown): snapshot is AnyMachineSnapshot {
   return typeof snapshot === 'object' && snapshot !== null && 'machine' in snapshot && 'value' in snapshot;
 }
+
+/** The environment variable in which the reporter names the folder for what its workers note. */
+export const COVERAGE_FOLDER = 'SIGNALBOX_COVERAGE_FOLDER';

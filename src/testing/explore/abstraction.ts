@@ -15,12 +15,22 @@ import type { McpConnectionContext } from '../../machines/mcp/mcp-connection-par
 import type { ToolCallContext } from '../../machines/tool-call/tool-call-context.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { permissionOf } from '../../tools/spec.ts';
-import type { LiveActor, MachineState } from './walk/live-actors.ts';
-import { loopPattern } from './walk/loop-pattern.ts';
-import { isAgent, isLlmCall, isLoopDetection, isMcpConnection, isToolCall } from './our-machines.ts';
+import {
+  type LiveActor,
+  type MachineState,
+  isAgent,
+  isLlmCall,
+  isLoopDetection,
+  isMcpConnection,
+  isToolCall,
+} from './walk/live-actors.ts';
+import type { LoopContext } from '../../machines/tool-call/loop-detection.ts';
+import { digest } from '../../json/digest.ts';
+import { callFacts } from './walk/story.ts';
+import type { ExploredRun } from './walk/explored-run.ts';
 
 /** The abstraction of all actors together, without what is open and what the laws remember. */
-export function abstractionOf(actors: readonly LiveActor[], callsATurn: number): Json {
+function abstractionOf(actors: readonly LiveActor[], callsATurn: number): Json {
   const names = new Map<string, string>();
   const renamed = (path: string): string =>
     path.replaceAll(/\bc\d+\b/g, (callId) => {
@@ -125,3 +135,72 @@ function connectionMemory(context: McpConnectionContext): Json {
   const { failures, greeting, announced, heeded, auth, refusals, stepUps, scopes, error } = context;
   return [failures, greeting === null, announced > heeded, auth, refusals, stepUps, scopes.length, error?.code ?? null];
 }
+
+const LONGEST_CYCLE = 3;
+
+/** How much can still come: turns of the model, and calls in them. */
+interface Ahead {
+  readonly turns: number;
+  readonly calls: number;
+}
+
+/**
+ * Where a loop detection stands, up to renaming the calls: how the latest calls repeat each other, how long each cycle has
+ * lasted, how often calls have failed alike. What cannot lead to a refusal any more in what is ahead is left out, so two
+ * memories with the same pattern judge all that follows alike.
+ */
+function loopPattern({ recent, failures, limit }: LoopContext, ahead: Ahead): Json {
+  const latest = recent.slice(-LONGEST_CYCLE).toReversed();
+  const nameOf = (key: string): number => latest.indexOf(key);
+  const runs = Array.from({ length: LONGEST_CYCLE }, (_, index) => {
+    const period = index + 1;
+    const run = Math.min(repeats(recent, period), period * limit);
+    return run + ahead.calls > period * (limit - 2) ? run : null;
+  });
+  const errors = [...new Set(Object.values(failures).map(({ error }) => error))];
+  const failed = Object.entries(failures)
+    .filter(([, { rounds }]) => rounds + ahead.turns >= limit)
+    .map(([key, { error, rounds }]) => `${nameOf(key)}:${errors.indexOf(error)}:${Math.min(rounds, limit)}`)
+    .sort();
+  const matters = failed.length > 0 || runs.some((run) => run !== null);
+  return matters ? [latest.map(nameOf), runs, failed] : null;
+}
+
+/** How many of the latest calls equal the call `period` before them. */
+function repeats(keys: readonly string[], period: number): number {
+  let same = 0;
+  for (let at = keys.length - 1; at - period >= 0 && keys[at] === keys[at - period]; at--) same++;
+  return same;
+}
+
+/**
+ * What makes two states of a walk the same: the machines' abstraction, what is open, and what the laws remember of the
+ * calls under way. `more` is what the caller's own laws depend on; `callsATurn` the most that a model makes at once.
+ */
+export function keyOf(run: ExploredRun, more: Json, callsATurn: number): string {
+  const actors = run.actors();
+  const calls = actors
+    .filter(({ snapshot }) => isToolCall(snapshot))
+    .map(({ path }) => {
+      const { runs, brokenChecks, latest, approved, accepted, rejected, edited, always, answer } = callFacts(
+        run.story,
+        path,
+      );
+      return [
+        Math.min(runs, MANY),
+        Math.min(brokenChecks, 1),
+        latest,
+        approved,
+        accepted !== null,
+        rejected,
+        edited !== null,
+        always,
+        answer,
+      ];
+    });
+  const open = [...run.open.values()].map(({ name }) => name).sort();
+  const changes = run.story.filter((one) => one.kind === 'told' && one.event.type === 'tools.changed').length;
+  return digest([abstractionOf(actors, callsATurn), open, calls, changes, more]);
+}
+
+const MANY = 9;

@@ -1,14 +1,11 @@
 import type { Effect, OutsideEvent } from '../../actors/journal.ts';
-import type { Json, JsonObject } from '../../json/json.ts';
-import { isJsonObject } from '../../json/json.ts';
-import type { Choice, ExploredRun } from './walk/explored-run.ts';
-import type { LiveActor } from './walk/live-actors.ts';
-import { isAgent, isLlmCall, isMcpConnection, isToolCall } from './our-machines.ts';
-import { type KnownTool, type LeafScene, type OutcomesOf, outcomeOf } from './outcomes/outcome.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { PathChoice, ExploredRun } from './walk/explored-run.ts';
+import { type LiveActor, isAgent, isLlmCall, isMcpConnection, isToolCall } from './walk/live-actors.ts';
+import { type KnownTool, type LeafScene, type OutcomesOf, outcomeFrom, sampleArguments } from './outcomes/outcome.ts';
 import { OUTCOMES, unknownOutcomes } from './outcomes/outcomes.ts';
-import { sampleArguments } from './outcomes/sample-arguments.ts';
 import { ownerOf } from './walk/story.ts';
-import type { View } from './view.ts';
+import type { View } from './walk/exploration.ts';
 
 /** What a caller adds to the table of outcomes and events. */
 export interface World {
@@ -20,14 +17,14 @@ export interface World {
 }
 
 /** All that can happen next: every outcome of all that is open, every timer, every event from outside. */
-export function choicesOf(run: ExploredRun, world: World): readonly Choice[] {
+export function choicesOf(run: ExploredRun, world: World): readonly PathChoice[] {
   if (run.isOver()) return [];
   const actors = run.actors();
   const outcomes = [...run.open.values()].flatMap((effect) => outcomesOf(effect, actors, world));
   return [...outcomes, ...eventsOf(run, actors, world)];
 }
 
-function outcomesOf(effect: Effect, actors: readonly LiveActor[], world: World): readonly Choice[] {
+function outcomesOf(effect: Effect, actors: readonly LiveActor[], world: World): readonly PathChoice[] {
   if (effect.ms !== undefined) return [{ label: `${effect.ms} ms pass`, entry: { t: 'timer', id: effect.id } }];
   const table = world.outcomes[effect.name] ?? OUTCOMES.get(effect.name);
   if (table === undefined) world.onGap(`the leaf ${effect.name} was explored as failing only: give its outcomes`);
@@ -35,7 +32,7 @@ function outcomesOf(effect: Effect, actors: readonly LiveActor[], world: World):
   const who = subjectOf(effect);
   return outcomes.map((one) => ({
     label: `${who} ${one.label}`,
-    entry: { t: 'outcome', id: effect.id, out: outcomeOf(one) },
+    entry: { t: 'outcome', id: effect.id, out: outcomeFrom(one) },
   }));
 }
 
@@ -110,7 +107,7 @@ function tokensOf([root]: readonly LiveActor[]): number | null {
   return maxTokens === null ? null : Math.ceil(maxTokens / 3);
 }
 
-function eventsOf(run: ExploredRun, actors: readonly LiveActor[], world: World): readonly Choice[] {
+function eventsOf(run: ExploredRun, actors: readonly LiveActor[], world: World): readonly PathChoice[] {
   const [root] = actors;
   const given = world.events === null ? [] : world.events(run.view());
   const toRoot = [...given, ...(root === undefined ? [] : ownEvents(root))];
@@ -120,7 +117,7 @@ function eventsOf(run: ExploredRun, actors: readonly LiveActor[], world: World):
   ];
 }
 
-function choiceOf(event: OutsideEvent, to?: string): Choice {
+function choiceOf(event: OutsideEvent, to?: string): PathChoice {
   const { type, ...details } = event;
   const more = Object.keys(details).length === 0 ? '' : ` ${JSON.stringify(details)}`;
   const label = `${type}${more}${to === undefined ? '' : ` to ${to}`}`;

@@ -7,7 +7,9 @@ import { transitions } from '../../journal/replay/replay.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
-import { type CallMade, callsInMessages } from './calls-in-messages.ts';
+import type { Message } from '../../actors/model.ts';
+import { parseReply } from '../../parsing/reply/parse-reply.ts';
+import { recoverJson } from '../../parsing/recover/recover-json.ts';
 
 /** A recording: its text, its lines, or its parsed records. */
 export type RecordingSource = string | readonly (string | object)[];
@@ -16,7 +18,7 @@ export type RecordingSource = string | readonly (string | object)[];
 export type Subject = Run | RunResult | RecordingSource;
 
 /** How a run ended. */
-export interface Ending {
+interface Ending {
   readonly status: RunStatus;
   readonly reason: RunReason;
   readonly result: string;
@@ -125,4 +127,62 @@ export function topLevelMoves({ states, moves }: Evidence): readonly { from: str
 
 function top(state: string): string {
   return state.split('.')[0] ?? state;
+}
+
+/** A tool call: which tool, with what. */
+export interface CallMade {
+  readonly tool: string;
+  readonly args: Json;
+  /** What the tool gave, as a tool result; null where it is not known, or it never came. */
+  readonly gave: Json;
+}
+
+/** The calls that a model asked for in a conversation, native, in plans or in an envelope, as far as they can be read. */
+function callsInMessages(messages: readonly Message[]): readonly CallMade[] {
+  return messages.flatMap(({ role, content, toolCalls = [] }) => {
+    if (role !== 'assistant') return [];
+    if (toolCalls.length === 0) return typeof content === 'string' ? callsInText(content) : [];
+    return toolCalls.flatMap(({ name, arguments: text }) =>
+      name === 'make_plan' ? callsInText(text) : [{ tool: name, args: argumentsOf(text), gave: null }],
+    );
+  });
+}
+
+function callsInText(text: string): readonly CallMade[] {
+  const { plan, calls } = parseReply(text);
+  if (plan !== undefined) return plan.map(({ tool, args }) => ({ tool, args, gave: null }));
+  return calls.map(({ name, args }) => ({ tool: name, args, gave: null }));
+}
+
+function argumentsOf(text: string): Json {
+  const recovered = recoverJson(text);
+  return recovered.ok && isJsonObject(recovered.value) ? recovered.value : {};
+}
+
+/** What a matcher says: whether it holds, and a text for the case that this was not wanted. */
+export interface Judgement {
+  readonly pass: boolean;
+  readonly message: () => string;
+}
+
+/** The way through the agent's states on one line. */
+export function pathLine({ states }: Evidence): string {
+  return `  ${states.join(' → ')}`;
+}
+
+/** How the run ended, with its text and error, as lines of a message. */
+export function endingLines({ ending: { status, reason, result, error } }: Evidence): readonly string[] {
+  const how = status === reason ? status : `${status} (${reason})`;
+  const at = error === null ? '' : ` at step ${error.step}${error.tool === undefined ? '' : `, tool ${error.tool}`}`;
+  return [
+    `  ended as ${how}: ${JSON.stringify(shortened(result))}`,
+    ...(error === null ? [] : [`  error: ${error.code}${at}: ${shortened(error.message)}`]),
+  ];
+}
+
+const LONGEST = 200;
+
+/** At most 200 characters, so that one long answer does not hide the message. */
+export function shortened(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

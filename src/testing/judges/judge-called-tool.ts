@@ -1,9 +1,7 @@
 import { firstDifference } from '../../journal/replay/divergence.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
-import type { CallMade } from './calls-in-messages.ts';
-import type { Evidence } from './evidence.ts';
-import { type Verdict, endingLines, shortened } from './verdict.ts';
+import { type CallMade, type Evidence, type Judgement, endingLines, shortened } from './evidence.ts';
 
 /** Which calls of a tool are meant. */
 export interface ExpectedCall {
@@ -17,7 +15,7 @@ export interface ExpectedCall {
 }
 
 /** Did such a call run? Calls that were denied, or whose arguments were not valid, did not. */
-export function judgeCalledTool(evidence: Evidence, { tool, args, result, times }: ExpectedCall): Verdict {
+export function judgeCalledTool(evidence: Evidence, { tool, args, result, times }: ExpectedCall): Judgement {
   if (result !== undefined && evidence.moves === null)
     throw new TypeError('A result does not keep what the tools gave. Give the Run or its recording.');
   const found = evidence.calls.filter(

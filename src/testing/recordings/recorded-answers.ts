@@ -1,10 +1,17 @@
 import type { Effect, Outcome } from '../../actors/journal.ts';
 import { digest } from '../../json/digest.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
-import { causeOfDifference, type Divergence, firstDifference, readableDiff } from '../../journal/replay/divergence.ts';
+import {
+  type Divergence,
+  type ReplayDivergenceError,
+  firstDifference,
+  readableDiff,
+  causeOfDifference,
+} from '../../journal/replay/divergence.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
-import { nearestOf } from '../judges/nearest.ts';
+import { memoryJournal } from '../../journal/stores/memory.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 
 /** How a request finds its recorded answer: by being the same, or by its turn. */
 export type Matching = 'request' | 'order';
@@ -21,13 +28,13 @@ interface Answer {
 }
 
 /** The answers of a recording, each given once. */
-export interface RecordedAnswers {
+interface RecordedAnswers {
   /** The answer for this effect; a {@link Divergence} without a state when there is none. */
   take(effect: Effect): { readonly out: Outcome } | { readonly missing: Omit<Divergence, 'state'> };
 }
 
 /** Reads the answers of a recording; an effect that was started and never settled has none. */
-export function recordedAnswers(recording: Recording, matching: Matching): RecordedAnswers {
+function recordedAnswers(recording: Recording, matching: Matching): RecordedAnswers {
   const answers = answersOf(recording);
   const given = new Set<Answer>();
 
@@ -105,4 +112,66 @@ function answersOf({ head, lines }: Recording): readonly Answer[] {
     const out: Outcome = outcome.ok ? { ok: true, value: outcome.value } : { ok: false, error: outcome.error };
     return [{ entry: index + 2, name: line.name, id: line.id, digest: digest(request), request, out }];
   });
+}
+
+/** Which leaves are answered from a recording, and how a request finds its answer. */
+interface MixedJournalOptions {
+  readonly recording: Recording;
+  readonly isReplayed: (leaf: string) => boolean;
+  readonly matching: Matching;
+  /** Makes the error that the run's loop gets. */
+  readonly miss: (divergence: Omit<Divergence, 'state'>) => ReplayDivergenceError;
+}
+
+/**
+ * A journal of a run that happens now, in which some leaves are not performed but answered from a recording. What is not
+ * recorded is thrown by `next`, never into the machine.
+ */
+export function mixedJournal({ recording, isReplayed, matching, miss }: MixedJournalOptions): JournalStore {
+  return {
+    open: (run) => {
+      const live = memoryJournal().open(run);
+      const answers = recordedAnswers(recording, matching);
+      let missed: ReplayDivergenceError | null = null;
+      return {
+        ...live,
+        open: (effect, perform) => {
+          if (!isReplayed(effect.name)) return live.open(effect, perform);
+          live.open(effect, async () => {
+            const answer = answers.take(effect);
+            if ('out' in answer) return answer.out;
+            missed ??= miss(answer.missing);
+            return { ok: false, error: { code: missed.code, message: missed.message } };
+          });
+        },
+        next: async () => {
+          const entry = await live.next();
+          if (missed !== null) throw missed;
+          return entry;
+        },
+      };
+    },
+  };
+}
+
+/** The candidate whose request has most in common with this one; the first of equals. */
+function nearestOf<T extends { readonly request: Json }>(request: Json, candidates: readonly T[]): T | undefined {
+  const wanted = new Set(pieces(request));
+  let nearest: T | undefined;
+  let most = -1;
+  for (const candidate of candidates) {
+    const own = new Set(pieces(candidate.request));
+    const shared = [...own].filter((piece) => wanted.has(piece)).length;
+    const score = shared / Math.max(1, wanted.size + own.size - shared);
+    if (score > most) [nearest, most] = [candidate, score];
+  }
+  return nearest;
+}
+
+/** Every scalar with its place; of a text its first and last words too, so that an edited prompt still looks alike. */
+function pieces(value: Json, path = ''): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item: Json, index) => pieces(item, `${path}/${index}`));
+  if (isJsonObject(value)) return Object.entries(value).flatMap(([key, item]) => pieces(item, `${path}/${key}`));
+  if (typeof value !== 'string') return [`${path}=${JSON.stringify(value)}`];
+  return [`${path}=${value}`, `${path}^${value.slice(0, 24)}`, `${path}$${value.slice(-24)}`];
 }

@@ -35,3 +35,10 @@ export class UseRecordingError extends Error {
     this.path = path;
   }
 }
+
+/** The frames of a stack from the caller of this function on: runners then point at the test's own line. */
+export function framesAbove(callee: (...args: never) => unknown): string {
+  const holder: { stack?: string } = {};
+  Error.captureStackTrace(holder, callee);
+  return (holder.stack ?? '').split('\n').slice(1).join('\n');
+}

@@ -3,17 +3,16 @@ import type { Agent } from '../../agent/agent-types.ts';
 import type { RunOptions } from '../../agent/run/run-options.ts';
 import { type Run, runHandle } from '../../agent/run/run.ts';
 import {
-  type Divergence,
   firstDifference,
   readableDiff,
+  type Divergence,
   ReplayDivergenceError,
 } from '../../journal/replay/divergence.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import { replay } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/live-guard.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
-import { mixedJournal } from './mixed-journal.ts';
-import type { Matching } from './recorded-answers.ts';
+import { mixedJournal, type Matching } from './recorded-answers.ts';
 import { RecordingMissError, UseRecordingError } from './recording-errors.ts';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, basename } from 'node:path';
@@ -101,7 +100,7 @@ function checkInput(place: Place, { head }: Recording, input: string): void {
   if (head.input !== input) throw miss(place, 'input', [{ input: head.input }, { input }]);
 }
 
-/** A replay goes on with the recorded conversation: it must be the one that the agent is in. One that begins goes anywhere. */
+/** A replay continues the recorded conversation: it must be the one that the agent is in. One that begins fits any. */
 function checkHistory(place: Place, { head }: Recording, agent: Agent): void {
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept = 0 } = agent.options;
@@ -111,7 +110,7 @@ function checkHistory(place: Place, { head }: Recording, agent: Agent): void {
   const recorded = toJson(head.history);
   if (!now.ok || !recorded.ok) return;
   const [before, after] = [{ history: recorded.value }, { history: now.value }];
-  // Marks stand in a recording for secrets, which nobody knows when it is played.
+  // Marks stand in a recording for secrets, which are unknown when it is played.
   if (firstDifference(before, after) === '' || JSON.stringify(before).includes('«secret:')) return;
   throw miss(place, 'conversation', [before, after]);
 }
@@ -167,7 +166,7 @@ function stable(line: RecordLine): readonly RecordLine[] {
   return [{ ...line, value }];
 }
 
-/** What is done when a run is over, before anybody who awaits it hears of it; what it throws is the run's rejection. */
+/** What is done when a run is over, before an awaiting caller sees it; what it throws is the run's rejection. */
 interface RunEnds {
   readonly onDone: (result: RunResult) => void;
   /** Gives the error to reject with. */

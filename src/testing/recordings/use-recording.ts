@@ -8,13 +8,10 @@ import type { Run } from '../../agent/run/run.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
-import { processEnvironment } from '../../models/endpoint/environment.ts';
+import { processEnvironment, type Environment, readVariable } from '../../models/endpoint/environment.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import { type ActorModes, liveLeaves } from './actor-modes.ts';
-import { framesAbove } from './frames-above.ts';
-import { type RecordMode, recordMode } from './record-mode.ts';
+import { framesAbove, UseRecordingError } from './recording-errors.ts';
 import type { Matching } from './recorded-answers.ts';
-import { UseRecordingError } from './recording-errors.ts';
 import { runAndKeep, runPartly, runReplayed } from './runs-on-recordings.ts';
 
 /** How a recording is used. */
@@ -90,4 +87,80 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
 
 function missingText(path: string, because: string): string {
   return `There is no recording ${path}, and none is made here: ${because}. Run the test once where the model is, without that setting, and commit the file.`;
+}
+
+/** What an actor does in a test: give the recorded answer, or its work. */
+export type ActorMode = 'replay' | 'live';
+
+/** What each actor does when there is a recording. Default `replay` for all. */
+export interface ActorModes {
+  /** Requests to the model (the leaf `callLlm`). */
+  readonly model?: ActorMode;
+  /** Tool calls, local and MCP alike (`callTool`). */
+  readonly tools?: ActorMode;
+  /** Checks of arguments by code: Standard Schemas and `validateArgs` (`checkArgs`). */
+  readonly checks?: ActorMode;
+  /** Questions to a person, and remembering the answer (`askApproval`, `rememberPermission`). */
+  readonly approvals?: ActorMode;
+  /** Functions and agents of `onError`, and `onEscalation` (`runFixer`, `askEscalation`). */
+  readonly recovery?: ActorMode;
+  /** Instructions and system prompts that are made by code (`composePrompt`). */
+  readonly prompt?: ActorMode;
+}
+
+const LEAVES: { readonly [actor in keyof ActorModes]-?: readonly string[] } = {
+  model: ['callLlm'],
+  tools: ['callTool'],
+  checks: ['checkArgs'],
+  approvals: ['askApproval', 'rememberPermission'],
+  recovery: ['runFixer', 'askEscalation'],
+  prompt: ['composePrompt'],
+};
+
+/** The leaves that are live; all others are answered from the recording. Throws a `TypeError` for a word that is not a mode. */
+function liveLeaves(modes: ActorModes): ReadonlySet<string> {
+  const live = new Set<string>();
+  for (const [actor, leaves] of Object.entries(LEAVES)) {
+    const mode: unknown = Reflect.get(modes, actor) ?? 'replay';
+    if (mode !== 'replay' && mode !== 'live')
+      throw new TypeError(`useRecording: option '${actor}' is '${String(mode)}', and must be 'replay' or 'live'.`);
+    if (mode === 'live') for (const leaf of leaves) live.add(leaf);
+  }
+  return live;
+}
+
+/** When `useRecording` records: where there is no recording yet, always anew, or not at all. */
+export type RecordMode = 'missing' | 'all' | 'never';
+
+/** Whether to record, and what decided it, for messages. */
+interface RecordDecision {
+  readonly mode: RecordMode;
+  readonly because: string;
+}
+
+const MODES: readonly RecordMode[] = ['missing', 'all', 'never'];
+
+/**
+ * `never` wins, wherever it comes from, and CI (the variable `CI`) means never; else `SIGNALBOX_RECORD` goes before the
+ * option. Throws a `TypeError` for a word that is not a mode.
+ */
+function recordMode(option: RecordMode | undefined, env: Environment): RecordDecision {
+  const variable = readVariable(env, 'SIGNALBOX_RECORD');
+  const fromEnv = variable === undefined ? undefined : checked(variable, 'SIGNALBOX_RECORD');
+  const fromOption = option === undefined ? undefined : checked(option, "useRecording: option 'record'");
+  if (isCi(env)) return { mode: 'never', because: 'this is CI (the variable CI is set)' };
+  if (fromEnv === 'never') return { mode: 'never', because: 'SIGNALBOX_RECORD is never' };
+  if (fromOption === 'never') return { mode: 'never', because: "the option record is 'never'" };
+  return { mode: fromEnv ?? fromOption ?? 'missing', because: '' };
+}
+
+function checked(given: string, where: string): RecordMode {
+  const mode = MODES.find((known) => known === given);
+  if (mode === undefined) throw new TypeError(`${where} is '${given}', and must be one of: ${MODES.join(', ')}.`);
+  return mode;
+}
+
+function isCi(env: Environment): boolean {
+  const ci = readVariable(env, 'CI');
+  return ci !== undefined && ci !== 'false' && ci !== '0';
 }

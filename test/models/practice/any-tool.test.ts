@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ModelTool } from '../../../src/actors/model.ts';
-import { startPracticeModel, type PracticeModel } from '../../../src/testing/practice/start-practice-model.ts';
+import { startPracticeModel, type PracticeModel } from '../../../src/cli/practice/start-practice-model.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { workThrough, type Workshop } from './work-through.ts';
 

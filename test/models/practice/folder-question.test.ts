@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startPracticeModel, type PracticeModel } from '../../../src/testing/practice/start-practice-model.ts';
+import { startPracticeModel, type PracticeModel } from '../../../src/cli/practice/start-practice-model.ts';
 import { openFileTools } from './file-tools.ts';
 import { workThrough } from './work-through.ts';
 

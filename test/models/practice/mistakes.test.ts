@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ModelError } from '../../../src/actors/model.ts';
-import { startPracticeModel, type PracticeModel } from '../../../src/testing/practice/start-practice-model.ts';
+import { startPracticeModel, type PracticeModel } from '../../../src/cli/practice/start-practice-model.ts';
 import { ask, askInVain, weather } from '../ask.ts';
 import { workThrough } from './work-through.ts';
 

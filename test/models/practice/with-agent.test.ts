@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent, tool, type AgentOptions } from '../../../src/index.ts';
-import { startPracticeModel } from '../../../src/testing/practice/start-practice-model.ts';
+import { startPracticeModel } from '../../../src/cli/practice/start-practice-model.ts';
 
 const server = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 

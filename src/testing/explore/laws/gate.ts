@@ -4,24 +4,31 @@ import { changeBelow } from '../../../machines/tool-call/delegation.ts';
 import { checkArguments } from '../../../parsing/calls/arguments.ts';
 import { type Json, isJsonObject } from '../../../json/json.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../../../tools/spec.ts';
-import { type CallFacts, callFacts } from '../call-facts.ts';
-import { isOwn } from '../is-own.ts';
-import type { Law, Moment } from '../law.ts';
-import { isAgent, isLlmCall, isToolCall } from '../our-machines.ts';
-import { type Happening, type Story, isBirth, ownerOf } from '../walk/story.ts';
-import { textAt } from '../outcomes/text-at.ts';
+import {
+  type CallFacts,
+  callFacts,
+  isOwn,
+  type Happening,
+  type Story,
+  isBirth,
+  ownerOf,
+  textAt,
+} from '../walk/story.ts';
+import { type Law, type Situation, news } from './law.ts';
+import { isAgent, isLlmCall, isToolCall } from '../walk/live-actors.ts';
 import { eachRun, toolsAt } from './running-tools.ts';
 
 /** What may run at all, an agent below included. */
 export const permission: Law = {
   name: 'permission',
   says: 'No tool runs and no agent below starts without ALLOW or an approval of these arguments; one that is denied, switched off or unknown never does, also by what it has become since.',
-  check: (moment) => toolWithoutPermission(moment) ?? agentWithoutPermission(moment) ?? goesOnWithout(moment),
+  check: (situation) =>
+    toolWithoutPermission(situation) ?? agentWithoutPermission(situation) ?? goesOnWithout(situation),
 };
 
-const toolWithoutPermission = eachRun(({ spec, name, path, facts, args }, moment) => {
+const toolWithoutPermission = eachRun(({ spec, name, path, facts, args }, situation) => {
   if (spec === undefined) return `'${name}' ran, and no such tool is registered`;
-  const wrong = unpermitted(spec, { path, facts }, moment);
+  const wrong = unpermitted(spec, { path, facts }, situation);
   if (wrong !== null) return `'${name}' ran, ${wrong}`;
   const agreed = needsAgreement(spec) && facts.edited === null;
   return agreed && digest(facts.askedAbout) !== digest(args)
@@ -29,33 +36,33 @@ const toolWithoutPermission = eachRun(({ spec, name, path, facts, args }, moment
     : null;
 });
 
-function agentWithoutPermission(moment: Moment): string | null {
-  for (const [index, one] of moment.fresh.entries()) {
+function agentWithoutPermission(situation: Situation): string | null {
+  for (const { one, before } of news(situation)) {
     if (one.kind !== 'moved' || one.machine !== 'agent' || one.event !== 'started') continue;
     const path = one.actor.slice(0, one.actor.lastIndexOf('/'));
-    const owner = moment.actors.find((actor) => actor.path === path)?.snapshot;
+    const owner = situation.actors.find((actor) => actor.path === path)?.snapshot;
     if (owner === undefined || !isToolCall(owner)) continue;
     const name = owner.context.spec?.name ?? '';
-    const spec = toolsAt(moment, path).find((tool) => tool.name === name);
-    const facts = callFacts(moment.story.slice(0, moment.story.length - moment.fresh.length + index), path);
+    const spec = toolsAt(situation, path).find((tool) => tool.name === name);
+    const facts = callFacts(before, path);
     if (spec === undefined) return `the agent '${name}' was started, and there is no such agent`;
-    const wrong = unpermitted(spec, { path, facts }, moment);
+    const wrong = unpermitted(spec, { path, facts }, situation);
     if (wrong !== null) return `the agent '${name}' was started, ${wrong}`;
   }
   return null;
 }
 
-/** A run that was taken up again lets nothing go on that may not run any more, unless that will not really run again. */
-function goesOnWithout(moment: Moment): string | null {
-  const restart = moment.fresh.findLast((one) => one.kind === 'told' && one.event['restart'] !== undefined);
+/** A run that was taken up again continues nothing that may not run any more, unless that will not really run again. */
+function goesOnWithout(situation: Situation): string | null {
+  const restart = situation.fresh.findLast((one) => one.kind === 'told' && one.event['restart'] !== undefined);
   if (restart?.kind !== 'told') return null;
   const settled = isJsonObject(restart.event['restart']) ? restart.event['restart'].notRepeated : [];
-  for (const { path, snapshot, state } of moment.actors) {
+  for (const { path, snapshot, state } of situation.actors) {
     if (!isToolCall(snapshot) || (state !== 'RUNNING' && state !== 'DELEGATING')) continue;
     const { request, spec } = snapshot.context;
-    const given = toolsAt(moment, path).find(({ name }) => name === spec?.name);
+    const given = toolsAt(situation, path).find(({ name }) => name === spec?.name);
     if (given === undefined || (Array.isArray(settled) && settled.includes(request.callId))) continue;
-    const wrong = unpermitted(given, { path, facts: callFacts(moment.story, path) }, moment);
+    const wrong = unpermitted(given, { path, facts: callFacts(situation.story, path) }, situation);
     if (wrong !== null) return `'${given.name}' went on running, ${wrong}`;
   }
   return null;
@@ -66,8 +73,8 @@ interface Call {
   readonly facts: CallFacts;
 }
 
-function unpermitted(given: ToolSpec, { path, facts }: Call, moment: Moment): string | null {
-  const spec = asItStands(given, path, moment);
+function unpermitted(given: ToolSpec, { path, facts }: Call, situation: Situation): string | null {
+  const spec = asItStands(given, path, situation);
   if (!spec.enabled) return 'and it is switched off';
   const allowed = permissionOf(spec);
   if (allowed === 'never') return `and its policy is ${spec.policy}`;
@@ -81,7 +88,7 @@ function needsAgreement(spec: ToolSpec): boolean {
 }
 
 /** A tool as a call was given it, with all that has become stricter about it since. */
-function asItStands(given: ToolSpec, path: string, { story, actors }: Moment): ToolSpec {
+function asItStands(given: ToolSpec, path: string, { story, actors }: Situation): ToolSpec {
   const born = story.findLastIndex((one) => isBirth(one) && one.actor === path);
   const above = actors.flatMap(({ path: at, snapshot }) =>
     isToolCall(snapshot) && path.startsWith(`${at}/`) ? [snapshot.context.spec?.name ?? ''] : [],
@@ -106,15 +113,15 @@ function isChange(event: { readonly type: string }): event is ToolsChanged {
 export const asking: Law = {
   name: 'asking',
   says: 'A person is asked about a call that needs it, once, with arguments that fit and were checked; an "always" is kept, and nothing else is.',
-  check: (moment) => {
-    for (const [index, one] of moment.fresh.entries()) {
+  check: (situation) => {
+    for (const { one, before } of news(situation)) {
       if (one.kind !== 'started' || !OF_THE_GATE.has(one.effect.name)) continue;
       const path = ownerOf(one.effect);
-      const facts = callFacts(moment.story.slice(0, moment.story.length - moment.fresh.length + index), path);
+      const facts = callFacts(before, path);
       const tool = textAt(one.effect.request, 'tool');
-      const spec = toolsAt(moment, path).find(({ name }) => name === tool);
-      if (spec === undefined || !isCall(moment, path)) continue;
-      const wrong = askedWrongly(one, asItStands(spec, path, moment), facts);
+      const spec = toolsAt(situation, path).find(({ name }) => name === tool);
+      if (spec === undefined || !isCall(situation, path)) continue;
+      const wrong = askedWrongly(one, asItStands(spec, path, situation), facts);
       if (wrong !== null) return wrong;
     }
     return null;
@@ -123,7 +130,7 @@ export const asking: Law = {
 
 const OF_THE_GATE: ReadonlySet<string> = new Set(['askApproval', 'rememberPermission', 'callTool']);
 
-function isCall({ actors }: Moment, path: string): boolean {
+function isCall({ actors }: Situation, path: string): boolean {
   const owner = actors.find((actor) => actor.path === path)?.snapshot;
   return owner !== undefined && isToolCall(owner);
 }
@@ -159,25 +166,24 @@ function isEdited(args: Json, edited: Json): boolean {
 export const denials: Law = {
   name: 'denials',
   says: 'A call is denied because of its policy, the loop guard, a person or their silence, and for no other reason.',
-  check: (moment) => {
-    for (const [index, one] of moment.fresh.entries()) {
+  check: (situation) => {
+    for (const { one, before } of news(situation)) {
       if (one.kind !== 'moved' || one.machine !== 'toolCall' || one.to !== 'DENIED' || !isOwn(one.actor)) continue;
-      const upTo = moment.story.slice(0, moment.story.length - moment.fresh.length + index);
-      const wrong = deniedWrongly(one, upTo, moment);
+      const wrong = deniedWrongly(one, before, situation);
       if (wrong !== null) return wrong;
     }
     return null;
   },
 };
 
-function deniedWrongly(one: Extract<Happening, { kind: 'moved' }>, story: Story, moment: Moment): string | null {
+function deniedWrongly(one: Extract<Happening, { kind: 'moved' }>, story: Story, situation: Situation): string | null {
   const outcome: unknown = one.output ?? {};
   const denial: unknown = Reflect.get(Object(outcome), 'denial');
   const [kind, tool]: readonly unknown[] = [Reflect.get(Object(denial), 'kind'), Reflect.get(Object(outcome), 'tool')];
-  const given = toolsAt(moment, one.actor).find(({ name }) => name === tool);
+  const given = toolsAt(situation, one.actor).find(({ name }) => name === tool);
   if (kind === 'loop') return null;
   if (given === undefined) return 'a call was denied of a tool that does not exist';
-  const spec = asItStands(given, one.actor, { ...moment, story });
+  const spec = asItStands(given, one.actor, { ...situation, story });
   const { answer, runs, latest } = callFacts(story, one.actor);
   if (runs > 0 && latest === null && isNotRepeated(story, Reflect.get(Object(outcome), 'callId')))
     return `a call of '${given.name}' was denied whose outcome was still to come`;
@@ -211,7 +217,7 @@ export const deadlines: Law = {
   },
 };
 
-function timersOf({ snapshot, state }: Moment['actors'][number]): number {
+function timersOf({ snapshot, state }: Situation['actors'][number]): number {
   if (snapshot.status !== 'active') return 0;
   if (isLlmCall(snapshot)) return state === 'BACKING_OFF' ? 1 : 0;
   if (isAgent(snapshot)) {

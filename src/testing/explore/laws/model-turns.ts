@@ -2,9 +2,8 @@ import type { LeafError } from '../../../actors/journal.ts';
 import type { Message } from '../../../actors/model.ts';
 import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 import { isJsonObject } from '../../../json/json.ts';
-import { isOwn } from '../is-own.ts';
-import type { Law } from '../law.ts';
-import { type Story, ownerOf } from '../walk/story.ts';
+import { isOwn, type Story, ownerOf } from '../walk/story.ts';
+import { type Law, news } from './law.ts';
 
 /** The attempts of one model turn. */
 interface Turn {
@@ -24,8 +23,8 @@ export const modelTurns: Law = {
   says: 'The model is asked again while its failures may pass and attempts are left, and only then; not sooner than its server asks for.',
   check: ({ story, fresh, settings }) => {
     if (settings === null) return null;
-    for (const [index, one] of fresh.entries()) {
-      const upTo = story.slice(0, story.length - fresh.length + index + 1);
+    for (const { one, before } of news({ story, fresh })) {
+      const upTo = [...before, one];
       const wrong =
         one.kind === 'started' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect))
           ? askedWrongly(turnOf(upTo, ownerOf(one.effect)), settings.maxAttempts)

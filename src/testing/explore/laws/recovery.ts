@@ -1,23 +1,20 @@
 import type { StepData } from '../../../recovery/plan-data.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
-import { type CallFacts, callFacts } from '../call-facts.ts';
-import { isOwn } from '../is-own.ts';
-import type { Law, Moment } from '../law.ts';
-import { type Happening, ownerOf } from '../walk/story.ts';
-import { toolRun } from '../outcomes/tool-run.ts';
+import { type CallFacts, callFacts, isOwn, type Happening, ownerOf, toolRun } from '../walk/story.ts';
+import { type Law, type Situation, news } from './law.ts';
 
-/** What must be tried before the model hears of a failure. */
+/** What must be tried before the model sees a failure. */
 export const recoveryTried: Law = {
   name: 'recovery',
   says: 'A failed call is not given up before the first step of its onError slot was tried, nor recovered when nothing is wrong.',
-  check: (moment) => {
-    for (const [index, end] of moment.fresh.entries()) {
+  check: (situation) => {
+    for (const { one: end, before } of news(situation)) {
       if (end.kind === 'started' && end.effect.name === 'callTool' && isOwn(ownerOf(end.effect))) {
-        const wrong = repeatedWrongly(moment, moment.story.length - moment.fresh.length + index);
+        const wrong = repeatedWrongly(situation, before.length);
         if (wrong !== null) return wrong;
       }
       if (end.kind !== 'moved' || end.machine !== 'toolCall' || !isOwn(end.actor)) continue;
-      const upTo = moment.story.slice(0, moment.story.length - moment.fresh.length + index + 1);
+      const upTo = [...before, end];
       const facts = callFacts(upTo, end.actor);
       if (end.to.startsWith('RECOVERING') && !end.from.startsWith('RECOVERING')) {
         if (facts.lastLeaf === 'callTool' && facts.latest === 'done') return 'a call that had succeeded was recovered';
@@ -27,7 +24,7 @@ export const recoveryTried: Law = {
       if (end.to === 'SUCCEEDED' && facts.lastLeaf === 'callTool' && facts.latest !== 'done')
         return 'a call that failed counted as a success';
       if (end.to !== 'FED_BACK' || facts.lastLeaf !== 'callTool') continue;
-      const wrong = givenUpWrongly(specOf(moment, upTo, end.actor), facts);
+      const wrong = givenUpWrongly(specOf(situation, upTo, end.actor), facts);
       if (wrong !== null) return wrong;
     }
     return null;
@@ -35,7 +32,7 @@ export const recoveryTried: Law = {
 };
 
 /** A tool is repeated as often as its steps allow, and after the pause that they ask for. */
-function repeatedWrongly({ story, tools }: Moment, at: number): string | null {
+function repeatedWrongly({ story, tools }: Situation, at: number): string | null {
   const start = story[at];
   if (start?.kind !== 'started') return null;
   const path = ownerOf(start.effect);
@@ -88,7 +85,7 @@ function givenUpWrongly(spec: ToolSpec | undefined, { runs, brokenChecks, asked,
   }
 }
 
-function specOf({ tools }: Moment, story: readonly Happening[], path: string): ToolSpec | undefined {
+function specOf({ tools }: Situation, story: readonly Happening[], path: string): ToolSpec | undefined {
   const run = story.findLast(
     (one) => one.kind === 'started' && one.effect.name === 'callTool' && one.effect.id.startsWith(`${path}/`),
   );

@@ -3,12 +3,9 @@ import { digest } from '../../../json/digest.ts';
 import { checkArguments } from '../../../parsing/calls/arguments.ts';
 import { type JsonObject, isJsonObject } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
-import { type CallFacts, callFacts } from '../call-facts.ts';
-import { isOwn } from '../is-own.ts';
-import type { Law, Moment } from '../law.ts';
-import { isToolCall } from '../our-machines.ts';
-import { isBirth, ownerOf } from '../walk/story.ts';
-import { textAt } from '../outcomes/text-at.ts';
+import { type CallFacts, callFacts, isOwn, isBirth, ownerOf, textAt } from '../walk/story.ts';
+import { type Law, type Situation, news } from './law.ts';
+import { isToolCall } from '../walk/live-actors.ts';
 
 /** One run of a tool that has just begun. */
 export interface Begun {
@@ -22,23 +19,22 @@ export interface Begun {
 
 /** A law of every run of a tool at its beginning. */
 export const eachRun =
-  (check: (begun: Begun, moment: Moment) => string | null) =>
-  (moment: Moment): string | null => {
-    for (const [index, one] of moment.fresh.entries()) {
+  (check: (begun: Begun, situation: Situation) => string | null) =>
+  (situation: Situation): string | null => {
+    for (const { one, before } of news(situation)) {
       if (one.kind !== 'started' || one.effect.name !== 'callTool' || !isJsonObject(one.effect.request)) continue;
       const { tool, args } = one.effect.request;
       const path = ownerOf(one.effect);
-      const before = moment.story.slice(0, moment.story.length - moment.fresh.length + index);
       const wrong = check(
         {
           effect: one.effect,
           path,
           name: textAt(one.effect.request, 'tool'),
-          spec: toolsAt(moment, path).find(({ name }) => name === tool),
+          spec: toolsAt(situation, path).find(({ name }) => name === tool),
           args: isJsonObject(args) ? args : {},
           facts: callFacts(before, path),
         },
-        moment,
+        situation,
       );
       if (wrong !== null) return wrong;
     }
@@ -46,7 +42,7 @@ export const eachRun =
   };
 
 /** The tools that the call at a path was given, or those of the machine. */
-export function toolsAt({ actors, tools }: Pick<Moment, 'actors' | 'tools'>, path: string): readonly ToolSpec[] {
+export function toolsAt({ actors, tools }: Pick<Situation, 'actors' | 'tools'>, path: string): readonly ToolSpec[] {
   const owner = actors.find((actor) => actor.path === path)?.snapshot;
   return owner !== undefined && isToolCall(owner) ? owner.context.tools : tools;
 }
@@ -55,18 +51,18 @@ export function toolsAt({ actors, tools }: Pick<Moment, 'actors' | 'tools'>, pat
 export const soundArguments: Law = {
   name: 'arguments',
   says: 'No tool runs with arguments that are cut off, do not fit its schema or were rejected by its own check.',
-  check: (moment) => checkOfNothing(moment) ?? soundRun(moment),
+  check: (situation) => checkOfNothing(situation) ?? soundRun(situation),
 };
 
 /** A check is asked of a tool that has none, or once too often: an effect too many in every recording. */
-function checkOfNothing(moment: Moment): string | null {
-  for (const one of moment.fresh) {
+function checkOfNothing(situation: Situation): string | null {
+  for (const one of situation.fresh) {
     if (one.kind !== 'started' || one.effect.name !== 'checkArgs') continue;
     const asked = textAt(one.effect.request, 'tool');
-    const tools = toolsAt(moment, ownerOf(one.effect));
+    const tools = toolsAt(situation, ownerOf(one.effect));
     if (tools.find(({ name }) => name === asked)?.checkedByCode !== true)
       return `a check was asked that '${asked}' does not have`;
-    const before = moment.story.slice(0, moment.story.indexOf(one));
+    const before = situation.story.slice(0, situation.story.indexOf(one));
     const isOldNews = before.every((other) => other.kind !== 'told' || other.event.type !== 'tools.changed');
     if (isOldNews && callFacts(before, ownerOf(one.effect)).accepted !== null)
       return `arguments of '${asked}' were checked again that it had accepted`;

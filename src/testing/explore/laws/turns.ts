@@ -1,9 +1,7 @@
 import { type Json, isJsonObject } from '../../../json/json.ts';
 import type { RunReason } from '../../../machines/contract/run-result.ts';
-import { isOwn } from '../is-own.ts';
-import type { Law, Moment } from '../law.ts';
-import { type Happening, ownerOf } from '../walk/story.ts';
-import { textAt } from '../outcomes/text-at.ts';
+import { isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
+import type { Law, Situation } from './law.ts';
 
 type Move = Extract<Happening, { kind: 'moved' }>;
 
@@ -11,25 +9,25 @@ type Move = Extract<Happening, { kind: 'moved' }>;
 export const turns: Law = {
   name: 'turns',
   says: 'A model turn that failed, was refused, filtered or cut off within its answer ends the run, an unusable reply is corrected twice in a row, and a plan begins with a step.',
-  check: (moment) => {
-    const { fresh, output } = moment;
+  check: (situation) => {
+    const { fresh, output } = situation;
     const failed = fresh.some((one) => isMove(one, 'llmCall') && one.to === 'FAILED');
-    if (failed && moment.run.isOver() === false) return 'a model turn failed, and the run went on';
+    if (failed && situation.run.isOver() === false) return 'a model turn failed, and the run went on';
     if (failed && output !== null && output.reason !== 'llm-error' && output.reason !== 'content-filter')
       return `a model turn failed, and the run ended as ${output.reason}`;
-    const wrong = endedWrongly(moment, failed);
+    const wrong = endedWrongly(situation, failed);
     if (wrong !== null) return wrong;
-    const corrections = correctionsInARow(moment);
-    if (fresh.some(isCorrection) && corrections > MOST + plansBegun(moment))
+    const corrections = correctionsInARow(situation);
+    if (fresh.some(isCorrection) && corrections > MOST + plansBegun(situation))
       return `unusable reply ${corrections} in a row was corrected again`;
     if (output?.error?.code === 'unusable-reply' && output.reason === 'llm-error' && corrections < MOST)
       return `the model was given up after ${corrections} corrections`;
-    return hasEmptyPlan(moment) ? 'a plan was over before a step of it began' : null;
+    return hasEmptyPlan(situation) ? 'a plan was over before a step of it began' : null;
   },
 };
 
 /** A reply that is withheld or cut off within its answer ends the run as that; nothing else does. */
-function endedWrongly({ fresh, output, actors }: Moment, failed: boolean): string | null {
+function endedWrongly({ fresh, output, actors }: Situation, failed: boolean): string | null {
   const turn = fresh.findLast(
     (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
   );
@@ -69,17 +67,17 @@ function isCorrection(one: Happening): boolean {
   return isMove(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to === 'PLANNING.CHECKING_BUDGET';
 }
 
-function correctionsInARow({ story }: Moment): number {
+function correctionsInARow({ story }: Situation): number {
   const used = story.findLastIndex((one) => isMove(one, 'agent') && /^(EXECUTING_PLAN|DIRECT_EXECUTION)/.test(one.to));
   return story.slice(used + 1).filter(isCorrection).length;
 }
 
 /** Beside corrections, the demand to answer after the last plan takes the same way, once. */
-function plansBegun({ story }: Moment): number {
+function plansBegun({ story }: Situation): number {
   return story.some((one) => isMove(one, 'agent') && one.to.startsWith('EXECUTING_PLAN')) ? 1 : 0;
 }
 
-function hasEmptyPlan({ story, fresh }: Moment): boolean {
+function hasEmptyPlan({ story, fresh }: Situation): boolean {
   const begun = story.findLastIndex(
     (one) => isMove(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
   );

@@ -1,6 +1,5 @@
 import { type Json, type JsonObject, isJsonObject } from '../../../json/json.ts';
-import { type KnownTool, type LeafScene, type Representative, fails } from './outcome.ts';
-import { wrongArguments } from './sample-arguments.ts';
+import { type KnownTool, type LeafScene, type Representative, fails, wrongArguments } from './outcome.ts';
 
 /** A call as a model would write it. Text arguments are what it wrote, whether they can be read or not. */
 interface ModelCall {

@@ -6,16 +6,15 @@ import type { AnyActor, AnyTransitionDefinition, InspectionEvent } from 'xstate'
 import type { Effect, Entry, OutsideEvent } from '../../../actors/journal.ts';
 import { drive } from '../../../journal/run/drive.ts';
 import { moveReader } from '../../../machines/events/transition-log.ts';
-import { type Edge, edgeOf } from '../../edges.ts';
-import { endlessGuard } from './endless.ts';
+import { type Edge, edgeOf } from '../../coverage/edges.ts';
+import { endlessGuard } from './exploration-error.ts';
 import { type LiveActor, liveActors } from './live-actors.ts';
-import type { Happening } from './story.ts';
-import type { Subject } from '../subject.ts';
-import { toolRun } from '../outcomes/tool-run.ts';
-import type { View } from '../view.ts';
+import { type Happening, toolRun } from './story.ts';
+import { type ExploredMachine, IDLE_JOURNAL } from './explored-machine.ts';
+import type { View } from './exploration.ts';
 
 /** What can be told to a machine at some point, named for people. */
-export interface Choice {
+export interface PathChoice {
   readonly label: string;
   readonly entry: Entry;
 }
@@ -28,22 +27,22 @@ export interface ExploredRun {
   readonly story: readonly Happening[];
   readonly edges: ReadonlySet<Edge>;
   /** What was told so far. */
-  readonly told: readonly Choice[];
+  readonly told: readonly PathChoice[];
   /** The machine has moved on and on without waiting for anything, and was stopped. */
   readonly isEndless: boolean;
   accepts(event: OutsideEvent, to?: string): boolean;
   isOver(): boolean;
   actors(): readonly LiveActor[];
-  tell(choice: Choice): void;
+  tell(choice: PathChoice): void;
   view(): View;
 }
 
 /** Starts a walk; the machine has made its first moves when this returns. */
-export function exploredRun(subject: Subject): ExploredRun {
+export function exploredRun(explored: ExploredMachine): ExploredRun {
   const open = new Map<string, Effect>();
   const story: Happening[] = [];
   const edges = new Set<Edge>();
-  const told: Choice[] = [];
+  const told: PathChoice[] = [];
   const guard = endlessGuard();
   const readMove = moveReader(
     () => true,
@@ -53,10 +52,10 @@ export function exploredRun(subject: Subject): ExploredRun {
     },
   );
   const driven = drive({
-    logic: subject.machine,
-    id: subject.id,
-    input: subject.input,
-    work: subject.work,
+    logic: explored.machine,
+    id: explored.id,
+    input: explored.input,
+    work: explored.work,
     recorder: null,
     context: undefined,
     onNote: () => undefined,
@@ -67,15 +66,14 @@ export function exploredRun(subject: Subject): ExploredRun {
       readMove(inspected);
     },
     journal: {
+      ...IDLE_JOURNAL,
       open: (effect) => void open.set(effect.id, effect),
       close: (id) => void open.delete(id),
-      next: () => Promise.resolve(null),
-      end: () => undefined,
     },
   });
   driven.start();
 
-  const tell = (choice: Choice): void => {
+  const tell = (choice: PathChoice): void => {
     const { entry } = choice;
     guard.reset();
     told.push(choice);
@@ -119,7 +117,7 @@ function viewOf(
   }: {
     readonly open: ReadonlyMap<string, Effect>;
     readonly story: readonly Happening[];
-    readonly told: readonly Choice[];
+    readonly told: readonly PathChoice[];
   },
 ): View {
   const actors = liveActors(root);

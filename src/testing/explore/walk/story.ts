@@ -1,6 +1,9 @@
 import type { Effect, Outcome, OutsideEvent } from '../../../actors/journal.ts';
+import { isJsonObject, type Json } from '../../../json/json.ts';
+import type { ToolRun } from './exploration.ts';
+import { isErrorResult } from '../../../tools/result.ts';
 
-/** One thing that happened on a path, as somebody outside of the machines sees it. Laws are judged by these alone. */
+/** One thing that happened on a path, as it is seen from outside of the machines. Laws are judged by these alone. */
 export type Happening =
   | { readonly kind: 'started'; readonly effect: Effect }
   | { readonly kind: 'settled'; readonly effect: Effect; readonly out: Outcome }
@@ -13,7 +16,7 @@ export type Happening =
       readonly event: string;
       readonly from: string;
       readonly to: string;
-      /** What the machine ended with; left out while it goes on. */
+      /** What the machine ended with; left out while it runs. */
       readonly output?: unknown;
     };
 
@@ -28,4 +31,135 @@ export function ownerOf(effect: Effect): string {
 /** True where a call's actor begins: its first move. */
 export function isBirth(one: Happening): one is Extract<Happening, { readonly kind: 'moved' }> {
   return one.kind === 'moved' && one.machine === 'toolCall' && one.event === 'started' && one.from === 'RESOLVING';
+}
+
+/**
+ * True for the path of the root and of the calls and turns that it makes itself; what agents below it do is judged where
+ * they run, by what they were given.
+ */
+export function isOwn(path: string): boolean {
+  return path.split('/').length <= 2;
+}
+
+/** The run of a tool that an effect is; null for other effects. */
+export function toolRun({ name, request }: Effect): ToolRun | null {
+  if (name !== 'callTool' || !isJsonObject(request)) return null;
+  return { callId: textAt(request, 'callId'), tool: textAt(request, 'tool'), args: request.args ?? {} };
+}
+
+/** A text member of a JSON value; empty where there is none. */
+export function textAt(value: Json | undefined, key: string): string {
+  const member = isJsonObject(value) ? value[key] : undefined;
+  return typeof member === 'string' ? member : '';
+}
+
+/** What is known from outside of one call of a tool. */
+export interface CallFacts {
+  /** How often the tool was run. */
+  readonly runs: number;
+  /** How often its own check failed itself, and so said nothing about the arguments. */
+  readonly brokenChecks: number;
+  /** How its latest run ended; null before it did. */
+  readonly latest: 'done' | 'failed' | 'unknown' | null;
+  /** Somebody agreed to the arguments as they stand. */
+  readonly approved: boolean;
+  /** The arguments that somebody was asked about last; null when nobody was. */
+  readonly askedAbout: Json;
+  /** What a person wrote in their place; null when nothing, or when the recovery has mended that. */
+  readonly edited: Json;
+  /** Somebody said "always", and whether that was kept. */
+  readonly always: 'no' | 'said' | 'kept';
+  /** What was answered last, `failed` where asking did; null when nobody has answered. */
+  readonly answer: string | null;
+  /** The arguments that the tool's own check gave back; null when it has not accepted any. */
+  readonly accepted: Json;
+  /** The tool's own check has rejected what stands now. */
+  readonly rejected: boolean;
+  /** What the recovery was asked, in order. */
+  readonly asked: readonly string[];
+  /** The name of the leaf that settled last; null when none did. */
+  readonly lastLeaf: string | null;
+}
+
+const NOTHING: CallFacts = {
+  runs: 0,
+  brokenChecks: 0,
+  latest: null,
+  approved: false,
+  askedAbout: null,
+  edited: null,
+  always: 'no',
+  answer: null,
+  accepted: null,
+  rejected: false,
+  asked: [],
+  lastLeaf: null,
+};
+
+/** The facts of the call whose actor is at this path, since that actor was started. */
+export function callFacts(story: Story, path: string): CallFacts {
+  const born = story.findLastIndex((one) => isBirth(one) && one.actor === path);
+  return story.slice(Math.max(born, 0)).reduce((facts, one) => factsAfter(facts, one, path), NOTHING);
+}
+
+function factsAfter(facts: CallFacts, one: Happening, path: string): CallFacts {
+  if (one.kind === 'told') return one.to === path ? factsAfterAnswer(facts, one.event) : facts;
+  if ((one.kind !== 'started' && one.kind !== 'settled') || ownerOf(one.effect) !== path) return facts;
+  if (one.kind === 'started') return factsAtStart(facts, one.effect.name, one.effect.request);
+  return { ...factsAtEnd(facts, one.effect.name, one.out), lastLeaf: one.effect.name };
+}
+
+function factsAfterAnswer(facts: CallFacts, event: OutsideEvent): CallFacts {
+  if (event.type === 'approval.refused') return { ...facts, answer: 'deny' };
+  if (event.type !== 'approval.given') return facts;
+  const given: CallFacts = {
+    ...facts,
+    approved: true,
+    answer: 'given',
+    always: event['always'] === true ? 'said' : facts.always,
+  };
+  const edited = event['args'] ?? null;
+  return edited === null ? given : { ...given, edited, accepted: null, rejected: false };
+}
+
+function factsAtStart(facts: CallFacts, leaf: string, request: Json): CallFacts {
+  if (leaf === 'callTool') return { ...facts, runs: facts.runs + 1, latest: null };
+  if (leaf === 'askApproval' && isJsonObject(request)) return { ...facts, askedAbout: request.args ?? null };
+  if (leaf === 'rememberPermission') return { ...facts, always: 'kept' };
+  if (leaf === 'runFixer' && isJsonObject(request))
+    return { ...facts, asked: [...facts.asked, textAt(request, 'ask')] };
+  return facts;
+}
+
+function factsAtEnd(facts: CallFacts, leaf: string, out: Outcome): CallFacts {
+  const value = out.ok && isJsonObject(out.value) ? out.value : {};
+  switch (leaf) {
+    case 'askApproval':
+      return factsAfterDecision(facts, typeof value.decision === 'string' ? value.decision : 'failed');
+    case 'checkArgs':
+      if (!out.ok) return { ...facts, brokenChecks: facts.brokenChecks + 1, accepted: null, rejected: true };
+      return value.ok === true
+        ? { ...facts, accepted: value.args ?? null, rejected: false }
+        : { ...facts, accepted: null, rejected: true };
+    case 'runFixer':
+      return value.kind === 'arguments' && value.value !== null
+        ? { ...facts, approved: false, edited: null, accepted: null, rejected: false }
+        : facts;
+    case 'callTool':
+      return { ...facts, latest: endOf(out) };
+    default:
+      return facts;
+  }
+}
+
+function factsAfterDecision(facts: CallFacts, decision: string): CallFacts {
+  const approved = decision === 'allow-once' || decision === 'always-allow';
+  return { ...facts, approved, answer: decision, always: decision === 'always-allow' ? 'said' : facts.always };
+}
+
+const UNKNOWN: ReadonlySet<string> = new Set(['timeout', 'unknown-outcome']);
+
+function endOf(out: Outcome): 'done' | 'failed' | 'unknown' {
+  if (!out.ok) return UNKNOWN.has(out.error.code) ? 'unknown' : 'failed';
+  return isErrorResult(out.value) ? 'failed' : 'done';
 }

@@ -1,0 +1,122 @@
+import type { Model } from '../../actors/model.ts';
+import { configuredModel } from '../../models/chat/chat-model.ts';
+import { type Discovery, discoverEndpoint } from '../../models/endpoint/discover-endpoint.ts';
+import { settleEndpoint, type ChatModelOptions, type Endpoint } from '../../models/endpoint/endpoint.ts';
+import { readVariable, type Environment } from '../../models/endpoint/environment.ts';
+import { placeOf } from '../../models/chat/failure.ts';
+import { readModelName } from '../../models/endpoint/model-name.ts';
+import { PRESETS } from '../../models/endpoint/presets.ts';
+import { UsageError } from '../command/command.ts';
+import type { AgentChoices } from './agent-options.ts';
+
+/** The model that a command uses, what there is to say about the choice, and how to end what was started for it. */
+export interface ChosenModel {
+  readonly model: Model;
+  readonly said: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Chooses the model: what the options say, else the environment (LEMONADE_BASE_URL, OPENAI_BASE_URL, OPENAI_API_KEY,
+ * ANTHROPIC_API_KEY), else a server on this machine, else the practice model. Throws a {@link UsageError} for options
+ * that name no server.
+ */
+export async function pickModel(choices: AgentChoices, env: Environment): Promise<ChosenModel> {
+  if (choices.model === PRACTICE && choices.baseURL === undefined) return practiceModel('As asked for, ');
+  const options = optionsOf(choices, env);
+  const endpoint = settle(options, env);
+  if (endpoint !== undefined)
+    return connected(configuredModel(options, env), endpoint, sourceOf(choices, options, env));
+  const { model } = choices;
+  const discovery = await discoverEndpoint({
+    env: model === undefined ? env : { ...env, SIGNALBOX_MODEL: model },
+  });
+  if (discovery.kind === 'found') return discovered(discovery, options, env);
+  // A model that was named is not replaced by a stand-in: its run says what is missing.
+  if (options.model !== undefined) return { model: configuredModel(options, env), said: '', close: nothing };
+  return practiceModel(nothingFound(discovery));
+}
+
+const PRACTICE = 'practice';
+
+function optionsOf({ model, baseURL, apiKey }: AgentChoices, env: Environment): ChatModelOptions {
+  const named = model === undefined || baseURL !== undefined ? undefined : readModelName(model);
+  const name = named === undefined ? model : named.model;
+  const preset = named?.preset.name ?? presetOfKey({ baseURL }, env);
+  return {
+    ...(preset === undefined ? {} : { preset }),
+    ...(name === undefined ? {} : { model: name }),
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+  };
+}
+
+/** A key alone names its server, where nothing else names one. */
+function presetOfKey({ baseURL }: { readonly baseURL: string | undefined }, env: Environment) {
+  if (baseURL !== undefined || settle({}, env) !== undefined) return undefined;
+  if (readVariable(env, 'OPENAI_API_KEY') !== undefined) return 'openai' as const;
+  return readVariable(env, 'ANTHROPIC_API_KEY') === undefined ? undefined : ('claude' as const);
+}
+
+function settle(options: ChatModelOptions, env: Environment): Endpoint | undefined {
+  try {
+    return settleEndpoint(options, env);
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+function sourceOf({ model, baseURL }: AgentChoices, { preset }: ChatModelOptions, env: Environment): string {
+  if (baseURL !== undefined) return '--base-url';
+  if (model !== undefined && readModelName(model) !== undefined) return '--model';
+  const named = readModelName(readVariable(env, 'SIGNALBOX_MODEL') ?? '') !== undefined;
+  const variables = [...(named ? ['SIGNALBOX_MODEL'] : []), 'LEMONADE_BASE_URL', 'OPENAI_BASE_URL'];
+  const key = preset === undefined ? undefined : PRESETS[preset].keyVariable;
+  return [...variables, key].find((name) => readVariable(env, name) !== undefined) ?? 'the environment';
+}
+
+function connected(model: Model, endpoint: Endpoint, source: string): ChosenModel {
+  const name = endpoint.model === undefined ? '' : `${endpoint.model} from `;
+  return { model, said: `Model: ${name}${placeOf(endpoint)} (${source}).`, close: nothing };
+}
+
+function discovered(
+  { endpoint, model }: Extract<Discovery, { kind: 'found' }>,
+  options: ChatModelOptions,
+  env: Environment,
+): ChosenModel {
+  const { preset, baseURL } = endpoint;
+  const settled = { ...options, model, baseURL, ...(preset === undefined ? {} : { preset: preset.name }) };
+  return connected(configuredModel(settled, env), { ...endpoint, model }, 'found on this machine');
+}
+
+function nothingFound({ tried }: Discovery): string {
+  const width = Math.max(...tried.map(({ baseURL }) => baseURL.length)) + 2;
+  const places = tried.map(
+    ({ preset, baseURL, outcome }) => `  ${preset.padEnd(10)}${baseURL.padEnd(width)}${OUTCOME[outcome]}`,
+  );
+  return ['No model server was found. Looked at:', ...places, 'So '].join('\n');
+}
+
+const OUTCOME = {
+  'no-answer': 'no answer',
+  'no-model-server': 'answers, but is no model server',
+  'no-model': 'has no chat model installed',
+  'model-server': 'found',
+} as const;
+
+async function practiceModel(why: string): Promise<ChosenModel> {
+  const { startPracticeModel } = await import('../practice/start-practice-model.ts');
+  const practice = await startPracticeModel();
+  const said = [
+    `${why}the practice model answers, at ${practice.baseURL}.`,
+    'It is no LLM: a small set of rules that does real work with real tools, so that',
+    'you can see how an agent runs. For a real model start a local server, such as',
+    '`ollama serve` or `lemonade-server serve`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY',
+    'or OPENAI_BASE_URL, or use --base-url.',
+  ].join('\n');
+  return { model: practice.model, said, close: () => practice.close() };
+}
+
+async function nothing(): Promise<void> {}

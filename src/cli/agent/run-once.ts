@@ -1,0 +1,73 @@
+import type { Run } from '../../agent/run/run.ts';
+import { type RunResult, endingInWords } from '../../machines/contract/run-result.ts';
+import { EXIT_CODE } from '../command/command.ts';
+import type { StopSignal } from '../command/interrupts.ts';
+import type { CliAgent } from './make-agent.ts';
+import { existsSync } from 'node:fs';
+
+/** A run that has ended, and the signal that cancelled it, if one did. */
+export interface FinishedRun {
+  readonly result: RunResult;
+  readonly stoppedBy: StopSignal | null;
+}
+
+/**
+ * Runs one question, or a run that is started otherwise, to its end. The first signal to stop cancels the run, which then ends as it should; a second one ends
+ * the process.
+ */
+export async function runOnce(
+  { agent, console: shown, session, interrupts }: CliAgent,
+  what: string | ((signal: AbortSignal) => Run),
+): Promise<FinishedRun> {
+  const stop = new AbortController();
+  let stoppedBy: StopSignal | null = null;
+  const unhandle = interrupts.handle((signal) => {
+    if (stoppedBy !== null) process.exit(EXIT_CODE.cancelled);
+    stoppedBy = signal;
+    stop.abort(new Error(signal));
+  });
+  shown?.startProgress('Starting');
+  try {
+    const given = { signal: stop.signal, ...(session === null ? {} : { metadata: { session } }) };
+    const run = typeof what === 'string' ? agent.run(what, given) : what(stop.signal);
+    return { result: await run, stoppedBy };
+  } finally {
+    shown?.stopProgress();
+    unhandle();
+  }
+}
+
+/** True when standard output and standard error are one screen: then the console shows the answer, as it arrives. */
+export function answerOnConsole(): boolean {
+  // A stream that is not a terminal has no `isTTY` at all, whatever its type says.
+  return process.stdout.isTTY === true && process.stderr.isTTY === true;
+}
+
+/** Prints what a run came to, where the console has not shown it already. */
+export function reportResult({ console: shown }: CliAgent, result: RunResult): void {
+  if (result.success && (shown === null || !answerOnConsole())) console.log(result.result);
+  // Whatever happened is said at least once, even by a silent command.
+  if (!result.success && shown === null) console.error(endingInWords(result));
+}
+
+/** Says where the recording of a run is; null for a run that failed before there was one. */
+export function whereRecorded({ journal }: CliAgent, { runId }: RunResult): string | null {
+  if (journal.kind === 'memory') return 'Not recorded: this folder cannot be written to.';
+  const file = journal.fileOf(runId);
+  return file !== undefined && existsSync(file) ? `Recorded in ${file}` : null;
+}
+
+/** Says how a run came out that has a past, and gives the exit code; `said`: the console has shown its end. */
+export function reportEnd(
+  cli: CliAgent,
+  result: RunResult,
+  { json, said }: { readonly json: boolean; readonly said: boolean },
+): number {
+  if (json) console.log(JSON.stringify(result));
+  else if (said) reportResult(cli, result);
+  else if (result.success) console.log(result.result);
+  else console.error(endingInWords(result));
+  const recording = said && cli.console !== null ? whereRecorded(cli, result) : null;
+  if (recording !== null) console.error(recording);
+  return EXIT_CODE[result.status];
+}

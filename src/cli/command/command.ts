@@ -1,0 +1,111 @@
+import type { RunStatus } from '../../machines/contract/run-result.ts';
+import { didYouMean } from '../../json/nearest-name.ts';
+
+/** An option that a command takes: a flag, or with `value` one that is followed by a value. */
+export interface OptionSpec {
+  /** Without dashes. */
+  readonly name: string;
+  /** One letter that stands for it. */
+  readonly short?: string;
+  /** What the value is, as the help shows it, such as `<n>`. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+/** The arguments of a command line, sorted out. */
+export interface Arguments {
+  /** Values by the name of their option. */
+  readonly values: ReadonlyMap<string, string>;
+  readonly flags: ReadonlySet<string>;
+  readonly positionals: readonly string[];
+}
+
+/** One command of `signalbox`. */
+export interface Command {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** What follows the name, as the help shows it. */
+  readonly synopsis: string;
+  /** What a user should know beyond the options. */
+  readonly about: string;
+  readonly options: readonly OptionSpec[];
+  /** Does the work and gives the exit code. Throws a {@link UsageError} for arguments that are wrong. */
+  run(args: Arguments): Promise<number>;
+}
+
+/** The user asked for something that cannot be done as asked: shown with a hint at the help, exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** What the process ends with; scripts rely on these. */
+export const EXIT_CODE = {
+  answered: 0,
+  failed: 1,
+  usage: 2,
+  stopped: 3,
+  cancelled: 130,
+  waiting: 3,
+} as const satisfies Readonly<Record<RunStatus | 'usage', number>>;
+
+/** One thing that a command with several can do. */
+export interface Action {
+  readonly name: string;
+  /** What follows its name: `<file>` must be there, `[file]` may be, `<file…>` may be several. */
+  readonly takes: readonly string[];
+  readonly help: string;
+  /** The options of the command that go with it. */
+  readonly options?: readonly string[];
+  run(args: Arguments): Promise<number>;
+}
+
+interface ActionCommand {
+  readonly name: string;
+  readonly summary: string;
+  /** What stands in the help before and after the list of actions. */
+  readonly about: readonly [before: string, after: string];
+  readonly options: readonly OptionSpec[];
+  readonly actions: readonly Action[];
+}
+
+/** A command whose first argument says what to do. Each action gets the arguments that follow. */
+export function actionCommand({ name, summary, about: [before, after], options, actions }: ActionCommand): Command {
+  const names = actions.map((action) => action.name);
+  const width = Math.max(...actions.map((action) => usageOf(action).length)) + 2;
+  return {
+    name,
+    summary,
+    synopsis: `${actions.map(usageOf).join(' | ')} [options]`,
+    about: [before, ...actions.map((action) => `  ${usageOf(action).padEnd(width)}${action.help}`), '', after].join(
+      '\n',
+    ),
+    options,
+    async run({ values, flags, positionals }) {
+      const [first = '', ...rest] = positionals;
+      const action = actions.find((one) => one.name === first);
+      if (first === '') throw new UsageError(`say what to do: ${names.join(', ')}.`);
+      if (action === undefined)
+        throw new UsageError(`there is no '${first}', but ${names.join(', ')}.${didYouMean(first, names)}`);
+      checkArguments(action, rest);
+      checkOptions(action, [...values.keys(), ...flags]);
+      return action.run({ values, flags, positionals: rest });
+    },
+  };
+}
+
+function usageOf({ name, takes }: Action): string {
+  return [name, ...takes].join(' ');
+}
+
+function checkArguments({ name, takes }: Action, given: readonly string[]): void {
+  const missing = takes.find((what, index) => what.startsWith('<') && (given[index] ?? '') === '');
+  if (missing !== undefined) throw new UsageError(`'${name}' needs ${takes.join(' ')}.`);
+  const extra = takes.at(-1)?.includes('…') === true ? undefined : given[takes.length];
+  if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
+}
+
+function checkOptions({ name, options = [] }: Action, given: readonly string[]): void {
+  const wrong = given.find((option) => !options.includes(option));
+  if (wrong !== undefined) throw new UsageError(`--${wrong} does not go with '${name}'.`);
+}

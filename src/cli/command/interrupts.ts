@@ -1,0 +1,48 @@
+import { EXIT_CODE } from './command.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** What asks the process to stop: Ctrl-C, or the system. */
+export type StopSignal = (typeof SIGNALS)[number];
+
+type Handler = (signal: StopSignal) => void;
+
+/** The signals that ask a command to stop, given to one handler at a time. */
+export interface Interrupts {
+  /** Gives the signals to this handler until the returned function is called. One that came before it is not lost. */
+  handle(handler: Handler): () => void;
+  /** For a Ctrl-C that came as a key, because a reader takes the terminal key by key. */
+  interrupt(): void;
+  /** From now on a signal ends the process at once: the command is over but for its tidying up. */
+  release(): void;
+}
+
+/** Takes the signals over for as long as a command lasts, so that it always ends in its own way. */
+export function takeInterrupts(): Interrupts {
+  let current: Handler | null = null;
+  let waiting: StopSignal | null = null;
+  let over = false;
+  const hear = (name: NodeJS.Signals): void => {
+    const signal = SIGNALS.find((known) => known === name);
+    if (over || signal === undefined) process.exit(EXIT_CODE.cancelled);
+    else if (current === null) waiting = signal;
+    else current(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, hear);
+  return {
+    handle(handler) {
+      current = handler;
+      const missed = waiting;
+      waiting = null;
+      // Later, when the handler is ready for it.
+      if (missed !== null) queueMicrotask(() => hear(missed));
+      return () => {
+        if (current === handler) current = null;
+      };
+    },
+    interrupt: () => hear('SIGINT'),
+    release() {
+      over = true;
+    },
+  };
+}

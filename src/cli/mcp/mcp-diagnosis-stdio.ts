@@ -1,0 +1,158 @@
+import { existsSync, statSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
+import type { McpStdioConfig, McpTarget } from '../../mcp/config/config.ts';
+import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
+import { withheldRoutes } from '../../mcp/config/environment-variables.ts';
+
+/** Where programs come from that servers are commonly started with. */
+const SOURCES: Readonly<Record<string, string>> = {
+  node: 'it comes with Node.js, https://nodejs.org',
+  npx: 'it comes with Node.js, https://nodejs.org',
+  uvx: 'it comes with uv, https://docs.astral.sh/uv',
+  uv: 'https://docs.astral.sh/uv',
+  python: 'on many systems it is called python3',
+  docker: 'https://docs.docker.com/get-docker',
+  bunx: 'it comes with Bun, https://bun.sh',
+  deno: 'https://deno.com',
+};
+
+/** Says why a program could not be started: it is not there, it may not be run, or its folder is missing. */
+export function diagnoseStart({ entry, env, error }: Symptoms): Finding {
+  const { config } = entry;
+  const { target } = entry.server;
+  const { errno } = error.data;
+  if (target.kind !== 'stdio' || !('command' in config)) return plain('command-not-startable', error.message, '');
+  if (target.cwd !== undefined && !isFolder(target.cwd)) {
+    return plain(
+      'folder-not-found',
+      `The folder in which it shall run does not exist: ${target.cwd}`,
+      "Make the folder, or correct 'cwd'. A relative folder starts at the one in which signalbox runs.",
+    );
+  }
+  if (errno === 'ENOENT') return notFound(target, config, env);
+  return plain(
+    'command-not-startable',
+    `The command '${config.command}' is there but could not be started (${typeof errno === 'string' ? errno : 'unknown'}).`,
+    errno === 'EACCES'
+      ? `Is it a program, and may you run it? chmod +x ${config.command}. A script for an interpreter is an argument: "command": "node", "args": ["${config.command}"].`
+      : 'Start it by hand in a terminal to see what the system says.',
+  );
+}
+
+function notFound(
+  target: McpTarget & { readonly kind: 'stdio' },
+  { command, args = [] }: McpStdioConfig,
+  env: Symptoms['env'],
+): Finding {
+  const words = command.trim().split(/\s+/);
+  if (words.length > 1 && args.length === 0) {
+    const [program, ...rest] = words;
+    return plain(
+      'command-not-found',
+      `There is no program with the name '${command}': 'command' is the program alone, and its arguments stand in 'args'.`,
+      `Write "command": ${JSON.stringify(program)}, "args": ${JSON.stringify(rest)}.`,
+    );
+  }
+  if (command.startsWith('~')) {
+    return plain(
+      'command-not-found',
+      `The command '${command}' was not found: '~' is not expanded.`,
+      `Write "command": ${JSON.stringify(`\${HOME}${command.slice(1)}`)}.`,
+    );
+  }
+  if (target.command.includes('/') || target.command.includes('\\')) return noSuchFile(target, command);
+  const path = target.env['PATH'] ?? env['PATH'] ?? '';
+  const source = Object.hasOwn(SOURCES, command) ? ` (${SOURCES[command]})` : '';
+  const own = target.env['PATH'] === undefined ? '' : ", which the entry's own 'env' sets";
+  return {
+    kind: 'command-not-found',
+    what: `The command '${command}' was not found in PATH${own}.`,
+    fix: `Install it${source}, or give its full path as 'command'.`,
+    evidence: [`PATH: ${[...new Set(path.split(delimiter))].join(delimiter)}`],
+  };
+}
+
+function noSuchFile(target: McpTarget & { readonly kind: 'stdio' }, command: string): Finding {
+  const path = resolve(target.cwd ?? '.', target.command);
+  if (existsSync(path)) {
+    return plain(
+      'command-not-found',
+      `The file '${command}' is there, but the program that its first line (#!) names is not.`,
+      'Install that program, or correct the line.',
+    );
+  }
+  const relative = path === target.command ? '' : " A relative path starts at 'cwd', else where signalbox runs.";
+  return plain('command-not-found', `There is no file '${path}'.`, `Correct 'command'.${relative}`);
+}
+
+function plain(kind: Finding['kind'], what: string, fix: string): Finding {
+  return { kind, what, fix, evidence: [] };
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** Says why a program that was started cannot be used: it ended, or it does not answer. Null for anything else. */
+export function diagnoseProcess(symptoms: Symptoms): Finding | null {
+  const { data, code } = symptoms.error;
+  if (typeof data.exitCode === 'number' || typeof data.signal === 'string') return ended(symptoms);
+  return code === 'timeout' ? silent(symptoms) : null;
+}
+
+function ended({ entry, env, error: { data }, noise }: Symptoms): Finding {
+  const { exitCode, signal } = data;
+  const how = typeof signal === 'string' ? `by the signal ${signal}` : `with exit code ${Number(exitCode)}`;
+  const written = [...lastLines('stderr', data.stderr), ...noise.map((line) => `stdout: ${line}`)];
+  const hint =
+    exitCode === 127
+      ? ' 127 is what a shell says when it does not find a command.'
+      : exitCode === 0
+        ? " A program that ends without an error may be no server, or may need an argument such as 'stdio'."
+        : '';
+  const words = written.length === 0 ? 'It wrote nothing to stderr.' : 'See what it wrote last:';
+  return {
+    kind: 'process-ended',
+    what: `Its process ended ${how} before it could be used.${hint} ${words}`,
+    fix: `Start it by hand to see more: ${commandLine(entry.config)}. It gets only HOME, LOGNAME, PATH, SHELL, TERM, USER and the settings of proxies, certificates and npm's registry of your environment; what else it needs must stand in 'env'.${withheld(entry.config, env)}`,
+    evidence: written,
+  };
+}
+
+function silent({ entry, env, error: { data }, noise }: Symptoms): Finding {
+  const seconds = entry.server.settings.connectTimeoutMs / 1000;
+  const errors = lastLines('stderr', data.stderr);
+  if (noise.length > 0) {
+    return {
+      kind: 'not-mcp',
+      what: 'It runs but does not answer as an MCP server does, and it writes to stdout what is no MCP message:',
+      fix: "Is it an MCP server, started so that it speaks over stdio? If it logs to stdout, let it log to stderr: stdout is the protocol's.",
+      evidence: [...noise.map((line) => `stdout: ${line}`), ...errors],
+    };
+  }
+  return {
+    kind: 'no-answer',
+    what: 'It runs but gave no answer in time.',
+    fix: `Is it an MCP server over stdio, and not one that listens on a port (then write 'url')? If it needs longer, as npx does when it downloads for the first time, raise "connectTimeoutMs" (now ${seconds * 1000}).${withheld(entry.config, env)}`,
+    evidence: errors,
+  };
+}
+
+/** What the network may need and is not passed on by itself, because it holds a password. */
+function withheld(config: Symptoms['entry']['config'], env: Symptoms['env']): string {
+  const own = 'command' in config ? (config.env ?? {}) : {};
+  const names = withheldRoutes(env).filter((name) => !Object.hasOwn(own, name));
+  if (names.length === 0) return '';
+  const entries = names.map((name) => `"${name}": "\${${name}}"`).join(', ');
+  return ` Not passed on, because a password stands in it: ${names.join(', ')}. If it needs that, write "env": { ${entries} }.`;
+}
+
+/** As it stands in the file, with variables unexpanded: it may be shown to anybody. */
+function commandLine(config: Symptoms['entry']['config']): string {
+  if (!('command' in config)) return '';
+  return [config.command, ...(config.args ?? [])].map(quoted).join(' ');
+}
+
+function quoted(word: string): string {
+  return /^[\w./:@%+=,${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

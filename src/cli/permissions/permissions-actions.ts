@@ -1,0 +1,132 @@
+import { inert } from '../../output/console/inert.ts';
+import { readPermissions } from '../../security/permissions-file.ts';
+import { type AgentPermissions, sortedServerTools, NO_PERMISSIONS } from '../../security/permissions-file.ts';
+import type { ServerTool } from '../../tools/server-tool.ts';
+import { EXIT_CODE, UsageError } from '../command/command.ts';
+import { permissionStore } from '../../security/permissions-store.ts';
+import { didYouMean } from '../../json/nearest-name.ts';
+import type { PermissionWarning } from '../../security/permissions.ts';
+
+/** Prints which tools are always allowed and gives the exit code. Throws a `PermissionStoreError` for a file that it cannot use. */
+export function listPermissions({ path, agent }: PermissionsPlace, how: { readonly json: boolean }): number {
+  const kept = [...readPermissions(path, warnOfPermissions)]
+    .filter(([, { tools, serverTools }]) => tools.size + serverTools.length > 0)
+    .filter(([name]) => agent === undefined || name === agent)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (how.json) console.log(JSON.stringify(jsonOf(path, kept)));
+  else if (kept.length === 0) console.log(nothingText(path, agent));
+  else console.log([`Always allowed, as kept in ${inert(path)}:`, ...kept.map(agentText)].join('\n'));
+  return EXIT_CODE.answered;
+}
+
+type Kept = readonly [agent: string, own: AgentPermissions];
+
+function jsonOf(path: string, kept: readonly Kept[]) {
+  const serverTools = kept.flatMap(([agent, own]) =>
+    own.serverTools.length === 0
+      ? []
+      : [
+          [
+            agent,
+            sortedServerTools(own.serverTools).map(({ server, tool, name }) => ({ server, tool, name })),
+          ] as const,
+        ],
+  );
+  return {
+    path,
+    agents: Object.fromEntries(kept.map(([agent, { tools }]) => [agent, [...tools].toSorted()] as const)),
+    ...(serverTools.length === 0 ? {} : { serverTools: Object.fromEntries(serverTools) }),
+  };
+}
+
+function nothingText(path: string, agent: string | undefined): string {
+  return `Nothing is always allowed${agent === undefined ? '' : ` to agent '${inert(agent)}'`} (${inert(path)}).`;
+}
+
+function agentText([agent, { tools, serverTools }]: Kept): string {
+  const own = [...tools].toSorted().map((tool) => `  ${oneLine(tool)}`);
+  return ['', oneLine(agent), ...own, ...sortedServerTools(serverTools).map(serverToolText)].join('\n');
+}
+
+function serverToolText({ server, tool, name }: ServerTool): string {
+  return `  ${oneLine(name)}: ${oneLine(tool)} of ${oneLine(server)}, as long as it does not change`;
+}
+
+function oneLine(text: string): string {
+  return inert(text).replaceAll('\n', '␊');
+}
+
+/**
+ * Takes the permission of one tool back and gives the exit code: that of a program, and those of MCP servers that are
+ * called or registered so; with `server` only that server's. Throws a {@link UsageError} when it is not clear whose, and a
+ * `PermissionStoreError` for a file that it cannot use.
+ */
+export function removePermission(place: PermissionsPlace, tool: string, server: string | undefined): number {
+  const owner = ownerOf(place);
+  if (owner === null) return nothing(`'${tool}' is not always allowed: nothing is (${place.path}).`);
+  if (storeOf(place.path, owner.name).remove(tool, server)) {
+    return done(`Agent '${owner.name}' asks again before it runs '${tool}'.`);
+  }
+  const hint = didYouMean(tool, owner.tools);
+  const whose = server === undefined ? '' : ` of the server '${server}'`;
+  return nothing(`'${tool}'${whose} is not always allowed to agent '${owner.name}'.${hint}`);
+}
+
+/** Takes all permissions of an agent back and gives the exit code. Throws like {@link removePermission}. */
+export function clearPermissions(place: PermissionsPlace): number {
+  const owner = ownerOf(place);
+  if (owner === null) return done(`There is nothing to take back (${place.path}).`);
+  if (owner.tools.length === 0) {
+    return nothing(`Nothing is always allowed to agent '${owner.name}'.${didYouMean(owner.name, owner.all)}`);
+  }
+  storeOf(place.path, owner.name).clear();
+  return done(`Agent '${owner.name}' asks again before it runs: ${owner.tools.join(', ')}.`);
+}
+
+interface Owner {
+  readonly name: string;
+  readonly tools: readonly string[];
+  /** The names of all agents that have permissions. */
+  readonly all: readonly string[];
+}
+
+/** The agent that was named, else the only one there is; null when there is none. */
+function ownerOf({ path, agent }: PermissionsPlace): Owner | null {
+  const permissions = readPermissions(path, warnOfPermissions);
+  const all = [...permissions].flatMap(([name, tools]) => (namesOf(tools).length === 0 ? [] : [name])).toSorted();
+  if (agent === undefined && all.length > 1) {
+    throw new UsageError(`several agents have permissions: ${inert(all.join(', '))}. Say whose with --agent.`);
+  }
+  const name = agent ?? all[0];
+  return name === undefined ? null : { name, tools: namesOf(permissions.get(name) ?? NO_PERMISSIONS), all };
+}
+
+/** The names under which tools are known, also those of MCP servers. */
+function namesOf({ tools, serverTools }: AgentPermissions): readonly string[] {
+  return [...tools, ...serverTools.map(({ name }) => name)].toSorted();
+}
+
+function storeOf(path: string, agent: string) {
+  return permissionStore({ path, agent, onWarning: warnOfPermissions });
+}
+
+function done(text: string): number {
+  console.log(inert(text));
+  return EXIT_CODE.answered;
+}
+
+function nothing(text: string): number {
+  console.error(`signalbox permissions: ${inert(text)}`);
+  return EXIT_CODE.failed;
+}
+
+/** Whose permissions in which file; without an agent, those of all. */
+interface PermissionsPlace {
+  readonly path: string;
+  readonly agent: string | undefined;
+}
+
+/** Says on standard error what is wrong with the file, and the work continues. */
+function warnOfPermissions({ message }: PermissionWarning): void {
+  console.error(`signalbox permissions: ${message}`);
+}

@@ -1,0 +1,171 @@
+import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
+import type { PromptTool } from '../../testing/tools-in-prompt.ts';
+import { splitWords, stem } from './match-tool.ts';
+
+/** What a question gives for a tool: its arguments, or the required ones that are nowhere in it. */
+type Filled =
+  | { readonly ok: true; readonly args: JsonObject }
+  | { readonly ok: false; readonly missing: readonly string[] };
+
+/** Fills a tool's arguments with values of the right kind from a question. Nothing is made up. */
+export function fillArguments({ schema }: PromptTool, question: string): Filled {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
+  const values = createSupply(findValues(question));
+  const args: Record<string, Json> = {};
+  const missing: string[] = [];
+  const inOrder = Object.entries(properties).toSorted(
+    ([a], [b]) => Number(required.includes(b)) - Number(required.includes(a)),
+  );
+  for (const [name, property] of inOrder) {
+    const isRequired = required.includes(name);
+    const value = isJsonObject(property) ? valueFor({ name, property, isRequired, question, values }) : undefined;
+    if (value !== undefined) args[name] = value;
+    else if (isRequired) missing.push(name);
+  }
+  return missing.length > 0 ? { ok: false, missing } : { ok: true, args };
+}
+
+interface Place {
+  readonly name: string;
+  readonly property: JsonObject;
+  readonly isRequired: boolean;
+  readonly question: string;
+  readonly values: Supply;
+}
+
+function valueFor(place: Place): Json | undefined {
+  const { property, isRequired, question, values } = place;
+  const members = Array.isArray(property['enum']) ? property['enum'] : undefined;
+  if (members !== undefined) return mentionedMember(members, question);
+  // What need not be given is given only when the question speaks of it.
+  if (!isRequired && !isMentioned(place)) return undefined;
+  switch (property['type']) {
+    case 'number':
+      return values.take('numbers');
+    case 'integer':
+      return values.take('numbers', Number.isInteger);
+    case 'boolean':
+      return isMentioned(place) ? true : undefined;
+    case 'array': {
+      const all = [...values.rest('quoted'), ...values.rest('paths'), ...values.rest('names')];
+      return all.length === 0 ? undefined : all;
+    }
+    case 'object':
+      return undefined;
+    default:
+      return textFor(place);
+  }
+}
+
+/** The kinds of text that a name asks for, the likeliest source first. */
+const KINDS: readonly (readonly [RegExp, readonly (keyof FoundValues)[]])[] = [
+  [/path|file|dir|folder|source|destination/i, ['paths', 'quoted']],
+  [/ur[il]|link|website/i, ['urls', 'quoted']],
+  [/mail/i, ['emails', 'quoted']],
+  [/date|day|when|since|until/i, ['dates', 'quoted']],
+  [/expr|formula|calculation|equation/i, ['expression', 'quoted']],
+  [/quer|text|content|message|input|question|prompt|task|body|title|term|search|subject|note|comment/i, ['quoted']],
+];
+
+const WHOLE_QUESTION = /quer|input|question|prompt|task|search|request/i;
+
+function textFor({ name, question, values }: Place): string | undefined {
+  const sources = KINDS.find(([kind]) => kind.test(name))?.[1] ?? ['quoted', 'names', 'paths'];
+  for (const source of sources) {
+    const found = values.takeText(source);
+    if (found !== undefined) return found;
+  }
+  return wordAfter(name, question) ?? (WHOLE_QUESTION.test(name) ? question : undefined);
+}
+
+function mentionedMember(members: readonly Json[], question: string): Json | undefined {
+  const said = new Set(splitWords(question).map(stem));
+  return members.find(
+    (member) => typeof member === 'string' && splitWords(member).every((word) => said.has(stem(word))),
+  );
+}
+
+function isMentioned({ name, question }: Place): boolean {
+  const said = new Set(splitWords(question).map(stem));
+  return splitWords(name).some((word) => said.has(stem(word)));
+}
+
+/** `42` in `order id 42`, for the argument `id` or `order_id`. */
+function wordAfter(name: string, question: string): string | undefined {
+  const last = splitWords(name).at(-1) ?? name;
+  const after = new RegExp(`\\b${last}\\s*(?:=|:|is|named|called)?\\s+([\\w@./-]*\\w)`, 'i').exec(question);
+  return after?.[1];
+}
+
+/** The values of a question; each is given out once. */
+interface Supply {
+  take(kind: 'numbers', fits?: (value: number) => boolean): number | undefined;
+  takeText(kind: keyof FoundValues): string | undefined;
+  rest(kind: 'quoted' | 'paths' | 'names'): readonly string[];
+}
+
+function createSupply(values: FoundValues): Supply {
+  const taken = new Set<unknown>();
+  const next = <T>(list: readonly T[], kind: string, fits: (value: T) => boolean = () => true): T | undefined => {
+    const at = list.findIndex((value, index) => !taken.has(`${kind} ${String(index)}`) && fits(value));
+    taken.add(`${kind} ${String(at)}`);
+    return list[at];
+  };
+  return {
+    take: (kind, fits) => next(values[kind], kind, fits),
+    takeText(kind) {
+      const list = values[kind];
+      if (typeof list === 'string' || list === undefined) return list;
+      const value = next<string | number>(list, kind);
+      return value === undefined ? undefined : String(value);
+    },
+    rest: (kind) => values[kind].filter((_value, at) => !taken.has(`${kind} ${String(at)}`)),
+  };
+}
+
+/** Values that stand in a question, each kind in the order in which they stand there. */
+interface FoundValues {
+  readonly quoted: readonly string[];
+  readonly paths: readonly string[];
+  readonly numbers: readonly number[];
+  readonly urls: readonly string[];
+  readonly emails: readonly string[];
+  readonly dates: readonly string[];
+  /** Names: capitalised words, together where they stand together, the first word of a sentence aside. */
+  readonly names: readonly string[];
+  readonly expression: string | undefined;
+}
+
+const QUOTED = /"([^"]+)"|“([^”]+)”|`([^`]+)`|(?<![\p{L}\d])'([^']+)'(?![\p{L}\d])/gu;
+const URLS = /https?:\/\/[^\s"'<>)]+[^\s"'<>).,;!?]/g;
+const EMAILS = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
+const DATES = /\b\d{4}-\d{2}-\d{2}\b/g;
+const PATHS =
+  /(?<![\w/.])(?:[A-Za-z]:\\|~?\/|\.{1,2}\/)?(?:[\w.@-]+[\\/])*[\w@-][\w.@-]*\.[A-Za-z]\w{0,9}\b|(?<!\w)(?:[A-Za-z]:\\|~?\/|\.{1,2}\/)[\w.@/\\-]+|(?<!\w)[\w.@-]+\/[\w.@/-]*/g;
+const NUMBERS = /(?<![\w.])-?\d+(?:\.\d+)?(?!\w|\.\d)/g;
+const EXPRESSION = /[-(]?\d[\d\s.()]*(?:\s*(?:[-+*/×÷^%])\s*[-(]?\d[\d\s.()]*)+/;
+const NAMES = /(?<!^)(?<![.!?:]\s)\b\p{Lu}[\p{L}\d'-]*(?:\s+(?:de\s+|of\s+the\s+)?\p{Lu}[\p{L}\d'-]*)*/gu;
+
+/** Finds the values in a question. */
+export function findValues(question: string): FoundValues {
+  const quoted = [...question.matchAll(QUOTED)].map((match) => match.slice(1).find((text) => text !== undefined) ?? '');
+  const bare = question.replaceAll(QUOTED, ' ');
+  const urls = bare.match(URLS) ?? [];
+  const emails = bare.match(EMAILS) ?? [];
+  const plain = bare.replaceAll(URLS, ' ').replaceAll(EMAILS, ' ');
+  const paths = (plain.match(PATHS) ?? []).map((path) => path.replace(/[.,;:!?]+$/, ''));
+  const unpathed = paths.reduce((text, path) => text.replace(path, ' '), plain);
+  const dates = unpathed.match(DATES) ?? [];
+  const expression = EXPRESSION.exec(unpathed.replaceAll(DATES, ' '))?.[0].trim();
+  return {
+    quoted,
+    paths,
+    urls,
+    emails,
+    dates,
+    numbers: (unpathed.replaceAll(DATES, ' ').match(NUMBERS) ?? []).map(Number),
+    names: (unpathed.match(NAMES) ?? []).filter((name) => name !== 'I'),
+    expression: expression?.replaceAll('×', '*').replaceAll('÷', '/'),
+  };
+}

@@ -1,0 +1,153 @@
+import { statSync, existsSync, readFileSync } from 'node:fs';
+import { join, dirname } from 'node:path';
+import { fileJournal } from '../../journal/stores/file.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { RunQuery, RunSummary } from '../../journal/format/tally.ts';
+import { sqliteJournal } from '../../journal/stores/sqlite.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { UsageError } from '../command/command.ts';
+import { inert } from '../../output/console/inert.ts';
+import { didYouMean } from '../../json/nearest-name.ts';
+import { lineWriter } from '../../journal/format/blobs.ts';
+import { historiesIn } from '../../journal/stores/run-files.ts';
+import { withHistory } from '../../journal/format/histories.ts';
+import { systemCode } from '../../security/folders.ts';
+
+/** Runs that are kept somewhere. */
+export interface RunsPlace {
+  readonly path: string;
+  readonly store: Required<JournalStore>;
+}
+
+/** The runs of a folder of recordings or of a SQLite file; without a name those of `.signalbox/runs`. */
+export function openRuns(named: string | undefined): RunsPlace {
+  const path = named ?? join('.signalbox', 'runs');
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined && named !== undefined) throw new UsageError(`--in: there is no folder or file '${path}'.`);
+  return { path, store: whole(there?.isFile() === true ? sqliteJournal(path) : fileJournal(path)) };
+}
+
+function whole({ open, take, read, list, remove, repair, secrets }: JournalStore): Required<JournalStore> {
+  if (!take || !read || !list || !remove || !repair || !secrets) throw new Error('This store cannot be listed.');
+  return { open, take, read, list, remove, repair, secrets };
+}
+
+const STATES = ['running', 'interrupted', 'waiting', 'ended'] as const;
+
+/** Reads the options that say which runs of a place are meant. Throws a {@link UsageError} for one that is wrong. */
+export async function readQuery(values: ReadonlyMap<string, string>, place: RunsPlace): Promise<RunQuery> {
+  const text = (option: string, name: string) => (values.has(option) ? { [name]: values.get(option) } : {});
+  const wanted = values.get('state');
+  const state = STATES.find((one) => one === wanted);
+  if (wanted !== undefined && state === undefined)
+    throw new UsageError(`--state takes ${STATES.join(', ')}, not '${wanted}'.`);
+  const limit = readCount(values, 'limit');
+  const metadata = values.get('metadata');
+  return {
+    ...(state === undefined ? {} : { state }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(metadata === undefined ? {} : { metadata: readMetadata(metadata) }),
+    after: await readAfter(values.get('after'), place),
+    ...text('agent', 'agent'),
+    ...text('status', 'status'),
+    ...text('reason', 'reason'),
+    ...text('tool', 'tool'),
+    ...text('error-code', 'errorCode'),
+  };
+}
+
+/** `name=value`, the value JSON or else text, or a JSON object. */
+function readMetadata(written: string): JsonObject {
+  const object = jsonOr(written, null);
+  if (isJsonObject(object)) return object;
+  const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(written) ?? [];
+  if (name === undefined) throw new UsageError(`--metadata takes <name=value> or a JSON object, not '${written}'.`);
+  return { [name]: jsonOr(value, value) };
+}
+
+function jsonOr(text: string, otherwise: Json): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}
+
+async function readAfter(wanted: string | undefined, place: RunsPlace): Promise<RunSummary | undefined> {
+  if (wanted === undefined) return undefined;
+  const found = await findRun(place, wanted);
+  if (found.runId === null) throw new UsageError(`--after: ${found.why}`);
+  return (await place.store.list()).find(({ runId }) => runId === found.runId);
+}
+
+/** A whole number from 0 on; undefined when the option was not given. */
+export function readCount(values: ReadonlyMap<string, string>, option: string): number | undefined {
+  const written = values.get(option);
+  if (written === undefined) return undefined;
+  const count = Number(written);
+  if (written.trim() === '' || !Number.isInteger(count) || count < 0)
+    throw new UsageError(`--${option} takes a whole number from 0 on, not '${written}'.`);
+  return count;
+}
+
+type FoundRun = { readonly runId: string } | { readonly runId: null; readonly why: string };
+
+/** The run that is meant by its id or the beginning of it, or why there is none or more than one. */
+async function findRun({ path, store }: RunsPlace, wanted: string): Promise<FoundRun> {
+  const ids = (await store.list()).map(({ runId }) => runId);
+  if (ids.includes(wanted)) return { runId: wanted };
+  const [one, ...others] = wanted === '' ? [] : ids.filter((runId) => runId.startsWith(wanted));
+  if (one === undefined)
+    return { runId: null, why: `There is no run '${inert(wanted)}' in ${inert(path)}.${didYouMean(wanted, ids)}` };
+  if (others.length === 0) return { runId: one };
+  return {
+    runId: null,
+    why: `'${inert(wanted)}' is the beginning of ${others.length + 1} run ids. Give more of it.`,
+  };
+}
+
+/** The id that is meant by its beginning; null, after saying why, when that fits no run or several. */
+export async function wholeRunId(place: RunsPlace, wanted: string): Promise<string | null> {
+  const found = await findRun(place, wanted);
+  if (found.runId === null) console.error(found.why);
+  return found.runId;
+}
+
+/** A recording that was named on the command line. */
+export interface NamedRecording {
+  readonly text: string;
+  /** The file that it stands in; null for standard input and for a run of a database. */
+  readonly file: string | null;
+}
+
+/**
+ * The recording of a file, of a run by its id or the beginning of it, or of standard input for `-`. `place` is where runs
+ * are kept, as `--in` names it. Throws a {@link UsageError} for one that is not there.
+ */
+export async function readRecordingOf(named: string, place: string | undefined): Promise<NamedRecording> {
+  if (named === '-') return { text: readFileSync(0, 'utf8'), file: null };
+  const text = readFile(named);
+  if (text !== null) return { text, file: named };
+  if (/[/\\]|\.jsonl$/.test(named)) throw new UsageError(`there is no file '${inert(named)}'.`);
+  const runs = openRuns(place);
+  const found = await findRun(runs, named);
+  if (found.runId === null) throw new UsageError(`there is no file '${inert(named)}'. ${found.why}`);
+  const file = join(runs.path, `${found.runId}.jsonl`);
+  if (existsSync(file)) return { text: withHistory(readFileSync(file, 'utf8'), historiesIn(runs.path)), file };
+  const recording = await runs.store.read(found.runId);
+  const write = lineWriter();
+  const lines = recording === null ? [] : [recording.head, ...recording.lines].map((record) => write(record));
+  return { text: lines.join(''), file: null };
+}
+
+function readFile(path: string): string | null {
+  try {
+    return withHistory(readFileSync(path, 'utf8'), historiesIn(dirname(path)));
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    if (code === 'EISDIR')
+      throw new UsageError(`'${inert(path)}' is a folder. Name a file in it, or see 'signalbox runs list'.`);
+    throw error;
+  }
+}

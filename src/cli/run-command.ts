@@ -1,0 +1,40 @@
+import { AGENT_OPTIONS, readAgentChoices } from './agent/agent-options.ts';
+import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
+import { answerOnConsole, whereRecorded, reportResult, runOnce } from './agent/run-once.ts';
+
+/** `signalbox run "<question>"`: one run, made for scripts. */
+export const runCommand: Command = {
+  name: 'run',
+  summary: 'Answer one question and exit.',
+  synopsis: '"<question>" [options]',
+  about: [
+    'Answers one question and exits. The answer goes to standard output, everything else to',
+    'standard error. Without --mcp the agent has file tools on the current folder.',
+    '',
+    'Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 stopped by a limit, 130 cancelled.',
+  ].join('\n'),
+  options: [
+    ...AGENT_OPTIONS,
+    { name: 'json', help: 'Print the whole result as one JSON object instead of the answer.' },
+  ],
+  async run(args) {
+    const question = args.positionals.join(' ');
+    if (question.trim() === '') throw new UsageError('there is no question. Put it in quotation marks.');
+    const choices = readAgentChoices(args, process.env);
+    const json = args.flags.has('json');
+    // Loaded only now: help and wrong usage need none of it.
+    const { makeAgent } = await import('./agent/make-agent.ts');
+    const cli = await makeAgent(choices, { answerOnConsole: !json && answerOnConsole() });
+    try {
+      if (cli.model.said !== '' && !choices.silent) console.error(`${cli.model.said}\n`);
+      const { result } = await runOnce(cli, question);
+      if (json) console.log(JSON.stringify(result));
+      else reportResult(cli, result);
+      const recording = whereRecorded(cli, result);
+      if (!choices.silent && recording !== null) console.error(recording);
+      return EXIT_CODE[result.status];
+    } finally {
+      await cli.close();
+    }
+  },
+};

@@ -1,0 +1,168 @@
+import type { RunSummary } from '../../journal/format/tally.ts';
+import { inert } from '../../output/console/inert.ts';
+import { type Style, painter } from '../../output/console/paint.ts';
+import { type Terminal, openTerminal } from '../../output/console/terminal.ts';
+import { cutToWidth, textWidth } from '../../terminal/text-width.ts';
+import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
+import { openRuns, readCount, readQuery, type RunsPlace, wholeRunId } from '../recording/kept-runs.ts';
+import { lineWriter } from '../../journal/format/blobs.ts';
+import { recordingText } from '../recording/recording-text.ts';
+import { JournalError } from '../../journal/format/journal-error.ts';
+import type { RepairedRun } from '../../journal/format/cut-recording.ts';
+
+/** Prints the runs that a query finds, the newest first. */
+export async function listRuns({ values, flags }: Arguments): Promise<number> {
+  const place = openRuns(values.get('in'));
+  const { path, store } = place;
+  const query = await readQuery(values, place);
+  const runs = await store.list(query);
+  if (flags.has('json')) console.log(JSON.stringify(runs));
+  else if (runs.length === 0)
+    console.log(`No runs in ${inert(path)}${Object.values(query).some((value) => value !== undefined) ? ' fit' : ''}.`);
+  else console.log(table(runs, terminal()).join('\n'));
+  return EXIT_CODE.answered;
+}
+
+/** The columns of the list; those with a number are left out, the highest first, where a line is too short for all. */
+const COLUMNS: readonly Column[] = [
+  { heading: 'run', of: ({ runId }) => runId },
+  { heading: 'began', of: ({ at }) => at.replace('T', ' ').replace(/:\d\d\.\d+Z$/, ''), dispensable: 1 },
+  { heading: 'agent', of: ({ agent }) => agent, dispensable: 2 },
+  { heading: 'state', of: stateText },
+  { heading: 'steps', of: ({ steps }) => String(steps), dispensable: 3 },
+  { heading: 'tools', of: ({ toolsUsed }) => toolsUsed.join(' ') || '-', dispensable: 4 },
+  { heading: 'asked', of: ({ input }) => input.replaceAll(/\s+/g, ' ') },
+];
+
+interface Column {
+  readonly heading: string;
+  readonly of: (run: RunSummary) => string;
+  readonly dispensable?: number;
+}
+
+function terminal(): Terminal {
+  return openTerminal(process.stdout, undefined, process.env);
+}
+
+/** The least that a question is cut to. */
+const ASKED = 24;
+
+function table(runs: readonly RunSummary[], { columns, color }: Terminal): readonly string[] {
+  const paint = painter(color);
+  let shown = COLUMNS.map(({ of, ...column }) => ({ ...column, cells: runs.map((run) => inert(of(run))) }));
+  const widthOf = ({ heading, cells }: (typeof shown)[number]): number =>
+    Math.max(heading.length, ...cells.map((cell) => textWidth(cell))) + 2;
+  const room = (): number => columns() - shown.slice(0, -1).reduce((sum, column) => sum + widthOf(column), 0);
+  for (const least of [4, 3, 2, 1])
+    if (room() < ASKED) shown = shown.filter(({ dispensable }) => dispensable !== least);
+  const line = (cellOf: (column: (typeof shown)[number]) => string, style: Style | null): string =>
+    shown
+      .map((column, index) => {
+        const cell = cellOf(column);
+        if (index === shown.length - 1) return cutToWidth(cell, Math.max(ASKED, room()));
+        const padded = cell + ' '.repeat(widthOf(column) - textWidth(cell));
+        return column.heading === 'state' && style !== null ? paint(style, padded) : padded;
+      })
+      .join('')
+      .trimEnd();
+  return [
+    paint(
+      'dim',
+      line(({ heading }) => heading, null),
+    ),
+    ...runs.map((run, row) => line(({ cells }) => cells[row] ?? '', styleOf(run))),
+  ];
+}
+
+function stateText({ state, status, reason, errorCode }: RunSummary): string {
+  if (state !== 'ended' || status === null) return state;
+  return status === reason || status === 'answered' ? status : `${status}: ${errorCode ?? reason ?? ''}`;
+}
+
+function styleOf(run: RunSummary): Style {
+  if (run.state === 'running') return 'cyan';
+  if (run.state !== 'ended') return 'yellow';
+  return run.status === 'answered' ? 'green' : 'red';
+}
+
+/** Tells a run step by step, or with `json` prints its recording. Part of an id that fits one run alone will do. */
+export async function showRun({ values, flags, positionals: [wanted = ''] }: Arguments): Promise<number> {
+  const place = openRuns(values.get('in'));
+  const runId = await wholeRunId(place, wanted);
+  const recording = runId === null ? null : await place.store.read(runId);
+  if (recording === null) return EXIT_CODE.failed;
+  if (flags.has('json')) {
+    const write = lineWriter();
+    process.stdout.write([recording.head, ...recording.lines].map((record) => write(record)).join(''));
+  } else console.log(recordingText(recording, terminal(), { full: flags.has('full') }));
+  return EXIT_CODE.answered;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Removes the runs beyond the limits, never one that is being written, and says which they were. */
+export async function pruneRuns({ values, flags }: Arguments): Promise<number> {
+  const [maxRuns, maxAgeDays] = [readCount(values, 'max-runs'), readCount(values, 'max-age-days')];
+  if (maxRuns === undefined && maxAgeDays === undefined)
+    throw new UsageError("'prune' needs --max-runs, --max-age-days or both.");
+  const { store } = openRuns(values.get('in'));
+  const dryRun = flags.has('dry-run');
+  const removed: string[] = [];
+  for (const { runId } of beyond(await store.list(), { maxRuns, maxAgeDays }))
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    if (dryRun || (await isRemoved(store, runId))) removed.push(runId);
+  if (flags.has('json')) console.log(JSON.stringify({ removed }));
+  else console.log(removedText(removed, dryRun));
+  return EXIT_CODE.answered;
+}
+
+/** Only what has ended counts against a number; what is old goes, ended or not. The list has the newest first. */
+function beyond(
+  runs: readonly RunSummary[],
+  { maxRuns = Infinity, maxAgeDays = Infinity }: Record<'maxRuns' | 'maxAgeDays', number | undefined>,
+): readonly RunSummary[] {
+  const oldest = Date.now() - maxAgeDays * DAY_MS;
+  let ended = 0;
+  return runs.filter(({ state, at }) => {
+    if (state === 'running') return false;
+    if (state === 'ended') ended += 1;
+    return Date.parse(at) < oldest || (state === 'ended' && ended > maxRuns);
+  });
+}
+
+async function isRemoved(store: RunsPlace['store'], runId: string): Promise<boolean> {
+  try {
+    return await store.remove(runId);
+  } catch (error) {
+    // Somebody took it up meanwhile.
+    if (error instanceof JournalError) return false;
+    throw error;
+  }
+}
+
+function removedText(removed: readonly string[], dryRun: boolean): string {
+  if (removed.length === 0) return 'Nothing to remove.';
+  return removed.map((runId) => `${dryRun ? 'would remove' : 'removed'} ${inert(runId)}`).join('\n');
+}
+
+/** Cuts a damaged run off before its first damage, and says what is lost by that. Needs its whole id. */
+export async function repairRun({ values, flags, positionals: [runId = ''] }: Arguments): Promise<number> {
+  const { path, store } = openRuns(values.get('in'));
+  const repaired = await store.repair(runId);
+  if (repaired === null) {
+    console.error(`There is no run '${inert(runId)}' in ${inert(path)}.`);
+    return EXIT_CODE.failed;
+  }
+  console.log(flags.has('json') ? JSON.stringify({ runId, ...repaired }) : repairedText(runId, repaired));
+  return EXIT_CODE.answered;
+}
+
+function repairedText(runId: string, { kept, lost, damage, calls }: RepairedRun): string {
+  if (damage === null) return `${inert(runId)} is not damaged: ${kept} lines.`;
+  const forgotten = calls.length === 0 ? '' : ` Calls of ${calls.map(inert).join(', ')} are forgotten.`;
+  return [
+    inert(damage),
+    `Kept ${kept} lines of ${inert(runId)}, and cut ${lost} off.${forgotten}`,
+    'Who resumes it does again what stood in these.',
+  ].join('\n');
+}

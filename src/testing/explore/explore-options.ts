@@ -1,0 +1,99 @@
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { Explorable } from '../../journal/replay/replay.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import type { Law } from './laws/law.ts';
+import type { OutcomesOf } from './outcomes/outcome.ts';
+import type { View } from './walk/exploration.ts';
+
+/** A claim about states: one predicate, or several by name. */
+export type Claims = ((view: View) => boolean) | { readonly [name: string]: (view: View) => boolean };
+
+/** How far an exploration is: the states that were found, and the walks that were made. */
+export interface ExploreProgress {
+  readonly configurations: number;
+  readonly paths: number;
+}
+
+/** What to explore and how far. */
+export interface ExploreOptions {
+  /** What the user asks. Default `Explore.`; the machines do not read it. */
+  readonly task?: string;
+  /** What a machine is started with: an `AgentInput`, a `ToolCallInput`, your own machine's input. */
+  readonly input?: unknown;
+  /** The agent whose tools and limits a variant of the agent machine gets. */
+  readonly agent?: Explorable;
+  /** Explores with this limit in place of the agent's own `maxSteps`. */
+  readonly maxSteps?: number;
+  /** How many walks to make at most. Default 20 000. */
+  readonly maxPaths?: number;
+  /** For how long, walks at random included. Default: as long as it takes. What is found then depends on the machine. */
+  readonly maxSeconds?: number;
+  /** Told many times a second how far it is. */
+  readonly onProgress?: (soFar: ExploreProgress) => void;
+  /** Stops once so many laws are broken. Default: goes on. */
+  readonly maxViolations?: number;
+  /** How many things to tell on one path at most. Default 200. */
+  readonly maxDepth?: number;
+  /** Chooses the random walks beyond `maxPaths`. Default 1. */
+  readonly seed?: number;
+  /** What must hold nowhere. */
+  readonly never?: Claims;
+  /** What must hold everywhere. */
+  readonly always?: Claims;
+  /** What your claims depend on beyond the machines' states, so that states that differ in it are told apart. */
+  readonly distinguish?: (view: View) => Json;
+  /** What can come of leaves, by name, in place of the built-in table. */
+  readonly outcomes?: { readonly [leaf: string]: OutcomesOf };
+  /** Events from outside that may come, beside cancel and approvals. */
+  readonly events?: (view: View) => readonly OutsideEvent[];
+  /** Arguments that tools take, by the tool's name, where none can be made up of the schema. */
+  readonly arguments?: { readonly [tool: string]: JsonObject };
+  /** The machine must come to an end on every path. Default: true for ours that end, false for others. */
+  readonly terminates?: boolean;
+}
+
+/** Refuses options of an exploration that are not known. */
+export const checkExploreOptions = optionsOf<ExploreOptions>('explorePaths', 'docs/proof.md', {
+  task: true,
+  input: true,
+  agent: true,
+  maxSteps: true,
+  maxPaths: true,
+  maxSeconds: true,
+  onProgress: true,
+  maxViolations: true,
+  maxDepth: true,
+  seed: true,
+  never: true,
+  always: true,
+  distinguish: true,
+  outcomes: true,
+  events: true,
+  arguments: true,
+  terminates: true,
+});
+
+/** Claims as laws. */
+export function lawsOf({ never, always }: ExploreOptions): readonly Law[] {
+  return [
+    ...entriesOf('never', never).map(([name, holds]) => claim(name, 'must hold nowhere', (view) => !holds(view))),
+    ...entriesOf('always', always).map(([name, holds]) => claim(name, 'must hold everywhere', holds)),
+  ];
+}
+
+function entriesOf(kind: string, claims: Claims | undefined): readonly [string, (view: View) => boolean][] {
+  if (claims === undefined) return [];
+  return typeof claims === 'function' ? [[kind, claims]] : Object.entries(claims);
+}
+
+function claim(name: string, says: string, holds: (view: View) => boolean): Law {
+  return {
+    name,
+    says: `'${name}' ${says}.`,
+    check: ({ run }) => {
+      const view = run.view();
+      return holds(view) ? null : `'${name}' ${says}, and was broken in ${view.state}`;
+    },
+  };
+}

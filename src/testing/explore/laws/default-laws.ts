@@ -1,0 +1,37 @@
+import type { Law } from './law.ts';
+import { ends, honesty, nothingLeft, oneResult } from './run-endings.ts';
+import { planLimit, spending, stepBudget } from './run-limits.ts';
+import { modelTurns } from './model-turns.ts';
+import { recoveryTried } from './recovery.ts';
+import { routes } from './failure-routes.ts';
+import { turns } from './turns.ts';
+import { asking, deadlines, denials, permission } from './gate.ts';
+import { noLoops, onceIsOnce, soundArguments } from './running-tools.ts';
+
+/** Checked on the choices themselves, not on what happened. */
+export const ALIVE = {
+  name: 'alive',
+  says: 'There is no dead state: as long as a run is not over, something is open.',
+} as const;
+
+/** The laws that every machine of ours keeps, whatever its tools, policies and limits. */
+export const DEFAULT_LAWS: readonly Law[] = [
+  ends,
+  stepBudget,
+  permission,
+  asking,
+  denials,
+  deadlines,
+  soundArguments,
+  onceIsOnce,
+  oneResult,
+  nothingLeft,
+  honesty,
+  noLoops,
+  planLimit,
+  spending,
+  modelTurns,
+  turns,
+  routes,
+  recoveryTried,
+];

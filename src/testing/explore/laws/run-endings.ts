@@ -1,0 +1,101 @@
+import { isJsonObject } from '../../../json/json.ts';
+import { isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
+import type { Law } from './law.ts';
+
+/** How a run may end. */
+export const ends: Law = {
+  name: 'ends',
+  says: 'Every path ends in COMPLETION, with a result that says why; no machine ever ends in an error.',
+  check: ({ actors, run, output, settings, fresh }) => {
+    if (run.isEndless) return 'a machine moved on and on, and waited for nothing';
+    const failed = fresh.find((one) => one.kind === 'moved' && MACHINE_FAILED.test(one.event));
+    if (failed?.kind === 'moved') return `a machine within ${failed.actor} ended in an error (${failed.event})`;
+    const broken = actors.find(({ snapshot }) => snapshot.status === 'error');
+    if (broken !== undefined) return `${broken.path} ended in an error: ${messageOf(broken.snapshot.error)}`;
+    if (!run.isOver() || settings === null || output === null) return null;
+    if (actors[0]?.state !== 'COMPLETION' || output.states.at(-1) !== 'COMPLETION')
+      return `the run was over in ${actors[0]?.state ?? 'no state'}`;
+    return output.error?.message === '' || output.result.includes('without a reason')
+      ? 'the run ended without a reason'
+      : null;
+  },
+};
+
+/** A call or a turn of the model that did not end by itself. */
+const MACHINE_FAILED = /^(?:llmCall|step|childAgent|c[\d.r-]+)\.failed$/;
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : JSON.stringify(error);
+}
+
+/** What must not be left behind. */
+export const nothingLeft: Law = {
+  name: 'nothing-left',
+  says: 'A run that is over leaves nothing open, and a cancel ends it at once, as cancelled.',
+  check: ({ run, fresh, output }) => {
+    const cancelled = fresh.some((one) => one.kind === 'told' && one.event.type === 'run.cancelled' && one.to === null);
+    if (cancelled && !run.isOver()) return 'the run was cancelled and went on';
+    if (cancelled && output !== null && output.reason !== 'cancelled')
+      return `the run was cancelled and ended as ${output.reason}`;
+    if (!run.isOver() || run.open.size === 0) return null;
+    return `the run was over, and ${[...run.open.keys()].join(', ')} was left open`;
+  },
+};
+
+/** What may be called a success. */
+export const honesty: Law = {
+  name: 'honesty',
+  says: 'Success is claimed for an answer that the model gave, and for nothing else.',
+  check: ({ story, output }) => {
+    if (output === null) return null;
+    const { success, status, reason, result } = output;
+    if (success !== (status === 'answered') || success !== (reason === 'answer'))
+      return `success is ${success}, the status ${status} and the reason ${reason}`;
+    // A task that was handed over is answered by the agent that took it.
+    if (!success || story.some(isHandOver)) return null;
+    const last = story.findLast(
+      (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
+    );
+    const reply = last?.kind === 'settled' && last.out.ok && isJsonObject(last.out.value) ? last.out.value : {};
+    if (reply.finishReason === 'length') return 'an answer that was cut off counted as an answer';
+    return result !== '' && textAt(reply, 'content').includes(result) ? null : 'success was claimed without an answer';
+  },
+};
+
+function isHandOver(one: Happening): boolean {
+  return (
+    one.kind === 'moved' && one.machine === 'agent' && isOwn(one.actor) && one.to === 'ERROR_RECOVERY.HANDING_OVER'
+  );
+}
+
+/** What the model is told before it is asked again. */
+export const oneResult: Law = {
+  name: 'results',
+  says: 'Every call id gets exactly one result, in call order, before the model is asked again.',
+  check: ({ fresh, output }) => {
+    for (const one of fresh) {
+      if (one.kind !== 'started' || one.effect.name !== 'callLlm' || !isJsonObject(one.effect.request)) continue;
+      const wrong = unanswered(one.effect.request.messages);
+      if (wrong !== null) return wrong;
+    }
+    return output === null ? null : unanswered(output.messages);
+  },
+};
+
+function unanswered(messages: unknown): string | null {
+  if (!Array.isArray(messages)) return null;
+  let due: string[] = [];
+  for (const message of messages.filter(isJsonObject)) {
+    if (message.role === 'tool') {
+      const next = due.shift();
+      if (next !== message.toolCallId)
+        return `a result of ${textAt(message, 'toolCallId')} came where ${next ?? 'none'} was due`;
+      continue;
+    }
+    if (due.length > 0) return `${due.join(', ')} got no result`;
+    due = Array.isArray(message.toolCalls)
+      ? message.toolCalls.filter(isJsonObject).map((call) => textAt(call, 'id'))
+      : [];
+  }
+  return due.length > 0 ? `${due.join(', ')} got no result` : null;
+}

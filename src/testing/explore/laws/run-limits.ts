@@ -1,0 +1,75 @@
+import { type Json, isJsonObject } from '../../../json/json.ts';
+import type { Law, Situation } from './law.ts';
+import { textAt } from '../walk/story.ts';
+
+/** The budget of steps. That it falls on every cycle is checked on the graph of all states. */
+export const stepBudget: Law = {
+  name: 'budget',
+  says: 'The budget of steps falls on every cycle, and no step beyond maxSteps begins.',
+  check: ({ story, settings, output }) => {
+    if (settings === null) return null;
+    const steps = entered(story, 'PLANNING.ASKING') + entered(story, 'EXECUTING_PLAN.RUNNING_STEP');
+    if (steps > settings.maxSteps) return `step ${steps} began, and maxSteps is ${settings.maxSteps}`;
+    return output?.reason === 'max-steps' && steps < settings.maxSteps
+      ? `the run ended at the step limit after ${steps} of ${settings.maxSteps} steps`
+      : null;
+  },
+};
+
+/** The number of plans. */
+export const planLimit: Law = {
+  name: 'plans',
+  says: 'No more than maxPlanIterations plans are carried out, and none fewer is refused.',
+  check: ({ story, settings, output, fresh }) => {
+    if (settings === null || settings.maxPlanIterations === 0) return null;
+    const plans = story.filter(
+      (one) => isMove(one) && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
+    ).length;
+    if (plans > settings.maxPlanIterations)
+      return `plan ${plans} was carried out, and maxPlanIterations is ${settings.maxPlanIterations}`;
+    const refused = output?.reason === 'plan-limit' && fresh.some(isMove);
+    return refused && plans < settings.maxPlanIterations
+      ? `the run ended at the plan limit after ${plans} plans`
+      : null;
+  },
+};
+
+/** The option `budget`. */
+export const spending: Law = {
+  name: 'spending',
+  says: 'No call runs beyond budget.maxToolCalls, and no model turn begins once budget.maxTokens is spent.',
+  check: ({ story, settings, fresh, output }) => {
+    if (settings === null) return null;
+    const { maxToolCalls, maxTokens } = settings.budget;
+    const calls = new Set(
+      story.flatMap((one) =>
+        one.kind === 'started' && one.effect.name === 'callTool' ? [textAt(one.effect.request, 'callId')] : [],
+      ),
+    ).size;
+    if (maxToolCalls !== null && calls > maxToolCalls) return `call ${calls} ran, and maxToolCalls is ${maxToolCalls}`;
+    const spent = story.reduce(
+      (sum, one) => sum + (one.kind === 'settled' && one.out.ok ? tokensOf(one.out.value) : 0),
+      0,
+    );
+    if (output?.reason === 'budget' && maxToolCalls === null && (maxTokens === null || spent < maxTokens))
+      return `the run ended at its budget after ${calls} calls and ${spent} tokens`;
+    const turn = fresh.some((one) => isMove(one) && one.to === 'PLANNING.ASKING');
+    return maxTokens !== null && turn && spent >= maxTokens
+      ? `a model turn began after ${spent} of ${maxTokens} tokens`
+      : null;
+  },
+};
+
+function tokensOf(value: Json): number {
+  if (!isJsonObject(value) || !isJsonObject(value.usage)) return 0;
+  return typeof value.usage.totalTokens === 'number' ? value.usage.totalTokens : 0;
+}
+
+function isMove(one: Situation['story'][number]): one is Extract<Situation['story'][number], { kind: 'moved' }> {
+  return one.kind === 'moved' && one.machine === 'agent' && !one.actor.includes('/');
+}
+
+/** How often the agent came into a state, itself and not one within it. */
+function entered(story: Situation['story'], state: string): number {
+  return story.filter((one) => isMove(one) && one.to === state).length;
+}

@@ -1,0 +1,42 @@
+import type { InspectionEvent } from 'xstate';
+
+/** An exploration cannot be made, or cannot say what was asked. */
+export class ExplorationError extends Error {
+  override readonly name = 'ExplorationError';
+  /** `not-a-leaf`: an actor of the machine is beyond control. `not-exhaustive`: the bounds came first. `endless`: the machine moves on and on. */
+  readonly code: 'not-a-leaf' | 'not-exhaustive' | 'endless';
+
+  constructor(code: ExplorationError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const MOST_MICROSTEPS = 2000;
+
+/** Watches for a machine that moves for ever without waiting for anything, which nothing else would end. */
+interface EndlessGuard {
+  readonly inspect: (event: InspectionEvent) => void;
+  /** Begins to count anew. */
+  reset(): void;
+  readonly tripped: boolean;
+}
+
+/** Ends an endless chain of moves by an error in the machine that makes it. */
+export function endlessGuard(): EndlessGuard {
+  let count = 0;
+  let tripped = false;
+  return {
+    inspect: ({ type }) => {
+      if (type !== '@xstate.microstep' || ++count <= MOST_MICROSTEPS) return;
+      tripped = true;
+      throw new ExplorationError('endless', `The machine made ${MOST_MICROSTEPS} moves and waited for nothing.`);
+    },
+    reset: () => {
+      count = 0;
+    },
+    get tripped() {
+      return tripped;
+    },
+  };
+}
