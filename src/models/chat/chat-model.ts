@@ -1,14 +1,15 @@
 import { ModelError, type Model } from '../../actors/model.ts';
 import { askModel } from './ask-model.ts';
-import { checkContext } from '../endpoint/check-context.ts';
-import { createConnection, type Connection } from '../http/connection.ts';
+import { checkContext } from '../discovery/check-context.ts';
+import { createConnection, type Connection } from './model-connection.ts';
 import { recallEndpoint } from '../endpoint/endpoint-memory.ts';
 import { checkModelOptions, settleEndpoint, type ChatModelOptions, type Endpoint } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable, type Environment } from '../endpoint/environment.ts';
-import { noteSecrets } from '../endpoint/model-secrets.ts';
-import { discoveredSource, settledSource, type EndpointSource } from '../endpoint/locate-endpoint.ts';
-import { refuseIfBanned } from '../live-guard.ts';
-import { untilAborted } from './until-aborted.ts';
+import { rememberSecrets } from '../endpoint/model-secrets.ts';
+import { discoveredSource, settledSource, type EndpointSource } from '../discovery/discover-endpoint.ts';
+import { refuseIfBanned } from '../endpoint/live-guard.ts';
+import { untilAborted } from '../http/fetch.ts';
+import { parseModelName } from '../endpoint/presets.ts';
 
 /**
  * A model behind any server that speaks Chat Completions: a local one by preset or address, or a hosted one. Nothing is
@@ -103,14 +104,23 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
         // A request that is under way finds out where the server is and which model: that is not asked twice.
         const { connection, name } = await untilAborted(limit, settling ?? settle(limit));
         const memory = memoryOf(connection.endpoint, name);
-        return await untilAborted(limit, checkContext({ connection, model: name, minContextSize, memory }));
+        return await untilAborted(
+          limit,
+          checkContext({
+            endpoint: connection.endpoint,
+            asking: connection.asking,
+            model: name,
+            minContextSize,
+            memory,
+          }),
+        );
       } catch {
         // The run's own request tells what is wrong, and the next agent looks again.
         return [];
       }
     },
   };
-  noteSecrets(chat, () => source.known(), options);
+  rememberSecrets(chat, () => source.known(), options);
   return chat;
 }
 
@@ -118,4 +128,16 @@ function idOf(endpoint: Endpoint | undefined, model: string | undefined): string
   if (endpoint === undefined) return model ?? 'discovered';
   const place = endpoint.preset?.name ?? new URL(endpoint.baseURL).host;
   return model === undefined ? place : `${place}:${model}`;
+}
+
+/**
+ * The model that an agent's option means: a `Model` as it is, `'ollama'` or `'ollama:qwen2.5:7b'` by preset, nothing
+ * by the environment or, failing that, discovered when first used. The environment is read now. Throws a `TypeError`
+ * that lists the presets for a name that is none.
+ */
+export function resolveModel(spec: string | Model | undefined, env: Environment): Model {
+  if (spec === undefined) return configuredModel({}, env);
+  if (typeof spec !== 'string') return spec;
+  const { preset, model } = parseModelName(spec);
+  return configuredModel(model === undefined ? { preset: preset.name } : { preset: preset.name, model }, env);
 }

@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { processEnvironment, readVariable, type Environment } from './environment.ts';
-import { readModelName } from './model-name.ts';
-import { findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
+import { readModelName, findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
 
 /** A function like the platform's `fetch`. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -137,4 +136,16 @@ function checkedURL(text: string, source: string, preset: Preset | undefined): s
 
 function trimmed(url: string): string {
   return url.trim().replace(/\/+$/, '');
+}
+
+/** Which variable or option holds the key; never the key itself. */
+export function howToSetKey({ keyVariable }: Endpoint): string {
+  return keyVariable === undefined ? 'set the option apiKey' : `set ${keyVariable} or the option apiKey`;
+}
+
+/** An endpoint's address for error texts: without a user name, a password or a query. */
+export function endpointText({ baseURL, preset }: Endpoint): string {
+  const url = new URL(baseURL);
+  const address = `${url.origin}${url.pathname}`;
+  return preset === undefined ? address : `${preset.title} at ${address}`;
 }

@@ -1,8 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { readVariable, type Environment } from '../endpoint/environment.ts';
+import type { Environment } from '../endpoint/environment.ts';
 import type { Fetch } from '../endpoint/endpoint.ts';
-import { findRoute, proxyHeaders, type Route } from './node-agents.ts';
-import { NodeResponse } from './node-response.ts';
+import { findRoute, hasProxy, proxyFor, proxyHeaders, type HttpRoute } from './http-routes.ts';
 
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
@@ -27,7 +26,7 @@ interface Outgoing {
  * It follows no redirects and sends text or bytes only.
  */
 export function createNodeFetch({ connectMs, env }: { readonly connectMs: number; readonly env: Environment }): Fetch {
-  const proxied = PROXY_VARIABLES.some((name) => readVariable(env, name) !== undefined);
+  const proxied = hasProxy(env);
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const outgoing: Outgoing = {
@@ -48,12 +47,10 @@ export function createNodeFetch({ connectMs, env }: { readonly connectMs: number
   };
 }
 
-const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const;
-
 /** A kept connection that the server had closed meanwhile: nothing came back on it, so asking again is safe. */
 class StaleConnection extends Error {}
 
-function send(outgoing: Outgoing, route: Route, connectMs: number): Promise<NodeResponse> {
+function send(outgoing: Outgoing, route: HttpRoute, connectMs: number): Promise<NodeResponse> {
   return new Promise((resolve, reject) => {
     const request = open(outgoing, route);
     const { signal } = outgoing;
@@ -79,7 +76,7 @@ function send(outgoing: Outgoing, route: Route, connectMs: number): Promise<Node
   });
 }
 
-function open({ url, method, headers, body }: Outgoing, { secure, agent, forwardedBy }: Route): ClientRequest {
+function open({ url, method, headers, body }: Outgoing, { secure, agent, forwardedBy }: HttpRoute): ClientRequest {
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const address = forwardedBy ?? url;
   const forwarded = forwardedBy === undefined ? {} : { host: url.host, ...proxyHeaders(forwardedBy) };
@@ -126,40 +123,72 @@ function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error('the request was aborted');
 }
 
+const stream = process.getBuiltinModule('node:stream');
+
 /**
- * The proxy for a URL by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (either case), or undefined for none.
- * Loopback addresses are never sent to a proxy: a local model is not reachable from there.
+ * A `Response` over Node's own message. `readText` is the cheap way to its body; `body`, `text` and `json` are there
+ * for clients that expect a platform response. The body can be read once, in one of these ways.
  */
-export function proxyFor(url: URL, env: Environment): URL | undefined {
-  const host = url.hostname.toLowerCase();
-  if (isLoopback(host)) return undefined;
-  const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
-  const proxy = first(env, names);
-  if (proxy === undefined || isExcluded(url, host, first(env, ['no_proxy', 'NO_PROXY']) ?? '')) return undefined;
-  const address = proxy.includes('://') ? proxy : `http://${proxy}`;
-  return URL.canParse(address) ? new URL(address) : undefined;
-}
+export class NodeResponse extends Response {
+  readonly #message: IncomingMessage;
+  #web: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
 
-/** True for `localhost`, 127.0.0.0/8 and ::1. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
+  constructor(message: IncomingMessage) {
+    super(null, { status: message.statusCode ?? 0, statusText: message.statusMessage ?? '', headers: pairs(message) });
+    this.#message = message;
+  }
 
-function isExcluded(url: URL, host: string, list: string): boolean {
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
-  return list
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter((entry) => entry !== '')
-    .some((entry) => {
-      if (entry === '*') return true;
-      const [, name = '', entryPort] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
-      if (entryPort !== undefined && entryPort !== port) return false;
-      const suffix = name.replace(/^\*?\./, '');
-      return host === suffix || host.endsWith(`.${suffix}`);
+  /** Hands over the body piece by piece, as text. Rejects when the connection breaks off. */
+  readText(onText: (text: string) => void): Promise<void> {
+    const message = this.#message;
+    message.setEncoding('utf8');
+    return new Promise((resolve, reject) => {
+      message.on('data', onText);
+      message.once('end', resolve);
+      message.once('error', reject);
+      message.once('close', () => {
+        if (!message.complete) reject(new Error('the connection was closed before the reply was complete'));
+      });
     });
+  }
+
+  /** Stops reading and closes the connection. */
+  discard(): void {
+    this.#message.destroy();
+  }
+
+  override get body(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    this.#web ??= new ReadableStream(sourceOf(this.#message));
+    return this.#web;
+  }
+
+  override async text(): Promise<string> {
+    const pieces: string[] = [];
+    await this.readText((text) => pieces.push(text));
+    return pieces.join('');
+  }
+
+  override async json(): Promise<unknown> {
+    const value: unknown = JSON.parse(await this.text());
+    return value;
+  }
 }
 
-function first(env: Environment, names: readonly string[]): string | undefined {
-  return names.map((name) => readVariable(env, name)).find((value) => value !== undefined);
+function pairs(message: IncomingMessage): Headers {
+  const headers = new Headers();
+  const raw = message.rawHeaders;
+  for (let at = 0; at + 1 < raw.length; at += 2) headers.append(raw[at] ?? '', raw[at + 1] ?? '');
+  return headers;
+}
+
+function sourceOf(message: IncomingMessage): UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> {
+  const reader = stream.Readable.toWeb(message).getReader();
+  return {
+    async pull(controller) {
+      const next = await reader.read();
+      if (next.done) controller.close();
+      else controller.enqueue(Uint8Array.from(next.value));
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
 }

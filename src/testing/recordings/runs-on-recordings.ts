@@ -6,7 +6,7 @@ import { firstDifference, readableDiff } from '../../journal/replay/difference.t
 import { type Divergence, ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import { replay } from '../../journal/replay/replay.ts';
-import { permitLiveModels } from '../../models/live-guard.ts';
+import { permitLiveModels } from '../../models/endpoint/live-guard.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { mixedJournal } from './mixed-journal.ts';
 import type { Matching } from './recorded-answers.ts';

@@ -1,15 +1,15 @@
 import { ModelError, type ModelIo, type ModelReply, type ModelToken } from '../../actors/model.ts';
-import type { Endpoint } from '../endpoint/endpoint.ts';
-import { connectFailed, placeOf, type Refusal } from './failure.ts';
+import { type Endpoint, endpointText } from '../endpoint/endpoint.ts';
+import { connectFailed, type RefusedRequest } from './failure.ts';
 import type { ChatClient } from './openai-client.ts';
-import { readReply } from './read-reply.ts';
-import { untilAborted } from './until-aborted.ts';
+import { readReplyBody } from './reply-body.ts';
+import { untilAborted } from '../http/fetch.ts';
 
 /** What came of one HTTP request. */
-export type Exchange = { readonly kind: 'reply'; readonly reply: ModelReply } | Refusal;
+export type RequestOutcome = { readonly kind: 'reply'; readonly reply: ModelReply } | RefusedRequest;
 
 /** One request to make. */
-export interface ExchangeInput {
+export interface RequestInput {
   readonly client: ChatClient;
   readonly endpoint: Endpoint;
   readonly body: string;
@@ -22,7 +22,7 @@ export interface ExchangeInput {
  * Sends one request and reads what comes back. Rejects with a {@link ModelError} when nothing usable did: not
  * reachable, silent for too long, aborted, broken off.
  */
-export async function exchange({ client, endpoint, body, responseMs, io }: ExchangeInput): Promise<Exchange> {
+export async function sendRequest({ client, endpoint, body, responseMs, io }: RequestInput): Promise<RequestOutcome> {
   const watch = keepTime(io.signal, responseMs);
   const pace = createPace();
   const onToken = io.onToken === undefined ? undefined : pace.listener(io.onToken);
@@ -32,7 +32,7 @@ export async function exchange({ client, endpoint, body, responseMs, io }: Excha
     if (answer.kind === 'unreachable') throw connectFailed(endpoint, answer.cause);
     watch.heard();
     const { response } = answer;
-    const reading = readReply(response, { onToken, onSound: () => watch.heard(), signal: watch.signal });
+    const reading = readReplyBody(response, { onToken, onSound: () => watch.heard(), signal: watch.signal });
     const read = await untilAborted(watch.signal, reading);
     if (read.kind === 'error') {
       return { kind: 'refused', status: response.status, headers: response.headers, body: read.error };
@@ -53,7 +53,7 @@ interface Circumstances {
 }
 
 function namedFailure(error: unknown, { endpoint, responseMs, isTimedOut, isAborted }: Circumstances): ModelError {
-  const place = placeOf(endpoint);
+  const place = endpointText(endpoint);
   if (isTimedOut) {
     const text = `${place} was silent for ${seconds(responseMs)}; raise timeouts.responseMs if the model is that slow.`;
     return new ModelError('timeout', text, { cause: error, data: { phase: 'response' } });

@@ -1,11 +1,10 @@
 import { ModelError } from '../../actors/model.ts';
-import type { ChatModelOptions, Endpoint } from '../endpoint/endpoint.ts';
+import { type ChatModelOptions, type Endpoint, howToSetKey, endpointText } from '../endpoint/endpoint.ts';
 import type { Environment } from '../endpoint/environment.ts';
-import { chooseModel } from '../chat/choose-model.ts';
-import { connectFailed, failureOf, howToSetKey, placeOf } from '../chat/failure.ts';
-import { askModels, readModels, type Asked, type AskOptions } from '../endpoint/list-models.ts';
-import { loadFetch } from './load-fetch.ts';
-import type { ChatClient } from '../chat/openai-client.ts';
+import { pickModel, askModels, readModels, type Asked, type AskOptions } from '../discovery/list-models.ts';
+import { connectFailed, failureOf } from './failure.ts';
+import { loadFetch } from '../http/fetch.ts';
+import type { ChatClient } from './openai-client.ts';
 
 /** The way to one endpoint: its HTTP client, made when first needed, and the model to ask for. */
 export interface Connection {
@@ -51,10 +50,10 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
       refuseWithoutKey(endpoint, options);
       const ask = await asking(signal, LIST_TIMEOUT_MS);
       const asked = await askModels(endpoint, ask);
-      if (signal.aborted) throw new ModelError('aborted', `The request to ${placeOf(endpoint)} was aborted.`);
+      if (signal.aborted) throw new ModelError('aborted', `The request to ${endpointText(endpoint)} was aborted.`);
       if (asked.kind === 'unreachable') throw connectFailed(endpoint, asked.cause);
       if (asked.status === 401 || asked.status === 403) throw keyRefused(endpoint, asked);
-      const name = await chooseModel(endpoint, readModels(asked) ?? [], ask);
+      const name = await pickModel(endpoint, readModels(asked) ?? [], ask);
       // A server that fails now may list its models later.
       if (name !== undefined || asked.status < 500) chosen = name ?? 'default';
       return { name: name ?? 'default', warning: choiceWarning(endpoint, name) };
@@ -89,7 +88,7 @@ function keyRefused(endpoint: Endpoint, { status, value }: Extract<Asked, { read
 }
 
 function choiceWarning(endpoint: Endpoint, name: string | undefined): string {
-  const place = placeOf(endpoint);
+  const place = endpointText(endpoint);
   return name === undefined
     ? `No model was named and ${place} lists none that chats, so 'default' is asked for. Set SIGNALBOX_MODEL or the option model.`
     : `No model was named, so '${name}' is used, as ${place} lists it. Set SIGNALBOX_MODEL or the option model to choose.`;

@@ -1,7 +1,15 @@
 import type { Agent as HttpAgent } from 'node:http';
+import { readVariable, type Environment } from '../endpoint/environment.ts';
+
+const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const;
+
+/** True where a variable names a proxy for any address. */
+export function hasProxy(env: Environment): boolean {
+  return PROXY_VARIABLES.some((name) => readVariable(env, name) !== undefined);
+}
 
 /** How a request travels: which client, which agent, and, through a plain proxy, which other address. */
-export interface Route {
+export interface HttpRoute {
   readonly secure: boolean;
   readonly agent: HttpAgent;
   /** Set when the request itself goes to a proxy, which forwards it. */
@@ -19,7 +27,7 @@ const TUNNEL_TIMEOUT_MS = 60_000;
 const pooled = new Map<string, HttpAgent>();
 
 /** Finds the way to a URL. `fresh` gives a connection of its own instead of one from the pool. */
-export function findRoute(url: URL, proxy: URL | undefined, fresh: boolean): Route {
+export function findRoute(url: URL, proxy: URL | undefined, fresh: boolean): HttpRoute {
   const secure = url.protocol === 'https:';
   const forwardedBy = secure ? undefined : proxy;
   const onTls = secure || forwardedBy?.protocol === 'https:';
@@ -70,4 +78,42 @@ function tunnelThrough(agent: HttpAgent, proxy: URL): void {
     connect.end();
     return undefined;
   };
+}
+
+/**
+ * The proxy for a URL by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (either case), or undefined for none.
+ * Loopback addresses are never sent to a proxy: a local model is not reachable from there.
+ */
+export function proxyFor(url: URL, env: Environment): URL | undefined {
+  const host = url.hostname.toLowerCase();
+  if (isLoopback(host)) return undefined;
+  const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
+  const proxy = first(env, names);
+  if (proxy === undefined || isExcluded(url, host, first(env, ['no_proxy', 'NO_PROXY']) ?? '')) return undefined;
+  const address = proxy.includes('://') ? proxy : `http://${proxy}`;
+  return URL.canParse(address) ? new URL(address) : undefined;
+}
+
+/** True for `localhost`, 127.0.0.0/8 and ::1. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function isExcluded(url: URL, host: string, list: string): boolean {
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      if (entry === '*') return true;
+      const [, name = '', entryPort] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
+      if (entryPort !== undefined && entryPort !== port) return false;
+      const suffix = name.replace(/^\*?\./, '');
+      return host === suffix || host.endsWith(`.${suffix}`);
+    });
+}
+
+function first(env: Environment, names: readonly string[]): string | undefined {
+  return names.map((name) => readVariable(env, name)).find((value) => value !== undefined);
 }

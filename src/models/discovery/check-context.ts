@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject } from '../../json/json.ts';
-import type { Connection } from '../http/connection.ts';
-import type { EndpointMemory, KnownContext } from './endpoint-memory.ts';
-import type { Endpoint } from './endpoint.ts';
-import { placeOf } from '../chat/failure.ts';
-import { askJson } from './list-models.ts';
-import { localPresetAt } from './presets.ts';
+import type { EndpointMemory, KnownContext } from '../endpoint/endpoint-memory.ts';
+import { type Endpoint, endpointText } from '../endpoint/endpoint.ts';
+import { askJson, type AskOptions } from './list-models.ts';
+import { localPresetAt } from '../endpoint/presets.ts';
 
 /** What to look into. */
 export interface ContextCheck {
-  readonly connection: Connection;
+  readonly endpoint: Endpoint;
+  /** How to ask its server, for no longer than `withinMs`. */
+  asking(signal: AbortSignal, withinMs: number): Promise<AskOptions>;
   readonly model: string;
   readonly minContextSize: number;
   readonly memory: EndpointMemory;
@@ -32,18 +32,17 @@ const WITHIN_MS = 1000;
  * one that is not known to be a local server is asked for nothing but its model list.
  */
 export async function checkContext(check: ContextCheck): Promise<readonly string[]> {
-  const { connection, model, minContextSize, memory } = check;
+  const { endpoint, model, minContextSize, memory } = check;
   memory.context ??= lookUp(check);
   const known = await memory.context;
   if (known === undefined || known.size >= minContextSize) return [];
   const sizeText = `${String(known.size)} tokens of context, fewer than the ${String(minContextSize)} wanted`;
   const advice = known.advice(minContextSize);
-  return [`'${model}' has ${sizeText}, at ${placeOf(connection.endpoint)}. ${advice}, or lower minContextSize.`];
+  return [`'${model}' has ${sizeText}, at ${endpointText(endpoint)}. ${advice}, or lower minContextSize.`];
 }
 
-async function lookUp({ connection, model, memory }: ContextCheck): Promise<KnownContext | undefined> {
-  const { endpoint } = connection;
-  const asking = await connection.asking(AbortSignal.timeout(WITHIN_MS), WITHIN_MS);
+async function lookUp({ endpoint, asking: reach, model, memory }: ContextCheck): Promise<KnownContext | undefined> {
+  const asking = await reach(AbortSignal.timeout(WITHIN_MS), WITHIN_MS);
   const ask = async (source: ContextSource): Promise<JsonObject | undefined> => {
     const asked = await askJson(source.url(endpoint), asking);
     // A server that is not up yet may tell the next one who asks.

@@ -1,5 +1,5 @@
-import { ModelError } from '../actors/model.ts';
-import { type Environment, readVariable } from './endpoint/environment.ts';
+import { ModelError } from '../../actors/model.ts';
+import { type Environment, readVariable } from './environment.ts';
 
 /**
  * Owns: whether models that are really there may be asked in this process.

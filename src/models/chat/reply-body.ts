@@ -1,11 +1,10 @@
 import { ModelError, type ModelReply, type ModelToken } from '../../actors/model.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { createReplyCollector } from './collect-reply.ts';
-import { createEventReader, type StreamEvent } from './event-stream.ts';
-import { readBody } from '../http/read-body.ts';
+import { readBody } from '../http/fetch.ts';
 
 /** What a server's reply was read as. `error` is an error that came with HTTP 200, as the server sent it. */
-export type ReadReply =
+export type ReplyBody =
   | { readonly kind: 'reply'; readonly reply: ModelReply }
   | { readonly kind: 'error'; readonly error: unknown };
 
@@ -27,7 +26,10 @@ const LINGER_MS = 1000;
  * Reads a reply in whichever form it comes: a plain JSON completion or a stream of events, asked for or not. Rejects
  * with a `bad-response` when it breaks off, cannot be read or is no completion; a broken-off reply is never a short one.
  */
-export async function readReply(response: Response, { onToken, onSound, signal }: ReadListeners): Promise<ReadReply> {
+export async function readReplyBody(
+  response: Response,
+  { onToken, onSound, signal }: ReadListeners,
+): Promise<ReplyBody> {
   const body = createBodyReader(response, onToken);
   const reading = readBody(response, (text) => {
     onSound();
@@ -57,7 +59,7 @@ interface BodyReader {
   readonly settled: Promise<void>;
   /** True once the server has said that the reply is over. */
   isComplete(): boolean;
-  result(): ReadReply;
+  result(): ReplyBody;
 }
 
 function createBodyReader(response: Response, onToken: ((token: ModelToken) => void) | undefined): BodyReader {
@@ -144,4 +146,83 @@ function lingerThenStop(ended: Promise<void>, stop: () => void): void {
     () => clearTimeout(timer),
     () => clearTimeout(timer),
   );
+}
+
+/** One server-sent event: its payload, already parsed where it is JSON. */
+export type StreamEvent =
+  | { readonly kind: 'json'; readonly value: unknown; readonly isError: boolean }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'garbage'; readonly text: string };
+
+/** Takes a stream's text in pieces of any size. */
+export interface EventReader {
+  feed(text: string): void;
+  /** Says that no more will come: what is pending is given out. */
+  end(): void;
+}
+
+/**
+ * Reads server-sent events. Every `data:` line that is whole JSON is an event at once, so servers that leave out the
+ * blank lines are understood too; a payload spread over several lines is put together.
+ */
+export function createEventReader(onEvent: (event: StreamEvent) => void): EventReader {
+  let unended: string[] = [];
+  let pending: string[] = [];
+  let isError = false;
+
+  const settlePending = () => {
+    const text = pending.join('\n');
+    pending = [];
+    if (text !== '') {
+      const value = parsed(text);
+      onEvent(value === undefined ? { kind: 'garbage', text } : { kind: 'json', value, isError });
+    }
+    isError = false;
+  };
+  const readData = (data: string) => {
+    if (data === '[DONE]') {
+      settlePending();
+      onEvent({ kind: 'done' });
+      return;
+    }
+    const value = pending.length > 0 ? undefined : parsed(data);
+    if (value === undefined) pending.push(data);
+    else onEvent({ kind: 'json', value, isError });
+  };
+  const readLine = (line: string) => {
+    if (line === '') settlePending();
+    else if (line.startsWith('data:')) readData(line.slice(5).trim());
+    else if (line.startsWith('event:')) isError = line.slice(6).trim() === 'error';
+    // Not in the standard; older llama.cpp servers send their errors this way.
+    else if (line.startsWith('error:')) {
+      isError = true;
+      readData(line.slice(6).trim());
+    }
+  };
+
+  return {
+    feed(text) {
+      unended.push(text);
+      // A line of any length is put together once, when its end has come.
+      if (!text.includes('\n')) return;
+      const lines = unended.join('').split('\n');
+      unended = [lines.pop() ?? ''];
+      for (const line of lines) readLine(line.endsWith('\r') ? line.slice(0, -1) : line);
+    },
+    end() {
+      const rest = unended.join('').trimEnd();
+      unended = [];
+      if (rest !== '') readLine(rest);
+      settlePending();
+    },
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
 }
