@@ -7,7 +7,7 @@ import {
 } from '../../actors/model.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
-import { DEFAULT_CONNECT_MS, type Connection } from './model-connection.ts';
+import type { Connection } from './model-connection.ts';
 import { forgetDoubt, rememberSuccess, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
 import { encodeRequest, type EncodedRequest } from './encode-request.ts';
 import { sendRequest } from './send-request.ts';
@@ -20,16 +20,17 @@ import {
   readServerError,
   type ServerError,
 } from './failure.ts';
-import { endpointText } from '../endpoint/endpoint.ts';
+import { endpointText, type Endpoint } from '../endpoint/endpoint.ts';
 
 /** Where a request goes, and what is known of the place. */
 export interface Destination {
   readonly connection: Connection;
-  readonly model: string;
+  /** The model's name. */
+  readonly name: string;
   readonly memory: EndpointMemory;
   /** Goes into every request as it is. */
   readonly extra: JsonObject | undefined;
-  readonly connectMs: number | undefined;
+  readonly connectMs: number;
   readonly responseMs: number;
 }
 
@@ -38,9 +39,9 @@ export interface Destination {
  * sent again. What a success proves is remembered. Rejects with a {@link ModelError}.
  */
 export async function askModel(to: Destination, request: ModelRequest, io: ModelIo): Promise<ModelReply> {
-  const { connection, model, memory, extra, responseMs } = to;
+  const { connection, name: model, memory, extra, responseMs } = to;
   const { endpoint } = connection;
-  const client = await connection.client(io.connectMs ?? to.connectMs ?? DEFAULT_CONNECT_MS);
+  const client = await connection.client(to.connectMs);
   const suspected: string[] = [];
   const leftOut: string[] = [];
 
@@ -51,7 +52,7 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
       rememberSuccess(memory, sent.withTools, suspected);
-      return withWarnings(withOwnNames(result.reply, request), [...leftOut, ...suspected], endpointText(endpoint));
+      return withWarnings(withOwnNames(result.reply, request), [...leftOut, ...suspected], endpoint);
     }
     const lesson = learnFromRefusal(result, sent, memory);
     if (lesson.kind === 'leave-out' && lesson.isSure) {
@@ -72,9 +73,9 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
 const PLAIN_REFUSALS: readonly string[] = ['bad-request', 'model-not-found', 'endpoint-not-found'];
 const noModels: readonly string[] = [];
 
-function noTools({ connection, model, memory }: Destination, refusal: RefusedRequest, isSure: boolean): ModelError {
+function noTools({ connection, name, memory }: Destination, refusal: RefusedRequest, isSure: boolean): ModelError {
   memory.tools = isSure ? 'refused' : 'doubted';
-  const text = `'${model}' takes no native tool calls at ${endpointText(connection.endpoint)}: ask it in json mode.`;
+  const text = `'${name}' takes no native tool calls at ${endpointText(connection.endpoint)}: ask it in json mode.`;
   return new ModelError('no-native-tools', text, { status: refusal.status });
 }
 
@@ -83,7 +84,7 @@ async function lastFailure(
   refusal: RefusedRequest,
   sent: { readonly withTools: boolean; readonly signal: AbortSignal },
 ): Promise<ModelError> {
-  const { connection, model, memory } = to;
+  const { connection, name: model, memory } = to;
   const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
   // Routers answer 404 when none of their servers takes tools, though they know the model.
   if (sent.withTools && memory.tools !== 'works' && offered?.includes(model) === true)
@@ -102,8 +103,9 @@ function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelRep
   return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: own(call) })) };
 }
 
-function withWarnings(reply: ModelReply, leftOut: readonly string[], place: string): ModelReply {
+function withWarnings(reply: ModelReply, leftOut: readonly string[], endpoint: Endpoint): ModelReply {
   if (leftOut.length === 0) return reply;
+  const place = endpointText(endpoint);
   const warnings = leftOut.map((field) => `${place} refused '${field}', so it is left out from now on.`);
   return { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] };
 }

@@ -1,6 +1,5 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
 import { endpointText, howToSetKey, type Endpoint } from '../endpoint/endpoint.ts';
-import type { Answer } from './openai-client.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
 
@@ -12,8 +11,19 @@ export interface RequestContext {
   readonly offered: readonly string[] | undefined;
 }
 
-/** An answer that is an error. */
-export type RefusedRequest = Extract<Answer, { readonly kind: 'refused' }>;
+/** The headers of a response, by names in lower case. */
+export interface ResponseHeaders {
+  get(name: string): string | null;
+}
+
+/** A response that is an error. */
+export interface RefusedRequest {
+  readonly kind: 'refused';
+  readonly status: number;
+  readonly headers: ResponseHeaders | undefined;
+  /** JSON where it is JSON, else its text. */
+  readonly body: unknown;
+}
 
 const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded'];
 /** A filter that stands before the model did not let the request through. */
@@ -233,4 +243,14 @@ function shortened(text: string): string {
   // An HTML page is what a proxy shows to people in a browser.
   const line = text.trimStart().startsWith('<') ? '' : text.trim();
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
+}
+
+/** The body of an error: JSON where it is JSON, else as it is. */
+export function jsonOrText(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return text;
+  }
 }

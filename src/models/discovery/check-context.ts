@@ -32,32 +32,52 @@ const WITHIN_MS = 1000;
  * one that is not known to be a local server is asked for nothing but its model list.
  */
 export async function checkContext(check: ContextCheck): Promise<readonly string[]> {
+  const { memory } = check;
+  if (memory.context === undefined) {
+    memory.asksContext ??= askContext(check);
+    await memory.asksContext;
+  }
+  return knownContextWarnings(check) ?? [];
+}
+
+/** The same of what is known by now; undefined where the server is still to be asked. */
+export function knownContextWarnings(check: Omit<ContextCheck, 'asking'>): readonly string[] | undefined {
   const { endpoint, model, minContextSize, memory } = check;
-  memory.context ??= lookUp(check);
-  const known = await memory.context;
-  if (known === undefined || known.size >= minContextSize) return [];
+  const known = memory.context;
+  if (known === undefined) return undefined;
+  if (known === null || known.size >= minContextSize) return [];
   const sizeText = `${String(known.size)} tokens of context, fewer than the ${String(minContextSize)} wanted`;
   const advice = known.advice(minContextSize);
   return [`'${model}' has ${sizeText}, at ${endpointText(endpoint)}. ${advice}, or lower minContextSize.`];
 }
 
-async function lookUp({ endpoint, asking: reach, model, memory }: ContextCheck): Promise<KnownContext | undefined> {
+async function askContext(check: ContextCheck): Promise<void> {
+  try {
+    check.memory.context = await lookUp(check);
+  } finally {
+    check.memory.asksContext = undefined;
+  }
+}
+
+/** Null where the server says nothing; undefined where it may say something later. */
+async function lookUp({ endpoint, asking: reach, model }: ContextCheck): Promise<KnownContext | null | undefined> {
+  const source = sourceOf(endpoint);
+  if (source === null) return null;
   const asking = await reach(AbortSignal.timeout(WITHIN_MS), WITHIN_MS);
-  const ask = async (source: ContextSource): Promise<JsonObject | undefined> => {
-    const asked = await askJson(source.url(endpoint), asking);
-    // A server that is not up yet may tell the next one who asks.
-    if (asked.kind === 'unreachable' || asked.status >= 500) memory.context = undefined;
+  let isUp = true;
+  const ask = async (from: ContextSource): Promise<JsonObject | undefined> => {
+    const asked = await askJson(from.url(endpoint), asking);
+    if (asked.kind === 'unreachable' || asked.status >= 500) isUp = false;
     return asked.kind === 'answered' && asked.status < 300 && isJsonObject(asked.value) ? asked.value : undefined;
   };
-  const source = sourceOf(endpoint);
-  if (source === null) return undefined;
   const answer = await ask(source);
   const owner = source === vllm && answer !== undefined ? ownerOf(answer, model) : vllm;
   const told = owner === vllm ? { source, answer } : { source: owner, answer: await ask(owner) };
   const size = told.answer && told.source.read(told.answer, model);
-  // A local server tells once the model is loaded.
-  if (size === undefined && told.answer !== undefined && told.source !== vllm) memory.context = undefined;
-  return size === undefined ? undefined : { size, advice: (wanted) => told.source.advice(wanted, model) };
+  if (size !== undefined) return { size, advice: (wanted) => told.source.advice(wanted, model) };
+  // A local server says it once the model is loaded, and one that is not up may say it to the next client that asks.
+  const isLater = !isUp || (told.answer !== undefined && told.source !== vllm);
+  return isLater ? undefined : null;
 }
 
 const atOrigin = (path: string) => (endpoint: Endpoint) => new URL(endpoint.baseURL).origin + path;

@@ -86,6 +86,8 @@ async function probe(endpoint: Endpoint, fetch: Fetch, signal: AbortSignal | und
 export interface EndpointSource {
   /** The endpoint, once it is known. */
   known(): Endpoint | undefined;
+  /** True once it is where it will stay. */
+  isFound(): boolean;
   /** The endpoint, found if need be. `warning` tells once what was found. Rejects with `no-model`. */
   locate(signal: AbortSignal): Promise<{ readonly endpoint: Endpoint; readonly warning?: string }>;
 }
@@ -110,6 +112,7 @@ export function settledSource(endpoint: Endpoint, options: DiscoverOptions): End
   };
   return {
     known: () => known,
+    isFound: () => isFound || preset === undefined,
     async locate(signal) {
       if (isFound || preset === undefined) return { endpoint: known };
       const before = isShared ? foundAt.get(place) : undefined;
@@ -128,6 +131,7 @@ export function discoveredSource(options: DiscoverOptions, model: string | undef
   let known: Endpoint | undefined;
   return {
     known: () => known,
+    isFound: () => known !== undefined,
     async locate(signal) {
       if (known !== undefined) return { endpoint: known };
       const discovery = await discoverEndpoint({ ...options, signal });

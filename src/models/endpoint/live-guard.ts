@@ -27,12 +27,12 @@ export function permitLiveModels(): () => void {
 }
 
 /** Throws a `ModelError` (code `live-forbidden`) where live models are forbidden. */
-export function refuseIfBanned(model: string, env: Environment): void {
+export function refuseIfBanned(model: () => string, env: Environment): void {
   const setting = readVariable(env, 'SIGNALBOX_LIVE') ?? 'allow';
   if (setting === 'allow' && (bans === 0 || permits > 0)) return;
   throw new ModelError(
     'live-forbidden',
-    `The model '${model}' was not asked: ${reasonOf(setting)}. Use a scripted model or a recording (signalbox/testing).`,
+    `The model '${model()}' was not asked: ${reasonOf(setting)}. Use a scripted model or a recording (signalbox/testing).`,
   );
 }
 

@@ -1,4 +1,4 @@
-import type { Environment } from '../endpoint/environment.ts';
+import { runsOnNode, type Environment } from '../endpoint/environment.ts';
 import type { Fetch } from '../endpoint/endpoint.ts';
 
 /** The HTTP client for a platform: the lean one on Node, the platform's own `fetch` elsewhere. */
@@ -6,10 +6,6 @@ export async function loadFetch(connectMs: number, env: Environment): Promise<Fe
   if (!runsOnNode()) return globalThis.fetch.bind(globalThis);
   const { createNodeFetch } = await import('./node-fetch.ts');
   return createNodeFetch({ connectMs, env });
-}
-
-function runsOnNode(): boolean {
-  return typeof process !== 'undefined' && typeof process.getBuiltinModule === 'function';
 }
 
 /** A response whose body comes as text without a web stream in between. */

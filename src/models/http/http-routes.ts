@@ -1,19 +1,18 @@
 import type { Agent as HttpAgent } from 'node:http';
 import { readVariable, type Environment } from '../endpoint/environment.ts';
 
-const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const;
-
-/** True where a variable names a proxy for any address. */
-export function hasProxy(env: Environment): boolean {
-  return PROXY_VARIABLES.some((name) => readVariable(env, name) !== undefined);
-}
-
-/** How a request travels: which client, which agent, and, through a plain proxy, which other address. */
+/** The way to one URL, found once for all requests that go there. */
 export interface HttpRoute {
+  /** TLS to whatever is connected to: the server, or a proxy in front of a plain one. */
   readonly secure: boolean;
-  readonly agent: HttpAgent;
-  /** Set when the request itself goes to a proxy, which forwards it. */
-  readonly forwardedBy: URL | undefined;
+  readonly host: string;
+  readonly port: string | null;
+  /** The path, or the whole URL where a proxy forwards the request. */
+  readonly path: string;
+  /** The headers that follow from the address: name, value, name, value … */
+  readonly headers: readonly string[];
+  /** The agent with kept connections, or one for a single connection of its own. */
+  agent(fresh: boolean): HttpAgent;
 }
 
 // Node's modules are taken from the process, not imported: a bundler for browsers never sees them.
@@ -26,27 +25,45 @@ const TUNNEL_TIMEOUT_MS = 60_000;
 
 const pooled = new Map<string, HttpAgent>();
 
-/** Finds the way to a URL. `fresh` gives a connection of its own instead of one from the pool. */
-export function findRoute(url: URL, proxy: URL | undefined, fresh: boolean): HttpRoute {
-  const secure = url.protocol === 'https:';
-  const forwardedBy = secure ? undefined : proxy;
-  const onTls = secure || forwardedBy?.protocol === 'https:';
-  const key = secure ? `https ${proxy?.href ?? ''}` : onTls ? 'https ' : 'http';
-  const known = fresh ? undefined : pooled.get(key);
-  if (known !== undefined) return { secure: onTls, agent: known, forwardedBy };
+/** Finds the way to a URL, through the proxy that the environment names for it. */
+export function findRoute(url: URL, env: Environment): HttpRoute {
+  const proxy = proxyFor(url, env);
+  const isTls = url.protocol === 'https:';
+  const tunnel = isTls ? proxy : undefined;
+  const forwardedBy = isTls ? undefined : proxy;
+  const address = forwardedBy ?? url;
+  const secure = address.protocol === 'https:';
+  return {
+    secure,
+    host: address.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: address.port === '' ? null : address.port,
+    path: forwardedBy === undefined ? url.pathname + url.search : url.href,
+    headers: ['host', url.host, ...(forwardedBy === undefined ? [] : proxyHeaders(forwardedBy))],
+    agent: (fresh) => (fresh ? createHttpAgent(secure, tunnel, false) : pooledAgent(secure, tunnel)),
+  };
+}
 
-  const settings = { keepAlive: !fresh, maxFreeSockets: 256, scheduling: 'lifo' } as const;
-  const agent = onTls ? new https.Agent(settings) : new http.Agent(settings);
-  if (secure && proxy !== undefined) tunnelThrough(agent, proxy);
-  if (!fresh) pooled.set(key, agent);
-  return { secure: onTls, agent, forwardedBy };
+function pooledAgent(secure: boolean, tunnel: URL | undefined): HttpAgent {
+  const key = secure ? `https ${tunnel?.href ?? ''}` : 'http';
+  const known = pooled.get(key);
+  if (known !== undefined) return known;
+  const agent = createHttpAgent(secure, tunnel, true);
+  pooled.set(key, agent);
+  return agent;
+}
+
+function createHttpAgent(secure: boolean, tunnel: URL | undefined, keepAlive: boolean): HttpAgent {
+  const settings = { keepAlive, maxFreeSockets: 256, scheduling: 'lifo' } as const;
+  const agent = secure ? new https.Agent(settings) : new http.Agent(settings);
+  if (tunnel !== undefined) tunnelThrough(agent, tunnel);
+  return agent;
 }
 
 /** The header that a proxy with credentials in its address wants. */
-export function proxyHeaders(proxy: URL): Record<string, string> {
-  if (proxy.username === '') return {};
+function proxyHeaders(proxy: URL): readonly string[] {
+  if (proxy.username === '') return [];
   const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
-  return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+  return ['proxy-authorization', `Basic ${Buffer.from(pair).toString('base64')}`];
 }
 
 /** Makes an agent's connections go through a CONNECT tunnel, with TLS to the target inside it. */
@@ -62,7 +79,7 @@ function tunnelThrough(agent: HttpAgent, proxy: URL): void {
       path: target,
       agent: false,
       timeout: TUNNEL_TIMEOUT_MS,
-      headers: { host: target, ...proxyHeaders(proxy) },
+      headers: ['host', target, ...proxyHeaders(proxy)],
     });
     connect.once('connect', (reply, socket) => {
       if (reply.statusCode === 200) {
