@@ -144,10 +144,20 @@ overEachTransport(() => {
   test('a message that the caller changed in place is sent as it is now', async () => {
     const { server, model } = await serve(['ok', 'ok']);
     const message = { role: 'user' as const, content: 'first' };
-    await ask(model, { messages: [message] });
+    const messages = Object.freeze([message]);
+    await ask(model, { messages });
     message.content = 'second';
-    await ask(model, { messages: [message] });
+    await ask(model, { messages });
     expect(server.requests.map((request) => request.body.messages[0]?.content)).toEqual(['first', 'second']);
+  });
+
+  test('a message that stands twice in a conversation is sent as often as it stands there', async () => {
+    const { server, model } = await serve(['ok', 'ok', 'ok']);
+    const [again, other] = ['again', 'other'].map((content) => Object.freeze({ role: 'user' as const, content }));
+    if (again === undefined || other === undefined) throw new Error('no messages');
+    const lists = [[again, other, again], [again], [again, other]];
+    for (const messages of lists) await ask(model, { messages: Object.freeze(messages) });
+    expect(server.requests.map(({ body }) => body.messages)).toEqual(lists);
   });
 
   test('extra fields and headers go into every request, but cannot replace the conversation', async () => {

@@ -41,11 +41,8 @@ function readMessage(message: IncomingMessage, listener: ResponseListener): void
   message.setEncoding('utf8');
   message.on('data', (text: string) => listener.onText(text));
   message.once('end', () => listener.onEnd());
+  // A connection that breaks off is an error of the message, too.
   message.on('error', (error) => listener.onFailure(error));
-  message.once('close', () => {
-    if (message.complete) return;
-    listener.onFailure(new Error('the connection was closed before the reply was complete'));
-  });
 }
 
 function headersOf(message: IncomingMessage): ResponseHeaders {
