@@ -115,7 +115,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
         const { asking } = place.connection;
         return await untilAborted(limit, checkContext({ ...contextOf(place, minContextSize), asking }));
       } catch {
-        // The run's own request tells what is wrong, and the next agent looks again.
+        // The run's own request reports what is wrong, and the next agent looks again.
         return [];
       }
     },

@@ -244,13 +244,3 @@ function shortened(text: string): string {
   const line = text.trimStart().startsWith('<') ? '' : text.trim();
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
 }
-
-/** The body of an error: JSON where it is JSON, else as it is. */
-export function jsonOrText(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return text;
-  }
-}

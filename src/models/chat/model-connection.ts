@@ -93,7 +93,7 @@ async function openClient(
   return openDirectClient(settings, env, connectMs);
 }
 
-/** A hosted server without a key is no use asking. */
+/** A hosted server is not asked without a key. */
 function refuseWithoutKey(endpoint: Endpoint, { headers }: ChatModelOptions): void {
   const { preset, baseURL, apiKey, client } = endpoint;
   if (

@@ -1,7 +1,7 @@
 import type { ClientRequestOptions, Fetch, OpenAIClient } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable } from '../endpoint/environment.ts';
-import { readBody, type BodyReading } from '../http/fetch.ts';
-import { jsonOrText, type RefusedRequest, type ResponseHeaders } from './failure.ts';
+import { parsedJson, readBody, type BodyReading } from '../http/fetch.ts';
+import type { RefusedRequest, ResponseHeaders } from './failure.ts';
 import type { ChatClient, ResponseListener } from './send-request.ts';
 
 /** What a client needs to know of an endpoint. */
@@ -105,7 +105,7 @@ function post(
   };
 }
 
-/** The response to read; undefined when the listener has been told why there is none. */
+/** The response to read; undefined when the listener has received why there is none. */
 async function answerOf(
   client: Pick<OpenAIClient, 'post'>,
   request: ClientRequestOptions,
@@ -153,7 +153,8 @@ function withWholeErrors(fetch: Fetch): Fetch {
     const response = await fetch(input, init);
     if (response.ok || response.status < 300 || response.status === 304) return response;
     const { status, headers } = response;
-    return new Response(JSON.stringify({ error: jsonOrText(await response.text()) }), { status, headers });
+    const text = await response.text();
+    return new Response(JSON.stringify({ error: parsedJson(text) ?? text }), { status, headers });
   };
 }
 

@@ -14,7 +14,7 @@ export interface ContextCheck {
   readonly memory: EndpointMemory;
 }
 
-/** A server's way of telling how much context a model has. */
+/** A server's way of saying how much context a model has. */
 interface ContextSource {
   /** Where to ask. */
   url(endpoint: Endpoint): string;
@@ -28,7 +28,7 @@ const WITHIN_MS = 1000;
 
 /**
  * Warnings for a context that is smaller than wanted, with how to raise it. Empty where it is large enough, and where
- * the server does not tell or does not answer within a second. A server is asked once in a process, never with a key;
+ * the server does not say or does not answer within a second. A server is asked once in a process, never with a key;
  * one that is not known to be a local server is asked for nothing but its model list.
  */
 export async function checkContext(check: ContextCheck): Promise<readonly string[]> {
@@ -72,11 +72,11 @@ async function lookUp({ endpoint, asking: reach, model }: ContextCheck): Promise
   };
   const answer = await ask(source);
   const owner = source === vllm && answer !== undefined ? ownerOf(answer, model) : vllm;
-  const told = owner === vllm ? { source, answer } : { source: owner, answer: await ask(owner) };
-  const size = told.answer && told.source.read(told.answer, model);
-  if (size !== undefined) return { size, advice: (wanted) => told.source.advice(wanted, model) };
+  const found = owner === vllm ? { source, answer } : { source: owner, answer: await ask(owner) };
+  const size = found.answer && found.source.read(found.answer, model);
+  if (size !== undefined) return { size, advice: (wanted) => found.source.advice(wanted, model) };
   // A local server says it once the model is loaded, and one that is not up may say it to the next client that asks.
-  const isLater = !isUp || (told.answer !== undefined && told.source !== vllm);
+  const isLater = !isUp || (found.answer !== undefined && found.source !== vllm);
   return isLater ? undefined : null;
 }
 
@@ -137,13 +137,13 @@ const BY_OWNER: { readonly [owner: string]: ContextSource } = {
   organization_owner: lmstudio,
 };
 
-/** Where to ask first; null for a hosted server. Who is not known by name or address is asked for its model list. */
+/** Where to ask first; null for a hosted server. One that is not known by name or address is asked for its model list. */
 function sourceOf({ preset, baseURL }: Endpoint): ContextSource | null {
   if (preset?.local === false) return null;
   return BY_PRESET[(preset ?? localPresetAt(baseURL))?.name ?? 'vllm'] ?? null;
 }
 
-/** The server behind a model list, as far as that names it; else as vLLM, whose list tells the size itself. */
+/** The server behind a model list, as far as that names it; else as vLLM, whose list holds the size itself. */
 function ownerOf(list: JsonObject, model: string): ContextSource {
   const owner = entryOf(list['data'], 'id', model)?.['owned_by'];
   return (typeof owner === 'string' && Object.hasOwn(BY_OWNER, owner) ? BY_OWNER[owner] : undefined) ?? vllm;

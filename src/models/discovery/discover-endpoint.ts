@@ -30,7 +30,7 @@ const PROBE_MS = 300;
 
 /**
  * Looks for a model server on this machine's own ports, all at once, and takes the best by preference, not the
- * fastest. What answers there and is no model server is left alone. It starts no server, loads no model, never throws.
+ * fastest. What answers there and is not a model server is left alone. It starts no server, loads no model, never throws.
  */
 export async function discoverEndpoint(options: DiscoverOptions): Promise<Discovery> {
   const { env } = options;
@@ -88,7 +88,7 @@ export interface EndpointSource {
   known(): Endpoint | undefined;
   /** True once it is where it will stay. */
   isFound(): boolean;
-  /** The endpoint, found if need be. `warning` tells once what was found. Rejects with `no-model`. */
+  /** The endpoint, found if need be. `warning` says once what was found. Rejects with `no-model`. */
   locate(signal: AbortSignal): Promise<{ readonly endpoint: Endpoint; readonly warning?: string }>;
 }
 

@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject } from '../../json/json.ts';
 import type { Endpoint, Fetch } from '../endpoint/endpoint.ts';
 import { PRESETS } from '../endpoint/presets.ts';
-import { untilAborted } from '../http/fetch.ts';
+import { parsedJson, untilAborted } from '../http/fetch.ts';
 
 /** A model as a server lists it. */
 export interface ListedModel {
   readonly id: string;
   /** The server says that it is in memory. */
   readonly loaded: boolean;
-  /** It answers chats, as far as its listing tells. */
+  /** It answers chats, as far as its listing says. */
   readonly chats: boolean;
 }
 
@@ -34,7 +34,7 @@ export function askModels(endpoint: Endpoint, options: AskOptions): Promise<Aske
   return askJson(`${endpoint.baseURL}/models`, options, { ...keyHeaders(endpoint), ...options.headers });
 }
 
-/** The models in an answer of `/models`, or undefined when it is no model list. */
+/** The models in an answer of `/models`, or undefined when it is not a model list. */
 export function readModels(asked: Asked): readonly ListedModel[] | undefined {
   if (asked.kind === 'unreachable' || asked.status >= 300 || !isJsonObject(asked.value)) return undefined;
   const list = asked.value['data'];
@@ -43,7 +43,7 @@ export function readModels(asked: Asked): readonly ListedModel[] | undefined {
   return models.length === 0 && list.length > 0 ? undefined : models;
 }
 
-/** Asks a URL for a JSON document, without any key. Never throws; a body that is no JSON is undefined. */
+/** Asks a URL for a JSON document, without any key. Never throws; a body that is not JSON is undefined. */
 export async function askJson(
   url: string,
   options: Pick<AskOptions, 'fetch' | 'signal'>,
@@ -62,7 +62,7 @@ async function fetchJson(
   { fetch, signal }: Pick<AskOptions, 'fetch' | 'signal'>,
 ): Promise<Asked> {
   const response = await fetch(url, { headers, signal });
-  return { kind: 'answered', status: response.status, value: parsed(await response.text()) };
+  return { kind: 'answered', status: response.status, value: parsedJson(await response.text()) };
 }
 
 /** Anthropic's model list wants its own headers, though its chat endpoint speaks OpenAI's. */
@@ -70,15 +70,6 @@ function keyHeaders({ apiKey, preset }: Endpoint): Record<string, string> {
   if (apiKey === undefined) return {};
   const own = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
   return preset?.baseURL === PRESETS.claude.baseURL ? own : { authorization: `Bearer ${apiKey}` };
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 function readModel(entry: JsonObject): ListedModel | readonly [] {

@@ -17,7 +17,7 @@ export interface EndpointMemory {
   asksContext?: Promise<void> | undefined;
 }
 
-/** A model's context as its server tells it. */
+/** A model's context as its server reports it. */
 export interface KnownContext {
   /** In tokens. */
   readonly size: number;

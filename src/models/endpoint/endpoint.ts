@@ -27,7 +27,7 @@ export interface ChatModelOptions {
   readonly preset?: PresetName;
   /** Where the server listens, up to and including `/v1`. */
   readonly baseURL?: string;
-  /** The model's name. Default: `SIGNALBOX_MODEL`, the one loaded, the first listed that is no embedding model. */
+  /** The model's name. Default: `SIGNALBOX_MODEL`, the one loaded, the first listed that is not an embedding model. */
   readonly model?: string;
   readonly apiKey?: string;
   /** Headers for every request. */
@@ -44,7 +44,7 @@ export interface ChatModelOptions {
    * kept. Instead of `preset`, `baseURL`, `apiKey`, `fetch` and `transport`.
    */
   readonly client?: OpenAIClient;
-  /** Whether the model takes images: those of tools' results are sent to it. Default false: it is told their type and size. */
+  /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
   readonly images?: boolean;
   /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
   readonly body?: JsonObject;

@@ -4,7 +4,7 @@ import { type Environment, readVariable } from './environment.ts';
 /**
  * Owns: whether models that are really there may be asked in this process.
  *
- * I1 `SIGNALBOX_LIVE=never` forbids whatever the code says; a ban by code is lifted by whoever made it.
+ * I1 `SIGNALBOX_LIVE=never` forbids whatever the code says; a ban by code is lifted by the code that made it.
  * I2 A permit suspends bans by code, and nothing else.
  */
 let bans = 0;

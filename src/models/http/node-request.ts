@@ -61,7 +61,7 @@ export class NodeRequest {
       this.#listener.onResponse(message);
     });
     request.on('error', (error) => {
-      // What goes wrong with a response is told by the message itself.
+      // What goes wrong with a response is an error of the message.
       if (this.#current !== request) return;
       if (this.#isDestroyed || hasAnswered === undefined || hasAnswered()) this.#listener.onError(error);
       else this.#current = this.#send(true);
