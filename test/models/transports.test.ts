@@ -204,10 +204,14 @@ test('a client’s key is never printed, and known as a secret', async () => {
   expect(secretsOf(model)).toEqual(['sk-very-secret']);
 });
 
-test('a client for Azure asks its deployment, with its key and version', async () => {
+test('a client for Azure asks its deployment and its list, with its key and version', async () => {
   const server = await serve(['ok']);
   const azure = new AzureOpenAI({ endpoint: server.origin, apiKey: 'azure-key', apiVersion: '2026-01-01' });
-  expect((await ask(chatModel({ client: azure, model: 'gpt' }))).content).toBe('ok');
-  expect(server.requests[0]?.url).toBe('/openai/deployments/gpt/chat/completions?api-version=2026-01-01');
-  expect(server.requests[0]?.headers['api-key']).toBe('azure-key');
+  expect((await ask(chatModel({ client: azure }))).content).toBe('ok');
+  expect(server.requests[0]?.url).toBe('/openai/deployments/scripted/chat/completions?api-version=2026-01-01');
+  expect(server.otherPaths).toEqual(['/openai/models']);
+  for (const headers of [server.requests[0]?.headers, server.otherHeaders[0]]) {
+    expect(headers).toMatchObject({ 'api-key': 'azure-key' });
+    expect(headers?.authorization).toBeUndefined();
+  }
 });

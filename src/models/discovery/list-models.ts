@@ -66,8 +66,9 @@ async function fetchJson(
 }
 
 /** Anthropic's model list wants its own headers, though its chat endpoint speaks OpenAI's. */
-function keyHeaders({ apiKey, preset }: Endpoint): Record<string, string> {
-  if (apiKey === undefined) return {};
+function keyHeaders({ apiKey, preset, client }: Endpoint): Record<string, string> {
+  // A client of the caller's own sends its key by itself.
+  if (apiKey === undefined || client !== undefined) return {};
   const own = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
   return preset?.baseURL === PRESETS.claude.baseURL ? own : { authorization: `Bearer ${apiKey}` };
 }
