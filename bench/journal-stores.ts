@@ -1,11 +1,11 @@
 // What it costs to write a record, and how large a recording gets. Run with: node bench/journal-stores.ts [folder]
+import type { Sink } from '../src/journal/run/run-journal.ts';
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent } from '../src/agent/create-agent.ts';
 import { fileJournal, memoryJournal, sqliteJournal } from '../src/journal/index.ts';
 import type { JournalStore } from '../src/journal/index.ts';
-import type { Sink } from '../src/journal/live.ts';
 import type { RecordLine, RunRecord } from '../src/journal/format/record.ts';
 import { readRecording } from '../src/journal/format/recording.ts';
 import { fakeTool } from '../src/testing/fake-tool.ts';

@@ -1,5 +1,5 @@
-// A tool with typed arguments: the zod schema is what the model is told, what its arguments are checked against, and the
-// type of `execute`. With SIGNALBOX_MODEL=ollama:qwen2.5:7b a real model decides, instead of the script.
+// A tool with typed arguments: the model sees the zod schema, the arguments are validated against it, and it types
+// `execute`. With SIGNALBOX_MODEL=ollama:qwen2.5:7b, a real model decides instead of the script.
 import { createAgent, tool } from 'signalbox';
 import { scriptedModel } from 'signalbox/testing';
 import { z } from 'zod';

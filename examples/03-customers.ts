@@ -1,5 +1,5 @@
-// A plan over a customer database (node:sqlite): the model names all steps at once, `$PREV.field` and `$STEP_0.field` carry
-// results from step to step, and no model turn is spent between them.
+// A plan over a customer database (node:sqlite): the model names all steps at once, `$PREV.field` and `$STEP_0.field` pass
+// results from step to step, and no model turn happens in between.
 import { DatabaseSync } from 'node:sqlite';
 import { createAgent, tool } from 'signalbox';
 import { scriptedModel } from 'signalbox/testing';

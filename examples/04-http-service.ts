@@ -1,5 +1,5 @@
-// An agent behind an HTTP endpoint. One agent a request, because making one costs nothing: the conversation comes from
-// outside, and `context` tells the tools who is asking, out of reach of the model.
+// An agent behind an HTTP endpoint. Each request gets its own agent, because creating one costs nothing. The conversation is
+// kept outside, and `context` tells the tools which user is asking; the model can neither see nor change it.
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
@@ -56,7 +56,7 @@ for (const [user, question] of [
 }
 server.close();
 
-/** Stands in for a real model: looks at the account once, then answers from what it was told. */
+/** Replaces a real model: looks up the account once, then answers from the result. */
 function modelFor(user: string) {
   const sentence = `You have ${balances.get(user)} euros, ${user}.`;
   if (conversations.has(user)) return scriptedModel([`As I said: ${sentence}`]);

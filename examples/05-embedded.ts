@@ -1,5 +1,5 @@
-// An agent as one state of a larger machine: `agent.logic` takes a task in, gives a RunResult out, and is recorded like
-// any run. Here a support desk asks the agent first and a person only when the agent gives up.
+// An agent as one state of a larger machine: `agent.logic` takes a task as input, has a RunResult as output, and is recorded
+// like any run. Here a support desk asks the agent first, and a person only if the agent gives up.
 import { createAgent, tool } from 'signalbox';
 import { scriptedModel } from 'signalbox/testing';
 import { assign, createActor, setup, waitFor } from 'xstate';

@@ -1,5 +1,5 @@
 // The bare machine in your own actor system, live and not recorded: `agentMachine` with the agent's actors provided.
-// `observeRun` gives the same events as a run does; everything else is plain XState.
+// `observeRun` emits the same events as a run; everything else is plain XState.
 import { createAgent, tool } from 'signalbox';
 import { agentMachine, observeRun } from 'signalbox/machines';
 import { scriptedModel } from 'signalbox/testing';

@@ -1,5 +1,5 @@
-// Tools of an MCP server: the official filesystem server on a folder, started over stdio. Its tools are registered as
-// `files_…`, and no process of it outlives the agent.
+// Tools of an MCP server: the official filesystem server for one folder, started over stdio. Its tools are registered as
+// `files_…`, and its process does not outlive the agent.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

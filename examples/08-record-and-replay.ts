@@ -1,5 +1,5 @@
-// A recorded run as a regression test: the replay calls nothing and waits for nothing, makes the identical transitions,
-// and fails with the first difference when a prompt or a tool was changed.
+// A recorded run as a regression test: the replay calls nothing and waits for nothing, makes the same transitions, and
+// fails with the first difference if a prompt or a tool has changed.
 import { ReplayDivergenceError, createAgent, tool } from 'signalbox';
 import { replay, transitions } from 'signalbox/journal';
 import { scriptedModel } from 'signalbox/testing';

@@ -1,5 +1,5 @@
-// Replies as small local models write them: chatter around the JSON, single quotes, a comma too many, numbers as text. The
-// parser recovers them, says how, and never runs a call whose arguments were cut off.
+// Replies as small local models write them: prose around the JSON, single quotes, an extra comma, numbers as text. The
+// parser recovers them, lists its repairs, and marks a call whose arguments were cut off, so that it never runs.
 import { createAgent, tool } from 'signalbox';
 import { scriptedModel } from 'signalbox/testing';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
-// Calls that wait for a person: with `confirm: 'wait'` a call of policy `confirm` stays in AWAITING_APPROVAL until
-// `run.approve` or `run.reject`, from wherever you get the answer. A refusal is told to the model; it is no error.
+// Calls that wait for a person: with `confirm: 'wait'`, a call with the policy `confirm` stays in AWAITING_APPROVAL until
+// `run.approve` or `run.reject`, wherever your answer comes from. The model learns of a refusal; it is not an error.
 import { createAgent, tool } from 'signalbox';
 import { scriptedModel } from 'signalbox/testing';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
-// Where a run ends although the model would go on: the loop guard, the step limit, the budget and the plan limit. A stop
-// never claims success, and `reason` says which limit it was.
+// What ends a run although the model would continue: the loop guard, the step limit, the budget and the plan limit. An early
+// stop is never reported as success, and `reason` says which limit it was.
 import { type AgentOptions, createAgent } from 'signalbox';
 import { fakeTool, scriptedModel } from 'signalbox/testing';
 

@@ -1,5 +1,5 @@
-// Your own output: an object with the methods you care for, and `onEvent` for everything as data. `streaming` makes the
-// reply arrive piece by piece. An output that throws never breaks a run.
+// Your own output: an object with the methods that you need, and `onEvent` for everything as data. With `streaming`, the
+// reply arrives piece by piece. An output that throws never breaks a run.
 import { createAgent } from 'signalbox';
 import { fakeTool, scriptedModel } from 'signalbox/testing';
 

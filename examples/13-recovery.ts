@@ -1,5 +1,5 @@
-// Tool errors that are mended before the model is told: wrong arguments are fixed, a flaky service is tried again, a dead
-// one is stood in for. Each step is a state of the call's machine, in the recording and among the events.
+// Tool errors that are repaired before the model sees them: wrong arguments are fixed, a flaky service is called again, the
+// result of a dead one is substituted. Each step is a state of the call's machine, a record and an event.
 import { createAgent, recover, tool } from 'signalbox';
 import { scriptedModel } from 'signalbox/testing';
 import { z } from 'zod';

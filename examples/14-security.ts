@@ -1,5 +1,5 @@
-// Security in four scenes: a tool that is denied, arguments that are rejected, a person who is asked, and paths and words of
-// a command line that are checked. Whatever the model believes, only what passes the gates runs.
+// Security in four scenes: a denied tool, rejected arguments, a person who is asked, and checks of paths and shell words.
+// Whatever the model believes, only a call that passes all of these checks runs.
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ const folder = await mkdtemp(join(tmpdir(), 'notes-'));
 await writeFile(join(folder, 'today.md'), 'Buy tea.');
 await symlink('/etc', join(folder, 'link'));
 
-/** Rejects what leads out of the folder, and gives the tool the very path that was checked. */
+/** Rejects a path that leaves the folder, and passes the checked path to the tool. */
 function insideFolder({ path }: { readonly path: string }) {
   if (!validatePath(folder, path)) throw new Error(`${path} is not inside the notes folder`);
   return { path: resolve(folder, path) };
@@ -49,7 +49,7 @@ const tools = [
   tool({ name: 'format_disk', description: 'Erases everything.', policy: 'deny', execute: () => 'gone' }),
 ];
 
-/** One scene: the model makes these calls, whatever it was told. */
+/** One scene: the model makes these calls, whatever its prompt says. */
 async function scene(title: string, ...toolCalls: readonly { readonly name: string; readonly arguments?: object }[]) {
   console.log(title);
   const agent = createAgent({

@@ -1,6 +1,6 @@
-// The whole file agent. Three tools share their error handling and override parts of it: broken arguments are cleaned by code,
-// then by a repair agent; paths are sanitised and never leave the folder; a busy disk is tried again; a file that belongs to
-// somebody else is handed up; a full disk ends the run.
+// A complete file agent. Three tools share their error handling and override parts of it: broken arguments are repaired by
+// code, then by a repair agent; paths are sanitized and never leave the folder; a busy disk is retried; the error for a file
+// that belongs to another user is escalated; a full disk ends the run.
 import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -18,7 +18,7 @@ interface FileAgentOptions {
   readonly disk?: Pick<typeof fs, 'readFile' | 'writeFile' | 'unlink'>;
 }
 
-/** Makes the agent: what all tools share stands with the agent, what differs with the tool. */
+/** Creates the agent: the shared `onError` belongs to the agent, exceptions belong to the tool. */
 export function fileAgent({ folder, model, clerk, disk = fs }: FileAgentOptions) {
   const insideFolder = <T extends { readonly path: string }>(args: T): T => {
     if (!validatePath(folder, args.path)) throw new Error(`${args.path} is not inside the folder`);
@@ -75,7 +75,7 @@ export function fileAgent({ folder, model, clerk, disk = fs }: FileAgentOptions)
         inputSchema: z.object({ path }),
         validateArgs: insideFolder,
         execute: (args) => disk.unlink(args.path),
-        // The first path that comes to mind must not be the one that is deleted: no sanitising, no repair agent.
+        // A guessed path must never be deleted: no sanitizing, no repair agent.
         onError: { deserializationError: [], executionError: recover.escalate('the owner of the file has to decide') },
       }),
     ],
@@ -88,7 +88,7 @@ function fromPairs(text: string) {
   return pairs.length === 0 ? null : Object.fromEntries(pairs);
 }
 
-/** A path as people of other systems write it, made a path in the folder. What climbs out stays refused. */
+/** Turns a path of another operating system into a path in the folder. One that leaves the folder is still refused. */
 function cleanPath(args: Json) {
   const { path, ...others } = z.looseObject({ path: z.string() }).parse(recover.normalizePathSeparators(args) ?? args);
   return { ...others, path: path.replace(/^(?:[A-Za-z]:)?\/+/, '') };
@@ -102,7 +102,7 @@ function nothingYet(error: ToolError) {
   return codeOf(error) === 'ENOENT' ? { status: 'partial', message: 'There is no such file yet.' } : null;
 }
 
-/** The real disk, on which these operations fail first. */
+/** The real disk, except that its first operations fail with these codes. */
 export function troubledDisk(codes: readonly string[]) {
   const left = [...codes];
   const trouble = () => {

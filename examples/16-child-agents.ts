@@ -1,5 +1,5 @@
-// Agents below agents: each child is a tool of its parent and runs as a machine of its own below the call. What a child
-// cannot mend it escalates, and the first `onEscalation` on the way up decides. Here a stronger model is asked once.
+// Agents that use agents: each child is a tool of its parent, and runs as a separate machine inside the call. A child escalates
+// the errors that it cannot repair, and the first `onEscalation` on the way up decides. Here a stronger model is asked once.
 import { createAgent, recover, tool } from 'signalbox';
 import { scriptedModel } from 'signalbox/testing';
 

@@ -1,5 +1,5 @@
-// A server that dies in the middle of a call and asks a person in the middle of another: the connection heals, the call that
-// only reads is sent once more, and the option `elicit` answers. This file is the agent and, started with `server`, the server.
+// A server that dies during one call and asks a person during another: the connection is restored, the read-only call is sent
+// again, and the option `elicit` answers. This file is the agent and, when started with `server`, the server.
 import { existsSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ async function travel(): Promise<void> {
         args: [...process.execArgv, fileURLToPath(import.meta.url), 'server', join(folder, 'crashed')],
       },
     },
-    // In a terminal this is a form, without a line of yours; a service shows it to its user.
+    // In a terminal, a form appears without any code; a service shows the question to its user.
     elicit: ({ message }) => {
       console.log(`  the server asks: ${message}`);
       return { action: 'accept', content: { name: 'Ada' } };

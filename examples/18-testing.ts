@@ -1,5 +1,5 @@
-// A test that keeps its run in a file: recorded the first time, replayed from then on without model and tools; and a run on a
-// model that makes mistakes on purpose.
+// A test that keeps its run in a file: recorded the first time, and from then on replayed without model and tools. Then a run
+// with a model that makes mistakes on purpose.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const replies = [
   'It is 31 °C in Austin.',
 ];
 
-/** The test: it knows nothing of how the run came about. */
+/** The test: it does not know whether the run is live or replayed. */
 async function test(what: string, celsius: number, options = {}) {
   const weather = fakeTool('get_weather', [{ celsius }]);
   const model = scriptedModel(replies);

@@ -8,7 +8,7 @@ import { layoutKey } from '../src/inspector/page/chart/layout-key.ts';
 import { drawMachine } from '../src/inspector/frames/drawing.ts';
 import { agentMachine } from '../src/machines/agent/agent.ts';
 import { llmCallMachine } from '../src/machines/llm-call/llm-call.ts';
-import { loopDetectionMachine } from '../src/machines/loop-detection.ts';
+import { loopDetectionMachine } from '../src/machines/tool-call/loop-detection.ts';
 import { mcpConnectionMachine } from '../src/machines/mcp/mcp-connection.ts';
 import { toolCallMachine } from '../src/machines/tool-call/tool-call.ts';
 

@@ -3,7 +3,7 @@ export { createAgent } from './agent/create-agent.ts';
 export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionError } from './agent/errors.ts';
 export { createToolRegistry } from './agent/registry.ts';
 export { ReplayDivergenceError } from './journal/replay/divergence.ts';
-export { AGENT_STATES } from './machines/agent/run-result.ts';
+export { AGENT_STATES } from './machines/contract/run-result.ts';
 export { consoleOutput } from './output/console-output.ts';
 export { silentOutput } from './output/silent-output.ts';
 export { recover } from './recovery/recover.ts';
@@ -45,7 +45,7 @@ export type { AgentLimits, RunOptions } from './agent/run/run-options.ts';
 export type { ResumeErrorCode } from './agent/errors.ts';
 export type { ResumeOptions } from './agent/past/resume-run.ts';
 export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run/run.ts';
-export type { JournalStore } from './journal/run-journal.ts';
+export type { JournalStore } from './journal/run/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/events/run-events.ts';
 export type {
   AgentPath,
@@ -54,7 +54,7 @@ export type {
   RunReason,
   RunResult,
   RunStatus,
-} from './machines/agent/run-result.ts';
+} from './machines/contract/run-result.ts';
 export type { PromptParts } from './machines/agent/system-prompt.ts';
 export type { McpServerConfig } from './mcp/config/config.ts';
 export type { McpConnection } from './mcp/connection-types.ts';

@@ -53,10 +53,7 @@ export const callTool = (ports: CallToolPorts) =>
     async (input, io) => {
       const limit = deadlineOf(input, io.signal);
       try {
-        const value = await Promise.race([
-          work(ports, input, { ...io, signal: limit.signal, callId: input.callId }),
-          limit.passed,
-        ]);
+        const value = await Promise.race([work(ports, input, toolIo(input, io, limit.signal)), limit.passed]);
         const json = toJson(value, { maxChars: input.maxResultBytes });
         if (!json.ok)
           throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
@@ -66,6 +63,21 @@ export const callTool = (ports: CallToolPorts) =>
       }
     },
   );
+
+/** What a tool's function gets, as members of its own: functions spread it. */
+function toolIo({ callId }: CallToolInput, io: LeafIo, signal: AbortSignal): ToolIo & LeafIo {
+  const { note, context, traceparent } = io;
+  const base = {
+    signal,
+    get idempotencyKey() {
+      return io.idempotencyKey;
+    },
+    note,
+    context,
+    callId,
+  };
+  return traceparent === undefined ? base : Object.assign(base, { traceparent });
+}
 
 async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & LeafIo): Promise<unknown> {
   const args: JsonObject = structuredClone(input.args);

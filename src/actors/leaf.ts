@@ -10,7 +10,7 @@ import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'x
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import type { Effect, LeafError, Outcome, Perform } from './journal.ts';
+import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_VAULT, type Vault } from './vault.ts';
 
@@ -112,21 +112,17 @@ export function leaf<TInput, TOutput>(
       const asked = deepFreeze(request(input)) as Json;
       const host = hosts.get(system);
       const path = actorPath(self);
-      const hashed = digest(asked);
-      const effect: Effect = {
-        id: `${path}#${host?.ordinal(path) ?? 1}`,
+      const effect = new LeafEffect(path, host?.ordinal(path) ?? 1, {
         name,
         effects: typeof effects === 'function' ? effects(input) : effects,
         request: asked,
-        digest: hashed,
-        key: `${path}@${hashed}`,
-      };
+      });
       const work = (host?.work.get(name) as typeof execute | undefined) ?? execute;
       const vault = host?.vault ?? NO_VAULT;
       const keeps = typeof keepsMarks === 'function' ? keepsMarks(input) : keepsMarks;
       const given = (): TInput => (keeps ? input : revealed(vault, name, input));
       const perform: Perform = async (io) =>
-        vault.seal(await settled(() => work(given(), { ...io, ...givenTo(host) }), yieldsJson));
+        vault.seal(await settled(() => work(given(), leafIo(io, host)), yieldsJson));
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       opened.set(self, {
         stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
@@ -151,10 +147,45 @@ export function leaf<TInput, TOutput>(
   return logic;
 }
 
-/** What the caller of a run gave for its leaves. */
-function givenTo(host: LeafHost | undefined): Pick<LeafIo, 'context' | 'traceparent'> {
+/** What a leaf wants from the world. Its digest is made when it is first asked for: a run that nobody keeps never asks. */
+class LeafEffect implements Effect {
+  readonly id: string;
+  readonly name: string;
+  readonly effects: Effects;
+  readonly request: Json;
+  readonly #path: string;
+  #digest: string | undefined;
+
+  constructor(path: string, ordinal: number, { name, effects, request }: Pick<Effect, 'name' | 'effects' | 'request'>) {
+    this.id = `${path}#${ordinal}`;
+    this.name = name;
+    this.effects = effects;
+    this.request = request;
+    this.#path = path;
+  }
+
+  get digest(): string {
+    return (this.#digest ??= digest(this.request));
+  }
+
+  get key(): string {
+    return `${this.#path}@${this.digest}`;
+  }
+}
+
+/** What a leaf's function gets, with what the caller of the run gave. Members of its own, for functions that spread it. */
+function leafIo(io: PerformIo, host: LeafHost | undefined): LeafIo {
+  const { signal, note } = io;
   const { context, traceparent } = host ?? { context: undefined };
-  return { context, ...(traceparent === undefined ? {} : { traceparent }) };
+  const base = {
+    signal,
+    get idempotencyKey() {
+      return io.idempotencyKey;
+    },
+    note,
+    context,
+  };
+  return traceparent === undefined ? base : Object.assign(base, { traceparent });
 }
 
 /** The input with its secrets; a mark that cannot be resolved is never passed on. */
@@ -187,7 +218,13 @@ function toLeafError(thrown: unknown): LeafError {
 
 function performDirectly(effect: Effect, perform: Perform, settle: (out: Outcome) => void): () => void {
   const controller = new AbortController();
-  const io = { signal: controller.signal, idempotencyKey: effect.key, note: () => undefined };
+  const io = {
+    signal: controller.signal,
+    get idempotencyKey() {
+      return effect.key;
+    },
+    note: () => undefined,
+  };
   void perform(io).then((out) => {
     if (!controller.signal.aborted) settle(out);
   });

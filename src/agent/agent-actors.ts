@@ -9,7 +9,7 @@ import type { McpCalls } from '../actors/mcp/mcp-calls.ts';
 import type { Model } from '../actors/model.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
 import { runFixer } from '../actors/run-fixer.ts';
-import type { AgentSetup, Toolset } from '../machines/agent/agent-setup.ts';
+import type { AgentSetup, Toolset } from '../machines/contract/agent-setup.ts';
 import { agentMachine } from '../machines/agent/agent.ts';
 import { llmCallMachine } from '../machines/llm-call/llm-call.ts';
 import { toolCallMachine } from '../machines/tool-call/tool-call.ts';

@@ -7,11 +7,11 @@
  * I2 An actor that is stopped and started again in one go, as React's strict mode does, keeps its run.
  */
 import type { Snapshot } from 'xstate';
-import type { RunResult } from '../machines/agent/run-result.ts';
+import type { RunResult } from '../machines/contract/run-result.ts';
 import type { AgentLogic, AgentLogicEvent, AgentLogicInput, AgentLogicSnapshot } from './agent-types.ts';
 import { checkLogicInput } from './check-options.ts';
 import { ResumeError } from './errors.ts';
-import { newRunId } from './run/run-id.ts';
+import { newRunId } from './run/run-options.ts';
 import type { Run } from './run/run.ts';
 
 /** How a run of `agent.logic` is started. Both throw when the agent is closed. */

@@ -1,7 +1,7 @@
 import type { Confirm } from '../actors/ask-approval.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
-import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/agent/agent-setup.ts';
-import { closeOpenCalls } from '../machines/conversation/conversation.ts';
+import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/contract/agent-setup.ts';
+import { closeOpenCalls } from '../machines/llm-call/conversation.ts';
 import { DEFAULT_MCP_LIMITS } from '../mcp/config/server-limits.ts';
 import { BUSY_BACKOFF } from '../recovery/backoff.ts';
 import type { AgentOptions } from './options.ts';

@@ -1,11 +1,10 @@
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import type { Message } from '../actors/model.ts';
-import type { Explorable } from '../journal/replay/explore.ts';
+import type { Explorable, Replayable } from '../journal/replay/replay.ts';
 import type { Forkable } from '../journal/replay/fork.ts';
-import type { Replayable } from '../journal/replay/replay.ts';
 import type { agentMachine } from '../machines/agent/agent.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
-import type { AgentPath, AgentState, RunResult } from '../machines/agent/run-result.ts';
+import type { AgentPath, AgentState, RunResult } from '../machines/contract/run-result.ts';
 import type { McpServerConfig } from '../mcp/config/config.ts';
 import type { McpConnection } from '../mcp/connection-types.ts';
 import type { JsonObject, JsonSchema } from '../json/json.ts';

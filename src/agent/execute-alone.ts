@@ -6,7 +6,7 @@ import type { McpCalls } from '../actors/mcp/mcp-calls.ts';
 import { rememberPermission } from '../actors/remember-permission.ts';
 import { runFixer } from '../actors/run-fixer.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
-import type { AgentSettings } from '../machines/agent/agent-setup.ts';
+import type { AgentSettings } from '../machines/contract/agent-setup.ts';
 import type { CallOutcome } from '../machines/tool-call/call-request.ts';
 import { NO_CALLER } from '../machines/tool-call/tool-call-context.ts';
 import { toolCallMachine } from '../machines/tool-call/tool-call.ts';

@@ -3,7 +3,7 @@ import type { Confirm } from '../actors/ask-approval.ts';
 import type { PromptState } from '../actors/compose-prompt.ts';
 import type { Message, Model, ToolCalling } from '../actors/model.ts';
 import type { RunPort } from '../inspector/run-port.ts';
-import type { JournalStore } from '../journal/run-journal.ts';
+import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
 import type { PromptParts } from '../machines/agent/system-prompt.ts';
 import type { McpElicit } from '../mcp/questions/answers.ts';

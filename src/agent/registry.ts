@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Confirm } from '../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../actors/mcp/mcp-calls.ts';
-import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../machines/agent/agent-setup.ts';
+import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../machines/contract/agent-setup.ts';
 import { MAKE_PLAN } from '../machines/agent/system-prompt.ts';
 import type { NamesAs } from '../json/known-options.ts';
 import {

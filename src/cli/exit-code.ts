@@ -1,4 +1,4 @@
-import type { RunStatus } from '../machines/agent/run-result.ts';
+import type { RunStatus } from '../machines/contract/run-result.ts';
 
 /** What the process ends with; scripts rely on these. */
 export const EXIT_CODE = {

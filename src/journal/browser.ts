@@ -2,8 +2,7 @@
 import '../platform.ts';
 export { ReplayDivergenceError } from './replay/divergence.ts';
 export { fork } from './replay/fork.ts';
-export { JournalError } from './format/journal-error.ts';
+export { JournalError, RecordingError } from './format/journal-error.ts';
 export { memoryJournal } from './stores/memory.ts';
-export { RecordingError } from './format/recording.ts';
 export { replay } from './replay/replay.ts';
-export { transitions } from './replay/transitions.ts';
+export { transitions } from './replay/replay.ts';

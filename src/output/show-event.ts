@@ -1,5 +1,5 @@
 import type { RunEvent } from '../machines/events/run-events.ts';
-import { endingInWords } from '../machines/agent/run-result.ts';
+import { endingInWords } from '../machines/contract/run-result.ts';
 import { isJsonObject } from '../json/json.ts';
 import type { GuardedOutput } from './guard-output.ts';
 import type { OutputStats } from './output-handler.ts';

@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert';
 import type { Run } from '../agent/run/run.ts';
-import type { RunReason, RunResult, RunStatus } from '../machines/agent/run-result.ts';
+import type { RunReason, RunResult, RunStatus } from '../machines/contract/run-result.ts';
 import {
   type CallOptions,
   checkCalledTool,

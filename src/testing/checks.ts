@@ -1,6 +1,6 @@
 import type { Run } from '../agent/run/run.ts';
-import { transitions } from '../journal/replay/transitions.ts';
-import type { RunReason, RunStatus } from '../machines/agent/run-result.ts';
+import { transitions } from '../journal/replay/replay.ts';
+import type { RunReason, RunStatus } from '../machines/contract/run-result.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { type Evidence, type RecordingSource, type Subject, evidenceOf, isRun } from './judges/evidence.ts';
 import { judgeCalledTool } from './judges/judge-called-tool.ts';

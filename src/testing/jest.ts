@@ -1,6 +1,6 @@
 import '../platform.ts';
 import type { Run } from '../agent/run/run.ts';
-import type { RunReason, RunStatus } from '../machines/agent/run-result.ts';
+import type { RunReason, RunStatus } from '../machines/contract/run-result.ts';
 import type { CallOptions } from './checks.ts';
 import type { RecordingSource } from './judges/evidence.ts';
 import type { ExpectedTransitions } from './judges/judge-transitions.ts';

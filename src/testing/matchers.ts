@@ -1,5 +1,5 @@
 import type { Run } from '../agent/run/run.ts';
-import type { RunReason, RunStatus } from '../machines/agent/run-result.ts';
+import type { RunReason, RunStatus } from '../machines/contract/run-result.ts';
 import {
   type CallOptions,
   checkCalledTool,

@@ -1,10 +1,10 @@
+import { observeRun } from '../../src/machines/events/observe-run.ts';
 import { createActor, setup, waitFor, assign } from 'xstate';
 import { expect, expectTypeOf, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { agentMachine } from '../../src/machines/agent/agent.ts';
-import { observeRun } from '../../src/machines/events/observe-run.ts';
-import type { RunEvent } from '../../src/machines/events/run-events.ts';
-import type { RunResult } from '../../src/machines/agent/run-result.ts';
+import { type RunEvent } from '../../src/machines/events/run-events.ts';
+import type { RunResult } from '../../src/machines/contract/run-result.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';

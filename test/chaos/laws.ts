@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { transitions } from '../../src/journal/replay/transitions.ts';
+import { transitions } from '../../src/journal/replay/replay.ts';
 import type { Deed } from './job.ts';
 
 /** What a run that was never interrupted ends with. */

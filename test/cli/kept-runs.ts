@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
-import type { JournalStore } from '../../src/journal/run-journal.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { transitions } from '../../src/journal/replay/transitions.ts';
+import { transitions } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { withoutSums } from '../support/without-sums.ts';
 import { keptRuns, weatherRun } from './kept-runs.ts';

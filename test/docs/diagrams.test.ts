@@ -3,7 +3,7 @@ import { and, createMachine, not, or, setup } from 'xstate';
 import { OWN_MACHINES } from '../../src/inspector/diagram/own-machines.ts';
 import { mermaid } from '../../src/inspector/diagram/mermaid.ts';
 import { withDiagrams } from '../../scripts/diagrams/with-diagrams.ts';
-import { AGENT_STATES } from '../../src/machines/agent/run-result.ts';
+import { AGENT_STATES } from '../../src/machines/contract/run-result.ts';
 import { document } from './documents.ts';
 
 test.each(['README.md', 'docs/machines.md'])(

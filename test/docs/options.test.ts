@@ -9,7 +9,7 @@ interface Row {
   readonly range: string;
 }
 
-const [, section = ''] = document('docs/agents.md').text.split(/^## .*$/m);
+const [, section = ''] = /^## Options$([\s\S]*?)^## /m.exec(document('docs/agents.md').text) ?? [];
 
 const rows: readonly Row[] = section
   .split('\n')

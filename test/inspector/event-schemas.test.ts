@@ -5,7 +5,7 @@ import { approvalGiven } from '../../src/agent/run/run.ts';
 import { drawMachine } from '../../src/inspector/frames/drawing.ts';
 import { agentMachine } from '../../src/machines/agent/agent.ts';
 import { OUTSIDE_EVENTS } from '../../src/machines/events/outside-events.ts';
-import { loopDetectionMachine } from '../../src/machines/loop-detection.ts';
+import { loopDetectionMachine } from '../../src/machines/tool-call/loop-detection.ts';
 import { toolCallMachine } from '../../src/machines/tool-call/tool-call.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Json } from '../../src/json/json.ts';

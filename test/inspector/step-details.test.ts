@@ -21,16 +21,16 @@ describe('the details of a step', () => {
     expect(
       candidates.map(({ guard, passed, taken }) => `${guard ?? 'otherwise'}: ${passed}${taken ? ', taken' : ''}`),
     ).toEqual([
-      'refused: false',
+      'modelRefused: false',
       'filtered: false',
-      'planned and plansLeft: false',
-      'planned and toldToAnswer: false',
-      'planned: false',
+      'proposedPlan and plansLeft: false',
+      'proposedPlan and answerWasDemanded: false',
+      'proposedPlan: false',
       'calledTools: false',
-      'answerCut: false',
-      'endsWithCall: false',
+      'answerTruncated: false',
+      'endsWithWrittenCall: false',
       'answered: true, taken',
-      'thirdUnusable: false',
+      'tooManyUnusableReplies: false',
       'otherwise: true',
     ]);
   });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
-import { transitions } from '../../src/journal/replay/transitions.ts';
+import { transitions } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { withoutSums } from '../support/without-sums.ts';

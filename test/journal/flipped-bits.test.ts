@@ -1,12 +1,12 @@
+import type { RunQuery } from '../../src/journal/format/tally.ts';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { fileJournal } from '../../src/journal/stores/file.ts';
-import { readFileContent } from '../../src/journal/stores/file-lines.ts';
+import { readFileContent } from '../../src/journal/stores/file-sink.ts';
 import { summarizeFile } from '../../src/journal/stores/file-summary.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
-import type { RunQuery } from '../../src/journal/run-journal.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { readStored } from '../../src/journal/stores/sqlite-rows.ts';
 import { type SqliteRuns, sqliteRuns } from '../../src/journal/stores/sqlite-runs.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
-import type { JournalStore } from '../../src/journal/run-journal.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { permissionStore } from '../../src/security/permissions-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { groupCommit } from '../../src/journal/stores/group-commit.ts';
+import { groupCommit } from '../../src/journal/stores/file-sink.ts';
 
 /** Flushes that end when they are told to. */
 function flushes() {

@@ -1,7 +1,6 @@
-import type { Sink } from '../../src/journal/live.ts';
 import type { RecordLine } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
-import type { JournalStore } from '../../src/journal/run-journal.ts';
+import type { JournalStore, Sink } from '../../src/journal/run/run-journal.ts';
 
 /** A store with one run in it, which stopped behind so many of its lines; `text` is what the run has grown to. */
 export function interruptedAfter(recording: string, lines: number): JournalStore & { readonly text: () => string } {

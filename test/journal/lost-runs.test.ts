@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
-import { transitions } from '../../src/journal/replay/transitions.ts';
+import { transitions } from '../../src/journal/replay/replay.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

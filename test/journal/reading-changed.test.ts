@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
-import { CAUSE_TEXTS } from '../../src/journal/replay/likely-cause.ts';
+import { CAUSE_TEXTS } from '../../src/journal/replay/divergence.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Model, ModelReply } from '../../src/actors/model.ts';
-import type { JournalStore } from '../../src/journal/run-journal.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { calls } from '../support/replies.ts';

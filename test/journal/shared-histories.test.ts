@@ -17,7 +17,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { Message } from '../../src/actors/model.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
-import type { JournalStore } from '../../src/journal/run-journal.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordLine } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
-import type { JournalStore } from '../../src/journal/run-journal.ts';
-import { transitions } from '../../src/journal/replay/transitions.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
+import { transitions } from '../../src/journal/replay/replay.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

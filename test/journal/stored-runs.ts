@@ -1,7 +1,7 @@
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { RecordLine } from '../../src/journal/format/record.ts';
-import type { JournalStore, RunJournal, TakenRun } from '../../src/journal/run-journal.ts';
+import type { JournalStore, RunJournal, TakenRun } from '../../src/journal/run/run-journal.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { readFileContent } from '../../src/journal/stores/file-lines.ts';
+import { readFileContent } from '../../src/journal/stores/file-sink.ts';
 import type { RecordLine } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { answered, recordsOf, whole } from './stored-runs.ts';

@@ -7,7 +7,7 @@ import type { AgentOptions } from '../../src/agent/options.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
-import type { JournalStore } from '../../src/journal/run-journal.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { interrupted, recordsOf, waiting } from './stored-runs.ts';

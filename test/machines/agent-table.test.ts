@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import { ModelError } from '../../src/actors/model.ts';
-import type { RunResult } from '../../src/machines/agent/run-result.ts';
+import type { RunResult } from '../../src/machines/contract/run-result.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explorePaths, playBack } from '../../src/testing/index.ts';
-import { loopDetectionMachine } from '../../src/machines/loop-detection.ts';
+import { loopDetectionMachine } from '../../src/machines/tool-call/loop-detection.ts';
 import { AGENT_MUTANTS } from './mutants/agent.ts';
 import { CALL_MUTANTS } from './mutants/call.ts';
 import { CHANGE_MUTANTS } from './mutants/gate-changes.ts';
@@ -74,10 +74,10 @@ describe('mutants of the loop detection are caught', () => {
   };
 
   test.each([
-    ['never refuses', 'refuses nothing', { beginsLastRound: () => false }],
-    ['always refuses', 'refuses too early', { beginsLastRound: () => true }],
-    ['never nudges', 'nudges nobody', { beginsRoundBefore: () => false }],
-    ['always nudges', 'nudges at once', { beginsRoundBefore: () => true }],
+    ['never refuses', 'refuses nothing', { reachesLimit: () => false }],
+    ['always refuses', 'refuses too early', { reachesLimit: () => true }],
+    ['never nudges', 'nudges nobody', { isOneBelowLimit: () => false }],
+    ['always nudges', 'nudges at once', { isOneBelowLimit: () => true }],
   ])('%s', async (_wrong, law, guards) => {
     const mutant = loopDetectionMachine.provide({ guards });
     const [violation] = (await explore(mutant)).violations;

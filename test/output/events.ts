@@ -1,5 +1,5 @@
 import type { RunEvent, RunEventBody } from '../../src/machines/events/run-events.ts';
-import type { RunResult } from '../../src/machines/agent/run-result.ts';
+import type { RunResult } from '../../src/machines/contract/run-result.ts';
 
 /** Numbers events as a run does. */
 export function eventsOf(bodies: readonly RunEventBody[], replayed = false): readonly RunEvent[] {

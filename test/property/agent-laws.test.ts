@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { replay } from '../../src/journal/replay/replay.ts';
-import { transitions } from '../../src/journal/replay/transitions.ts';
-import type { RunResult } from '../../src/machines/agent/run-result.ts';
+import { replay, transitions } from '../../src/journal/replay/replay.ts';
+import type { RunResult } from '../../src/machines/contract/run-result.ts';
 import type { ApprovalDecision } from '../../src/actors/ask-approval.ts';
 import { type Script, type Witness, modelOf, scripts, toolsOf, unpaired } from './agent-scripts.ts';
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Agent } from '../../src/agent/agent-types.ts';
 import { FORMAT } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
-import { transitions } from '../../src/journal/replay/transitions.ts';
+import { transitions } from '../../src/journal/replay/replay.ts';
 import { normalizedRecording } from '../../src/testing/recordings/runs-on-recordings.ts';
 import { useRecording } from '../../src/testing/recordings/use-recording.ts';
 import '../../src/testing/vitest.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay, transitions } from '../../src/journal/index.ts';
-import { DEFAULT_SETTINGS } from '../../src/machines/agent/agent-setup.ts';
+import { DEFAULT_SETTINGS } from '../../src/machines/contract/agent-setup.ts';
 import { agentMachine, llmCallMachine, mcpConnectionMachine } from '../../src/machines/index.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { canReach, explorePaths, fakeTool, scriptedModel } from '../../src/testing/index.ts';

@@ -1,5 +1,5 @@
-import type { AgentSetup } from '../../machines/agent/agent-setup.ts';
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import type { AgentPorts } from '../agent-actors.ts';
 
 /** The key under which an agent offers to work below another. */

@@ -1,6 +1,6 @@
-import type { ChildSetup } from '../../machines/agent/agent-setup.ts';
-import { childResult } from '../../machines/agent/delegation.ts';
-import { type RunResult, endingInWords } from '../../machines/agent/run-result.ts';
+import type { ChildSetup } from '../../machines/contract/agent-setup.ts';
+import { childResult } from '../../machines/tool-call/delegation.ts';
+import { type RunResult, endingInWords } from '../../machines/contract/run-result.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { type Tool, tool } from '../../tools/tool.ts';

@@ -1,4 +1,4 @@
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../agent-core.ts';
 import type { ChildPort } from './child-port.ts';
 import { repairCore } from './repair.ts';

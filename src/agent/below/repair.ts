@@ -1,7 +1,7 @@
 import { workOf } from '../../actors/leaf.ts';
-import type { AgentSetup, ChildSetup } from '../../machines/agent/agent-setup.ts';
-import { DEFAULT_SETTINGS } from '../../machines/agent/agent-setup.ts';
-import type { AgentOutput } from '../../machines/agent/run-result.ts';
+import type { AgentSetup, ChildSetup } from '../../machines/contract/agent-setup.ts';
+import { DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
+import type { AgentOutput } from '../../machines/contract/run-result.ts';
 import { repairRequest, repairedBy } from '../../machines/tool-call/tool-recovery.ts';
 import type { ToolError } from '../../json/errors.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';

@@ -1,4 +1,4 @@
-import type { ExploredStart } from '../../journal/replay/explore.ts';
+import type { ExploredStart } from '../../journal/replay/replay.ts';
 import { runRecord } from '../../journal/format/run-input.ts';
 import type { Message } from '../../actors/model.ts';
 import type { AgentCore } from '../agent-core.ts';

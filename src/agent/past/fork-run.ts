@@ -13,7 +13,7 @@ import type { AgentCore } from '../agent-core.ts';
 import { launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from './replay-head.ts';
-import { newRunId } from '../run/run-id.ts';
+import { newRunId } from '../run/run-options.ts';
 import type { ForkRunOptions } from '../run/run-options.ts';
 import type { Run } from '../run/run.ts';
 

@@ -3,7 +3,7 @@ import type { OutsideEvent } from '../../actors/journal.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type KnownTools, lastKnown, repairSetups } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
-import type { ChildSetup, Restart, Toolset } from '../../machines/agent/agent-setup.ts';
+import type { ChildSetup, Restart, Toolset } from '../../machines/contract/agent-setup.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { heldTo } from '../../tools/spec.ts';
 import type { AgentCore } from '../agent-core.ts';

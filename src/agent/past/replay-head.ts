@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
-import type { AgentSetup, Toolset } from '../../machines/agent/agent-setup.ts';
+import type { AgentSetup, Toolset } from '../../machines/contract/agent-setup.ts';
 import { type ToolSpec, heldTo } from '../../tools/spec.ts';
 import type { AgentCore } from '../agent-core.ts';
 import type { Policies } from '../below/child-port.ts';

@@ -4,7 +4,7 @@ import type { Model } from '../../actors/model.ts';
 import { MARKS_ONLY } from '../../actors/vault.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts';
-import { liveJournal } from '../../journal/live.ts';
+import { liveJournal } from '../../journal/run/live-journal.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { replayJournal } from '../../journal/replay/replay-journal.ts';
@@ -29,7 +29,6 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
     replayed: () => played,
     context: undefined,
     vault: MARKS_ONLY,
-    onEvent: () => undefined,
     onDone: () => undefined,
     prepare: () => () => ({
       head,

@@ -1,12 +1,12 @@
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { liveJournal } from '../../journal/live.ts';
+import { liveJournal } from '../../journal/run/live-journal.ts';
 import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
-import type { RunHead, RunJournal, TakenRun } from '../../journal/run-journal.ts';
+import type { RunHead, RunJournal, TakenRun } from '../../journal/run/run-journal.ts';
 import type { Message } from '../../actors/model.ts';
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../agent-core.ts';
 import { ResumeError } from '../errors.ts';
 import { type RunToLaunch, launchRun } from '../run/launch-run.ts';

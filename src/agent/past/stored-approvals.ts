@@ -3,20 +3,19 @@
  * effect when the run is resumed.
  */
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { Drive } from '../../journal/drive.ts';
-import { type PlayedRecording, playRecording } from '../../journal/replay/play-recording.ts';
+import type { Drive } from '../../journal/run/drive.ts';
+import { playRecording } from '../../journal/replay/replay.ts';
 import type { Playback } from '../../journal/replay/playback.ts';
-import type { Recording } from '../../journal/format/recording.ts';
-import type { JournalStore } from '../../journal/run-journal.ts';
-import { type PendingApprovals, pendingApprovals } from '../run/pending-approvals.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { pendingApprovals, waitingPath } from '../run/pending-approvals.ts';
 import type { PendingApproval } from '../run/run.ts';
 
 /** The calls of a stored run that wait for a person; none for a run that is over or not there. */
 export async function pendingStored(store: JournalStore, runId: string): Promise<readonly PendingApproval[]> {
   const recording = (await store.read?.(runId)) ?? null;
   if (recording === null) return [];
-  const { driven, pending } = played(recording);
-  return driven.isActive() ? pending.list() : [];
+  const { driven } = playRecording(recording);
+  return pendingApprovals(runId, driven.actor);
 }
 
 /**
@@ -31,8 +30,8 @@ export async function answerStored(
   if (taken === null) return false;
   const { recording, sink } = taken;
   try {
-    const { driven, pending, past } = played(recording);
-    const to = driven.isActive() ? pending.find(callId)?.path : undefined;
+    const { driven, past } = playRecording(recording);
+    const to = waitingPath(driven.actor, callId);
     if (to === undefined || !driven.accepts(answer, to)) return false;
     const age = Math.max(past.at(), Date.now() - Date.parse(recording.head.at));
     fireOverdue(driven, past, age);
@@ -42,15 +41,6 @@ export async function answerStored(
   } finally {
     await sink.close();
   }
-}
-
-interface Played extends PlayedRecording {
-  readonly pending: PendingApprovals;
-}
-
-function played(recording: Recording): Played {
-  const pending = pendingApprovals(recording.head.runId);
-  return { ...playRecording(recording, (move) => pending.follow(move)), pending };
 }
 
 /** Timers that ran out meanwhile come before what is said now, such as the deadline of the approval. Nothing is written. */

@@ -7,7 +7,6 @@ export interface EventLog {
   close(error?: Error): void;
   /** All events from the first on, as they come. */
   read(): AsyncIterator<RunEvent, undefined>;
-  readonly seq: number;
 }
 
 const KEPT = 10_000;
@@ -22,7 +21,6 @@ interface Kept {
 export function eventLog(): EventLog {
   let kept: Kept[] = [];
   let count = 0;
-  let seq = 0;
   let closed = false;
   let failure: Error | undefined;
   const waiting = new Set<() => void>();
@@ -33,11 +31,7 @@ export function eventLog(): EventLog {
   };
 
   return {
-    get seq() {
-      return seq;
-    },
     push: (event) => {
-      seq = event.seq;
       kept.push({ place: count++, event });
       if (kept.length > KEPT + KEPT / 10) kept = withRoom(kept);
       wake();

@@ -1,17 +1,20 @@
 import type { Outcome } from '../../actors/journal.ts';
 import type { OwnVault } from '../../actors/vault.ts';
 import { readRecording } from '../../journal/format/recording.ts';
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../agent-core.ts';
-import { audienceOf } from './audience.ts';
 import { pendingLogins } from './pending-approvals.ts';
 import type { RunOptions } from './run-options.ts';
 import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
 import type { Run } from './run.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { RunPort } from '../../inspector/run-port.ts';
-import type { RunEventBody } from '../../machines/events/run-events.ts';
+import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
+import { consoleOutput } from '../../output/console-output.ts';
+import { guardOutput } from '../../output/guard-output.ts';
+import type { OutputHandler } from '../../output/output-handler.ts';
+import { outputListener } from '../../output/output-listener.ts';
 
 /** A run of an agent, before it is started. */
 export interface RunToLaunch {
@@ -209,4 +212,51 @@ async function writeTrace(
       `The trace of run ${runId} could not be written to ${path}: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
+}
+
+/** What hears of a run: the user's `onEvent`, and the output. */
+interface Audience {
+  /** Undefined where nobody listens. */
+  readonly onEvent: ((event: RunEvent) => void) | undefined;
+  /** Undefined where nobody wants to see prompts. */
+  readonly onPrompt: ((prompt: string) => void) | undefined;
+}
+
+/** Makes the audience of one run, of the agent's options. */
+function audienceOf(core: AgentCore): Audience {
+  const { onEvent, showStats = false, debug = false, showPrompts = false } = core.options();
+  const output = outputOf(core);
+  const listen = output === null ? null : outputListener(output, { model: () => core.model().id, showStats, debug });
+  const shows = output !== null && (showPrompts || output.wants?.prompts === true);
+  return {
+    onEvent:
+      onEvent === undefined && listen === null
+        ? undefined
+        : (event) => {
+            tell(onEvent, event);
+            listen?.(event);
+          },
+    onPrompt: shows ? (prompt) => guardOutput(output).prompt(prompt) : undefined,
+  };
+}
+
+/** A listener must not break the run that it listens to, nor the process, when it is asynchronous. */
+function tell(listener: ((event: RunEvent) => unknown) | undefined, event: RunEvent): void {
+  try {
+    const told = listener?.(event);
+    if (told !== undefined) Promise.resolve(told).catch(() => undefined);
+  } catch {
+    // It is the listener's to notice.
+  }
+}
+
+/**
+ * The output of an agent: the given one, else the console in a terminal, else none. That console shows the way to the answer
+ * and not the answer, which `run` gives to the program that asked: printed there, it would stand in the terminal twice.
+ */
+function outputOf(core: AgentCore): OutputHandler | null {
+  const { output, silent } = core.options();
+  if (output !== undefined) return output;
+  if (silent === true || typeof process === 'undefined' || process.stderr?.isTTY !== true) return null;
+  return consoleOutput({ answer: false });
 }

@@ -1,23 +1,16 @@
+import type { AnyActorRef, AnyMachineSnapshot } from 'xstate';
+import { actorPath } from '../../actors/leaf.ts';
 import { questionInput } from '../../machines/agent/escalating.ts';
-import { askedBecause } from '../../machines/tool-call/tool-call-context.ts';
-import type { Move } from '../../machines/events/transition-log.ts';
+import { type ToolCallContext, askedBecause } from '../../machines/tool-call/tool-call-context.ts';
+import { isMachineSnapshot } from '../../machines/events/transition-log.ts';
 import { type JsonObject } from '../../json/json.ts';
 import type { McpBinding } from '../servers/mcp-binding.ts';
 import { sourceOf } from '../../tools/server-tool.ts';
-import type { ToolSpec } from '../../tools/spec.ts';
 import type { PendingApproval } from './run.ts';
 
 /** A call that waits for a person, and the path of the actor that waits. */
-export interface WaitingCall extends PendingApproval {
+interface WaitingCall extends PendingApproval {
   readonly path: string;
-}
-
-/** The calls of one run that wait for a person. */
-export interface PendingApprovals {
-  /** Hears of every move of the run's machines. */
-  follow(move: Move): void;
-  find(callId: string): WaitingCall | undefined;
-  list(): readonly PendingApproval[];
 }
 
 /** The sign-ins that an agent's servers wait for, as questions of its runs. */
@@ -60,26 +53,31 @@ export function pendingLogins(mcp: Pick<McpBinding, 'logins' | 'connection'>): P
   };
 }
 
-/** Follows the moves of a run and knows which of its calls wait for a person. */
-export function pendingApprovals(runId: string): PendingApprovals {
-  const waiting = new Map<string, WaitingCall>();
-  return {
-    follow: ({ machine, snapshot: { context, value }, path }) => {
-      if (machine === 'agent') {
-        const asked =
-          typeof value === 'object' && value.ERROR_RECOVERY === 'ASKING_HUMAN' ? questionInput(context) : null;
-        for (const [callId, call] of waiting)
-          if (call.path === path && callId !== asked?.callId) waiting.delete(callId);
-        if (asked !== null) waiting.set(asked.callId, { runId, ...asked, path });
-      }
-      if (machine !== 'toolCall') return;
-      const { callId } = context.request;
-      if (typeof value !== 'object' || !('AWAITING_APPROVAL' in value)) return void waiting.delete(callId);
-      const spec: ToolSpec | null = context.spec;
-      const about = { tool: spec?.name ?? '', args: context.args, reason: askedBecause(context) };
-      waiting.set(callId, { runId, callId, ...about, ...(spec === null ? {} : sourceOf(spec)), path });
-    },
-    find: (callId) => waiting.get(callId),
-    list: () => [...waiting.values()].map(({ path: _path, ...call }) => call),
-  };
+/** The calls of a run that wait for a person, read off its actors, whose root is given. */
+export function pendingApprovals(runId: string, root: AnyActorRef): readonly PendingApproval[] {
+  return waitingCalls(runId, root).map(({ path: _path, ...call }) => call);
+}
+
+/** The path of the actor that waits for a person's word on a call; undefined when none does. */
+export function waitingPath(root: AnyActorRef, callId: string): string | undefined {
+  return waitingCalls('', root).find((call) => call.callId === callId)?.path;
+}
+
+function waitingCalls(runId: string, actor: AnyActorRef): readonly WaitingCall[] {
+  const snapshot: unknown = actor.getSnapshot();
+  if (!isMachineSnapshot(snapshot) || snapshot.status !== 'active') return [];
+  const own = waitingCall(snapshot);
+  const below = Object.values<AnyActorRef | undefined>(snapshot.children).flatMap((child) =>
+    child === undefined ? [] : waitingCalls(runId, child),
+  );
+  return own === null ? below : [{ runId, ...own, path: actorPath(actor) }, ...below];
+}
+
+function waitingCall({ machine, context, value }: AnyMachineSnapshot): Omit<PendingApproval, 'runId'> | null {
+  if (typeof value !== 'object') return null;
+  if (machine.id === 'agent') return value.ERROR_RECOVERY === 'ASKING_HUMAN' ? questionInput(context) : null;
+  if (machine.id !== 'toolCall' || !('AWAITING_APPROVAL' in value)) return null;
+  const { request, args, spec }: ToolCallContext = context;
+  const about = { callId: request.callId, tool: spec?.name ?? '', args, reason: askedBecause(context) };
+  return { ...about, ...(spec === null ? {} : sourceOf(spec)) };
 }

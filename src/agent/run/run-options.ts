@@ -1,6 +1,6 @@
 import type { RunPort } from '../../inspector/run-port.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
-import type { JournalStore } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { McpLimits } from '../../mcp/config/server-limits.ts';
@@ -48,4 +48,11 @@ export interface AgentLimits {
   readonly resultBytes?: number;
   /** How much each MCP server may make the agent keep and the model read. */
   readonly mcp?: Partial<McpLimits>;
+}
+
+/** A fresh run id: 10 characters of time, so that ids sort by it, and 10 of chance. Names a file on every system. */
+export function newRunId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(10));
+  const chance = [...bytes].map((byte) => (byte % 32).toString(32)).join('');
+  return `${Date.now().toString(32).padStart(10, '0')}-${chance}`;
 }

@@ -1,8 +1,9 @@
 import type { SnapshotFrom } from 'xstate';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import { booksClosed, outputOf } from '../../machines/agent/endings.ts';
-import { AGENT_STATES, type AgentOutput, type AgentPath, type AgentState } from '../../machines/agent/run-result.ts';
+import { AGENT_STATES, type AgentOutput, type AgentPath, type AgentState } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
 import type { RunState } from './run.ts';
 
@@ -88,4 +89,11 @@ export function failedOutput(
     books: { ...books, states: [...books.states, 'COMPLETION'], errorHistory: [...books.errorHistory, error] },
     ending: { reason: 'thrown', result, error },
   });
+}
+
+/** The system prompt of a request to a model. */
+export function promptOf(request: Json): string {
+  const messages: Json = isJsonObject(request) ? (request.messages ?? null) : null;
+  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
+  return isJsonObject(first) && typeof first.content === 'string' ? first.content : '';
 }

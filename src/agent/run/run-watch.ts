@@ -4,7 +4,7 @@ import type { Attachment, RunPort } from '../../inspector/run-port.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recorder } from '../../journal/format/recording.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import type { Move } from '../../machines/events/transition-log.ts';
 import type { Json } from '../../json/json.ts';
 import type { Run } from './run.ts';

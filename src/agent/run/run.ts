@@ -1,6 +1,6 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { RunEvent, Transition } from '../../machines/events/run-events.ts';
-import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../../machines/agent/run-result.ts';
+import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../../machines/contract/run-result.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { PlanStep } from '../../parsing/reply.ts';
 import type { ToolResult } from '../../tools/result.ts';

@@ -5,30 +5,28 @@
  * I1 The result never rejects, but for a replay that diverges.
  * I2 A listener, an output or a journal that fails never breaks the machine: the first two are ignored, the last ends the
  *    run as failed.
+ * I3 Events that nobody listens to are not made. Who asks late gets all of them, as if it had listened from the beginning.
  */
 import type { SnapshotFrom } from 'xstate';
-import type { Effect, OutsideEvent } from '../../actors/journal.ts';
+import type { OutsideEvent } from '../../actors/journal.ts';
 import type { LeafWork } from '../../actors/leaf.ts';
 import type { Vault } from '../../actors/vault.ts';
-import { type Drive, drive, recordedOutput } from '../../journal/drive.ts';
+import { type Drive, drive, recordedOutput } from '../../journal/run/drive.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { type Recorder, recorder, stopwatch } from '../../journal/format/recording.ts';
-import type { RunJournal } from '../../journal/run-journal.ts';
+import type { RunJournal } from '../../journal/run/run-journal.ts';
 import type { RunPort } from '../../inspector/run-port.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
-import type { RunEvent, RunEventBody, Transition } from '../../machines/events/run-events.ts';
-import { runEventReader } from '../../machines/events/run-event-reader.ts';
-import type { AgentOutput, RunResult } from '../../machines/agent/run-result.ts';
-import { type Move, moveReader, stateText } from '../../machines/events/transition-log.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import { eventLog } from './event-log.ts';
-import { eventOfNote } from './note-event.ts';
-import { type PendingLogins, pendingApprovals } from './pending-approvals.ts';
-import { failedOutput, releasedOutput, stateOf } from './run-state.ts';
+import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
+import type { AgentOutput, RunResult } from '../../machines/contract/run-result.ts';
+import { stateText } from '../../machines/events/transition-log.ts';
+import type { Json } from '../../json/json.ts';
+import { type PendingLogins, pendingApprovals, waitingPath } from './pending-approvals.ts';
+import { failedOutput, promptOf, releasedOutput, stateOf } from './run-state.ts';
 import { runWatch } from './run-watch.ts';
 import { type Run, approvalGiven, runHandle } from './run.ts';
-import { tokenEvents } from './token-events.ts';
+import { RunReaders } from './run-reader.ts';
 
 /** What a run needs to begin, found out before it does. */
 export interface RunStart {
@@ -62,7 +60,8 @@ interface RunPlan {
   readonly caughtUp?: Promise<unknown>;
   /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
   readonly fork?: (recording: string, entry: number, outcome: Json | undefined) => Promise<string>;
-  readonly onEvent: (event: RunEvent) => void;
+  /** Left out where nobody listens: events are then made when somebody asks for them. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
   /** The sign-ins that the agent's servers wait for. */
   readonly logins?: PendingLogins;
   /** Gets the system prompt of each request. */
@@ -86,211 +85,213 @@ export interface StartedRun {
 
 /** Starts a run at once. */
 export function startRun(plan: RunPlan): StartedRun {
-  const { runId, replayed, vault } = plan;
-  const log = eventLog();
-  const moves: Transition[] = [];
-  const pending = pendingApprovals(runId);
-  const preparing = new AbortController();
-  let cancelled: string | undefined;
-  let live: { readonly driven: Drive; readonly journal: RunJournal; readonly recording: Recorder } | null = null;
-  let finished: RunResult | null = null;
-  let released = false;
-  const begun = Promise.withResolvers<undefined>();
-  const watch = runWatch();
-  let seq = 0;
-  const tokens = tokenEvents();
+  const running = new RunningRun(plan);
+  return {
+    run: running.run,
+    send: (event) => running.send(event),
+    announce: (body) => running.announce(body),
+  };
+}
 
-  const publish = (event: RunEvent): void => {
-    log.push(event);
+/** What there is of a run as soon as it has begun. */
+interface Live {
+  readonly driven: Drive;
+  readonly journal: RunJournal;
+  readonly recording: Recorder;
+}
+
+class RunningRun {
+  readonly run: Run;
+  readonly #plan: RunPlan;
+  readonly #watch = runWatch();
+  readonly #preparing = new AbortController();
+  readonly #begun = Promise.withResolvers<undefined>();
+  readonly #ended: Promise<RunResult>;
+  #live: Live | null = null;
+  #isOver = false;
+  #isReleased = false;
+  #cancelled: string | undefined;
+  readonly #readers: RunReaders;
+
+  constructor(plan: RunPlan) {
+    this.#plan = plan;
+    this.#readers = new RunReaders({
+      runId: plan.runId,
+      replayed: plan.replayed,
+      onMove: (move) => this.#watch.onMove(move),
+      onEvent: (event) => {
+        try {
+          plan.onEvent?.(event);
+        } catch {
+          // Whoever listens must not stop what it listens to.
+        }
+        this.#watch.onEvent(event);
+      },
+    });
+    if (plan.onEvent !== undefined) this.#readers.reader();
+    this.#ended = this.#lead();
+    this.run = this.#handle();
+  }
+
+  send(event: OutsideEvent, to?: string): Promise<boolean> {
+    return this.#live?.journal.send(this.#plan.vault.seal(event), to) ?? Promise.resolve(false);
+  }
+
+  announce(body: RunEventBody): void {
+    this.#readers.remark((reader) => reader.announce(body));
+  }
+
+  /** From the beginning to the result, whatever happens. */
+  async #lead(): Promise<RunResult> {
+    const plan = this.#plan;
+    let result: RunResult;
     try {
-      plan.onEvent(event);
-    } catch {
-      // Whoever listens must not stop what it listens to.
+      result = await this.#perform();
+    } catch (error) {
+      if (plan.replayed()) {
+        this.#isOver = true;
+        await plan.onDone(null);
+        this.#readers.close(error instanceof Error ? error : new Error(String(error)));
+        throw error;
+      }
+      const output = failedOutput(plan.task, this.#snapshot(), error);
+      result = plan.vault.seal({ ...output, runId: plan.runId, durationMs: 0 });
+      const failed = result;
+      this.#readers.remark((reader) => reader.emit({ type: 'run.finished', result: failed }));
     }
-    watch.onEvent(event);
-  };
-  const emit = (body: RunEventBody, agent = ''): void => {
-    if (replayed() && body.type === 'model.replied' && body.text !== '' && streams())
-      publish({ ...tokens.whole(body.text, agent), seq, replayed: true, ...ofAgent(agent) });
-    seq += 1;
-    if (body.type === 'run.finished') finished = body.result;
-    publish({ ...body, seq, replayed: replayed(), ...ofAgent(agent) });
-  };
-  const streams = (): boolean => snapshot()?.context.settings.streaming === true;
-  const snapshot = (): SnapshotFrom<typeof agentMachine> | undefined => live?.driven.actor.getSnapshot();
+    this.#isOver = true;
+    this.#watch.ended(result);
+    await plan.onDone(result);
+    this.#readers.close();
+    return plan.vault.open(result);
+  }
 
-  const onNote = (effect: Effect, note: JsonObject): void => {
-    const told = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
-    if (told !== null) return publish({ ...told, seq, replayed: replayed(), ...ofAgent(tokens.placeOf(effect.id)) });
-    const token = tokens.event(effect.id, note);
-    if (token !== null) publish({ ...token.body, seq, replayed: replayed(), ...ofAgent(token.agent) });
-  };
-  const onStart = ({ name, request }: Effect): void => {
-    if (name === 'callLlm' && plan.onPrompt !== undefined) plan.onPrompt(promptOf(request));
-  };
-
-  const onMove =
-    (read: (move: Move) => void) =>
-    (move: Move): void => {
-      if (move.transition !== null) moves.push(move.transition);
-      pending.follow(move);
-      tokens.follow(move);
-      watch.onMove(move);
-      read(move);
-    };
-
-  const showTo = (inspector: RunPort | null, head: RunRecord, recording: Recorder): void =>
-    watch.attach(inspector, { head, recording, run, send, fork: plan.fork });
-
-  /** The run has no end: whoever listens is told that nothing more comes, by an event that no resumed run counts. */
-  const letGo = (at: SnapshotFrom<typeof agentMachine>): RunResult => {
-    const result: RunResult = {
-      ...releasedOutput(runId, plan.task, at),
-      runId,
-      durationMs: live?.recording.elapsed ?? 0,
-    };
-    publish({ type: 'run.finished', result, seq, replayed: false });
-    return result;
-  };
-
-  const done = (async (): Promise<RunResult> => {
-    const makeStart = await plan.prepare(preparing.signal);
-    const { head, work, journal: open, inspector = null } = makeStart(cancelled);
+  /** Plays the machine to its end, or until the run is let go. */
+  async #perform(): Promise<RunResult> {
+    const plan = this.#plan;
+    const makeStart = await plan.prepare(this.#preparing.signal);
+    const { head, work, journal: open, inspector = null } = makeStart(this.#cancelled);
     const journal = open(
-      (event, to) => live?.driven.accepts(event, to) ?? false,
-      () => stateText(snapshot()?.value ?? ''),
+      (event, to) => this.#live?.driven.accepts(event, to) ?? false,
+      () => stateText(this.#snapshot()?.value ?? ''),
     );
-    const at = journal.at ?? stopwatch();
-    const recording = recorder(head, at);
-    const reader = runEventReader({ runId, now: () => recording.elapsed, emit });
+    const recording = recorder(head, journal.at ?? stopwatch());
+    if (inspector !== null) this.#readers.reader();
+    const inspect = this.#readers.begin(head, recording);
     const driven = drive({
       logic: agentMachine,
       work,
-      vault,
+      vault: plan.vault,
       id: ROOT_ID,
       input: inputOf(head),
       journal,
       recorder: recording,
       context: plan.context,
       traceparent: plan.traceparent,
-      onNote,
-      onStart,
-      inspect: moveReader(() => true, onMove(reader)),
+      onNote: (effect, note) => this.#readers.remark((reader) => reader.note(effect, plan.vault.seal(note))),
+      onStart: ({ name, request }) => {
+        if (name === 'callLlm') plan.onPrompt?.(promptOf(request));
+      },
+      ...(inspect === undefined ? {} : { inspect }),
     });
-    live = { driven, journal, recording };
-    begun.resolve(undefined);
-    showTo(inspector, head, recording);
-    if (released) journal.release?.();
-    const isOver = await runLoop(driven, { journal, recording, onStable: () => replayed() || plan.onStable?.() });
-    if (!isOver) return letGo(driven.actor.getSnapshot());
-    const output: AgentOutput | undefined = driven.actor.getSnapshot().output;
-    const result: RunResult = finished ?? {
-      ...(output ?? failedOutput(plan.task, driven.actor.getSnapshot())),
-      runId,
-      durationMs: 0,
-    };
-    return result;
-  })();
-
-  const ended = done.then(
-    async (result) => {
-      watch.ended(result);
-      await plan.onDone(result);
-      log.close();
-      return vault.open(result);
-    },
-    async (error: unknown) => {
-      if (replayed()) {
-        await plan.onDone(null);
-        log.close(error instanceof Error ? error : new Error(String(error)));
-        throw error;
-      }
-      const result: RunResult = vault.seal({ ...failedOutput(plan.task, snapshot(), error), runId, durationMs: 0 });
-      emit({ type: 'run.finished', result });
-      watch.ended(result);
-      await plan.onDone(result);
-      log.close();
-      return vault.open(result);
-    },
-  );
-
-  const send = (event: OutsideEvent, to?: string): Promise<boolean> =>
-    live?.journal.send(vault.seal(event), to) ?? Promise.resolve(false);
-  const answer = async (callId: string, event: OutsideEvent): Promise<boolean> => {
-    await plan.caughtUp;
-    const waiting = pending.find(callId);
-    return waiting === undefined ? false : send(event, waiting.path);
-  };
-  const run = runHandle({
-    runId,
-    done: ended,
-    state: () => stateOf(snapshot()),
-    read: log.read,
-    release: async () => {
-      if (plan.resumable !== true || finished !== null) return false;
-      released = true;
-      if (live === null) await Promise.race([begun.promise, ended.catch(() => undefined)]);
-      if (live?.journal.release === undefined) return false;
-      live.journal.release();
-      return (await ended.catch(() => null))?.status === 'waiting';
-    },
-    cancel: async (reason) => {
-      if (live !== null) return send({ type: 'run.cancelled', reason });
-      if (finished !== null) return false;
-      cancelled ??= reason;
-      preparing.abort();
-      return true;
-    },
-    approve: async (callId, how) => plan.logins?.approve(callId, how.args) ?? answer(callId, approvalGiven(how)),
-    reject: async (callId, reason) =>
-      plan.logins?.reject(callId) ?? answer(callId, { type: 'approval.refused', reason }),
-    pending: () => (live?.driven.isActive() === true ? [...pending.list(), ...(plan.logins?.list(runId) ?? [])] : []),
-    recording: () => live?.recording.text() ?? '',
-    transitions: () => [...moves],
-  });
-  return { run, send, announce: (body) => publish({ ...body, seq, replayed: replayed() }) };
-}
-
-function ofAgent(agent: string): { readonly child?: string } {
-  return agent === '' ? {} : { child: agent };
-}
-
-interface Driving {
-  readonly journal: RunJournal;
-  readonly recording: Recorder;
-  readonly onStable: () => void;
-}
-
-/** Drives a run to its end; false: it was let go before. */
-async function runLoop(driven: Drive, { journal, recording, onStable }: Driving): Promise<boolean> {
-  driven.start();
-  try {
-    while (driven.isActive()) {
-      onStable();
-      const entry = await journal.next();
-      if (entry === null) break;
-      driven.deliver(entry);
+    const live = { driven, journal, recording };
+    this.#live = live;
+    this.#begun.resolve(undefined);
+    const { run } = this;
+    this.#watch.attach(inspector, { head, recording, run, send: (event, to) => this.send(event, to), fork: plan.fork });
+    if (this.#isReleased) journal.release?.();
+    const durationMs = await this.#loop(live);
+    const snapshot = this.#snapshot();
+    if (durationMs === null) {
+      const { elapsed } = recording;
+      const result = { ...releasedOutput(plan.runId, plan.task, snapshot), runId: plan.runId, durationMs: elapsed };
+      // Nothing more comes; no resumed run counts this event.
+      this.#readers.remark((reader) => reader.announce({ type: 'run.finished', result }, '', false));
+      return result;
     }
-    onStable();
-  } catch (error) {
-    driven.actor.stop();
-    await journal.abandon?.();
-    throw error;
+    const output: AgentOutput | undefined = snapshot?.output;
+    if (output !== undefined) return { ...output, runId: plan.runId, durationMs };
+    return { ...failedOutput(plan.task, snapshot), runId: plan.runId, durationMs: 0 };
   }
-  if (driven.isActive()) {
-    driven.actor.stop();
-    await journal.abandon?.();
-    return false;
-  }
-  const output = recordedOutput(driven.actor.getSnapshot().output);
-  recording.end(output);
-  await journal.end(output);
-  return true;
-}
 
-/** The system prompt of a request to a model. */
-function promptOf(request: Json): string {
-  const messages: Json = isJsonObject(request) ? (request.messages ?? null) : null;
-  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
-  return isJsonObject(first) && typeof first.content === 'string' ? first.content : '';
+  /** Drives the machine; gives back how long the run took, in milliseconds, and null where it was let go before its end. */
+  async #loop({ driven, journal, recording }: Live): Promise<number | null> {
+    const onStable = (): void => {
+      if (!this.#plan.replayed()) this.#plan.onStable?.();
+    };
+    this.#readers.started();
+    driven.start();
+    try {
+      while (driven.isActive()) {
+        onStable();
+        const entry = await journal.next();
+        if (entry === null) break;
+        this.#readers.tell(entry, () => driven.deliver(entry));
+      }
+      onStable();
+    } catch (error) {
+      driven.actor.stop();
+      await journal.abandon?.();
+      throw error;
+    }
+    if (driven.isActive()) {
+      driven.actor.stop();
+      await journal.abandon?.();
+      return null;
+    }
+    const { elapsed } = recording;
+    const output = recordedOutput(driven.actor.getSnapshot().output);
+    recording.end(output);
+    await journal.end(output);
+    return elapsed;
+  }
+
+  #snapshot(): SnapshotFrom<typeof agentMachine> | undefined {
+    return this.#live?.driven.actor.getSnapshot();
+  }
+
+  async #answer(callId: string, event: OutsideEvent): Promise<boolean> {
+    await this.#plan.caughtUp;
+    const path = this.#live === null ? undefined : waitingPath(this.#live.driven.actor, callId);
+    return path === undefined ? false : this.send(event, path);
+  }
+
+  #handle(): Run {
+    const { runId, logins } = this.#plan;
+    return runHandle({
+      runId,
+      done: this.#ended,
+      state: () => stateOf(this.#snapshot()),
+      read: () => this.#readers.reader().log.read(),
+      release: () => this.#release(),
+      cancel: async (reason) => {
+        if (this.#live !== null) return this.send({ type: 'run.cancelled', reason });
+        if (this.#isOver) return false;
+        this.#cancelled ??= reason;
+        this.#preparing.abort();
+        return true;
+      },
+      approve: async (callId, how) => logins?.approve(callId, how.args) ?? this.#answer(callId, approvalGiven(how)),
+      reject: async (callId, reason) =>
+        logins?.reject(callId) ?? this.#answer(callId, { type: 'approval.refused', reason }),
+      pending: () => {
+        const root = this.#live?.driven;
+        return root?.isActive() === true
+          ? [...pendingApprovals(runId, root.actor), ...(logins?.list(runId) ?? [])]
+          : [];
+      },
+      recording: () => this.#live?.recording.text() ?? '',
+      transitions: () => [...this.#readers.reader().transitions],
+    });
+  }
+
+  async #release(): Promise<boolean> {
+    if (this.#plan.resumable !== true || this.#isOver || this.#live?.driven.isActive() === false) return false;
+    this.#isReleased = true;
+    if (this.#live === null) await Promise.race([this.#begun.promise, this.#ended.catch(() => undefined)]);
+    const { journal } = this.#live ?? {};
+    if (journal?.release === undefined) return false;
+    journal.release();
+    return (await this.#ended.catch(() => null))?.status === 'waiting';
+  }
 }

@@ -1,5 +1,5 @@
 import { type McpCalls, McpError } from '../../actors/mcp/mcp-calls.ts';
-import type { ServerNote } from '../../machines/agent/agent-setup.ts';
+import type { ServerNote } from '../../machines/contract/agent-setup.ts';
 import type { McpServerConfig } from '../../mcp/config/config.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpPendingLogin, McpToolEntry } from '../../mcp/hub.ts';

@@ -1,7 +1,7 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { McpLogLevel } from '../../mcp/server-log.ts';
 import { toJson } from '../../json/to-json.ts';
-import type { Toolset } from '../../machines/agent/agent-setup.ts';
+import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AgentCore } from '../agent-core.ts';
 import { childrenNow } from '../below/child-tools.ts';
 import type { StartedRun } from '../run/start-run.ts';

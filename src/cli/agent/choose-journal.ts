@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, join, parse } from 'node:path';
 import { fileJournal, singleFileJournal } from '../../journal/stores/file.ts';
 import { memoryJournal } from '../../journal/stores/memory.ts';
-import type { JournalStore } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { makeFolder } from '../../security/folders.ts';
 import { UsageError } from '../command.ts';
 

@@ -1,3 +1,4 @@
+import type { RunSummary } from '../../journal/format/tally.ts';
 import type { Run } from '../../agent/run/run.ts';
 import { inert } from '../../output/console/inert.ts';
 import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/agent-options.ts';
@@ -10,9 +11,8 @@ import { type Ran, runOnce } from '../run/run-once.ts';
 import { packageVersion } from '../../inspector/version.ts';
 import type { Message } from '../../actors/model.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { playRecording } from '../../journal/replay/play-recording.ts';
+import { playRecording } from '../../journal/replay/replay.ts';
 import type { Recording } from '../../journal/format/recording.ts';
-import type { RunSummary } from '../../journal/run-journal.ts';
 
 const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
 
@@ -134,7 +134,7 @@ async function openSession({ agent, journal }: CliAgent, name: string): Promise<
 function messagesAfter(recording: Recording): readonly Message[] {
   const { head } = recording;
   try {
-    const { driven } = playRecording(recording, () => undefined);
+    const { driven } = playRecording(recording);
     return [...head.history, ...(driven.actor.getSnapshot().output?.messages ?? [])];
   } catch (error) {
     if (!(error instanceof ReplayDivergenceError)) throw error;

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { lineWriter } from '../../journal/format/blobs.ts';
-import { historiesIn } from '../../journal/stores/history-files.ts';
-import { withHistory } from '../../journal/format/stored-head.ts';
+import { historiesIn } from '../../journal/stores/run-files.ts';
+import { withHistory } from '../../journal/format/histories.ts';
 import { inert } from '../../output/console/inert.ts';
 import { systemCode } from '../../security/system-code.ts';
 import { UsageError } from '../command.ts';

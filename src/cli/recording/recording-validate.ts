@@ -1,6 +1,7 @@
+import { RecordingError } from '../../journal/format/journal-error.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { RecordingError, lineNumber, readRecording } from '../../journal/format/recording.ts';
-import { transitions } from '../../journal/replay/transitions.ts';
+import { lineNumber, readRecording } from '../../journal/format/recording.ts';
+import { transitions } from '../../journal/replay/replay.ts';
 import { inert } from '../../output/console/inert.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import { readRecordingOf } from './recording-file.ts';

@@ -1,5 +1,5 @@
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { type PlayedRecording, playRecording } from '../../journal/replay/play-recording.ts';
+import { type PlayedRecording, playRecording } from '../../journal/replay/replay.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import { inert } from '../../output/console/inert.ts';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type RunResult, endingInWords } from '../../machines/agent/run-result.ts';
+import { type RunResult, endingInWords } from '../../machines/contract/run-result.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
 

@@ -1,5 +1,5 @@
 import type { Run } from '../../agent/run/run.ts';
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import type { StopSignal } from '../interrupts.ts';
 import type { CliAgent } from '../agent/make-agent.ts';

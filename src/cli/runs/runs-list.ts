@@ -1,4 +1,4 @@
-import type { RunQuery, RunSummary } from '../../journal/run-journal.ts';
+import type { RunSummary, RunQuery } from '../../journal/format/tally.ts';
 import { inert } from '../../output/console/inert.ts';
 import { type Style, painter } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';

@@ -1,7 +1,8 @@
+import type { RunSummary, RunQuery } from '../../journal/format/tally.ts';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileJournal } from '../../journal/stores/file.ts';
-import type { JournalStore, RunQuery, RunSummary } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { sqliteJournal } from '../../journal/stores/sqlite.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { UsageError } from '../command.ts';

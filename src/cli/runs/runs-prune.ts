@@ -1,5 +1,5 @@
+import type { RunSummary } from '../../journal/format/tally.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
-import type { RunSummary } from '../../journal/run-journal.ts';
 import { inert } from '../../output/console/inert.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import type { RunsPlace } from './runs-place.ts';

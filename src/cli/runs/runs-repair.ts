@@ -1,4 +1,4 @@
-import type { RepairedRun } from '../../journal/format/repair.ts';
+import type { RepairedRun } from '../../journal/format/cut-recording.ts';
 import { inert } from '../../output/console/inert.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import type { RunsPlace } from './runs-place.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EXPLORE } from '../../journal/replay/explore.ts';
+import { EXPLORE } from '../../journal/replay/replay.ts';
 import { explorePaths } from '../../testing/explore/explore-paths.ts';
 import type { ExploreOptions } from '../../testing/explore/options.ts';
 import { makeFolder } from '../../security/folders.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { EXPLORE, type Explorable } from '../../journal/replay/explore.ts';
+import { EXPLORE, type Explorable } from '../../journal/replay/replay.ts';
 import { UsageError } from '../command.ts';
 
 /** An agent that a module exports. */

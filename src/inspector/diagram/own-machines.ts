@@ -1,7 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
-import { loopDetectionMachine } from '../../machines/loop-detection.ts';
+import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
 import { mcpConnectionMachine } from '../../machines/mcp/mcp-connection.ts';
 import { mcpTaskMachine } from '../../machines/mcp/mcp-task.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';

@@ -6,7 +6,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { z } from 'zod';
 import { agentMachine } from '../../machines/agent/agent.ts';
-import { loopDetectionMachine } from '../../machines/loop-detection.ts';
+import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
 import { OUTSIDE_EVENTS } from '../../machines/events/outside-events.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';

@@ -1,7 +1,7 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { historiesIn } from '../../journal/stores/history-files.ts';
-import { withHistory } from '../../journal/format/stored-head.ts';
+import { historiesIn } from '../../journal/stores/run-files.ts';
+import { withHistory } from '../../journal/format/histories.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import { type FileSession, fileSession } from './file-session.ts';
 import type { SessionList } from './session-list.ts';

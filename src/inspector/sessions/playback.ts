@@ -5,7 +5,7 @@
  * I2 Lines that come later go on where the earlier ones ended, so a run that is being written can be followed.
  * I3 A recording that this version would play differently still gives its records; `problem` says why there is no more.
  */
-import { type Drive, drive, recordedOutput } from '../../journal/drive.ts';
+import { type Drive, drive, recordedOutput } from '../../journal/run/drive.ts';
 import { type RecordLine, type RunRecord, recordedEntry } from '../../journal/format/record.ts';
 import { type ReplayJournal, replayJournal } from '../../journal/replay/replay-journal.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';

@@ -1,7 +1,9 @@
+import { RecordingError } from './journal-error.ts';
 import type { Effect, Outcome } from '../../actors/journal.ts';
-import type { KnownOutcome } from '../replay/continued-journal.ts';
-import { type RecordLine, entryRecord } from './record.ts';
-import { type Recording, lineNumber } from './recording.ts';
+import { isJsonObject, type Json } from '../../json/json.ts';
+import { sumOf } from './checksums.ts';
+import { entryRecord, type RecordLine } from './record.ts';
+import { lineNumber, readRecording, type Recording } from './recording.ts';
 
 /** A recording in two parts. */
 export interface CutRecording {
@@ -56,4 +58,58 @@ export function outcomesOf(rest: readonly RecordLine[]): (effect: Effect) => Kno
     if (!known.has(line.id)) known.set(line.id, { out, order });
   });
   return (effect) => known.get(effect.id);
+}
+
+/** What a repair has made of a damaged run: it ends before the first damage now. */
+export interface RepairedRun {
+  /** How many lines are left, and how many were cut off; 0: there was no damage. */
+  readonly kept: number;
+  readonly lost: number;
+  /** What was wrong, with the number of the line; null: nothing. */
+  readonly damage: string | null;
+  /** Tools whose calls stood behind the damage, as far as that can still be read: who resumes the run may repeat them. */
+  readonly calls: readonly string[];
+}
+
+/** The beginning of damaged lines that is whole. */
+export interface WholePart {
+  readonly recording: Recording;
+  readonly repaired: RepairedRun;
+}
+
+/** Finds how much of a run's lines is whole. Throws a `RecordingError` when not even the first is. */
+export function wholePart(lines: readonly string[]): WholePart {
+  let count = lines.length;
+  let damage: RecordingError | null = null;
+  for (;;) {
+    try {
+      const recording = readRecording(lines.slice(0, count), { torn: false });
+      const calls = lines.slice(count).flatMap(calledTool);
+      const lost = lines.length - count;
+      return {
+        recording,
+        repaired: { kept: count, lost, damage: damage?.message ?? null, calls: [...new Set(calls)] },
+      };
+    } catch (error) {
+      if (!(error instanceof RecordingError) || error.line === 1) throw error;
+      damage = error;
+      count = error.line - 1;
+    }
+  }
+}
+
+function calledTool(line: string): readonly string[] {
+  try {
+    const record: Json = JSON.parse(sumOf(line)?.text ?? line);
+    if (!isJsonObject(record) || record.name !== 'callTool' || !isJsonObject(record.request)) return [];
+    return typeof record.request.tool === 'string' ? [record.request.tool] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** An outcome from elsewhere, and its place among others of that kind. */
+export interface KnownOutcome {
+  readonly out: Outcome;
+  readonly order: number;
 }

@@ -26,3 +26,18 @@ function textOf(code: JournalErrorCode, runId: string, place: string): string {
       return `${place} was written by a newer version of Signalbox. Update signalbox.`;
   }
 }
+
+/** The recording cannot be read; `line` counts from 1. */
+export class RecordingError extends Error {
+  override readonly name = 'RecordingError';
+  readonly code = 'bad-recording';
+  readonly line: number;
+  /** What is wrong with the line, without its number. */
+  readonly what: string;
+
+  constructor(line: number, what: string) {
+    super(`Line ${line} of the recording ${what}`);
+    this.line = line;
+    this.what = what;
+  }
+}

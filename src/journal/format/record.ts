@@ -1,6 +1,6 @@
 import type { Effect, Entry, LeafError, OutsideEvent } from '../../actors/journal.ts';
 import type { Message, ToolCalling } from '../../actors/model.ts';
-import type { AgentSettings, ChildSetup, Toolset } from '../../machines/agent/agent-setup.ts';
+import type { AgentSettings, ChildSetup, Toolset } from '../../machines/contract/agent-setup.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import type { Effects } from '../../tools/spec.ts';
 

@@ -2,13 +2,14 @@
  * Owns: what a recording says of tools and limits, read before anything runs on it. Whoever can write the file must not be
  * able to open a gate with a word that no version of ours ever wrote.
  */
+import { RecordingError } from './journal-error.ts';
 import { toJson } from '../../json/to-json.ts';
-import type { ChildSetup, Toolset, ToolsChanged } from '../../machines/agent/agent-setup.ts';
+import type { ChildSetup, Toolset, ToolsChanged } from '../../machines/contract/agent-setup.ts';
 import { TOOLSET } from '../../machines/events/outside-events.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { issuesOf } from '../../parsing/schema/issues-of.ts';
 import type { OutcomeRecord, RecordLine } from './record.ts';
-import { type Recording, RecordingError, lineNumber } from './recording.ts';
+import { type Recording, lineNumber } from './recording.ts';
 
 /** The tools that a run knows of, and those of the agents below it. */
 export interface KnownTools {

@@ -1,10 +1,10 @@
 import type { Effect, Entry } from '../../actors/journal.ts';
 import type { Json } from '../../json/json.ts';
-import { type BlobReader, blobReader } from './blob-reader.ts';
-import { HOLDS_KEY, lineWriter } from './blobs.ts';
+import { type BlobReader, blobReader, HOLDS_KEY, lineWriter } from './blobs.ts';
 import { type SumReader, beginsWithLine, sumOf, sumReader } from './checksums.ts';
 import { deltaWriter } from './deltas.ts';
 import { historyPartOf } from './histories.ts';
+import { RecordingError } from './journal-error.ts';
 import { type BlobRecord, FORMAT, type RecordLine, type RunRecord, entryRecord, startRecord } from './record.ts';
 
 /** Keeps what crosses the boundary, by reference: nothing is written out unless somebody asks for the lines. */
@@ -18,6 +18,8 @@ export interface Recorder {
   readonly elapsed: number;
   /** Reads the records one after the other, null when there are no more yet. */
   reader(): () => RecordLine | null;
+  /** What the machine was told so far, in order, and when. */
+  entries(): readonly { readonly at: number; readonly entry: Entry }[];
   /** Called after each record, for the one who watches the run. One that throws is ignored. */
   watch(listener: (() => void) | null): void;
 }
@@ -57,6 +59,7 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
         return lineOf(item, write);
       };
     },
+    entries: () => kept.flatMap((item) => (item.kind === 'entry' ? [item] : [])),
     watch: (listener) => {
       watching = listener;
     },
@@ -109,21 +112,6 @@ export interface Recording {
 export function lineNumber({ numbers, lines }: Recording, index: number): number {
   if (numbers === undefined) return index + 2;
   return numbers[index] ?? (numbers.at(-1) ?? 1) + index - lines.length + 1;
-}
-
-/** The recording cannot be read; `line` counts from 1. */
-export class RecordingError extends Error {
-  override readonly name = 'RecordingError';
-  readonly code = 'bad-recording';
-  readonly line: number;
-  /** What is wrong with the line, without its number. */
-  readonly what: string;
-
-  constructor(line: number, what: string) {
-    super(`Line ${line} of the recording ${what}`);
-    this.line = line;
-    this.what = what;
-  }
 }
 
 /**

@@ -1,8 +1,8 @@
 import { digest } from '../../json/digest.ts';
-import type { AgentInput } from '../../machines/agent/agent-setup.ts';
+import type { AgentInput } from '../../machines/contract/agent-setup.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
-import { loopDetectionMachine } from '../../machines/loop-detection.ts';
+import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import { FORMAT, type RunRecord } from './record.ts';

@@ -1,7 +1,6 @@
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { RecordLine, RunRecord } from './record.ts';
-import type { RunQuery, RunSummary } from '../run-journal.ts';
 
 /** What a list of runs shows of one, but for whether somebody writes it now. */
 export interface Tallied extends Omit<RunSummary, 'state'> {
@@ -160,4 +159,40 @@ export function matches(run: RunSummary, query: RunQuery): boolean {
     (tool === undefined || run.toolsUsed.includes(tool)) &&
     (errorCode === undefined || run.errorCode === errorCode)
   );
+}
+
+/** A run in a list. */
+export interface RunSummary {
+  readonly runId: string;
+  readonly agent: string;
+  /** When it began, in ISO 8601. */
+  readonly at: string;
+  readonly input: string;
+  /** `interrupted`: it has no end and nobody writes it; `waiting`: so, and a call of it awaits approval. */
+  readonly state: 'running' | 'interrupted' | 'waiting' | 'ended';
+  /** Null, as `reason`, for a run that has not ended. */
+  readonly status: string | null;
+  readonly reason: string | null;
+  readonly errorCode: string | null;
+  readonly toolsUsed: readonly string[];
+  /** Of a run that has not ended: the replies of the model so far. */
+  readonly steps: number;
+  /** The head included; payloads that are stored by themselves are no records. */
+  readonly records: number;
+  readonly metadata: JsonObject;
+}
+
+/** Which runs to list. Everything given must hold. */
+export interface RunQuery {
+  readonly agent?: string;
+  readonly state?: RunSummary['state'];
+  readonly status?: string;
+  readonly reason?: string;
+  readonly tool?: string;
+  readonly errorCode?: string;
+  /** What its metadata holds: these members with these values, others beside them. */
+  readonly metadata?: JsonObject;
+  readonly limit?: number;
+  /** Only runs that come later in the list than this one: the last of the page before. Without it, from the newest on. */
+  readonly after?: Pick<RunSummary, 'at' | 'runId'> | undefined;
 }

@@ -9,15 +9,16 @@
  * I4 What has changed meanwhile is told first, before anything starts: a call that may not run any more never does.
  * I5 A run that is at work and was taken up again too often in a short time, without anything new coming of it, is ended.
  */
+import type { KnownOutcome } from '../format/cut-recording.ts';
 import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
-import type { Restart } from '../../machines/agent/agent-setup.ts';
+import type { Restart } from '../../machines/contract/agent-setup.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type InFlight, type Playback, STRICT, playback } from './playback.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
-import type { Carried, CarriedEffect, RunJournal } from '../run-journal.ts';
-import type { Tolerance } from './tolerance.ts';
+import type { Carried, CarriedEffect, RunJournal } from '../run/run-journal.ts';
+import type { Tolerance } from './compare.ts';
 
 /** A run that is at work takes this many restarts shortly after each other without an entry between; the next ends it. */
 const MAX_RESTARTS = 5;
@@ -48,12 +49,6 @@ export interface Continuation {
   readonly goOn: (carried: Carried) => RunJournal | Promise<RunJournal>;
   /** Called once, when the recorded part is over and the run goes on. */
   readonly onLive: () => void;
-}
-
-/** An outcome from elsewhere, and its place among others of that kind. */
-export interface KnownOutcome {
-  readonly out: Outcome;
-  readonly order: number;
 }
 
 /** A journal that plays a recording, and then goes on with another one. */

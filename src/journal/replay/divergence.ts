@@ -1,4 +1,7 @@
-import { CAUSE_TEXTS, type DivergenceCause } from './likely-cause.ts';
+import { digest } from '../../json/digest.ts';
+import { isJsonObject, type Json } from '../../json/json.ts';
+import type { RunRecord } from '../format/record.ts';
+import { definitionHash } from '../format/run-input.ts';
 
 /** Where a replay left its recording. */
 export interface Divergence {
@@ -53,4 +56,185 @@ function textOf({ entry, state, expected, actual, difference, diff, cause }: Div
   lines.push(`  likely cause: ${CAUSE_TEXTS[cause]}`);
   if (diff !== '') lines.push('  what differs (- recorded, + now):', ...diff.split('\n').map((line) => `    ${line}`));
   return lines.join('\n');
+}
+
+/** A place where two values differ; `undefined` where a side has nothing there. */
+interface Difference {
+  /** JSON Pointer. */
+  readonly path: string;
+  readonly recorded: Json | undefined;
+  readonly now: Json | undefined;
+}
+
+const SHOWN = 60;
+const LINE = 120;
+const MAX_PLACES = 6;
+const MAX_LINES = 6;
+
+/** The JSON Pointer of the first place where two values differ, with both values there; empty when they are equal. */
+export function firstDifference(recorded: Json | undefined, now: Json | undefined): string {
+  const [first] = differences(recorded, now);
+  if (first === undefined) return '';
+  if (typeof first.recorded === 'string' && typeof first.now === 'string')
+    return `${first.path}: ${aroundDifference(first.recorded, first.now)}`;
+  return `${first.path}: ${shown(first.recorded)} → ${shown(first.now)}`;
+}
+
+/**
+ * What differs between two values, to be read by people: each place with its recorded lines after `-` and the ones of now
+ * after `+`. At most six places, six lines a side.
+ */
+export function readableDiff(recorded: Json | undefined, now: Json | undefined): string {
+  const found = differences(recorded, now);
+  const places = found.slice(0, MAX_PLACES).map(placeText);
+  const left = found.length - places.length;
+  return [...places, ...(left > 0 ? [`… and ${left} more`] : [])].join('\n');
+}
+
+/** Every place in which two values differ, in order. Lists are compared from both ends, so an insertion is one place. */
+function differences(recorded: Json | undefined, now: Json | undefined, path = ''): readonly Difference[] {
+  if (Object.is(recorded, now)) return [];
+  if (isList(recorded) && isList(now)) return listDifferences(recorded, now, path);
+  if (isJsonObject(recorded) && isJsonObject(now)) {
+    const keys = [...new Set([...Object.keys(recorded), ...Object.keys(now)])];
+    return keys.flatMap((key) => differences(recorded[key], now[key], `${path}/${escaped(key)}`));
+  }
+  return [{ path, recorded, now }];
+}
+
+function listDifferences(recorded: readonly Json[], now: readonly Json[], path: string): readonly Difference[] {
+  let tail = 0;
+  if (recorded.length !== now.length)
+    while (
+      tail < Math.min(recorded.length, now.length) &&
+      differences(recorded.at(-1 - tail), now.at(-1 - tail)).length === 0
+    )
+      tail++;
+  const length = Math.max(recorded.length, now.length) - tail;
+  const item = (list: readonly Json[], index: number): Json | undefined =>
+    index < list.length - tail ? list[index] : undefined;
+  return Array.from({ length }).flatMap((_, index) =>
+    differences(item(recorded, index), item(now, index), `${path}/${index}`),
+  );
+}
+
+function placeText({ path, recorded, now }: Difference): string {
+  const [before, after] = [linesOf(recorded), linesOf(now)];
+  let head = 0;
+  while (head < before.length && head < after.length && before[head] === after[head]) head++;
+  let tail = 0;
+  while (tail < before.length - head && tail < after.length - head && before.at(-1 - tail) === after.at(-1 - tail))
+    tail++;
+  const side = (mark: string, lines: readonly string[]): readonly string[] => {
+    const changed = lines.slice(head, lines.length - tail);
+    const rest = changed.length - MAX_LINES;
+    const cut = changed.slice(0, MAX_LINES).map((line) => `  ${mark} ${cutLine(line)}`);
+    return rest > 0 ? [...cut, `  ${mark} … ${rest} more line(s)`] : cut;
+  };
+  return [path === '' ? '/' : path, ...side('-', before), ...side('+', after)].join('\n');
+}
+
+function linesOf(value: Json | undefined): readonly string[] {
+  if (value === undefined) return [];
+  return typeof value === 'string' ? value.split('\n') : JSON.stringify(value, null, 1).split('\n');
+}
+
+function cutLine(line: string): string {
+  return line.length > LINE ? `${line.slice(0, LINE)}…` : line;
+}
+
+function aroundDifference(recorded: string, now: string): string {
+  let at = 0;
+  while (at < recorded.length && recorded[at] === now[at]) at++;
+  const from = Math.max(0, at - 20);
+  const lead = from === 0 ? '' : '…';
+  const piece = (text: string): string =>
+    JSON.stringify(`${lead}${text.slice(from, from + SHOWN)}${text.length > from + SHOWN ? '…' : ''}`);
+  return `${piece(recorded)} → ${piece(now)}`;
+}
+
+function shown(value: Json | undefined): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+}
+
+function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** What most likely made a replay leave its recording. */
+export type DivergenceCause =
+  | 'prompt-edited'
+  | 'tool-edited'
+  | 'toolset-changed'
+  | 'code-changed'
+  | 'conversation-changed'
+  | 'reading-changed'
+  | 'input-changed'
+  | 'recording-cut'
+  | 'unknown';
+
+/** The causes in words. */
+export const CAUSE_TEXTS: { readonly [cause in DivergenceCause]: string } = {
+  'prompt-edited': 'the instructions or the system prompt were edited',
+  'tool-edited': 'a tool was edited: its description, schema, policy or limits',
+  'toolset-changed': 'a tool was added or removed',
+  'code-changed': 'the machines of Signalbox changed: the recording was made by another version',
+  'conversation-changed': 'the conversation came out differently: a text that Signalbox or a tool makes was changed',
+  'reading-changed': 'the reading of replies changed in 0.2',
+  'input-changed': 'the run was given another input',
+  'recording-cut': 'the recording was cut, or its run was interrupted; resume or fork it to go on',
+  unknown: 'the code or the options were changed',
+};
+
+/** What is known when a replay leaves its recording. */
+interface Evidence {
+  /** The head as recorded, and as this agent would have written it; null where no agent is there. */
+  readonly recorded: RunRecord;
+  readonly now: RunRecord | null;
+  /** The first difference of the requests, beginning with its JSON Pointer; empty without one. */
+  readonly difference: string;
+  readonly atEnd: boolean;
+  /** The last thing that came in was a model's reply, so that what was read in it decided. */
+  readonly afterReply: boolean;
+}
+
+/** The version of the agent's machine whose replies were read by the rules of 0.1. */
+const READ_AS_IN_0_1 = '1';
+
+/** Tells the likely cause from where the requests differ and what changed of agent and machines. */
+export function likelyCause({ recorded, now, difference, atEnd, afterReply }: Evidence): DivergenceCause {
+  if (atEnd) return 'recording-cut';
+  const readOtherwise = afterReply && recorded.machine.version === READ_AS_IN_0_1;
+  const tools = toolsChanged(recorded, now);
+  const otherMachines = recorded.machine.hash !== definitionHash();
+  if (difference.startsWith('/tools') || difference.startsWith('/responseSchema')) return tools ?? 'tool-edited';
+  if (difference.startsWith('/messages/0/')) {
+    const edited = now === null || now.instructions !== recorded.instructions || now.promptByCode;
+    if (edited) return 'prompt-edited';
+    return tools ?? (otherMachines ? 'code-changed' : 'prompt-edited');
+  }
+  if (readOtherwise) return 'reading-changed';
+  if (otherMachines) return 'code-changed';
+  if (difference.startsWith('/messages/')) return 'conversation-changed';
+  return tools ?? 'unknown';
+}
+
+/** The same of the first difference alone, where nothing else is known. */
+export function causeOfDifference(difference: string): DivergenceCause {
+  if (difference.startsWith('/tools') || difference.startsWith('/responseSchema')) return 'tool-edited';
+  if (difference.startsWith('/messages/0/')) return 'prompt-edited';
+  return difference.startsWith('/messages/') ? 'conversation-changed' : 'unknown';
+}
+
+function toolsChanged(recorded: RunRecord, now: RunRecord | null): 'tool-edited' | 'toolset-changed' | null {
+  if (now === null) return null;
+  const names = (head: RunRecord): string => JSON.stringify(head.toolset.tools.map(({ name }) => name).toSorted());
+  if (names(recorded) !== names(now)) return 'toolset-changed';
+  const specs = (head: RunRecord): string => digest(JSON.parse(JSON.stringify(head.toolset.tools)));
+  return specs(recorded) === specs(now) ? null : 'tool-edited';
 }

@@ -9,12 +9,10 @@ import { digest } from '../../json/digest.ts';
 import type { Effect, Entry, Perform } from '../../actors/journal.ts';
 import type { Json } from '../../json/json.ts';
 import { deltaReader } from '../format/deltas.ts';
-import { firstDifference, readableDiff } from './difference.ts';
-import { ReplayDivergenceError } from './divergence.ts';
-import { likelyCause } from './likely-cause.ts';
+import { firstDifference, likelyCause, readableDiff, ReplayDivergenceError } from './divergence.ts';
 import { type RecordLine, type StartRecord, recordedEntry } from '../format/record.ts';
 import { type Recording, lineNumber } from '../format/recording.ts';
-import { type Tolerance, isTolerated } from './tolerance.ts';
+import { type Tolerance, isTolerated } from './compare.ts';
 
 /** An effect that the machine wants. */
 export interface Wanted {

@@ -1,6 +1,6 @@
 import type { Effect, Outcome, Perform } from '../../actors/journal.ts';
 import type { RecordLine } from '../format/record.ts';
-import type { RunHead, RunJournal } from '../run-journal.ts';
+import type { RunHead, RunJournal } from '../run/run-journal.ts';
 
 interface Rest {
   readonly lines: readonly RecordLine[];

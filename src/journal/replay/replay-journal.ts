@@ -2,8 +2,8 @@ import type { Entry } from '../../actors/journal.ts';
 import type { Json } from '../../json/json.ts';
 import { STRICT, playback } from './playback.ts';
 import type { Recording } from '../format/recording.ts';
-import type { RunJournal } from '../run-journal.ts';
-import type { Tolerance } from './tolerance.ts';
+import type { RunJournal } from '../run/run-journal.ts';
+import type { Tolerance } from './compare.ts';
 
 /** A journal that can be read without waiting, which `transitions` does. */
 export interface ReplayJournal extends RunJournal {

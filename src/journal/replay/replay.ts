@@ -1,9 +1,16 @@
+import type { LeafWork } from '../../actors/leaf.ts';
 import type { Model } from '../../actors/model.ts';
-import type { AgentState } from '../../machines/agent/run-result.ts';
 import { optionsOf } from '../../json/known-options.ts';
-import type { Recording } from '../format/recording.ts';
-import { readRecording } from '../format/recording.ts';
-import type { AllowedDifference } from './tolerance.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import type { AgentState } from '../../machines/contract/run-result.ts';
+import type { Transition } from '../../machines/events/run-events.ts';
+import { type Move, moveReader, stateText } from '../../machines/events/transition-log.ts';
+import type { RunRecord } from '../format/record.ts';
+import { readRecording, type Recording } from '../format/recording.ts';
+import { inputOf, ROOT_ID } from '../format/run-input.ts';
+import { type Drive, drive, recordedOutput } from '../run/drive.ts';
+import type { AllowedDifference } from './compare.ts';
+import { type Playback, playback } from './playback.ts';
 
 /** A place in a recording that is being played. */
 export interface ReplayPoint {
@@ -62,4 +69,69 @@ export function replay<TRun>(
   if (options.until !== undefined && options.then === undefined)
     throw new TypeError("replay: option 'until' needs 'then', the model that answers behind the recorded part.");
   return agent[REPLAY](readRecording(recording), options);
+}
+
+/** What a run would begin with. */
+export interface ExploredStart {
+  /** The first line of its recording, with marks for secrets. */
+  readonly head: RunRecord;
+  readonly work: LeafWork;
+}
+
+/** What can be explored as configured: an agent. */
+export interface Explorable {
+  /** Tells how a run of this task would begin. Connects the servers; begins nothing. */
+  readonly [EXPLORE]: (task: string) => Promise<ExploredStart>;
+}
+
+/** The key under which an agent tells how its runs begin. */
+export const EXPLORE: unique symbol = Symbol.for('signalbox.explore');
+
+/**
+ * Every move that the machines of a recorded run made, in order, found by playing the recording back without the agent's
+ * code. Throws a `ReplayDivergenceError` when this version of Signalbox would have gone another way.
+ *
+ * @example transitions(readFileSync('run.jsonl', 'utf8')).map(({ from, to }) => `${from} → ${to}`);
+ */
+export function transitions(recording: string | readonly (string | object)[]): readonly Transition[] {
+  const list: Transition[] = [];
+  const { driven, past } = playRecording(readRecording(recording), ({ transition }) => {
+    if (transition !== null) list.push(transition);
+  });
+  if (driven.isActive()) throw past.cutShort(stateText(driven.actor.getSnapshot().value));
+  return list;
+}
+
+/** A recording that was played to where it stops. */
+export interface PlayedRecording {
+  /** Still active when the recording stops before its run did. */
+  readonly driven: Drive;
+  readonly past: Playback;
+}
+
+/**
+ * Plays a recording on the bare machines, without an agent's code, to its end or to where it stops. Throws a
+ * `ReplayDivergenceError` where these machines would have gone another way.
+ */
+export function playRecording(recording: Recording, onMove?: (move: Move) => void): PlayedRecording {
+  const state = (): string => (driven === null ? 'PLANNING' : stateText(driven.actor.getSnapshot().value));
+  const past = playback(recording, state);
+  const driven: Drive | null = drive({
+    logic: agentMachine,
+    id: ROOT_ID,
+    input: inputOf(recording.head),
+    journal: { open: past.open, close: past.close, next: () => Promise.resolve(past.next()), end: () => undefined },
+    recorder: null,
+    context: undefined,
+    onNote: () => undefined,
+    ...(onMove === undefined ? {} : { inspect: moveReader(() => true, onMove) }),
+  });
+  driven.start();
+  while (driven.isActive()) {
+    const entry = past.next();
+    if (entry === null) break;
+    driven.deliver(entry);
+  }
+  if (!driven.isActive()) past.end(recordedOutput(driven.actor.getSnapshot().output));
+  return { driven, past };
 }

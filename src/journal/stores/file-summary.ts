@@ -1,8 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { sumOf } from '../format/checksums.ts';
-import { readFileContent } from './file-lines.ts';
+import { readFileContent } from './file-sink.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
-import { withoutHistory } from '../format/stored-head.ts';
+import { withoutHistory } from '../format/histories.ts';
 import { type Tallied, runTally } from '../format/tally.ts';
 
 const NEWLINE = 0x0a;

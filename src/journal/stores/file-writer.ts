@@ -16,16 +16,13 @@ import { isJsonObject } from '../../json/json.ts';
 import { makeFolder } from '../../security/folders.ts';
 import { systemCode } from '../../security/system-code.ts';
 import { type LineWriter, lineWriter } from '../format/blobs.ts';
-import { isUnbegun, readFileContent } from './file-lines.ts';
-import { fileSink } from './file-sink.ts';
-import { type HistoryFiles, historiesIn } from './history-files.ts';
+import { fileSink, isUnbegun, readFileContent } from './file-sink.ts';
+import { historiesIn, type HistoryFiles, type RunFiles } from './run-files.ts';
 import { JournalError } from '../format/journal-error.ts';
-import type { Sink } from '../live.ts';
 import type { RecordLine } from '../format/record.ts';
-import { type RepairedRun, wholePart } from '../format/repair.ts';
-import type { RunFiles } from './run-files.ts';
-import type { TakenRun } from '../run-journal.ts';
-import { withHistory } from '../format/stored-head.ts';
+import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
+import type { TakenRun, Sink } from '../run/run-journal.ts';
+import { withHistory } from '../format/histories.ts';
 
 /** How the files of runs are written. */
 export interface FileWriting {

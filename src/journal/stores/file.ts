@@ -1,20 +1,18 @@
-import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { RecordingError } from '../format/journal-error.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { systemCode } from '../../security/system-code.ts';
 import { lineWriter } from '../format/blobs.ts';
-import { readFileContent } from './file-lines.ts';
-import { fileSink } from './file-sink.ts';
+import { withHistory } from '../format/histories.ts';
+import { selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
+import { liveJournal } from '../run/live-journal.ts';
+import type { JournalStore } from '../run/run-journal.ts';
+import { fileSink, readFileContent } from './file-sink.ts';
 import { summarizeRunFile } from './file-summary.ts';
-import { type FileWriting, continueRunFile, createRunFile, repairRunFile } from './file-writer.ts';
-import { historiesIn, historyFiles } from './history-files.ts';
-import { liveJournal } from '../live.ts';
+import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
+import { historiesIn, historyFiles, type RunFiles, runFiles } from './run-files.ts';
 import { type PruneLimits, runPruner } from './prune-runs.ts';
-import { RecordingError } from '../format/recording.ts';
-import { type RunFiles, runFiles } from './run-files.ts';
-import type { JournalStore, RunSummary } from '../run-journal.ts';
-import { withHistory } from '../format/stored-head.ts';
-import { selectRuns, summaryOf } from '../format/tally.ts';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 
 /** How durably {@link fileJournal} writes, and what it keeps. */
 export interface FileJournalOptions extends PruneLimits {

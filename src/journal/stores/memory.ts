@@ -1,10 +1,10 @@
 import { optionsOf } from '../../json/known-options.ts';
 import { JournalError } from '../format/journal-error.ts';
-import { type Sink, liveJournal } from '../live.ts';
+import { liveJournal } from '../run/live-journal.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
-import type { JournalStore, RunSummary } from '../run-journal.ts';
-import { runTally, selectRuns, summaryOf } from '../format/tally.ts';
+import type { JournalStore, Sink } from '../run/run-journal.ts';
+import { runTally, selectRuns, summaryOf, type RunSummary } from '../format/tally.ts';
 
 /** How much {@link memoryJournal} keeps. */
 export interface MemoryJournalOptions {

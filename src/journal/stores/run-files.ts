@@ -1,12 +1,33 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import type { Message } from '../../actors/model.ts';
+import { makeFolder } from '../../security/folders.ts';
 import { systemCode } from '../../security/system-code.ts';
+import {
+  createHistories,
+  damagedHistory,
+  historyIdOf,
+  type HistoryLines,
+  type HistoryPart,
+  messageLine,
+} from '../format/histories.ts';
+import { JournalError, RecordingError } from '../format/journal-error.ts';
+import type { RunRecord } from '../format/record.ts';
 import { endsIn } from './file-summary.ts';
-import type { HistoryFiles } from './history-files.ts';
-import { JournalError } from '../format/journal-error.ts';
-import { type RunLock, isLocked, takeRunLock } from './run-lock.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
-import { historyIdOf } from '../format/stored-head.ts';
+import { isLocked, type RunLock, takeRunLock } from './run-lock.ts';
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** The files of the runs in one folder: `<runId>.jsonl`, and beside it `.lock` and `.vault` while it lasts. */
 export interface RunFiles {
@@ -144,5 +165,85 @@ function tailOf(path: string): Buffer {
     return tail.subarray(0, readSync(file, tail, 0, tail.length, size - tail.length));
   } finally {
     closeSync(file);
+  }
+}
+
+/** The folder with what conversations said before their runs, beside the files of the runs. */
+const FOLDER = 'histories';
+
+/** The starting histories of the runs in one folder: `histories/<id>.jsonl`, a message a line, each with a checksum. */
+export interface HistoryFiles {
+  /** Stores what is new of a run's starting history, and gives the head as it is to be stored. */
+  store(head: RunRecord): object;
+  /** Removes a history that no run begins with any more. */
+  remove(id: string): void;
+}
+
+/** `synced`: what is stored survives a crash of the machine. */
+export function historyFiles(dir: string, { synced }: { readonly synced: boolean }): HistoryFiles {
+  const histories = createHistories();
+  /** How long our files are: one that somebody has removed or written to is not ours any more. */
+  const lengths = new Map<string, number>();
+  const forget = (id: string): void => {
+    histories.forget(id);
+    lengths.delete(id);
+  };
+  const add = ({ $history: id, to }: HistoryPart, added: readonly Message[]): boolean => {
+    const path = historyPath(dir, id);
+    const length = lengths.get(id);
+    if (length !== undefined && statSync(path, { throwIfNoEntry: false })?.size !== length) return false;
+    const first = to - added.length;
+    const text = added.map((message, index) => `${messageLine(message, first + index)}\n`).join('');
+    if (length === undefined) makeFolder(dirname(path));
+    const file = openSync(path, length === undefined ? 'wx' : 'a', 0o600);
+    try {
+      writeSync(file, text);
+      if (synced) fdatasyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    lengths.set(id, (length ?? 0) + Buffer.byteLength(text));
+    return true;
+  };
+  const store = (head: RunRecord): object => {
+    const placed = histories.place(head.runId, head.history);
+    if (placed === null) return head;
+    const { part, added } = placed;
+    try {
+      if (add(part, added)) return { ...head, history: part };
+    } catch (error) {
+      forget(part.$history);
+      throw error;
+    }
+    forget(part.$history);
+    return store(head);
+  };
+  return {
+    store,
+    remove: (id) => {
+      forget(id);
+      rmSync(historyPath(dir, id), { force: true });
+    },
+  };
+}
+
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,140}$/;
+
+function historyPath(dir: string, id: string): string {
+  if (!ID.test(id)) throw new RecordingError(1, `names a starting history that can be no file: ${JSON.stringify(id)}.`);
+  return join(dir, FOLDER, `${id}.jsonl`);
+}
+
+/** The histories in a folder of runs, for whoever reads a file in it. */
+export function historiesIn(dir: string): HistoryLines {
+  return ({ $history: id, from, to }) => linesOf(historyPath(dir, id), id).slice(from, to);
+}
+
+function linesOf(path: string, id: string): readonly string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n').slice(0, -1);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+    throw damagedHistory(id, 'there is no such file. It belongs to the recording: copy it too');
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isJsonObject } from '../../json/json.ts';
 import { makeFolder } from '../../security/folders.ts';
 import { systemCode } from '../../security/system-code.ts';
-import type { RunSecrets } from '../run-journal.ts';
+import type { RunSecrets } from '../run/run-journal.ts';
 
 /** The secrets of runs in files of one folder, and how a run's are forgotten. */
 export interface SecretFiles extends RunSecrets {

@@ -1,9 +1,9 @@
+import { RecordingError } from '../format/journal-error.ts';
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { checksum } from '../../json/digest.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { type Recording, RecordingError, readRecording } from '../format/recording.ts';
-import type { RunSummary } from '../run-journal.ts';
-import { type Tallied, type Tally, runTally, summaryOf } from '../format/tally.ts';
+import { type Recording, readRecording } from '../format/recording.ts';
+import { type Tallied, type Tally, runTally, summaryOf, type RunSummary } from '../format/tally.ts';
 import { isGone, readWriter } from './writer.ts';
 
 /** A row of both tables as the database gives it, its integers as bigints: a damaged one may be too large for a number. */

@@ -5,10 +5,9 @@
  * I2 The summary in the row and the lines are written in one transaction, so that they never disagree.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { JournalError } from '../format/journal-error.ts';
-import { RecordingError, readRecording } from '../format/recording.ts';
-import type { StoredPart } from '../format/histories.ts';
-import type { RunQuery, RunSummary } from '../run-journal.ts';
+import { JournalError, RecordingError } from '../format/journal-error.ts';
+import { readRecording } from '../format/recording.ts';
+import { messageLine, type StoredPart, withHistory } from '../format/histories.ts';
 import {
   ALL,
   type Row,
@@ -21,8 +20,7 @@ import {
   tallyOf,
   textOf,
 } from './sqlite-rows.ts';
-import { messageLine, withHistory } from '../format/stored-head.ts';
-import { type Tallied, matches, selectRuns, summaryOf } from '../format/tally.ts';
+import { type Tallied, matches, selectRuns, summaryOf, type RunSummary, type RunQuery } from '../format/tally.ts';
 
 /** Who wants to write a run, as it stands in the row. */
 export interface RunWriter {

@@ -1,17 +1,17 @@
 import { optionsOf } from '../../json/known-options.ts';
 import { type LineWriter, lineWriter } from '../format/blobs.ts';
-import { type StoredPart, createHistories } from '../format/histories.ts';
-import { type Sink, liveJournal } from '../live.ts';
+import { wholePart } from '../format/cut-recording.ts';
+import { createHistories, type StoredPart } from '../format/histories.ts';
 import type { RunRecord } from '../format/record.ts';
-import { wholePart } from '../format/repair.ts';
-import type { JournalStore } from '../run-journal.ts';
+import { checkQuery, runTally, type Tallied, type Tally } from '../format/tally.ts';
+import { liveJournal } from '../run/live-journal.ts';
+import type { JournalStore, Sink } from '../run/run-journal.ts';
 import { secretFiles } from './secret-files.ts';
-import { openDatabase, openToRead } from './sqlite-database.ts';
-import { sqliteQueue } from './sqlite-queue.ts';
+import { inTransaction, openDatabase, openToRead, patientlyLater } from './sqlite-database.ts';
 import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
 import { type OwnedRun, type RunWriter, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
-import { type Tallied, type Tally, checkQuery, runTally } from '../format/tally.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
+import type { DatabaseSync } from 'node:sqlite';
 
 /** How durably {@link sqliteJournal} writes. */
 export interface SqliteJournalOptions {
@@ -207,4 +207,65 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
       read: (runId) => vaults.read(nameOf(runId)),
     },
   };
+}
+
+/** What is to be done in the next transaction; throws when it cannot be. */
+type Work = () => void;
+
+interface Waiting {
+  readonly work: Work;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/**
+ * Collects what all runs want to write and writes it in one transaction: everything that was asked for in one turn of the
+ * event loop, or while the one before was committed. Resolves when it is committed. Work that throws fails alone.
+ */
+export function sqliteQueue(database: DatabaseSync): (work: Work) => Promise<void> {
+  let waiting: Waiting[] = [];
+  let scheduled = false;
+
+  const commit = async (): Promise<void> => {
+    const batch = waiting;
+    waiting = [];
+    const failures = new Map<Waiting, unknown>();
+    try {
+      await patientlyLater(() => {
+        failures.clear();
+        inTransaction(database, () => {
+          for (const one of batch) attempt(one, failures);
+        });
+      });
+    } catch (error) {
+      for (const one of batch) failures.set(one, error);
+    }
+    for (const one of batch) {
+      if (failures.has(one)) one.failed(failures.get(one));
+      else one.done();
+    }
+    if (waiting.length > 0) setImmediate(start);
+    else scheduled = false;
+  };
+  const start = (): void => void commit();
+
+  return (work) =>
+    new Promise((done, failed) => {
+      waiting.push({ work, done, failed });
+      if (scheduled) return;
+      scheduled = true;
+      setImmediate(start);
+    });
+
+  /** What a failed piece of work has done already is taken back; the others' stays. */
+  function attempt(one: Waiting, failures: Map<Waiting, unknown>): void {
+    database.exec('savepoint one');
+    try {
+      one.work();
+    } catch (error) {
+      failures.set(one, error);
+      database.exec('rollback to one');
+    }
+    database.exec('release one');
+  }
 }

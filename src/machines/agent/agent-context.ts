@@ -12,12 +12,12 @@ import {
   type Place,
   ROOT_PLACE,
   type Toolset,
-} from './agent-setup.ts';
+} from '../contract/agent-setup.ts';
 import type { CallOutcome, CallRequest } from '../tool-call/call-request.ts';
-import { type LoopSnapshot, type LoopVerdict, loopBegun } from '../loop-detection.ts';
-import { toJsonMode } from '../conversation/conversation.ts';
+import { type LoopSnapshot, type LoopVerdict, loopBegun } from '../tool-call/loop-detection.ts';
+import { toJsonMode } from '../llm-call/conversation.ts';
 import type { ReadReply } from './read-reply.ts';
-import type { AgentState, ErrorEntry, RunReason, RunStatus } from './run-result.ts';
+import type { AgentState, ErrorEntry, RunReason, RunStatus } from '../contract/run-result.ts';
 import { type Prompts, composePrompts, modelTools } from './system-prompt.ts';
 
 /** A call of the current turn or plan step, before it starts. */
@@ -68,7 +68,7 @@ export interface Trouble {
   readonly ran: boolean;
 }
 
-/** How the run ends. `error` null: the last unmended error, if there was one, is shown instead. */
+/** How the run ends. `error` null: the last callFailed error, if there was one, is shown instead. */
 export interface Ending {
   readonly reason: RunReason;
   readonly result: string;

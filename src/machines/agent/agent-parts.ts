@@ -5,10 +5,10 @@ import { type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts'
 import { describeAgent } from '../../actors/describe-agent.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.ts';
-import type { AgentInput, AgentSetup, ToolsChanged, Toolset } from './agent-setup.ts';
+import type { AgentInput, AgentSetup, ToolsChanged, Toolset } from '../contract/agent-setup.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
-import { childAgent } from './child-agent.ts';
-import { changeBelow } from './delegation.ts';
+import { type AgentOutput, type AgentState, childAgent } from '../contract/run-result.ts';
+import { changeBelow } from '../tool-call/delegation.ts';
 import { type PlainReason, abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
 import {
   answerOf,
@@ -46,7 +46,7 @@ import {
   batchPrepared,
   callQuestioned,
   corrected,
-  endsWithCall,
+  endsWithWrittenCall,
   failedTurnEnding,
   isAnswerCut,
   isThirdUnusable,
@@ -55,7 +55,6 @@ import {
   planTaken,
   takenReply,
 } from './planning.ts';
-import type { AgentOutput, AgentState } from './run-result.ts';
 import { promptsOf } from './system-prompt.ts';
 import { toolCallMachine } from '../tool-call/tool-call.ts';
 import type { ApprovalEvent, ToolCallInput } from '../tool-call/tool-call-context.ts';
@@ -89,42 +88,42 @@ export const agentParts = setup({
   guards: {
     endedBeforeStart: ({ context }) => context.ending !== null,
     needsSetup: ({ context }) => context.briefing === null,
-    promptByCode: ({ context }) => context.briefing?.promptByCode === true,
+    promptIsDynamic: ({ context }) => context.briefing?.promptByCode === true,
     stepLimitReached: ({ context }) => context.stepsTaken >= context.settings.maxSteps,
-    tokensSpent: ({ context }) => areTokensSpent(context),
-    callsSpent: ({ context }) => areCallsSpent(context),
+    tokenBudgetSpent: ({ context }) => areTokensSpent(context),
+    callBudgetSpent: ({ context }) => areCallsSpent(context),
     modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
-    refused: ({ context }) => context.reply?.ended === 'refused',
+    modelRefused: ({ context }) => context.reply?.ended === 'refused',
     filtered: ({ context }) => context.reply?.ended === 'content-filter',
-    answerCut: ({ context }) => isAnswerCut(context),
-    planned: ({ context }) => context.reply?.plan != null,
+    answerTruncated: ({ context }) => isAnswerCut(context),
+    proposedPlan: ({ context }) => context.reply?.plan != null,
     plansLeft: ({ context }) =>
       context.settings.maxPlanIterations === 0 || context.books.planIterations < context.settings.maxPlanIterations,
-    toldToAnswer: ({ context }) => context.books.plansRefused > 0,
+    answerWasDemanded: ({ context }) => context.books.plansRefused > 0,
     calledTools: ({ context }) => (context.reply?.calls.length ?? 0) > 0,
-    endsWithCall: ({ context }) => endsWithCall(context),
+    endsWithWrittenCall: ({ context }) => endsWithWrittenCall(context),
     answered: ({ context }) => context.books.unusableInARow === 0,
-    thirdUnusable: ({ context }) => isThirdUnusable(context),
+    tooManyUnusableReplies: ({ context }) => isThirdUnusable(context),
     stepsLeftInPlan: ({ context }) => context.plan !== null && context.plan.index < context.plan.steps.length,
     refusedAsLoop: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied' && outcome.denial.kind === 'loop',
     denied: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied',
-    unmended: (_, outcome: CallOutcome) => 'error' in outcome,
+    callFailed: (_, outcome: CallOutcome) => 'error' in outcome,
     thrown: (_, outcome: CallOutcome) => outcome.kind === 'tool.thrown',
-    escalationToDecide: ({ context }) => isToBeDecided(context),
-    escalationGoesUp: ({ context }) => goesUp(context),
-    escalatedCritically: ({ context }) => isCritical(context),
-    toldToAskAgain: ({ context }) => verdictOf(context, 'retryWithModel') !== null,
-    toldToHandOver: ({ context }) => verdictOf(context, 'reroute')?.to === 'agent',
-    toldToReroute: ({ context }) => verdictOf(context, 'reroute') !== null,
-    toldToAskHuman: ({ context }) => verdictOf(context, 'askHuman') !== null,
-    toldToEndPartially: ({ context }) => verdictOf(context, 'partialResult') !== null,
-    toldToThrow: ({ context }) => verdictOf(context, 'throwException') !== null,
-    childGaveUp: (_, output: AgentOutput) => output.status === 'failed' && output.reason !== 'thrown',
+    escalationPending: ({ context }) => isToBeDecided(context),
+    escalatesToParent: ({ context }) => goesUp(context),
+    escalationIsCritical: ({ context }) => isCritical(context),
+    verdictIsRetry: ({ context }) => verdictOf(context, 'retryWithModel') !== null,
+    verdictIsRerouteToAgent: ({ context }) => verdictOf(context, 'reroute')?.to === 'agent',
+    verdictIsRerouteToSkill: ({ context }) => verdictOf(context, 'reroute') !== null,
+    verdictIsAskHuman: ({ context }) => verdictOf(context, 'askHuman') !== null,
+    verdictIsPartialResult: ({ context }) => verdictOf(context, 'partialResult') !== null,
+    verdictIsThrow: ({ context }) => verdictOf(context, 'throwException') !== null,
+    childFailed: (_, output: AgentOutput) => output.status === 'failed' && output.reason !== 'thrown',
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
-    settled: ({ context }) => isSettled(context.batch),
-    batchEndsInLoop: ({ context }) => context.batch?.endsRun === 'loop',
-    batchEndsBudget: ({ context }) => context.batch?.endsRun === 'budget',
-    batchFailed: ({ context }) => Object.values(context.batch?.outcomes ?? {}).some((outcome) => 'error' in outcome),
+    allCallsSettled: ({ context }) => isSettled(context.batch),
+    batchRepeatsTooOften: ({ context }) => context.batch?.endsRun === 'loop',
+    batchExceedsBudget: ({ context }) => context.batch?.endsRun === 'budget',
+    aCallFailed: ({ context }) => Object.values(context.batch?.outcomes ?? {}).some((outcome) => 'error' in outcome),
   },
   actions: {
     enter: assign({
@@ -139,15 +138,15 @@ export const agentParts = setup({
       shown: ({ context }, texts: PromptTexts) => ({ ...context.shown, prompts: promptsOf(texts) }),
     }),
     takeTools: assign(({ context, event }) => (event.type === 'tools.changed' ? toolsTaken(context, event) : {})),
-    tellCalls: enqueueActions(({ context: { batch }, event, enqueue }) => {
+    forwardToCalls: enqueueActions(({ context: { batch }, event, enqueue }) => {
       if (batch === null || event.type !== 'tools.changed') return;
       for (const { request } of batch.calls.slice(0, batch.started))
         if (batch.outcomes[request.callId] === undefined) enqueue.sendTo(request.callId, event);
     }),
-    tellStep: enqueueActions(({ event, enqueue }) => {
+    forwardToStep: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'tools.changed') enqueue.sendTo('step', event);
     }),
-    tellChild: enqueueActions(({ context, event, enqueue }) => {
+    forwardToChild: enqueueActions(({ context, event, enqueue }) => {
       const told = event.type === 'tools.changed' ? changeBelow(event, verdictOf(context, 'reroute')?.name) : null;
       if (told !== null) enqueue.sendTo('childAgent', told);
     }),
@@ -187,7 +186,7 @@ export const agentParts = setup({
       for (const { request } of context.batch?.calls ?? []) enqueue.stopChild(request.callId);
     }),
     stopCall: enqueueActions(({ enqueue }, callId: string) => enqueue.stopChild(callId)),
-    tellTrouble: assign(({ context }) => troubleTold(context)),
+    reportFailure: assign(({ context }) => troubleTold(context)),
     endAs: assign({ ending: ({ context }, reason: PlainReason) => endingFor(context, reason) }),
     endWithLlmError: assign({
       ending: ({ context }, output: LlmCallOutput) =>
@@ -208,12 +207,12 @@ export const agentParts = setup({
     endEscalated: assign({ ending: ({ context }) => escalatedEnding(context) }),
     takeVerdict: assign(({ context }, { verdict }: AskEscalationOutput) => verdictTaken(context, verdict)),
     takeNoVerdict: assign(({ context, event }) => verdictMissed(context, event)),
-    askOfAnotherModel: assign(({ context }) => askedOfAnotherModel(context)),
+    switchModelOnce: assign(({ context }) => askedOfAnotherModel(context)),
     limitToSkill: assign(({ context }) => limitedToSkill(context)),
     takeHandOver: assign(({ context }, output: AgentOutput) => handedOver(context, output)),
     takeFailedHandOver: assign(({ context }, output: AgentOutput) => handOverFailed(context, output)),
-    tellAnswer: assign(({ context, event }) => answerTold(context, answerOf(event))),
-    tellDecision: assign(({ context }, { decision }: ApprovalAnswer) =>
+    addAnswer: assign(({ context, event }) => answerTold(context, answerOf(event))),
+    addDecision: assign(({ context }, { decision }: ApprovalAnswer) =>
       answerTold(context, decision === 'deny' ? 'no' : 'yes'),
     ),
     startDeadline: enqueueActions(({ context, enqueue }) => {

@@ -13,7 +13,7 @@ import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
 import { escalationInput, handOverInput, questionInput } from './escalating.ts';
 import { stepInput } from './execution.ts';
-import { MOST_MICROSTEPS } from '../most-microsteps.ts';
+import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /** The bare machine. Provide `agent.actors`, or use `agent.logic`, which also records. */
 export const agentMachine = agentParts.createMachine({
@@ -39,8 +39,8 @@ export const agentMachine = agentParts.createMachine({
             { guard: 'endedBeforeStart', target: '#agent.COMPLETION' },
             { guard: 'needsSetup', target: 'PREPARING' },
             { guard: 'stepLimitReached', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'max-steps' } },
-            { guard: 'tokensSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
-            { guard: 'promptByCode', target: 'COMPOSING' },
+            { guard: 'tokenBudgetSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
+            { guard: 'promptIsDynamic', target: 'COMPOSING' },
             { target: 'ASKING' },
           ],
         },
@@ -93,20 +93,20 @@ export const agentMachine = agentParts.createMachine({
         },
         DECIDING: {
           always: [
-            { guard: 'refused', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'refused' } },
+            { guard: 'modelRefused', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'refused' } },
             { guard: 'filtered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'content-filter' } },
-            { guard: and(['planned', 'plansLeft']), target: '#agent.EXECUTING_PLAN', actions: 'takePlan' },
+            { guard: and(['proposedPlan', 'plansLeft']), target: '#agent.EXECUTING_PLAN', actions: 'takePlan' },
             {
-              guard: and(['planned', 'toldToAnswer']),
+              guard: and(['proposedPlan', 'answerWasDemanded']),
               target: '#agent.COMPLETION',
               actions: { type: 'endAs', params: 'plan-limit' },
             },
-            { guard: 'planned', target: 'CHECKING_BUDGET', actions: 'refusePlan' },
+            { guard: 'proposedPlan', target: 'CHECKING_BUDGET', actions: 'refusePlan' },
             { guard: 'calledTools', target: '#agent.DIRECT_EXECUTION', actions: 'prepareBatch' },
-            { guard: 'answerCut', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'length' } },
-            { guard: 'endsWithCall', target: 'CHECKING_BUDGET', actions: 'questionCall' },
+            { guard: 'answerTruncated', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'length' } },
+            { guard: 'endsWithWrittenCall', target: 'CHECKING_BUDGET', actions: 'questionCall' },
             { guard: 'answered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'answer' } },
-            { guard: 'thirdUnusable', target: '#agent.COMPLETION', actions: 'endUnusable' },
+            { guard: 'tooManyUnusableReplies', target: '#agent.COMPLETION', actions: 'endUnusable' },
             { target: 'CHECKING_BUDGET', actions: 'correct' },
           ],
         },
@@ -120,12 +120,12 @@ export const agentMachine = agentParts.createMachine({
           always: [
             { guard: not('stepsLeftInPlan'), target: '#agent.PLANNING', actions: 'closePlan' },
             { guard: 'stepLimitReached', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'max-steps' } },
-            { guard: 'callsSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
+            { guard: 'callBudgetSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
             { target: 'RUNNING_STEP', actions: 'prepareStep' },
           ],
         },
         RUNNING_STEP: {
-          on: { 'tools.changed': { actions: ['takeTools', 'tellStep'] } },
+          on: { 'tools.changed': { actions: ['takeTools', 'forwardToStep'] } },
           invoke: {
             id: 'step',
             src: 'toolCall',
@@ -148,7 +148,7 @@ export const agentMachine = agentParts.createMachine({
                 ],
               },
               {
-                guard: { type: 'unmended', params: ({ event }) => event.output },
+                guard: { type: 'callFailed', params: ({ event }) => event.output },
                 target: '#agent.ERROR_RECOVERY',
                 actions: [{ type: 'takeStep', params: ({ event }) => event.output }, 'dropPlan'],
               },
@@ -172,7 +172,7 @@ export const agentMachine = agentParts.createMachine({
         RUNNING_CALLS: {
           entry: 'startCalls',
           on: {
-            'tools.changed': { actions: ['takeTools', 'tellCalls'] },
+            'tools.changed': { actions: ['takeTools', 'forwardToCalls'] },
             'xstate.done.actor.*': [
               {
                 guard: { type: 'thrown', params: ({ event }) => event.output },
@@ -194,17 +194,17 @@ export const agentMachine = agentParts.createMachine({
           },
           always: [
             {
-              guard: and(['settled', 'batchEndsInLoop']),
+              guard: and(['allCallsSettled', 'batchRepeatsTooOften']),
               target: '#agent.COMPLETION',
               actions: ['closeBatch', { type: 'endAs', params: 'loop' }],
             },
             {
-              guard: and(['settled', 'batchEndsBudget']),
+              guard: and(['allCallsSettled', 'batchExceedsBudget']),
               target: '#agent.COMPLETION',
               actions: ['closeBatch', { type: 'endAs', params: 'budget' }],
             },
-            { guard: and(['settled', 'batchFailed']), target: '#agent.ERROR_RECOVERY', actions: 'closeBatch' },
-            { guard: 'settled', target: '#agent.PLANNING', actions: 'closeBatch' },
+            { guard: and(['allCallsSettled', 'aCallFailed']), target: '#agent.ERROR_RECOVERY', actions: 'closeBatch' },
+            { guard: 'allCallsSettled', target: '#agent.PLANNING', actions: 'closeBatch' },
           ],
         },
       },
@@ -215,10 +215,10 @@ export const agentMachine = agentParts.createMachine({
       states: {
         ASSESSING: {
           always: [
-            { guard: 'escalationToDecide', target: 'ESCALATING' },
-            { guard: 'escalationGoesUp', target: '#agent.COMPLETION', actions: 'endEscalated' },
-            { guard: 'escalatedCritically', target: '#agent.COMPLETION', actions: 'endEscalated' },
-            { target: '#agent.PLANNING', actions: 'tellTrouble' },
+            { guard: 'escalationPending', target: 'ESCALATING' },
+            { guard: 'escalatesToParent', target: '#agent.COMPLETION', actions: 'endEscalated' },
+            { guard: 'escalationIsCritical', target: '#agent.COMPLETION', actions: 'endEscalated' },
+            { target: '#agent.PLANNING', actions: 'reportFailure' },
           ],
         },
         ESCALATING: {
@@ -232,24 +232,24 @@ export const agentMachine = agentParts.createMachine({
         },
         JUDGED: {
           always: [
-            { guard: 'toldToAskAgain', target: '#agent.PLANNING', actions: 'askOfAnotherModel' },
-            { guard: 'toldToHandOver', target: 'HANDING_OVER' },
-            { guard: 'toldToReroute', target: '#agent.PLANNING', actions: 'limitToSkill' },
-            { guard: 'toldToAskHuman', target: 'ASKING_HUMAN' },
-            { guard: 'toldToEndPartially', target: '#agent.COMPLETION', actions: 'endPartially' },
-            { guard: 'toldToThrow', target: '#agent.COMPLETION', actions: 'endByVerdict' },
+            { guard: 'verdictIsRetry', target: '#agent.PLANNING', actions: 'switchModelOnce' },
+            { guard: 'verdictIsRerouteToAgent', target: 'HANDING_OVER' },
+            { guard: 'verdictIsRerouteToSkill', target: '#agent.PLANNING', actions: 'limitToSkill' },
+            { guard: 'verdictIsAskHuman', target: 'ASKING_HUMAN' },
+            { guard: 'verdictIsPartialResult', target: '#agent.COMPLETION', actions: 'endPartially' },
+            { guard: 'verdictIsThrow', target: '#agent.COMPLETION', actions: 'endByVerdict' },
             { target: 'ASSESSING' },
           ],
         },
         HANDING_OVER: {
-          on: { 'tools.changed': { actions: ['takeTools', 'tellChild'] } },
+          on: { 'tools.changed': { actions: ['takeTools', 'forwardToChild'] } },
           invoke: {
             id: 'childAgent',
             src: 'childAgent',
             input: ({ context }) => handOverInput(context),
             onDone: [
               {
-                guard: { type: 'childGaveUp', params: ({ event }) => event.output },
+                guard: { type: 'childFailed', params: ({ event }) => event.output },
                 target: 'ASSESSING',
                 actions: { type: 'takeFailedHandOver', params: ({ event }) => event.output },
               },
@@ -265,8 +265,8 @@ export const agentMachine = agentParts.createMachine({
           entry: 'startDeadline',
           exit: 'stopDeadline',
           on: {
-            'approval.given': { target: '#agent.PLANNING', actions: 'tellAnswer' },
-            'approval.refused': { target: '#agent.PLANNING', actions: 'tellAnswer' },
+            'approval.given': { target: '#agent.PLANNING', actions: 'addAnswer' },
+            'approval.refused': { target: '#agent.PLANNING', actions: 'addAnswer' },
             'approval.expired': { target: 'ASSESSING', actions: 'takeNoVerdict' },
           },
           invoke: {
@@ -281,7 +281,7 @@ export const agentMachine = agentParts.createMachine({
               },
               {
                 target: '#agent.PLANNING',
-                actions: { type: 'tellDecision', params: ({ event }) => event.output },
+                actions: { type: 'addDecision', params: ({ event }) => event.output },
               },
             ],
             onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },

@@ -2,10 +2,10 @@ import type { ToolResult } from '../../tools/result.ts';
 import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import { STOPPED, batchClosed, planMessages } from './execution.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
-import { closeOpenCalls } from '../conversation/conversation.ts';
-import { withMessages } from '../conversation/conversation-updates.ts';
+import { closeOpenCalls } from '../llm-call/conversation.ts';
+import { withMessages } from './agent-texts.ts';
 import type { ReadReply } from './read-reply.ts';
-import type { AgentOutput, RunReason, RunStatus } from './run-result.ts';
+import type { AgentOutput, RunReason, RunStatus } from '../contract/run-result.ts';
 
 const STATUS: { readonly [reason in RunReason]: RunStatus } = {
   answer: 'answered',

@@ -7,12 +7,17 @@ import { higher } from '../../recovery/severity.ts';
 import type { Verdict } from '../../recovery/verdicts.ts';
 import type { AgentContext, Ending } from './agent-context.ts';
 import { fromToolset } from './agent-context.ts';
-import { type AgentInput, type ToolsChanged, type Toolset, childrenAfter, toolsetAfter } from './agent-setup.ts';
-import { recoveryText } from './agent-texts.ts';
-import { userMessage, withMessages } from '../conversation/conversation-updates.ts';
-import { childInput, spentBy, usageTogether } from './delegation.ts';
+import {
+  type AgentInput,
+  type ToolsChanged,
+  type Toolset,
+  childrenAfter,
+  toolsetAfter,
+} from '../contract/agent-setup.ts';
+import { recoveryText, userMessage, withMessages } from './agent-texts.ts';
+import { childInput, spentBy } from '../tool-call/delegation.ts';
 import { budgetLeft, troubleTold } from './execution.ts';
-import { type AgentOutput, endingInWords } from './run-result.ts';
+import { type AgentOutput, endingInWords, usageTogether } from '../contract/run-result.ts';
 
 type Update = Partial<AgentContext>;
 

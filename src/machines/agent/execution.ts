@@ -1,25 +1,29 @@
 import type { Message } from '../../actors/model.ts';
 import type { AgentContext, Batch, PlanProgress, Trouble } from './agent-context.ts';
-import { PLAN_DENIED, PLAN_DONE, planReport, recoveryText, resultForModel, shortOutcome } from './agent-texts.ts';
+import {
+  asTold,
+  imageMessages,
+  PLAN_DENIED,
+  PLAN_DONE,
+  planReport,
+  recoveryText,
+  resultForModel,
+  resultMessage,
+  shortOutcome,
+  toolMessage,
+  userMessage,
+  withMessages,
+} from './agent-texts.ts';
 import type { EscalationError, ToolError } from '../../json/errors.ts';
 import { higher } from '../../recovery/severity.ts';
 import { describeToolError } from '../../tools/error-text.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import { type CallOutcome, type CallRequest, callKey } from '../tool-call/call-request.ts';
-import { resultText } from '../conversation/conversation.ts';
-import {
-  asTold,
-  imageMessages,
-  resultMessage,
-  toolMessage,
-  userMessage,
-  withMessages,
-} from '../conversation/conversation-updates.ts';
-import { NOTHING_SPENT, spentTogether, usageTogether } from './delegation.ts';
-import { loopStepped } from '../loop-detection.ts';
+import { resultText } from '../llm-call/conversation.ts';
+import { loopStepped } from '../tool-call/loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
 import { judged } from './planning.ts';
-import type { ErrorEntry } from './run-result.ts';
+import { type ErrorEntry, NOTHING_SPENT, spentTogether, usageTogether } from '../contract/run-result.ts';
 import type { Caller, ToolCallInput } from '../tool-call/tool-call-context.ts';
 
 type Update = Partial<AgentContext>;

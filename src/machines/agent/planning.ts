@@ -1,17 +1,25 @@
+import { usageTogether } from '../contract/run-result.ts';
 import type { ComposePromptInput } from '../../actors/compose-prompt.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import type { Message, ToolCalling } from '../../actors/model.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
-import type { Toolset } from './agent-setup.ts';
+import type { Toolset } from '../contract/agent-setup.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
-import { MAX_UNUSABLE, callWrittenText, correctionFor, planLimitText } from './agent-texts.ts';
+import {
+  assistantMessage,
+  callWrittenText,
+  correctionFor,
+  MAX_UNUSABLE,
+  planLimitText,
+  refuseCalls,
+  userMessage,
+  withMessages,
+} from './agent-texts.ts';
 import { type CallRequest, callKey, isPolling } from '../tool-call/call-request.ts';
 import { lookUp } from '../../tools/lookup.ts';
-import { shortenOlderResults, toJsonMode } from '../conversation/conversation.ts';
-import { assistantMessage, refuseCalls, userMessage, withMessages } from '../conversation/conversation-updates.ts';
-import { usageTogether } from './delegation.ts';
+import { shortenOlderResults, toJsonMode } from '../llm-call/conversation.ts';
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
-import { type LoopVerdict, loopStepped } from '../loop-detection.ts';
+import { type LoopVerdict, loopStepped } from '../tool-call/loop-detection.ts';
 import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
 
 type Update = Partial<AgentContext>;
@@ -73,7 +81,7 @@ const NATIVE = 'native';
  * True for a text that ends with a call in a format of its own, or in the envelope where that was asked for, of a model
  * that has never called natively. Only where a turn is left to ask in: else the text would be lost to the limit.
  */
-export function endsWithCall(context: AgentContext): boolean {
+export function endsWithWrittenCall(context: AgentContext): boolean {
   const { reply, books, briefing, toolCalling, stepsTaken, settings } = context;
   const notRun = reply?.notRun ?? null;
   if (notRun === null || !notRun.last || books.callQuestioned) return false;

@@ -7,7 +7,7 @@ import type { PlanStep, Repair, Strategy, ToolCallRequest } from '../../parsing/
 import type { Json } from '../../json/json.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';
-import { envelopeOf } from '../conversation/conversation.ts';
+import { envelopeOf } from '../llm-call/conversation.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import { MAKE_PLAN } from './system-prompt.ts';
 

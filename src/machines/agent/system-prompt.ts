@@ -3,7 +3,7 @@ import type { Message, ModelTool, ToolCalling } from '../../actors/model.ts';
 import type { JsonSchema } from '../../json/json.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
-import type { ServerNote, SkillNote, Toolset } from './agent-setup.ts';
+import type { ServerNote, SkillNote, Toolset } from '../contract/agent-setup.ts';
 
 /** The reserved name of the tool by which a model plans in native mode. */
 export const MAKE_PLAN = 'make_plan';

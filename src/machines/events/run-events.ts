@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../json/json.ts';
 import type { PlanStep, Repair } from '../../parsing/reply.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { ToolChange } from '../../tools/server-tool.ts';
-import type { AgentState, RunResult } from '../agent/run-result.ts';
+import type { AgentState, RunResult } from '../contract/run-result.ts';
 
 /** What an event says, without its number. */
 export type RunEventBody =

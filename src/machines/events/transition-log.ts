@@ -65,7 +65,8 @@ function isActor(actor: object): actor is AnyActorRef {
   return 'start' in actor && 'getSnapshot' in actor;
 }
 
-function isMachineSnapshot(snapshot: unknown): snapshot is AnyMachineSnapshot {
+/** True for the snapshot of a machine, and not of a leaf or an actor of another kind. */
+export function isMachineSnapshot(snapshot: unknown): snapshot is AnyMachineSnapshot {
   return typeof snapshot === 'object' && snapshot !== null && 'machine' in snapshot && 'value' in snapshot;
 }
 

@@ -1,3 +1,20 @@
+import { callLlm } from '../../actors/call-llm.ts';
+import type { LeafError } from '../../actors/journal.ts';
+import { deepFreeze, leafErrorOf } from '../../actors/leaf.ts';
+import {
+  type Message,
+  ModelError,
+  type ModelReply,
+  type ModelRequest,
+  type ModelTool,
+  type ToolCalling,
+} from '../../actors/model.ts';
+import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import { backoffMs } from '../../recovery/backoff.ts';
+import { type AgentSettings, MOST_MICROSTEPS } from '../contract/agent-setup.ts';
+import { shortenOlderResults, toJsonMode, withoutImages } from './conversation.ts';
+import { assign, setup } from 'xstate';
+
 /**
  * One turn of the model, retries included.
  *
@@ -5,18 +22,6 @@
  *    and a context that is too long is shortened, once, where it can be: neither counts.
  * I2 It never ends in an error: SUCCEEDED and FAILED both have an output.
  */
-import { assign, setup } from 'xstate';
-import { callLlm } from '../../actors/call-llm.ts';
-import type { LeafError } from '../../actors/journal.ts';
-import { leafErrorOf } from '../../actors/leaf.ts';
-import type { ModelReply, ToolCalling } from '../../actors/model.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { backoffMs } from '../../recovery/backoff.ts';
-import { ModelError } from '../../actors/model.ts';
-import { shortenOlderResults, toJsonMode } from '../conversation/conversation.ts';
-import { composeRequest } from '../agent/compose-request.ts';
-import type { LlmCallInput } from './llm-call-input.ts';
-import { MOST_MICROSTEPS } from '../most-microsteps.ts';
 
 /** How a model turn ended. `toolCalling` is the mode that worked, to be kept for the rest of the run. */
 export type LlmCallOutput =
@@ -77,7 +82,7 @@ export const llmCallMachine = setup({
     takeReply: assign({ reply: (_, reply: ModelReply) => reply }),
     takeMalformedText: assign({ reply: ({ event }) => malformedReply(leafErrorOf(event)) }),
     takeError: assign({ error: ({ event }) => leafErrorOf(event) }),
-    goOnInJson: assign({
+    switchToJsonMode: assign({
       toolCalling: 'json',
       messages: ({ context }) => toJsonMode(context.messages),
       attempts: ({ context }) => context.attempts - 1,
@@ -111,7 +116,7 @@ export const llmCallMachine = setup({
         }),
         onDone: { target: 'SUCCEEDED', actions: { type: 'takeReply', params: ({ event }) => event.output } },
         onError: [
-          { guard: 'toolsRefused', target: 'ATTEMPTING', reenter: true, actions: 'goOnInJson' },
+          { guard: 'toolsRefused', target: 'ATTEMPTING', reenter: true, actions: 'switchToJsonMode' },
           { guard: 'contextTooLong', target: 'ATTEMPTING', reenter: true, actions: 'shortenContext' },
           { guard: 'replyMalformed', target: 'SUCCEEDED', actions: 'takeMalformedText' },
           { guard: 'timedOutWithAttemptsLeft', target: 'BACKING_OFF', actions: 'takeError' },
@@ -168,4 +173,62 @@ function malformedReply(error: LeafError): ModelReply {
   const { details } = detailsOf(error);
   const text = isJsonObject(details) && typeof details.text === 'string' ? details.text : '';
   return { content: text, finishReason: 'malformed-tool-call' };
+}
+
+/** What one model turn is asked. */
+export interface LlmCallInput {
+  readonly system: { readonly [mode in ToolCalling]: Message };
+  readonly messages: readonly Message[];
+  readonly tools: readonly ModelTool[];
+  readonly toolCalling: ToolCalling;
+  readonly settings: AgentSettings;
+  readonly seed: number;
+  /** The model that is asked; empty: the agent's own. */
+  readonly model: string;
+  /** The agent that asks, by its place in the tree; empty for the root. */
+  readonly agent: string;
+}
+
+/** The envelope that a model writes in json mode, as a schema for servers that can hold it to one. */
+const ENVELOPE_SCHEMA = envelopeSchema({
+  plan: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: { tool: { type: 'string' }, tool_args: { type: 'object' } },
+      required: ['tool'],
+    },
+  },
+});
+const WITHOUT_PLAN = envelopeSchema({});
+
+function envelopeSchema(plan: JsonObject): JsonObject {
+  return deepFreeze({
+    type: 'object',
+    properties: {
+      thought: { type: 'string' },
+      goal: { type: 'string' },
+      tool: { type: 'string' },
+      tool_args: { type: 'object' },
+      ...plan,
+      answer: { type: 'string' },
+    },
+  });
+}
+
+/** The request of one attempt: the system prompt first, then the conversation as it stands. */
+export function composeRequest(input: LlmCallInput): ModelRequest {
+  const { settings, toolCalling, tools } = input;
+  const native = toolCalling === 'native' && tools.length > 0;
+  // Of another model than the agent's own it is not known whether it takes images.
+  const takesImages = settings.images === 'sent' && input.model === '';
+  return {
+    messages: [input.system[toolCalling], ...(takesImages ? input.messages : withoutImages(input.messages))],
+    toolCalling,
+    ...(native ? { tools, parallelToolCalls: settings.parallelToolCalls } : {}),
+    ...(toolCalling === 'json' ? { responseSchema: settings.plans === false ? WITHOUT_PLAN : ENVELOPE_SCHEMA } : {}),
+    stream: settings.streaming,
+    ...(settings.temperature === null ? {} : { temperature: settings.temperature }),
+    ...(settings.maxTokens === null ? {} : { maxTokens: settings.maxTokens }),
+  };
 }

@@ -14,7 +14,7 @@ import { authorizing, needsLogin, refreshing } from './mcp-authorizing.ts';
 import { linkOf, mcpConnectionParts, startOf } from './mcp-connection-parts.ts';
 import { AFTER_FAILURE, AFTER_LOSS, AFTER_MISSING_SCOPE } from './mcp-connection-ways.ts';
 export type { McpConnectionContext, McpConnectionLimits } from './mcp-connection-parts.ts';
-import { MOST_MICROSTEPS } from '../most-microsteps.ts';
+import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /**
  * Keeps one MCP server connected, and tells when it cannot. It outlives runs, takes its clock from `createActor`, and

@@ -20,7 +20,7 @@ import {
   pollMcpTask,
 } from '../../actors/mcp/mcp-task-calls.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { MOST_MICROSTEPS } from '../most-microsteps.ts';
+import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /** What a call knows of its task: plain JSON. */
 export interface McpTaskContext {

@@ -1,3 +1,4 @@
+import type { Spent } from '../contract/run-result.ts';
 import { digest } from '../../json/digest.ts';
 import type { ToolError } from '../../json/errors.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
@@ -5,7 +6,6 @@ import type { Denial } from '../../tools/denials.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
-import type { Spent } from '../agent/delegation.ts';
 
 /** A call that the model asked for, in a reply or as a step of a plan. */
 export interface CallRequest {

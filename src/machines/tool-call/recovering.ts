@@ -20,7 +20,7 @@ const mending = (ask: 'fix' | 'sanitize') =>
       input: ({ context }) => fixerInput(context, ask),
       onDone: [
         {
-          guard: { type: 'gaveArguments', params: ({ event }) => event.output },
+          guard: { type: 'returnedArguments', params: ({ event }) => event.output },
           target: '#toolCall.VALIDATING',
           actions: { type: 'takeRepair', params: ({ event }) => event.output },
         },
@@ -36,7 +36,7 @@ const mending = (ask: 'fix' | 'sanitize') =>
  * is run again without being checked and asked about anew.
  */
 export const recovering = toolCallParts.createStateConfig({
-  entry: 'takeUpFailure',
+  entry: 'startRecovery',
   initial: 'CHOOSING_STEP',
   states: {
     CHOOSING_STEP: {
@@ -51,17 +51,17 @@ export const recovering = toolCallParts.createStateConfig({
         src: 'runFixer',
         input: ({ context }) => fixerInput(context, 'steps'),
         onDone: { target: 'CHOOSING_STEP', actions: { type: 'takeSteps', params: ({ event }) => event.output } },
-        onError: { target: 'CHOOSING_STEP', actions: 'handleNothing' },
+        onError: { target: 'CHOOSING_STEP', actions: 'useNoSteps' },
       },
     },
     NEXT_STEP: {
       always: [
         { guard: { type: 'stepIs', params: 'fix' }, target: 'FIXING' },
         { guard: { type: 'stepIs', params: 'sanitize' }, target: 'SANITIZING' },
-        { guard: 'repairUnaffordable', target: 'CHOOSING_STEP' },
+        { guard: 'budgetForbidsRepair', target: 'CHOOSING_STEP' },
         { guard: { type: 'stepIs', params: 'fix-agent' }, target: 'ASKING_REPAIR_AGENT' },
         { guard: { type: 'stepIs', params: 'substitute' }, target: 'SUBSTITUTING' },
-        { guard: 'retriesAtOnce', target: 'RETRYING' },
+        { guard: 'retriesWithoutDelay', target: 'RETRYING' },
         { guard: { type: 'stepIs', params: 'retry' }, target: 'BACKING_OFF' },
         { guard: { type: 'stepIs', params: 'escalate' }, target: '#toolCall.ESCALATED', actions: 'giveUp' },
         { guard: { type: 'stepIs', params: 'throw' }, target: '#toolCall.THROWN', actions: 'giveUp' },
@@ -86,19 +86,19 @@ export const recovering = toolCallParts.createStateConfig({
             target: '#toolCall.ESCALATED',
             actions: [
               { type: 'countRepair', params: ({ event }) => event.output },
-              { type: 'giveUpAsTold', params: ({ event }) => event.output },
+              { type: 'giveUpByFixer', params: ({ event }) => event.output },
             ],
           },
           {
-            guard: { type: 'threw', params: ({ event }) => event.output },
+            guard: { type: 'repairThrew', params: ({ event }) => event.output },
             target: '#toolCall.THROWN',
             actions: [
               { type: 'countRepair', params: ({ event }) => event.output },
-              { type: 'giveUpAsTold', params: ({ event }) => event.output },
+              { type: 'giveUpByFixer', params: ({ event }) => event.output },
             ],
           },
           {
-            guard: { type: 'gaveArguments', params: ({ event }) => event.output },
+            guard: { type: 'returnedArguments', params: ({ event }) => event.output },
             target: '#toolCall.VALIDATING',
             actions: [
               { type: 'countRepair', params: ({ event }) => event.output },
@@ -111,7 +111,7 @@ export const recovering = toolCallParts.createStateConfig({
       },
     },
     RUNNING_REPAIR_AGENT: {
-      on: { 'tools.changed': { actions: ['takeStricter', 'tellRepairer'] } },
+      on: { 'tools.changed': { actions: ['applyStricterPolicy', 'forwardToRepairer'] } },
       after: { repairTime: 'CHOOSING_STEP' },
       invoke: {
         id: 'childAgent',
@@ -123,19 +123,19 @@ export const recovering = toolCallParts.createStateConfig({
             target: '#toolCall.ESCALATED',
             actions: [
               { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'giveUpAsTold', params: ({ context, event }) => repairOf(context, event.output) },
+              { type: 'giveUpByFixer', params: ({ context, event }) => repairOf(context, event.output) },
             ],
           },
           {
-            guard: { type: 'threw', params: ({ context, event }) => repairOf(context, event.output) },
+            guard: { type: 'repairThrew', params: ({ context, event }) => repairOf(context, event.output) },
             target: '#toolCall.THROWN',
             actions: [
               { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'giveUpAsTold', params: ({ context, event }) => repairOf(context, event.output) },
+              { type: 'giveUpByFixer', params: ({ context, event }) => repairOf(context, event.output) },
             ],
           },
           {
-            guard: { type: 'gaveArguments', params: ({ context, event }) => repairOf(context, event.output) },
+            guard: { type: 'returnedArguments', params: ({ context, event }) => repairOf(context, event.output) },
             target: '#toolCall.VALIDATING',
             actions: [
               { type: 'countSpent', params: ({ event }) => event.output },
@@ -154,7 +154,7 @@ export const recovering = toolCallParts.createStateConfig({
         input: ({ context }) => fixerInput(context, 'substitute'),
         onDone: [
           {
-            guard: { type: 'gaveResult', params: ({ event }) => event.output },
+            guard: { type: 'returnedResult', params: ({ event }) => event.output },
             target: '#toolCall.SUCCEEDED',
             actions: { type: 'takeSubstitute', params: ({ event }) => event.output },
           },

@@ -2,7 +2,7 @@ import type { ToolError } from '../../json/errors.ts';
 import type { SlotData, StepData, RecoveryData } from '../../recovery/plan-data.ts';
 import { type SlotName, slotOf } from '../../recovery/steps.ts';
 import type { Effects } from '../../tools/spec.ts';
-import type { ChildSetup } from '../agent/agent-setup.ts';
+import type { ChildSetup } from '../contract/agent-setup.ts';
 
 /** How far the recovery of one call has come. */
 export interface RecoveryProgress {

@@ -1,3 +1,4 @@
+import type { Spent } from '../contract/run-result.ts';
 import type { CheckedArguments } from '../../parsing/recover/check-arguments.ts';
 import type { EscalationError, Severity, ToolError } from '../../json/errors.ts';
 import type { JsonObject } from '../../json/json.ts';
@@ -7,10 +8,9 @@ import type { ToolResult } from '../../tools/result.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import { isSameTool, reasonToAsk } from '../../tools/server-tool.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../../tools/spec.ts';
-import { type AgentSettings, type ChildSetup, type ToolsChanged, childrenAfter } from '../agent/agent-setup.ts';
+import { type AgentSettings, type ChildSetup, type ToolsChanged, childrenAfter } from '../contract/agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
-import type { Spent } from '../agent/delegation.ts';
-import type { LoopVerdict } from '../loop-detection.ts';
+import type { LoopVerdict } from './loop-detection.ts';
 import type { RecoveryProgress } from './recovery-progress.ts';
 
 /** What a call is given. */
@@ -147,7 +147,7 @@ export function mustAskAnew(context: ToolCallContext, changed: ToolsChanged): bo
 }
 
 /** True for a call that runs, was taken up again with the run, and may not run any more as it does. */
-export function mustStandAgain(context: ToolCallContext, changed: ToolsChanged): boolean {
+export function mustBeCheckedAgain(context: ToolCallContext, changed: ToolsChanged): boolean {
   const { restart } = changed;
   if (restart === undefined || restart.notRepeated.includes(context.request.callId)) return false;
   return permitted({ ...context, ...callAfter(context, changed) }) !== 'run';

@@ -9,20 +9,11 @@ import { type RunFixerOutput, runFixer } from '../../actors/run-fixer.ts';
 import type { StepData } from '../../recovery/plan-data.ts';
 import type { Denial } from '../../tools/denials.ts';
 import { type ToolResult, isErrorResult } from '../../tools/result.ts';
-import type { AgentSetup, ToolsChanged } from '../agent/agent-setup.ts';
+import type { AgentSetup, ToolsChanged } from '../contract/agent-setup.ts';
 import type { CallOutcome } from './call-request.ts';
-import { childAgent } from '../agent/child-agent.ts';
-import {
-  areTokensSpent,
-  changeBelow,
-  childError,
-  childResult,
-  repairCounted,
-  spentBy,
-  spentTogether,
-} from '../agent/delegation.ts';
+import { type AgentOutput, childAgent, spentTogether } from '../contract/run-result.ts';
+import { areTokensSpent, changeBelow, childError, childResult, repairCounted, spentBy } from './delegation.ts';
 import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
-import type { AgentOutput } from '../agent/run-result.ts';
 import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';
 import { executionError, failedCheck, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
 import {
@@ -31,7 +22,7 @@ import {
   type ToolCallInput,
   callAfter,
   mustAskAnew,
-  mustStandAgain,
+  mustBeCheckedAgain,
   permitted,
   startForgotten,
 } from './tool-call-context.ts';
@@ -66,10 +57,10 @@ export const toolCallParts = setup({
   guards: {
     toolUnknown: ({ context }) => context.spec === null,
     toolDisabled: ({ context }) => context.spec?.enabled !== true,
-    goesInCircles: ({ context }) => context.verdict === 'refuse',
+    loopRefused: ({ context }) => context.verdict === 'refuse',
     policyDenies: ({ context }) => permitted(context) === 'never',
     argumentsUnreadable: ({ context }) => context.request.unreadable !== null,
-    argumentsWrong: ({ context }) => context.check?.ok === false,
+    argumentsInvalid: ({ context }) => context.check?.ok === false,
     checkedByCode: ({ context }) => context.spec?.checkedByCode === true,
     codeRejects: (_, output: CheckArgsOutput) => !output.ok,
     delegates: ({ context }) => context.spec?.origin.kind === 'agent',
@@ -77,25 +68,25 @@ export const toolCallParts = setup({
     childEscalated: (_, output: AgentOutput) => output.nested?.escalation != null,
     childFailed: (_, output: AgentOutput) => output.status === 'failed' || output.status === 'cancelled',
     needsApproval: ({ context }) => permitted(context) === 'ask',
-    barredNow: ({ context, event }) => event.type === 'tools.changed' && mustAskAnew(context, event),
-    mustStandAgain: ({ context, event }) => event.type === 'tools.changed' && mustStandAgain(context, event),
+    policyTightened: ({ context, event }) => event.type === 'tools.changed' && mustAskAnew(context, event),
+    mustBeCheckedAgain: ({ context, event }) => event.type === 'tools.changed' && mustBeCheckedAgain(context, event),
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
     refused: (_, answer: ApprovalAnswer) => answer.decision === 'deny',
     alwaysAllowed: (_, answer: ApprovalAnswer) => answer.decision === 'always-allow',
-    givenForGood: ({ event }) => event.type === 'approval.given' && event.always === true,
-    editsUnchecked: ({ context }) => context.check === null,
-    givenWithEdits: ({ event }) => event.type === 'approval.given' && event.args != null,
+    alwaysApproved: ({ event }) => event.type === 'approval.given' && event.always === true,
+    editsNeedChecking: ({ context }) => context.check === null,
+    approvedWithEdits: ({ event }) => event.type === 'approval.given' && event.args != null,
     toolReportsError: (_, result: ToolResult) => isErrorResult(result),
     stepsToBeChosen: ({ context }) => isToBeChosen(context.progress),
     stepIs: ({ context }, kind: StepData['kind']) => context.progress.step?.kind === kind,
-    retriesAtOnce: ({ context }) => context.progress.step?.kind === 'retry' && pauseOf(context) === 0,
-    repairUnaffordable: ({ context }) => context.progress.step?.kind === 'fix-agent' && areTokensSpent(context),
+    retriesWithoutDelay: ({ context }) => context.progress.step?.kind === 'retry' && pauseOf(context) === 0,
+    budgetForbidsRepair: ({ context }) => context.progress.step?.kind === 'fix-agent' && areTokensSpent(context),
     mayRunAgain: ({ context }) => context.ran.asItStands && permitted(context) === 'run',
-    gaveArguments: (_, output: FixerOutput) => output.kind === 'arguments' && output.value !== null,
-    gaveResult: (_, output: FixerOutput) => output.kind === 'result' && output.result !== null,
+    returnedArguments: (_, output: FixerOutput) => output.kind === 'arguments' && output.value !== null,
+    returnedResult: (_, output: FixerOutput) => output.kind === 'result' && output.result !== null,
     escalated: (_, output: FixerOutput) => output.kind === 'escalate',
     runsAsAgent: (_, output: FixerOutput) => output.kind === 'agent',
-    threw: (_, output: FixerOutput) => output.kind === 'throw',
+    repairThrew: (_, output: FixerOutput) => output.kind === 'throw',
   },
   actions: {
     checkShape: assign(({ context }) => shapeOf(context)),
@@ -127,20 +118,22 @@ export const toolCallParts = setup({
     }),
     stopDeadline: cancel('approvalDeadline'),
     takeResult: assign({ result: (_, result: ToolResult) => result }),
-    noteRun: assign({ ran: ({ context: { ran } }) => ({ times: ran.times + 1, asItStands: true }) }),
-    standAtGate: assign({ ran: ({ context: { ran } }) => ({ ...ran, asItStands: false }) }),
-    takeStricter: assign(({ context, event }) => (event.type === 'tools.changed' ? callAfter(context, event) : {})),
+    countRun: assign({ ran: ({ context: { ran } }) => ({ times: ran.times + 1, asItStands: true }) }),
+    requireChecks: assign({ ran: ({ context: { ran } }) => ({ ...ran, asItStands: false }) }),
+    applyStricterPolicy: assign(({ context, event }) =>
+      event.type === 'tools.changed' ? callAfter(context, event) : {},
+    ),
     forgetStart: assign(({ context, event }) => (event.type === 'tools.changed' ? startForgotten(context, event) : {})),
-    tellChild: enqueueActions(({ context, event, enqueue }) => {
+    forwardToChild: enqueueActions(({ context, event, enqueue }) => {
       const told = event.type === 'tools.changed' ? changeBelow(event, context.spec?.name) : null;
       if (told !== null) enqueue.sendTo('childAgent', told);
     }),
-    takeUpFailure: assign({ progress: ({ context }) => failureTakenUp(context) }),
+    startRecovery: assign({ progress: ({ context }) => failureTakenUp(context) }),
     takeSteps: assign({
       progress: ({ context }, output: FixerOutput) =>
         chosen(context.progress, output.kind === 'steps' ? output.steps : null),
     }),
-    handleNothing: assign({ progress: ({ context }) => chosen(context.progress, null) }),
+    useNoSteps: assign({ progress: ({ context }) => chosen(context.progress, null) }),
     chooseStep: assign({
       progress: ({ context }) =>
         context.error === null
@@ -155,7 +148,7 @@ export const toolCallParts = setup({
       progress: ({ context: { progress } }, output: FixerOutput) =>
         output.kind === 'agent' ? { ...progress, repairer: output.agent } : progress,
     }),
-    tellRepairer: enqueueActions(({ context, event, enqueue }) => {
+    forwardToRepairer: enqueueActions(({ context, event, enqueue }) => {
       const told = event.type === 'tools.changed' ? changeBelow(event, context.progress.repairer?.tool) : null;
       if (told !== null) enqueue.sendTo('childAgent', told);
     }),
@@ -172,7 +165,7 @@ export const toolCallParts = setup({
     failWithChild: assign({ error: ({ context }, output: AgentOutput) => childError(context, output) }),
     giveUpWithChild: assign({ gaveUp: (_, output: AgentOutput) => givenUpWithChild(output) }),
     giveUp: assign({ gaveUp: ({ context }) => givenUp(context) }),
-    giveUpAsTold: assign({ gaveUp: ({ context }, output: FixerOutput) => givenUpAsTold(context, output) }),
+    giveUpByFixer: assign({ gaveUp: ({ context }, output: FixerOutput) => givenUpAsTold(context, output) }),
     forgetError: assign({ error: null, result: null }),
   },
   delays: {

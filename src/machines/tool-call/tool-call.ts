@@ -8,16 +8,16 @@
  * I3 A denial is no error: it ends in DENIED and never passes RECOVERING.
  * I4 It never ends in an error: every end has an output.
  */
+import { NOTHING_SPENT } from '../contract/run-result.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import { asArguments } from './call-request.ts';
-import { NOTHING_SPENT } from '../agent/delegation.ts';
 import { NO_PROGRESS } from './recovery-progress.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { recovering } from './recovering.ts';
 import { sourceOf } from '../../tools/server-tool.ts';
 import { NEVER_RAN, askedBecause, toolNamed } from './tool-call-context.ts';
 import { outcomeOf, taskForChild } from './tool-outcome.ts';
-import { MOST_MICROSTEPS } from '../most-microsteps.ts';
+import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /** One call of one tool. It reads its tool out of the toolset that it is given and finds functions only through its leaves. */
 export const toolCallMachine = toolCallParts.createMachine({
@@ -38,11 +38,11 @@ export const toolCallMachine = toolCallParts.createMachine({
     spent: NOTHING_SPENT,
   }),
   initial: 'RESOLVING',
-  on: { 'tools.changed': { actions: 'takeStricter' } },
+  on: { 'tools.changed': { actions: 'applyStricterPolicy' } },
   states: {
     RESOLVING: {
       always: [
-        { guard: 'goesInCircles', target: 'CHECKING_LOOP' },
+        { guard: 'loopRefused', target: 'CHECKING_LOOP' },
         { guard: 'toolUnknown', target: 'RECOVERING', actions: 'failAsUnknown' },
         { guard: 'toolDisabled', target: 'DENIED', actions: { type: 'deny', params: { kind: 'disabled' } } },
         { target: 'CHECKING_LOOP' },
@@ -50,7 +50,7 @@ export const toolCallMachine = toolCallParts.createMachine({
     },
     CHECKING_LOOP: {
       always: [
-        { guard: 'goesInCircles', target: 'DENIED', actions: { type: 'deny', params: { kind: 'loop' } } },
+        { guard: 'loopRefused', target: 'DENIED', actions: { type: 'deny', params: { kind: 'loop' } } },
         { target: 'AUTHORIZING' },
       ],
     },
@@ -61,14 +61,14 @@ export const toolCallMachine = toolCallParts.createMachine({
       ],
     },
     VALIDATING: {
-      entry: 'standAtGate',
+      entry: 'requireChecks',
       initial: 'CHECKING_SHAPE',
       states: {
         CHECKING_SHAPE: {
           entry: 'checkShape',
           always: [
             { guard: 'argumentsUnreadable', target: '#toolCall.RECOVERING', actions: 'failAsUnreadable' },
-            { guard: 'argumentsWrong', target: '#toolCall.RECOVERING', actions: 'failByShape' },
+            { guard: 'argumentsInvalid', target: '#toolCall.RECOVERING', actions: 'failByShape' },
             { guard: 'checkedByCode', target: 'CHECKING_CODE' },
             { target: 'CHECKED' },
           ],
@@ -110,8 +110,8 @@ export const toolCallMachine = toolCallParts.createMachine({
       exit: 'stopDeadline',
       on: {
         'tools.changed': [
-          { guard: 'barredNow', target: 'RESOLVING', actions: 'takeStricter' },
-          { actions: 'takeStricter' },
+          { guard: 'policyTightened', target: 'RESOLVING', actions: 'applyStricterPolicy' },
+          { actions: 'applyStricterPolicy' },
         ],
         'approval.expired': { target: 'DENIED', actions: { type: 'deny', params: { kind: 'deadline' } } },
         'approval.refused': {
@@ -123,8 +123,8 @@ export const toolCallMachine = toolCallParts.createMachine({
         ASKING: {
           on: {
             'approval.given': [
-              { guard: 'givenForGood', target: 'REMEMBERING', actions: ['approve', 'takeEdits'] },
-              { guard: 'givenWithEdits', target: '#toolCall.VALIDATING', actions: ['approve', 'takeEdits'] },
+              { guard: 'alwaysApproved', target: 'REMEMBERING', actions: ['approve', 'takeEdits'] },
+              { guard: 'approvedWithEdits', target: '#toolCall.VALIDATING', actions: ['approve', 'takeEdits'] },
               { target: 'APPROVED', actions: 'approve' },
             ],
           },
@@ -177,7 +177,7 @@ export const toolCallMachine = toolCallParts.createMachine({
         },
         APPROVED: {
           always: [
-            { guard: 'editsUnchecked', target: '#toolCall.VALIDATING' },
+            { guard: 'editsNeedChecking', target: '#toolCall.VALIDATING' },
             { guard: 'delegates', target: '#toolCall.DELEGATING' },
             { target: '#toolCall.RUNNING' },
           ],
@@ -185,11 +185,11 @@ export const toolCallMachine = toolCallParts.createMachine({
       },
     },
     RUNNING: {
-      entry: 'noteRun',
+      entry: 'countRun',
       on: {
         'tools.changed': [
-          { guard: 'mustStandAgain', target: 'RESOLVING', actions: ['takeStricter', 'forgetStart'] },
-          { actions: 'takeStricter' },
+          { guard: 'mustBeCheckedAgain', target: 'RESOLVING', actions: ['applyStricterPolicy', 'forgetStart'] },
+          { actions: 'applyStricterPolicy' },
         ],
       },
       invoke: {
@@ -217,11 +217,11 @@ export const toolCallMachine = toolCallParts.createMachine({
       },
     },
     DELEGATING: {
-      entry: 'noteRun',
+      entry: 'countRun',
       on: {
         'tools.changed': [
-          { guard: 'mustStandAgain', target: 'RESOLVING', actions: 'takeStricter' },
-          { actions: ['takeStricter', 'tellChild'] },
+          { guard: 'mustBeCheckedAgain', target: 'RESOLVING', actions: 'applyStricterPolicy' },
+          { actions: ['applyStricterPolicy', 'forwardToChild'] },
         ],
       },
       invoke: {

@@ -1,3 +1,4 @@
+import { NOTHING_SPENT } from '../contract/run-result.ts';
 import type { CheckArgsOutput } from '../../actors/check-args.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import { checkArguments } from '../../parsing/recover/check-arguments.ts';
@@ -7,9 +8,9 @@ import { describeDenial } from '../../tools/denials.ts';
 import { toErrorResult } from '../../tools/error-text.ts';
 import { type ToolResult, isErrorResult } from '../../tools/result.ts';
 import { type CallOutcome, asArguments } from './call-request.ts';
-import type { LoopVerdict } from '../loop-detection.ts';
-import type { AgentInput } from '../agent/agent-setup.ts';
-import { NOTHING_SPENT, budgetBelow, childInput } from '../agent/delegation.ts';
+import type { LoopVerdict } from './loop-detection.ts';
+import type { AgentInput } from '../contract/agent-setup.ts';
+import { budgetBelow, childInput } from './delegation.ts';
 import type { GaveUp, ToolCallContext } from './tool-call-context.ts';
 
 const NUDGE =

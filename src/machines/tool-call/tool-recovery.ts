@@ -4,11 +4,11 @@ import { parseToolCallArguments } from '../../parsing/recover/tool-call-argument
 import { backoffMs } from '../../recovery/backoff.ts';
 import { describeToolError, issueLines } from '../../tools/error-text.ts';
 import type { Repaired, RepairTask } from '../../recovery/steps.ts';
-import type { AgentInput } from '../agent/agent-setup.ts';
+import type { AgentInput } from '../contract/agent-setup.ts';
 import type { CallRequest } from './call-request.ts';
-import { budgetBelow, childInput } from '../agent/delegation.ts';
+import { budgetBelow, childInput } from './delegation.ts';
 import { type RecoveryProgress, failed, stepIndex, timesTaken } from './recovery-progress.ts';
-import { type AgentOutput, endingInWords } from '../agent/run-result.ts';
+import { type AgentOutput, endingInWords } from '../contract/run-result.ts';
 import type { ToolCallContext } from './tool-call-context.ts';
 
 const MAX_ATTEMPTS_TOLD = 6;

@@ -1,5 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
-import type { Explorable } from '../../journal/replay/explore.ts';
+import type { Explorable } from '../../journal/replay/replay.ts';
 import { ExplorationError } from './errors.ts';
 import { explore } from './explore-paths.ts';
 import { type ExploreOptions, checkExploreOptions } from './options.ts';

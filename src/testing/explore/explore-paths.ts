@@ -8,7 +8,7 @@
  */
 import type { AnyStateMachine } from 'xstate';
 import { fraction } from '../../recovery/backoff.ts';
-import type { Explorable } from '../../journal/replay/explore.ts';
+import type { Explorable } from '../../journal/replay/replay.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';

@@ -1,5 +1,5 @@
-import type { AgentSettings } from '../../machines/agent/agent-setup.ts';
-import type { AgentOutput } from '../../machines/agent/run-result.ts';
+import type { AgentSettings } from '../../machines/contract/agent-setup.ts';
+import type { AgentOutput } from '../../machines/contract/run-result.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import type { ExploredRun } from './walk/explored-run.ts';
 import type { LiveActor } from './walk/live-actors.ts';

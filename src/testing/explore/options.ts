@@ -1,5 +1,5 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { Explorable } from '../../journal/replay/explore.ts';
+import type { Explorable } from '../../journal/replay/replay.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { Law } from './law.ts';

@@ -1,7 +1,7 @@
 import type { SnapshotFrom } from 'xstate';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
-import { loopDetectionMachine } from '../../machines/loop-detection.ts';
+import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
 import { mcpConnectionMachine } from '../../machines/mcp/mcp-connection.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import type { MachineState } from './walk/live-actors.ts';

@@ -1,11 +1,11 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import type { LeafWork } from '../../actors/leaf.ts';
 import type { Effect } from '../../actors/journal.ts';
-import { EXPLORE, type Explorable } from '../../journal/replay/explore.ts';
-import { drive } from '../../journal/drive.ts';
+import { EXPLORE, type Explorable } from '../../journal/replay/replay.ts';
+import { drive } from '../../journal/run/drive.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { ROOT_ID, inputOf, runRecord } from '../../journal/format/run-input.ts';
-import { type AgentInput, type AgentSetup, DEFAULT_SETTINGS } from '../../machines/agent/agent-setup.ts';
+import { type AgentInput, type AgentSetup, DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { ExplorationError } from './errors.ts';

@@ -3,9 +3,9 @@ import { deltaReader } from '../../journal/format/deltas.ts';
 import type { OutcomeRecord } from '../../journal/format/record.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { ROOT_ID } from '../../journal/format/run-input.ts';
-import { transitions } from '../../journal/replay/transitions.ts';
+import { transitions } from '../../journal/replay/replay.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
-import type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from '../../machines/agent/run-result.ts';
+import type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { type CallMade, callsInMessages } from './calls-in-messages.ts';
 

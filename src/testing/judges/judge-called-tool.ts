@@ -1,4 +1,4 @@
-import { firstDifference } from '../../journal/replay/difference.ts';
+import { firstDifference } from '../../journal/replay/divergence.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { CallMade } from './calls-in-messages.ts';

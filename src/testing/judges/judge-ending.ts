@@ -1,4 +1,4 @@
-import type { RunReason, RunStatus } from '../../machines/agent/run-result.ts';
+import type { RunReason, RunStatus } from '../../machines/contract/run-result.ts';
 import type { Evidence } from './evidence.ts';
 import { type Verdict, endingLines, pathLine } from './verdict.ts';
 

@@ -1,5 +1,5 @@
 import { ROOT_ID } from '../../journal/format/run-input.ts';
-import { AGENT_STATES } from '../../machines/agent/run-result.ts';
+import { AGENT_STATES } from '../../machines/contract/run-result.ts';
 import type { Evidence } from './evidence.ts';
 import { type Verdict, endingLines, pathLine } from './verdict.ts';
 

@@ -1,7 +1,7 @@
 import type { Divergence, ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { memoryJournal } from '../../journal/stores/memory.ts';
 import type { Recording } from '../../journal/format/recording.ts';
-import type { JournalStore } from '../../journal/run-journal.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { type Matching, recordedAnswers } from './recorded-answers.ts';
 
 /** Which leaves are answered from a recording, and how a request finds its answer. */

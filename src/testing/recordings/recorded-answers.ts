@@ -1,9 +1,7 @@
 import type { Effect, Outcome } from '../../actors/journal.ts';
 import { digest } from '../../json/digest.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
-import type { Divergence } from '../../journal/replay/divergence.ts';
-import { firstDifference, readableDiff } from '../../journal/replay/difference.ts';
-import { causeOfDifference } from '../../journal/replay/likely-cause.ts';
+import { causeOfDifference, type Divergence, firstDifference, readableDiff } from '../../journal/replay/divergence.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { nearestOf } from '../judges/nearest.ts';

@@ -2,8 +2,12 @@ import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import type { RunOptions } from '../../agent/run/run-options.ts';
 import { type Run, runHandle } from '../../agent/run/run.ts';
-import { firstDifference, readableDiff } from '../../journal/replay/difference.ts';
-import { type Divergence, ReplayDivergenceError } from '../../journal/replay/divergence.ts';
+import {
+  type Divergence,
+  firstDifference,
+  readableDiff,
+  ReplayDivergenceError,
+} from '../../journal/replay/divergence.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import { replay } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/endpoint/live-guard.ts';
@@ -13,7 +17,7 @@ import type { Matching } from './recorded-answers.ts';
 import { RecordingMissError, UseRecordingError } from './recording-errors.ts';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, basename } from 'node:path';
-import type { RunResult } from '../../machines/agent/run-result.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
 import type { RecordLine } from '../../journal/format/record.ts';
 

@@ -5,7 +5,7 @@ import { createActor, toPromise, waitFor } from 'xstate';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
-import type { JournalStore } from '../../../src/journal/run-journal.ts';
+import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
 import { fileJournal } from '../../../src/journal/stores/file.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { sqliteJournal } from '../../../src/journal/stores/sqlite.ts';

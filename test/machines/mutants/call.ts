@@ -60,7 +60,7 @@ export const CALL_MUTANTS: readonly Mutant[] = [
   },
   {
     wrong: 'arguments that do not fit are run',
-    machine: callGuard({ argumentsWrong: no }),
+    machine: callGuard({ argumentsInvalid: no }),
     agent: { tools: [search] },
     law: 'arguments',
   },
@@ -102,25 +102,25 @@ export const CALL_MUTANTS: readonly Mutant[] = [
   },
   {
     wrong: 'the loop guard is ignored',
-    machine: callGuard({ goesInCircles: no }),
+    machine: callGuard({ loopRefused: no }),
     agent: { tools: [look], maxConsecutiveRepeats: 2 },
     law: 'loops',
   },
   {
     wrong: 'every call is a loop',
-    machine: callGuard({ goesInCircles: yes }),
+    machine: callGuard({ loopRefused: yes }),
     agent: { tools: [look] },
     law: 'routes',
   },
   {
     wrong: 'the retry is skipped',
-    machine: callGuard({ stepIs: no, retriesAtOnce: no }),
+    machine: callGuard({ stepIs: no, retriesWithoutDelay: no }),
     agent: { tools: [retrying] },
     law: 'recovery',
   },
   {
     wrong: 'the pause before a retry is skipped',
-    machine: callGuard({ retriesAtOnce: yes }),
+    machine: callGuard({ retriesWithoutDelay: yes }),
     agent: { tools: [pausing] },
     law: 'ends',
   },

@@ -21,8 +21,8 @@ import { type Mutant, becoming, callEdge, no, nothing, yes } from './mutant.ts';
 export const CHANGE_MUTANTS: readonly Mutant[] = [
   // Edited arguments.
   mutant('edits are not taken', action({ takeEdits: nothing }), asked, 'asking'),
-  mutant('edits are forgotten', guard({ givenWithEdits: no }), asked, 'asking'),
-  mutant('edits that are kept for good are not checked', guard({ editsUnchecked: no }), asked, 'asking'),
+  mutant('edits are forgotten', guard({ approvedWithEdits: no }), asked, 'asking'),
+  mutant('edits that are kept for good are not checked', guard({ editsNeedChecking: no }), asked, 'asking'),
   mutant('edits run at once', callEdge(`${ASKING}.on.approval·given.1.target`, RUNNING), checked('confirm'), 'asking'),
 
   // Denials.
@@ -61,7 +61,7 @@ export const CHANGE_MUTANTS: readonly Mutant[] = [
     told(
       mutant(
         `a call under way does not hear of ${policy}`,
-        action({ takeStricter: nothing }),
+        action({ applyStricterPolicy: nothing }),
         checked('allow'),
         'permission',
       ),
@@ -69,7 +69,12 @@ export const CHANGE_MUTANTS: readonly Mutant[] = [
     ),
   ),
   told(
-    mutant('a call that waits may be approved though it is denied', guard({ barredNow: no }), asked, 'permission'),
+    mutant(
+      'a call that waits may be approved though it is denied',
+      guard({ policyTightened: no }),
+      asked,
+      'permission',
+    ),
     becoming('deny', 'live'),
   ),
   told(
@@ -82,7 +87,7 @@ export const CHANGE_MUTANTS: readonly Mutant[] = [
     becoming('deny', 'live'),
   ),
   told(
-    mutant('a run that is taken up again lets a call go on', guard({ mustStandAgain: no }), free, 'permission'),
+    mutant('a run that is taken up again lets a call go on', guard({ mustBeCheckedAgain: no }), free, 'permission'),
     becoming('deny', 'restart'),
   ),
   told(
@@ -95,14 +100,14 @@ export const CHANGE_MUTANTS: readonly Mutant[] = [
     becoming('confirm', 'restart'),
   ),
   told(
-    mutant('a call that runs is run twice', guard({ mustStandAgain: yes }), free, 'recovery'),
+    mutant('a call that runs is run twice', guard({ mustBeCheckedAgain: yes }), free, 'recovery'),
     becoming('allow', 'live'),
   ),
   told(
     mutant(
       'an outcome that is still to come is dropped',
       guard({
-        mustStandAgain: ({ context, event }) =>
+        mustBeCheckedAgain: ({ context, event }) =>
           event.type === 'tools.changed' && permitted({ ...context, spec: event.toolset.tools[0] ?? null }) !== 'run',
       }),
       free,
@@ -111,20 +116,20 @@ export const CHANGE_MUTANTS: readonly Mutant[] = [
     becoming('deny', 'once'),
   ),
   told(
-    mutant('calls are not told of a change', agentAction({ tellCalls: nothing }), checked('allow'), 'permission'),
+    mutant('calls are not told of a change', agentAction({ forwardToCalls: nothing }), checked('allow'), 'permission'),
     becoming('deny', 'live'),
   ),
   told(
     mutant(
       'the step of a plan is not told of a change',
-      agentAction({ tellStep: nothing }),
+      agentAction({ forwardToStep: nothing }),
       { ...checked('allow'), maxSteps: 2 },
       'permission',
     ),
     becoming('deny', 'live'),
   ),
   told(
-    mutant('an agent below is not told of a change', action({ tellChild: nothing }), team('allow'), 'permission'),
+    mutant('an agent below is not told of a change', action({ forwardToChild: nothing }), team('allow'), 'permission'),
     becoming('deny', 'live'),
   ),
   told(

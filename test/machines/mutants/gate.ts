@@ -60,10 +60,10 @@ export const GATE_MUTANTS: readonly Mutant[] = [
     ),
     becoming('deny', 'live'),
   ),
-  mutant('a run is not noted', action({ noteRun: nothing }), checked('allow'), 'arguments'),
+  mutant('a run is not noted', action({ countRun: nothing }), checked('allow'), 'arguments'),
   mutant(
     'mended arguments count as run',
-    action({ standAtGate: nothing }),
+    action({ requireChecks: nothing }),
     checked('allow', fixed('fix')),
     'arguments',
   ),
@@ -138,8 +138,8 @@ export const GATE_MUTANTS: readonly Mutant[] = [
   ),
   mutant('an "always" is not kept', guard({ alwaysAllowed: no }), asked, 'asking'),
   mutant('an answer for once is kept for good', guard({ alwaysAllowed: yes }), asked, 'asking'),
-  mutant('an "always" from outside is not kept', guard({ givenForGood: no }), asked, 'asking'),
-  mutant('an answer from outside for once is kept for good', guard({ givenForGood: yes }), asked, 'asking'),
+  mutant('an "always" from outside is not kept', guard({ alwaysApproved: no }), asked, 'asking'),
+  mutant('an answer from outside for once is kept for good', guard({ alwaysApproved: yes }), asked, 'asking'),
   mutant('approval is not remembered while edits are checked', action({ approve: nothing }), asked, 'asking'),
   mutant(
     'a tool that must be asked about runs',

@@ -1,6 +1,6 @@
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../../src/agent/options.ts';
-import type { ToolsChanged, Toolset } from '../../../src/machines/agent/agent-setup.ts';
+import type { ToolsChanged, Toolset } from '../../../src/machines/contract/agent-setup.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
 import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
 import type { Json, JsonObject } from '../../../src/json/json.ts';

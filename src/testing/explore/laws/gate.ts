@@ -1,6 +1,6 @@
 import { digest } from '../../../json/digest.ts';
-import type { ToolsChanged } from '../../../machines/agent/agent-setup.ts';
-import { changeBelow } from '../../../machines/agent/delegation.ts';
+import type { ToolsChanged } from '../../../machines/contract/agent-setup.ts';
+import { changeBelow } from '../../../machines/tool-call/delegation.ts';
 import { checkArguments } from '../../../parsing/recover/check-arguments.ts';
 import { type Json, isJsonObject } from '../../../json/json.ts';
 import { type ToolSpec, heldTo, permissionOf } from '../../../tools/spec.ts';

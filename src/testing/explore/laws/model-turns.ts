@@ -1,6 +1,6 @@
 import type { LeafError } from '../../../actors/journal.ts';
 import type { Message } from '../../../actors/model.ts';
-import { shortenOlderResults } from '../../../machines/conversation/conversation.ts';
+import { shortenOlderResults } from '../../../machines/llm-call/conversation.ts';
 import { isJsonObject } from '../../../json/json.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law } from '../law.ts';

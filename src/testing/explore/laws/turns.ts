@@ -1,5 +1,5 @@
 import { type Json, isJsonObject } from '../../../json/json.ts';
-import type { RunReason } from '../../../machines/agent/run-result.ts';
+import type { RunReason } from '../../../machines/contract/run-result.ts';
 import { isOwn } from '../is-own.ts';
 import type { Law, Moment } from '../law.ts';
 import { type Happening, ownerOf } from '../walk/story.ts';

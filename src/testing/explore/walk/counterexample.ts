@@ -1,5 +1,5 @@
 import type { OutsideEvent } from '../../../actors/journal.ts';
-import { drive, recordedOutput } from '../../../journal/drive.ts';
+import { drive, recordedOutput } from '../../../journal/run/drive.ts';
 import { recorder } from '../../../journal/format/recording.ts';
 import { ROOT_ID } from '../../../journal/format/run-input.ts';
 import { isJsonObject } from '../../../json/json.ts';

@@ -4,7 +4,7 @@
  */
 import type { AnyActor, AnyTransitionDefinition, InspectionEvent } from 'xstate';
 import type { Effect, Entry, OutsideEvent } from '../../../actors/journal.ts';
-import { drive } from '../../../journal/drive.ts';
+import { drive } from '../../../journal/run/drive.ts';
 import { moveReader } from '../../../machines/events/transition-log.ts';
 import { type Edge, edgeOf } from '../../edges.ts';
 import { endlessGuard } from './endless.ts';

@@ -1,4 +1,4 @@
-import type { LoopContext } from '../../../machines/loop-detection.ts';
+import type { LoopContext } from '../../../machines/tool-call/loop-detection.ts';
 import type { Json } from '../../../json/json.ts';
 
 const LONGEST_CYCLE = 3;

@@ -1,5 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
-import { drive, recordedOutput } from '../../../journal/drive.ts';
+import { drive, recordedOutput } from '../../../journal/run/drive.ts';
 import { recordedEntry } from '../../../journal/format/record.ts';
 import { readRecording } from '../../../journal/format/recording.ts';
 import { replayJournal } from '../../../journal/replay/replay-journal.ts';

@@ -1,5 +1,5 @@
 import type { RunEvent, RunEventBody } from '../../../../machines/events/run-events.ts';
-import type { RunResult } from '../../../../machines/agent/run-result.ts';
+import type { RunResult } from '../../../../machines/contract/run-result.ts';
 import type { Json } from '../../../../json/json.ts';
 import type { ToolResult } from '../../../../tools/result.ts';
 import type { ToolSource } from '../../../../tools/server-tool.ts';

@@ -1,4 +1,4 @@
-import { endingInWords } from '../../../../machines/agent/run-result.ts';
+import { endingInWords } from '../../../../machines/contract/run-result.ts';
 import type { TalkItem } from '../../model/talk/talk.ts';
 import { durationText } from '../../model/time/time-scale.ts';
 import { CallEntry } from './CallEntry.tsx';

@@ -7,7 +7,7 @@
  * I3 Tools that poll are invisible to it.
  */
 import { type SnapshotFrom, assign, createActor, setup } from 'xstate';
-import { MOST_MICROSTEPS } from './most-microsteps.ts';
+import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
 /** What is decided about a call before it starts. */
 export type LoopVerdict = 'clear' | 'nudge' | 'refuse';
@@ -42,8 +42,8 @@ export const loopDetectionMachine = setup({
     events: {} as CallProposed | RoundSettled,
   },
   guards: {
-    beginsLastRound: ({ context, event }) => event.type === 'call.proposed' && roundOf(context, event) >= context.limit,
-    beginsRoundBefore: ({ context, event }) =>
+    reachesLimit: ({ context, event }) => event.type === 'call.proposed' && roundOf(context, event) >= context.limit,
+    isOneBelowLimit: ({ context, event }) =>
       event.type === 'call.proposed' && roundOf(context, event) === context.limit - 1 && context.limit > 2,
   },
   actions: {
@@ -69,8 +69,8 @@ export const loopDetectionMachine = setup({
   on: {
     'round.settled': { actions: 'countFailures' },
     'call.proposed': [
-      { guard: 'beginsLastRound', target: '.LOOPING', actions: ['remember', 'refuse'] },
-      { guard: 'beginsRoundBefore', target: '.SUSPICIOUS', actions: ['remember', 'nudge'] },
+      { guard: 'reachesLimit', target: '.LOOPING', actions: ['remember', 'refuse'] },
+      { guard: 'isOneBelowLimit', target: '.SUSPICIOUS', actions: ['remember', 'nudge'] },
       { target: '.OBSERVING', actions: ['remember', 'clear'] },
     ],
   },
@@ -79,8 +79,8 @@ export const loopDetectionMachine = setup({
     SUSPICIOUS: {
       on: {
         'call.proposed': [
-          { guard: 'beginsLastRound', target: 'LOOPING', actions: ['remember', 'refuse'] },
-          { guard: 'beginsRoundBefore', actions: ['remember', 'clear'] },
+          { guard: 'reachesLimit', target: 'LOOPING', actions: ['remember', 'refuse'] },
+          { guard: 'isOneBelowLimit', actions: ['remember', 'clear'] },
           { target: 'OBSERVING', actions: ['remember', 'clear'] },
         ],
       },

@@ -1,9 +1,9 @@
-import type { Effect, Journal, OutsideEvent, Perform } from '../actors/journal.ts';
-import type { Json, JsonObject } from '../json/json.ts';
-import type { Sink } from './live.ts';
-import type { RecordLine, RunRecord } from './format/record.ts';
-import type { Recording } from './format/recording.ts';
-import type { RepairedRun } from './format/repair.ts';
+import type { RunQuery, RunSummary } from '../format/tally.ts';
+import type { Effect, Journal, OutsideEvent, Perform } from '../../actors/journal.ts';
+import type { Json } from '../../json/json.ts';
+import type { RecordLine, RunRecord } from '../format/record.ts';
+import type { Recording } from '../format/recording.ts';
+import type { RepairedRun } from '../format/cut-recording.ts';
 
 /** A journal that also takes events from outside. */
 export interface RunJournal extends Journal {
@@ -96,38 +96,8 @@ export interface TakenRun {
   readonly sink: Sink;
 }
 
-/** A run in a list. */
-export interface RunSummary {
-  readonly runId: string;
-  readonly agent: string;
-  /** When it began, in ISO 8601. */
-  readonly at: string;
-  readonly input: string;
-  /** `interrupted`: it has no end and nobody writes it; `waiting`: so, and a call of it awaits approval. */
-  readonly state: 'running' | 'interrupted' | 'waiting' | 'ended';
-  /** Null, as `reason`, for a run that has not ended. */
-  readonly status: string | null;
-  readonly reason: string | null;
-  readonly errorCode: string | null;
-  readonly toolsUsed: readonly string[];
-  /** Of a run that has not ended: the replies of the model so far. */
-  readonly steps: number;
-  /** The head included; payloads that are stored by themselves are no records. */
-  readonly records: number;
-  readonly metadata: JsonObject;
-}
-
-/** Which runs to list. Everything given must hold. */
-export interface RunQuery {
-  readonly agent?: string;
-  readonly state?: RunSummary['state'];
-  readonly status?: string;
-  readonly reason?: string;
-  readonly tool?: string;
-  readonly errorCode?: string;
-  /** What its metadata holds: these members with these values, others beside them. */
-  readonly metadata?: JsonObject;
-  readonly limit?: number;
-  /** Only runs that come later in the list than this one: the last of the page before. Without it, from the newest on. */
-  readonly after?: Pick<RunSummary, 'at' | 'runId'> | undefined;
+/** Where a live journal writes. A promise means: not durable before it resolves. */
+export interface Sink {
+  append(records: readonly RecordLine[]): void | Promise<void>;
+  close(): void | Promise<void>;
 }

@@ -1,5 +1,7 @@
 import type { Message, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
+import type { AgentInput } from './agent-setup.ts';
+import type { ActorLogic, AnyActorRef, EventObject, Snapshot } from 'xstate';
 
 /** How a run ended, at a glance; `waiting`: it has not, and can be resumed. */
 export type RunStatus = 'answered' | 'stopped' | 'failed' | 'cancelled' | 'waiting';
@@ -80,4 +82,54 @@ export interface AgentOutput {
 export interface RunResult extends AgentOutput {
   readonly runId: string;
   readonly durationMs: number;
+}
+
+/** The logic of an agent inside of another: input in, output out, all of its machine visible below the caller. */
+export type ChildAgentLogic = ActorLogic<Snapshot<AgentOutput>, EventObject, AgentInput>;
+
+/**
+ * A child agent runs the very machine that its parent runs: the agent's, with whatever was provided to it. So the drawing
+ * of a tool call can name it without importing the drawing that it is a part of.
+ */
+export const childAgent: ChildAgentLogic = {
+  config: { nests: 'agent' },
+  transition: (snapshot, event, scope) => machineAbove(scope.self).transition(snapshot, event, scope),
+  getInitialSnapshot: (scope, input) => machineAbove(scope.self).getInitialSnapshot(scope, input),
+  start: (snapshot, scope) => machineAbove(scope.self).start?.(snapshot, scope),
+  getPersistedSnapshot: (snapshot) => snapshot,
+};
+
+function machineAbove(self: AnyActorRef): ChildAgentLogic {
+  for (let actor: unknown = self; typeof actor === 'object' && actor !== null; actor = Reflect.get(actor, '_parent')) {
+    const logic: unknown = Reflect.get(actor, 'logic');
+    if (isAgentMachine(logic)) return logic;
+  }
+  throw new Error('A child agent was started without an agent above it.');
+}
+
+function isAgentMachine(logic: unknown): logic is ChildAgentLogic {
+  return typeof logic === 'object' && logic !== null && 'transition' in logic && Reflect.get(logic, 'id') === 'agent';
+}
+
+/** Tokens and calls that the agents below a call have used. */
+export interface Spent {
+  readonly usage: Usage;
+  readonly toolCalls: number;
+}
+
+/** Nothing used yet. */
+export const NOTHING_SPENT: Spent = { usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, toolCalls: 0 };
+
+/** Both together. */
+export function spentTogether(one: Spent, other: Spent): Spent {
+  return { usage: usageTogether(one.usage, other.usage), toolCalls: one.toolCalls + other.toolCalls };
+}
+
+/** The sum of two usages. */
+export function usageTogether(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    totalTokens: one.totalTokens + other.totalTokens,
+  };
 }

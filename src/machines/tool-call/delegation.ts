@@ -1,33 +1,9 @@
-import type { Usage } from '../../actors/model.ts';
 import type { RunFixerOutput } from '../../actors/run-fixer.ts';
 import type { ToolError } from '../../json/errors.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { AgentInput, AgentSettings, ChildSetup, ToolsChanged } from './agent-setup.ts';
-import { type AgentOutput, endingInWords } from './run-result.ts';
-import type { ToolCallContext } from '../tool-call/tool-call-context.ts';
-
-/** Tokens and calls that the agents below a call have used. */
-export interface Spent {
-  readonly usage: Usage;
-  readonly toolCalls: number;
-}
-
-/** Nothing used yet. */
-export const NOTHING_SPENT: Spent = { usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, toolCalls: 0 };
-
-/** Both together. */
-export function spentTogether(one: Spent, other: Spent): Spent {
-  return { usage: usageTogether(one.usage, other.usage), toolCalls: one.toolCalls + other.toolCalls };
-}
-
-/** The sum of two usages. */
-export function usageTogether(one: Usage, other: Usage): Usage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    totalTokens: one.totalTokens + other.totalTokens,
-  };
-}
+import type { AgentInput, AgentSettings, ChildSetup, ToolsChanged } from '../contract/agent-setup.ts';
+import { type AgentOutput, type Spent, endingInWords, spentTogether } from '../contract/run-result.ts';
+import type { ToolCallContext } from './tool-call-context.ts';
 
 /** What an agent is told by which another hands it a task. `budget` is what is left to it. */
 export function childInput(child: {

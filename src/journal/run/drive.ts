@@ -6,12 +6,12 @@
  * I2 Whatever it wants from the world is an effect with an id that follows from its actor's path alone.
  */
 import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEvent, createActor } from 'xstate';
-import { digest } from '../json/digest.ts';
-import type { Effect, Entry, Journal, Outcome, OutsideEvent } from '../actors/journal.ts';
-import { type LeafWork, attachHost, findActor } from '../actors/leaf.ts';
-import { NO_VAULT, type Vault } from '../actors/vault.ts';
-import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
-import type { Recorder } from './format/recording.ts';
+import { digest } from '../../json/digest.ts';
+import type { Effect, Entry, Journal, Outcome, OutsideEvent } from '../../actors/journal.ts';
+import { type LeafWork, attachHost, findActor } from '../../actors/leaf.ts';
+import { NO_VAULT, type Vault } from '../../actors/vault.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { Recorder } from '../format/recording.ts';
 
 interface DriveOptions {
   readonly logic: AnyActorLogic;
@@ -27,7 +27,8 @@ interface DriveOptions {
   readonly work?: LeafWork;
   /** Default: one that knows no secret. */
   readonly vault?: Vault;
-  readonly inspect: (event: InspectionEvent) => void;
+  /** Gets XState's inspection events. Default: none are made. */
+  readonly inspect?: (event: InspectionEvent) => void;
   /** Remarks of leaves, tokens above all; by chance and no part of what is recorded. */
   readonly onNote: (effect: Effect, note: JsonObject) => void;
   /** Hears of every effect that is started. */
@@ -68,7 +69,15 @@ export function drive({
 
   const open = (effect: Effect, perform: Parameters<Journal['open']>[1]): void => {
     fresh.set(effect.id, effect);
-    journal.open(effect, (io) => perform({ ...io, note: (note) => onNote(effect, vault.seal(note)) }));
+    journal.open(effect, (io) =>
+      perform({
+        signal: io.signal,
+        get idempotencyKey() {
+          return io.idempotencyKey;
+        },
+        note: (note) => onNote(effect, note),
+      }),
+    );
   };
   const close = (effectId: string): void => {
     settles.delete(effectId);
@@ -88,7 +97,13 @@ export function drive({
     },
   };
 
-  const actor = createActor(logic, { id, input, clock, inspect, logger: () => undefined });
+  const actor = createActor(logic, {
+    id,
+    input,
+    clock,
+    ...(inspect === undefined ? {} : { inspect }),
+    logger: () => undefined,
+  });
   attachHost(actor.system, {
     context,
     ...(traceparent === undefined ? {} : { traceparent }),

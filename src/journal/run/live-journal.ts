@@ -9,17 +9,11 @@
  * I5 What was sent is always settled: true once it is written, false when nobody takes it any more, and with the cause where
  *    the journal cannot write.
  */
-import type { Effect, Entry, OutsideEvent, Perform } from '../actors/journal.ts';
-import type { Json } from '../json/json.ts';
-import { deltaWriter } from './format/deltas.ts';
-import { type RecordLine, entryRecord, startRecord } from './format/record.ts';
-import type { CarriedEffect, RunHead, RunJournal } from './run-journal.ts';
-
-/** Where a live journal writes. A promise means: not durable before it resolves. */
-export interface Sink {
-  append(records: readonly RecordLine[]): void | Promise<void>;
-  close(): void | Promise<void>;
-}
+import type { Effect, Entry, OutsideEvent, Perform } from '../../actors/journal.ts';
+import type { Json } from '../../json/json.ts';
+import { deltaWriter } from '../format/deltas.ts';
+import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
+import type { CarriedEffect, RunHead, RunJournal, Sink } from './run-journal.ts';
 
 interface Waiting {
   readonly entry: Entry;
@@ -52,7 +46,13 @@ export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | nu
     const controller = new AbortController();
     running.set(effect.id, controller);
     if (effect.ms !== undefined) return startTimer(effect.id, leftMs ?? effect.ms, controller.signal, put);
-    const io = { signal: controller.signal, idempotencyKey: `${head.runId}:${effect.key}`, note: () => undefined };
+    const io = {
+      signal: controller.signal,
+      get idempotencyKey() {
+        return `${head.runId}:${effect.key}`;
+      },
+      note: () => undefined,
+    };
     void perform(io).then((out) => put({ entry: { t: 'outcome', id: effect.id, out } }));
   };
 

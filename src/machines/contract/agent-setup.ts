@@ -1,9 +1,8 @@
 import type { Message, ToolCalling } from '../../actors/model.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
-import type { Backoff } from '../../recovery/backoff.ts';
-import { BUSY_BACKOFF, DEFAULT_BACKOFF } from '../../recovery/backoff.ts';
+import { type Backoff, BUSY_BACKOFF, DEFAULT_BACKOFF } from '../../recovery/backoff.ts';
 import type { RecoveryData } from '../../recovery/plan-data.ts';
-import { type Policy, type ToolSpec, stricterPolicy } from '../../tools/spec.ts';
+import { type Policy, stricterPolicy, type ToolSpec } from '../../tools/spec.ts';
 
 /** The limits and switches that the machines obey. Times in milliseconds; null means no limit. */
 export interface AgentSettings {
@@ -202,3 +201,6 @@ export function childrenAfter(
     return { tool, setup: { ...setup, toolset, children: childrenAfter(was.children, setup.children, isRestart) } };
   });
 }
+
+/** How many steps a machine may take on one event. Ours take a dozen: more is a mistake, and an error beats a hang. */
+export const MOST_MICROSTEPS = 1000;

@@ -1,0 +1,225 @@
+import type { InspectionEvent } from 'xstate';
+import type { Effect, Entry, Journal } from '../../actors/journal.ts';
+import { drive } from '../../journal/run/drive.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
+import type { Recorder } from '../../journal/format/recording.ts';
+import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { runEventReader } from '../../machines/events/run-event-reader.ts';
+import type { RunEvent, RunEventBody, Transition } from '../../machines/events/run-events.ts';
+import { type Move, moveReader } from '../../machines/events/transition-log.ts';
+import { type EventLog, eventLog } from './event-log.ts';
+import { eventOfNote, tokenEvents } from './note-events.ts';
+
+interface Listening {
+  readonly runId: string;
+  /** Whether what the machine is told now is played from a recording. */
+  readonly replayed: () => boolean;
+  readonly onMove: (move: Move) => void;
+  readonly onEvent: (event: RunEvent) => void;
+}
+
+type ReaderOptions = Pick<Listening, 'runId' | 'replayed'> &
+  Partial<Listening> & {
+    /** Milliseconds since the run began, for durations. */
+    readonly now: () => number;
+  };
+
+/** The events and the transitions of one run, made of what the actor system that plays it does. */
+class RunReader {
+  readonly log: EventLog = eventLog();
+  readonly transitions: Transition[] = [];
+  /** Takes the inspection events of the actor system. */
+  readonly inspect: (inspected: InspectionEvent) => void;
+  readonly #options: ReaderOptions;
+  readonly #tokens = tokenEvents();
+  #seq = 0;
+  /** Whether the root asks its model for replies in pieces. */
+  #isStreaming = false;
+
+  constructor(options: ReaderOptions) {
+    const { runId, now, onMove } = options;
+    this.#options = options;
+    const read = runEventReader({ runId, now, emit: (body, agent) => this.emit(body, agent) });
+    this.inspect = moveReader(
+      () => true,
+      (move) => {
+        if (move.transition !== null) this.transitions.push(move.transition);
+        if (move.path === ROOT_ID) this.#isStreaming = move.snapshot.context.settings.streaming === true;
+        this.#tokens.follow(move);
+        onMove?.(move);
+        read(move);
+      },
+    );
+  }
+
+  /** Adds an event of the run, with the next number. */
+  emit(body: RunEventBody, agent = ''): void {
+    const isReplayed = this.#options.replayed();
+    if (isReplayed && body.type === 'model.replied' && body.text !== '' && this.#isStreaming)
+      this.#publish({ ...this.#tokens.whole(body.text, agent), seq: this.#seq, replayed: true, ...ofAgent(agent) });
+    this.#seq += 1;
+    this.#publish({ ...body, seq: this.#seq, replayed: isReplayed, ...ofAgent(agent) });
+  }
+
+  /** Adds something that is no part of the run itself; it has the number of the event before it. */
+  announce(body: RunEventBody, agent = '', replayed = this.#options.replayed()): void {
+    this.#publish({ ...body, seq: this.#seq, replayed, ...ofAgent(agent) });
+  }
+
+  /** Adds what a leaf remarked while it worked: a token, the progress of a tool, a question of a server. */
+  note(effect: Effect, note: JsonObject): void {
+    const body = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
+    if (body !== null) return this.announce(body, this.#tokens.placeOf(effect.id));
+    const token = this.#tokens.event(effect.id, note);
+    if (token !== null) this.announce(token.body, token.agent);
+  }
+
+  #publish(event: RunEvent): void {
+    this.log.push(event);
+    this.#options.onEvent?.(event);
+  }
+}
+
+/** Something that is no entry, to be read behind the `after`th of them; -1: before the run began. */
+interface Remark {
+  readonly after: number;
+  readonly replayed: boolean;
+  readonly read: (reader: RunReader) => void;
+}
+
+/** So many remarks are kept for a late reader; of more, the oldest are dropped. */
+const MOST_REMARKS = 10_000;
+
+/**
+ * Owns: who reads a run, and from when on. While nobody listens no event is made, and only what no recording holds is kept.
+ * Whoever comes late is read a second machine that is told all that the first was told, and follows it from then on.
+ *
+ * I1 A late reader gets the events and transitions that one from the beginning on would have got, in the same order.
+ */
+export class RunReaders {
+  readonly #listening: Listening;
+  #reader: RunReader | null = null;
+  #recorded: { readonly head: RunRecord; readonly recording: Recorder } | null = null;
+  #remarks: Remark[] = [];
+  /** How many entries the machine was told; -1 before it began. */
+  #told = -1;
+  /** How many of them were played from a recording, with the beginning as the first. */
+  #played = 0;
+  /** Set where a second machine is read: tells it what the first was told. */
+  #follow: ((entry: Entry) => void) | null = null;
+  #closed: { readonly error: Error | undefined } | null = null;
+
+  constructor(listening: Listening) {
+    this.#listening = listening;
+  }
+
+  /** The machine is about to be made; gives back what inspects it, when somebody listens already. */
+  begin(head: RunRecord, recording: Recorder): RunReader['inspect'] | undefined {
+    this.#recorded = { head, recording };
+    return this.#reader?.inspect;
+  }
+
+  /** The machine is about to be started. */
+  started(): void {
+    this.#count();
+  }
+
+  /** Tells the machine an entry by `deliver`. */
+  tell(entry: Entry, deliver: () => void): void {
+    this.#count();
+    deliver();
+    this.#follow?.(entry);
+  }
+
+  /** Gives the reader what is no entry, or keeps it for a late one. */
+  remark(read: (reader: RunReader) => void): void {
+    if (this.#reader !== null) return read(this.#reader);
+    this.#remarks.push({ after: this.#told, replayed: this.#listening.replayed(), read });
+    if (this.#remarks.length > MOST_REMARKS * 1.1) this.#remarks = this.#remarks.slice(-MOST_REMARKS);
+  }
+
+  /** Nothing more comes. */
+  close(error?: Error): void {
+    this.#closed = { error };
+    this.#reader?.log.close(error);
+  }
+
+  /** What reads this run, made now if nobody has listened before. */
+  reader(): RunReader {
+    if (this.#reader !== null) return this.#reader;
+    const isEarly = this.#recorded === null && this.#closed === null;
+    this.#reader = isEarly ? this.#early() : this.#late();
+    if (this.#closed !== null) this.#reader.log.close(this.#closed.error);
+    return this.#reader;
+  }
+
+  #count(): void {
+    this.#told += 1;
+    if (this.#listening.replayed()) this.#played = this.#told + 1;
+  }
+
+  #early(): RunReader {
+    const reader = new RunReader({ ...this.#listening, now: () => this.#recorded?.recording.elapsed ?? 0 });
+    for (const { read } of this.#remarks.splice(0)) read(reader);
+    return reader;
+  }
+
+  #late(): RunReader {
+    const { runId, replayed } = this.#listening;
+    const remarks = this.#remarks.splice(0);
+    let at = 0;
+    let isReplayed: () => boolean = () => false;
+    const reader = new RunReader({ runId, now: () => at, replayed: () => isReplayed() });
+    let next = 0;
+    const readRemarks = (told: number): void => {
+      for (let remark = remarks[next]; remark !== undefined && remark.after <= told; remark = remarks[next]) {
+        const was = remark.replayed;
+        isReplayed = () => was;
+        remark.read(reader);
+        next += 1;
+      }
+    };
+    readRemarks(-1);
+    if (this.#recorded === null) return reader;
+    const { head, recording } = this.#recorded;
+    isReplayed = () => this.#played > 0;
+    const second = drive({
+      logic: agentMachine,
+      id: ROOT_ID,
+      input: inputOf(head),
+      journal: UNWRITTEN,
+      recorder: null,
+      context: undefined,
+      onNote: () => undefined,
+      inspect: reader.inspect,
+    });
+    second.start();
+    readRemarks(0);
+    for (const [index, record] of recording.entries().entries()) {
+      ({ at } = record);
+      isReplayed = () => this.#played > index + 1;
+      second.deliver(record.entry);
+      readRemarks(index + 1);
+    }
+    isReplayed = replayed;
+    this.#follow = (entry) => {
+      at = recording.elapsed;
+      second.deliver(entry);
+    };
+    return reader;
+  }
+}
+
+/** The journal of a machine that only follows another: it performs nothing. */
+const UNWRITTEN: Journal = {
+  open: () => undefined,
+  close: () => undefined,
+  next: () => Promise.resolve(null),
+  end: () => undefined,
+};
+
+function ofAgent(agent: string): { readonly child?: string } {
+  return agent === '' ? {} : { child: agent };
+}
