@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Message, ModelIo } from '../src/actors/model.ts';
+import type { ChatModelOptions } from '../src/models/index.ts';
 
 const TURNS = 400;
 const WARM_UP = 200;
@@ -37,15 +38,18 @@ const contestants: Readonly<Record<string, (job: Job) => Promise<Turn>>> = {
       return text;
     };
   },
-  chatModel: (job) => ours(job, undefined),
-  'chatModel, platform fetch': (job) => ours(job, globalThis.fetch),
+  chatModel: (job) => ours(job, {}),
+  'chatModel, direct': (job) => ours(job, { transport: 'direct' }),
+  'chatModel, platform fetch': (job) => ours(job, { fetch: globalThis.fetch }),
 };
 
-async function ours({ baseURL, messages, stream }: Job, fetch: typeof globalThis.fetch | undefined): Promise<Turn> {
+async function ours({ baseURL, messages, stream }: Job, sending: ChatModelOptions): Promise<Turn> {
   const { chatModel } = await import('../src/models/index.ts');
-  const model = chatModel({ baseURL, model: 'm', ...(fetch === undefined ? {} : { fetch }) });
+  const model = chatModel({ baseURL, model: 'm', ...sending });
   const io: ModelIo = { signal: new AbortController().signal, ...(stream ? { onToken: () => undefined } : {}) };
-  return () => model.complete({ messages, toolCalling: 'native', stream }, io);
+  // As an agent's: what cannot change is written once.
+  for (const message of messages) Object.freeze(message);
+  return () => model.complete({ messages: Object.freeze([...messages]), toolCalling: 'native', stream }, io);
 }
 
 function postByHand(url: string, body: string, agent: Agent): Promise<unknown> {

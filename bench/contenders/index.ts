@@ -14,6 +14,10 @@ export const CONTENDERS = {
     load: async () => (await import('./signalbox-file-agent.ts')).signalboxFileAgent,
   },
   'ai-sdk': { title: 'f) Vercel AI SDK', load: async () => (await import('./ai-sdk-agent.ts')).aiSdkAgent },
+  'signalbox-direct': {
+    title: 'g) Signalbox, direct',
+    load: async () => (await import('./signalbox-agent.ts')).signalboxAgent({}, { transport: 'direct' }),
+  },
 } as const satisfies Record<string, { readonly title: string; readonly load: () => Promise<Contender> }>;
 
 export type ContenderName = keyof typeof CONTENDERS;
@@ -26,6 +30,7 @@ export const NAMES = [
   'signalbox',
   'signalbox-file',
   'ai-sdk',
+  'signalbox-direct',
 ] as const satisfies readonly ContenderName[];
 
 /** Loads the contender of that name. Throws when there is none. */

@@ -1,6 +1,6 @@
 import { createAgent, tool } from '../../src/index.ts';
 import type { AgentOptions } from '../../src/index.ts';
-import { chatModel } from '../../src/models/index.ts';
+import { type ChatModelOptions, chatModel } from '../../src/models/index.ts';
 import {
   type Contender,
   INSTRUCTIONS,
@@ -12,10 +12,13 @@ import {
   weatherIn,
 } from '../harness/job.ts';
 
-/** A Signalbox agent with default options, a new one for each run; the journal in memory unless another is given. */
-export function signalboxAgent(options: Pick<AgentOptions, 'journal' | 'inspect'> = {}): Contender {
+/** A Signalbox agent with default options, a new one for each run; journal in memory and `openai` unless others are given. */
+export function signalboxAgent(
+  options: Pick<AgentOptions, 'journal' | 'inspect'> = {},
+  sending: Pick<ChatModelOptions, 'transport'> = {},
+): Contender {
   return (job) => {
-    const model = chatModel({ baseURL: job.baseURL, model: modelFor(job.calls) });
+    const model = chatModel({ baseURL: job.baseURL, model: modelFor(job.calls), ...sending });
     const weather = tool({
       name: TOOL_NAME,
       description: TOOL_DESCRIPTION,

@@ -9,7 +9,7 @@ import { liveJournal } from '../journal/run/live-journal.ts';
 import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/contract/agent-setup.ts';
 import { processEnvironment } from '../models/endpoint/environment.ts';
 import { secretsOf } from '../models/endpoint/model-secrets.ts';
-import { resolveModel } from '../models/endpoint/resolve-model.ts';
+import { resolveModel } from '../models/chat/chat-model.ts';
 import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
 import { confirmOf, isTerminal, settingsOf, toolCallingOf } from './agent-settings.ts';
 import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './below/child-tools.ts';

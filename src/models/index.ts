@@ -1,6 +1,6 @@
 import '../platform.ts';
 export { chatModel } from './chat/chat-model.ts';
-export type { ChatModelOptions, Fetch } from './endpoint/endpoint.ts';
+export type { ChatModelOptions, ClientRequestOptions, Fetch, OpenAIClient } from './endpoint/endpoint.ts';
 export type { PresetName } from './endpoint/presets.ts';
 export {
   ModelError,

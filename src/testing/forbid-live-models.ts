@@ -1,4 +1,4 @@
-import { banLiveModels } from '../models/live-guard.ts';
+import { banLiveModels } from '../models/endpoint/live-guard.ts';
 
 /**
  * Forbids models that are really there, in this process and from now on: a `chatModel`, a preset by name or a discovered

@@ -2,11 +2,11 @@ import { onTestFinished } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
-import { chatModel } from '../../src/models/chat/chat-model.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { type ModelServerOptions, type Scripted, startModelServer } from '../support/model-server.ts';
+import { modelAt } from '../support/transports.ts';
 
-/** An agent whose model is a scripted server on loopback; both end with the test. */
+/** An agent whose model is a scripted server on loopback, over the transport of the test; both end with the test. */
 export async function agentOn(
   script: readonly Scripted[],
   options: AgentOptions = {},
@@ -14,7 +14,7 @@ export async function agentOn(
 ) {
   const server = await startModelServer(script, serving);
   onTestFinished(server.close);
-  const model = chatModel({ baseURL: server.baseURL, model: 'scripted', apiKey: 'none' });
+  const model = modelAt({ baseURL: server.baseURL, model: 'scripted', apiKey: 'none' });
   const agent = createAgent({ model, silent: true, retry: { backoff: recover.constant(1) }, ...options });
   onTestFinished(() => agent.close());
   return { server, agent };

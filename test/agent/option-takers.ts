@@ -225,6 +225,8 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
       apiKey: 'k',
       headers: { baseUrl: 'x' },
       fetch,
+      transport: 'openai',
+      images: true,
       body: { baseUrl: 1 },
       connectMs: 5,
       responseMs: 5,

@@ -7,6 +7,7 @@ import { replay } from '../../src/journal/replay/replay.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { agentOn } from './agent-on-server.ts';
+import { overEachTransport } from '../support/transports.ts';
 
 type Token = Extract<RunEvent, { readonly type: 'model.token' }>;
 
@@ -16,36 +17,6 @@ async function tokensOf(events: AsyncIterable<RunEvent>): Promise<readonly Token
   return tokens;
 }
 
-test('tokens tell thought and answer as they grow, whatever envelope they arrive in', async () => {
-  const text = '{"thought": "It is easy.", "answer": "It is a fine day."}';
-  const make = () =>
-    createAgent({ model: scriptedModel([text], { toolCalling: 'json' }), streaming: true, silent: true });
-  const run = make().run('How is the day?');
-  const tokens = await tokensOf(run);
-  expect(tokens.map((token) => token.text).join('')).toBe(text);
-  expect(tokens.find(({ thought }) => thought !== '')?.answer).toBe('');
-  const answers = tokens.map(({ answer }) => answer);
-  expect(answers.every((answer, index) => answer.startsWith(answers[index - 1] ?? ''))).toBe(true);
-  expect(answers).toContain('It is a ');
-  expect(tokens.at(-1)).toMatchObject({ thought: 'It is easy.', answer: 'It is a fine day.' });
-
-  const replayed = await tokensOf(replay(run.recording(), make()));
-  expect(replayed).toMatchObject([{ text, answer: 'It is a fine day.', thought: 'It is easy.', replayed: true }]);
-});
-
-test('without streaming there is no token event, even where a model tells its tokens unasked', async () => {
-  const text = 'It is a fine day.';
-  const chatty: Model = {
-    toolCalling: 'native',
-    complete: async (_, { onToken }) => (onToken?.({ kind: 'text', text }), { content: text }),
-  };
-  const ask = (streaming: boolean) => createAgent({ model: chatty, streaming, silent: true }).run('How is the day?');
-  expect(await tokensOf(ask(true))).toHaveLength(1);
-  const run = ask(false);
-  expect(await tokensOf(run)).toEqual([]);
-  expect((await run).result).toBe(text);
-});
-
 const adding = () =>
   tool({
     name: 'add',
@@ -54,63 +25,95 @@ const adding = () =>
     execute: () => 3,
   });
 
-test.each([
-  'I look.\n<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>',
-  'I do it now.\n{"name": "add", "arguments": {"a": 1, "b": 2}}',
-  '[add(a=1, b=2)]',
-])('the call of a registered tool is never shown while it arrives: %s', async (call) => {
-  const model = scriptedModel([call, '{"sum": 3}'], { toolCalling: 'json' });
-  const make = () => createAgent({ model, tools: [adding()], streaming: true, silent: true });
-  const run = make().run('What is 1 + 2?');
-  const tokens = await tokensOf(run);
-  expect((await run).toolsUsed).toEqual(['add']);
-  for (const { answer } of tokens) expect(answer).not.toMatch(/add|arguments|tool_call|\[/);
-  expect(tokens.map(({ answer }) => answer)).toContain('{"sum":');
-  expect(tokens.at(-1)?.answer).toBe('{"sum": 3}');
-  const replayed = await tokensOf(replay(run.recording(), make()));
-  expect(replayed.map(({ answer }) => answer)).toEqual(['', '{"sum": 3}']);
-});
+overEachTransport(() => {
+  test('tokens tell thought and answer as they grow, whatever envelope they arrive in', async () => {
+    const text = '{"thought": "It is easy.", "answer": "It is a fine day."}';
+    const make = () =>
+      createAgent({ model: scriptedModel([text], { toolCalling: 'json' }), streaming: true, silent: true });
+    const run = make().run('How is the day?');
+    const tokens = await tokensOf(run);
+    expect(tokens.map((token) => token.text).join('')).toBe(text);
+    expect(tokens.find(({ thought }) => thought !== '')?.answer).toBe('');
+    const answers = tokens.map(({ answer }) => answer);
+    expect(answers.every((answer, index) => answer.startsWith(answers[index - 1] ?? ''))).toBe(true);
+    expect(answers).toContain('It is a ');
+    expect(tokens.at(-1)).toMatchObject({ thought: 'It is easy.', answer: 'It is a fine day.' });
 
-test.each([undefined, false])(
-  'with streaming %s there is no token event, live or replayed, whatever the model tells',
-  async (given) => {
-    const streaming = given === undefined ? {} : { streaming: given };
-    const { agent } = await agentOn(['The kettle is on.', 'Still on.'], streaming);
-    const overHttp = agent.run('Where?');
-    expect(await tokensOf(overHttp)).toEqual([]);
-    expect(await overHttp).toMatchObject({ result: 'The kettle is on.' });
-    const talkative: Model = {
-      complete: (_request, io) => {
-        io.onToken?.({ kind: 'text', text: 'Hi.' });
-        return Promise.resolve({ content: 'Hi.' });
+    const replayed = await tokensOf(replay(run.recording(), make()));
+    expect(replayed).toMatchObject([{ text, answer: 'It is a fine day.', thought: 'It is easy.', replayed: true }]);
+  });
+
+  test('without streaming there is no token event, even where a model tells its tokens unasked', async () => {
+    const text = 'It is a fine day.';
+    const chatty: Model = {
+      toolCalling: 'native',
+      complete: async (_, { onToken }) => (onToken?.({ kind: 'text', text }), { content: text }),
+    };
+    const ask = (streaming: boolean) => createAgent({ model: chatty, streaming, silent: true }).run('How is the day?');
+    expect(await tokensOf(ask(true))).toHaveLength(1);
+    const run = ask(false);
+    expect(await tokensOf(run)).toEqual([]);
+    expect((await run).result).toBe(text);
+  });
+
+  test.each([
+    'I look.\n<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>',
+    'I do it now.\n{"name": "add", "arguments": {"a": 1, "b": 2}}',
+    '[add(a=1, b=2)]',
+  ])('the call of a registered tool is never shown while it arrives: %s', async (call) => {
+    const model = scriptedModel([call, '{"sum": 3}'], { toolCalling: 'json' });
+    const make = () => createAgent({ model, tools: [adding()], streaming: true, silent: true });
+    const run = make().run('What is 1 + 2?');
+    const tokens = await tokensOf(run);
+    expect((await run).toolsUsed).toEqual(['add']);
+    for (const { answer } of tokens) expect(answer).not.toMatch(/add|arguments|tool_call|\[/);
+    expect(tokens.map(({ answer }) => answer)).toContain('{"sum":');
+    expect(tokens.at(-1)?.answer).toBe('{"sum": 3}');
+    const replayed = await tokensOf(replay(run.recording(), make()));
+    expect(replayed.map(({ answer }) => answer)).toEqual(['', '{"sum": 3}']);
+  });
+
+  test.each([undefined, false])(
+    'with streaming %s there is no token event, live or replayed, whatever the model tells',
+    async (given) => {
+      const streaming = given === undefined ? {} : { streaming: given };
+      const { agent } = await agentOn(['The kettle is on.', 'Still on.'], streaming);
+      const overHttp = agent.run('Where?');
+      expect(await tokensOf(overHttp)).toEqual([]);
+      expect(await overHttp).toMatchObject({ result: 'The kettle is on.' });
+      const talkative: Model = {
+        complete: (_request, io) => {
+          io.onToken?.({ kind: 'text', text: 'Hi.' });
+          return Promise.resolve({ content: 'Hi.' });
+        },
+      };
+      const make = () => createAgent({ model: talkative, silent: true, ...streaming });
+      const run = make().run('Hello');
+      expect(await tokensOf(run)).toEqual([]);
+      expect(await tokensOf(replay(run.recording(), make()))).toEqual([]);
+    },
+  );
+
+  test('without streaming a model that tells tokens is not silent', async () => {
+    const slow: Model = {
+      complete: async (_request, io) => {
+        for (let said = 0; said < 6; said++) {
+          // oxlint-disable-next-line no-await-in-loop -- one token after the other
+          await pause(25);
+          io.onToken?.({ kind: 'text', text: '.' });
+        }
+        return { content: 'Done.' };
       },
     };
-    const make = () => createAgent({ model: talkative, silent: true, ...streaming });
-    const run = make().run('Hello');
-    expect(await tokensOf(run)).toEqual([]);
-    expect(await tokensOf(replay(run.recording(), make()))).toEqual([]);
-  },
-);
+    const agent = createAgent({ model: slow, silent: true, timeouts: { responseMs: 100 }, retry: { maxAttempts: 1 } });
+    expect(await agent.run('Hello')).toMatchObject({ result: 'Done.' });
+  });
 
-test('without streaming a model that tells tokens is not silent', async () => {
-  const slow: Model = {
-    complete: async (_request, io) => {
-      for (let said = 0; said < 6; said++) {
-        // oxlint-disable-next-line no-await-in-loop -- one token after the other
-        await pause(25);
-        io.onToken?.({ kind: 'text', text: '.' });
-      }
-      return { content: 'Done.' };
-    },
-  };
-  const agent = createAgent({ model: slow, silent: true, timeouts: { responseMs: 100 }, retry: { maxAttempts: 1 } });
-  expect(await agent.run('Hello')).toMatchObject({ result: 'Done.' });
-});
-
-test('what was held back until the end is there in a replay', async () => {
-  const text = 'An object opens with {';
-  const make = () => createAgent({ model: scriptedModel([text]), streaming: true, silent: true });
-  const run = make().run('How does an object open?');
-  await run;
-  expect((await tokensOf(replay(run.recording(), make()))).at(-1)?.answer).toBe(text);
+  test('what was held back until the end is there in a replay', async () => {
+    const text = 'An object opens with {';
+    const make = () => createAgent({ model: scriptedModel([text]), streaming: true, silent: true });
+    const run = make().run('How does an object open?');
+    await run;
+    expect((await tokensOf(replay(run.recording(), make()))).at(-1)?.answer).toBe(text);
+  });
 });

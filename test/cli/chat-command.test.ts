@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { discoverEndpoint } from '../../src/models/endpoint/discover-endpoint.ts';
+import { discoverEndpoint } from '../../src/models/discovery/discover-endpoint.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { processesNaming } from './processes.ts';
 import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { settleEndpoint } from '../../src/models/endpoint/endpoint.ts';
-import { resolveModel } from '../../src/models/endpoint/resolve-model.ts';
+import { resolveModel } from '../../src/models/chat/chat-model.ts';
 
 const at = (options: Parameters<typeof settleEndpoint>[0], env: Record<string, string> = {}) => {
   const endpoint = settleEndpoint(options, env);

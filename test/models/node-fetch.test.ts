@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
-import { chatModel } from '../../src/models/index.ts';
 import { createNodeFetch } from '../../src/models/http/node-fetch.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { certificate, key } from '../support/tls-certificate.ts';
 import { ask, askInVain } from './ask.ts';
+import { modelAt, overEachTransport, overOwnTransports } from '../support/transports.ts';
 
 const run = promisify(execFile);
 const child = new URL('./children/ask-once.ts', import.meta.url).pathname;
@@ -56,112 +56,96 @@ function impatientServer(lastWords = ''): { readonly server: Server; readonly re
   return { server, requests: () => requests };
 }
 
-test('a kept connection that dies unused is replaced, once', async () => {
-  const { server, requests } = impatientServer();
-  const baseURL = `http://127.0.0.1:${String(await listen(server))}/v1`;
-  const model = chatModel({ baseURL, model: 'm' });
-  for (const at of [1, 2, 3]) expect((await ask(model)).content, String(at)).toBe('ok');
-  expect(requests()).toBe(4);
-});
-
-test('a kept connection that dies after it has begun to answer is not replaced', async () => {
-  const { server, requests } = impatientServer('HTTP/1.1 200 OK\r\ncontent-ty');
-  const model = chatModel({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' });
-  await ask(model);
-  expect((await askInVain(model)).code).toBe('connect-failed');
-  expect(requests()).toBe(2);
-});
-
-test('a new connection that dies is not tried again', async () => {
-  const server = await startModelServer([{ closeSocket: true }, 'never asked for']);
-  onTestFinished(() => server.close());
-  expect((await askInVain(chatModel({ baseURL: server.baseURL, model: 'm' }))).code).toBe('connect-failed');
-  expect(server.requests).toHaveLength(1);
-});
-
-test('a reply that has begun is not asked for again when its kept connection dies', async () => {
-  const server = await startModelServer(['one', { content: 'a long answer', breakOffAfter: 3 }, 'never asked for']);
-  onTestFinished(() => server.close());
-  const model = chatModel({ baseURL: server.baseURL, model: 'm' });
-  await ask(model);
-  expect((await askInVain(model, { stream: true })).code).toBe('bad-response');
-  expect(server.requests).toHaveLength(2);
-});
-
-test('idle connections hold no process open', async () => {
-  const server = await startModelServer(['bye']);
-  onTestFinished(() => server.close());
-  const { stdout } = await run(process.execPath, [child, server.baseURL], { timeout: 10_000 });
-  expect(stdout).toBe('bye\n');
-});
-
-test('plain requests go to the proxy whole, with its password', async () => {
-  const seen: IncomingMessage[] = [];
-  const proxy = createHttpServer((request, response) => {
-    seen.push(request);
-    complete(request, response);
+overEachTransport(() => {
+  test('a new connection that dies is not tried again', async () => {
+    const server = await startModelServer([{ closeSocket: true }, 'never asked for']);
+    onTestFinished(() => server.close());
+    expect((await askInVain(modelAt({ baseURL: server.baseURL, model: 'm' }))).code).toBe('connect-failed');
+    expect(server.requests).toHaveLength(1);
   });
-  const address = `http://ann:p%40ss@127.0.0.1:${String(await listen(proxy))}`;
-  const model = configuredModel({ baseURL: 'http://model.test/v1', model: 'm' }, { HTTP_PROXY: address });
-  expect((await ask(model)).content).toBe('ok');
-  expect(seen[0]?.url).toBe('http://model.test/v1/chat/completions');
-  expect(seen[0]?.headers).toMatchObject({
-    host: 'model.test',
-    'proxy-authorization': `Basic ${Buffer.from('ann:p@ss').toString('base64')}`,
+
+  test('a reply that has begun is not asked for again when its kept connection dies', async () => {
+    const server = await startModelServer(['one', { content: 'a long answer', breakOffAfter: 3 }, 'never asked for']);
+    onTestFinished(() => server.close());
+    const model = modelAt({ baseURL: server.baseURL, model: 'm' });
+    await ask(model);
+    expect((await askInVain(model, { stream: true })).code).toBe('bad-response');
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('a certificate that nobody vouches for is told with the remedy', async () => {
+    const port = await listen(createTlsServer({ cert: certificate, key }, complete));
+    const failure = await askInVain(modelAt({ baseURL: `https://localhost:${String(port)}/v1`, model: 'm' }));
+    expect(failure.code).toBe('connect-failed');
+    expect(failure.message).toMatch(/not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/);
   });
 });
 
-test('a model on this machine is asked directly, whatever proxy is set', async () => {
-  const server = await startModelServer(['direct']);
-  onTestFinished(() => server.close());
-  const env = { http_proxy: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' };
-  expect((await ask(configuredModel({ baseURL: server.baseURL, model: 'm' }, env))).content).toBe('direct');
+overOwnTransports(() => {
+  test('a kept connection that dies unused is replaced, once', async () => {
+    const { server, requests } = impatientServer();
+    const baseURL = `http://127.0.0.1:${String(await listen(server))}/v1`;
+    const model = modelAt({ baseURL, model: 'm' });
+    for (const at of [1, 2, 3]) expect((await ask(model)).content, String(at)).toBe('ok');
+    expect(requests()).toBe(4);
+  });
+
+  test('a kept connection that dies after it has begun to answer is not replaced', async () => {
+    const { server, requests } = impatientServer('HTTP/1.1 200 OK\r\ncontent-ty');
+    const model = modelAt({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' });
+    await ask(model);
+    expect((await askInVain(model)).code).toBe('connect-failed');
+    expect(requests()).toBe(2);
+  });
 });
 
-test('TLS goes through a tunnel of the proxy, trusting the certificates of NODE_EXTRA_CA_CERTS', async () => {
-  const target = await listen(createTlsServer({ cert: certificate, key }, complete));
-  const tunnels: string[] = [];
-  const proxy = createHttpServer();
-  proxy.on('connect', (request, socket) => {
-    tunnels.push(request.url ?? '');
-    const upstream = connect(target, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      upstream.pipe(socket).pipe(upstream);
+test.each(['openai', 'direct'] as const)(
+  'plain requests go to the proxy whole, with its password, over %s',
+  async (transport) => {
+    const seen: IncomingMessage[] = [];
+    const proxy = createHttpServer((request, response) => {
+      seen.push(request);
+      complete(request, response);
     });
-    upstream.on('error', () => undefined);
-    socket.on('error', () => undefined);
-  });
-  const proxyPort = await listen(proxy);
-  const folder = await mkdtemp(join(tmpdir(), 'signalbox-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const extra = join(folder, 'ca.pem');
-  await writeFile(extra, certificate);
-  const env = { ...process.env, HTTPS_PROXY: `http://127.0.0.1:${String(proxyPort)}`, NODE_EXTRA_CA_CERTS: extra };
-  const { stdout } = await run(process.execPath, [child, 'https://model.test/v1'], { env, timeout: 10_000 });
-  expect(stdout).toBe('ok\n');
-  expect(tunnels).toEqual(['model.test:443']);
-});
+    const address = `http://ann:p%40ss@127.0.0.1:${String(await listen(proxy))}`;
+    const model = configuredModel({ baseURL: 'http://model.test/v1', model: 'm', transport }, { HTTP_PROXY: address });
+    expect((await ask(model)).content).toBe('ok');
+    expect(seen[0]?.url).toBe('http://model.test/v1/chat/completions');
+    expect(seen[0]?.headers).toMatchObject({
+      host: 'model.test',
+      'proxy-authorization': `Basic ${Buffer.from('ann:p@ss').toString('base64')}`,
+    });
+  },
+);
 
-test('a certificate that nobody vouches for is told with the remedy', async () => {
-  const port = await listen(createTlsServer({ cert: certificate, key }, complete));
-  const failure = await askInVain(chatModel({ baseURL: `https://localhost:${String(port)}/v1`, model: 'm' }));
-  expect(failure.code).toBe('connect-failed');
-  expect(failure.message).toMatch(/not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\).*NODE_EXTRA_CA_CERTS/);
-});
+test.each(['openai', 'direct'] as const)(
+  'a model on this machine is asked directly by %s, whatever proxy is set',
+  async (transport) => {
+    const server = await startModelServer(['direct']);
+    onTestFinished(() => server.close());
+    const env = { http_proxy: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' };
+    expect((await ask(configuredModel({ baseURL: server.baseURL, model: 'm', transport }, env))).content).toBe(
+      'direct',
+    );
+  },
+);
 
-test('a proxy that refuses the tunnel is a failed connection', async () => {
-  const proxy = createHttpServer();
-  const passwords: unknown[] = [];
-  proxy.on('connect', ({ headers }, socket) => {
-    passwords.push(headers['proxy-authorization']);
-    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-  });
-  const env = { HTTPS_PROXY: `http://ann:pass@127.0.0.1:${String(await listen(proxy))}` };
-  const failure = await askInVain(configuredModel({ baseURL: 'https://model.test/v1', model: 'm' }, env));
-  expect(failure.code).toBe('connect-failed');
-  expect(String(failure.cause)).toContain('refused a tunnel to model.test:443 (HTTP 403)');
-  expect(passwords).toEqual([`Basic ${Buffer.from('ann:pass').toString('base64')}`]);
-});
+test.each(['openai', 'direct'] as const)(
+  'a proxy that refuses the tunnel is a failed connection of %s',
+  async (transport) => {
+    const proxy = createHttpServer();
+    const passwords: unknown[] = [];
+    proxy.on('connect', ({ headers }, socket) => {
+      passwords.push(headers['proxy-authorization']);
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    const env = { HTTPS_PROXY: `http://ann:pass@127.0.0.1:${String(await listen(proxy))}` };
+    const failure = await askInVain(configuredModel({ baseURL: 'https://model.test/v1', model: 'm', transport }, env));
+    expect(failure.code).toBe('connect-failed');
+    expect(String(failure.cause)).toContain('refused a tunnel to model.test:443 (HTTP 403)');
+    expect(passwords).toEqual([`Basic ${Buffer.from('ann:pass').toString('base64')}`]);
+  },
+);
 
 test('what it returns is a response like the platform’s', async () => {
   const port = await listen(createHttpServer(complete));
@@ -191,3 +175,40 @@ test('an abort after the head closes the connection', async () => {
   await expect(response.text()).rejects.toThrow('enough');
   await server.abandoned();
 });
+
+test.each(['openai', 'direct'])('idle connections of %s hold no process open', async (transport) => {
+  const server = await startModelServer(['bye']);
+  onTestFinished(() => server.close());
+  const { stdout } = await run(process.execPath, [child, server.baseURL, transport], { timeout: 10_000 });
+  expect(stdout).toBe('bye\n');
+});
+
+test.each(['openai', 'direct'])(
+  'TLS of %s goes through a tunnel of the proxy, trusting the certificates of NODE_EXTRA_CA_CERTS',
+  async (transport) => {
+    const target = await listen(createTlsServer({ cert: certificate, key }, complete));
+    const tunnels: string[] = [];
+    const proxy = createHttpServer();
+    proxy.on('connect', (request, socket) => {
+      tunnels.push(request.url ?? '');
+      const upstream = connect(target, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        upstream.pipe(socket).pipe(upstream);
+      });
+      upstream.on('error', () => undefined);
+      socket.on('error', () => undefined);
+    });
+    const proxyPort = await listen(proxy);
+    const folder = await mkdtemp(join(tmpdir(), 'signalbox-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const extra = join(folder, 'ca.pem');
+    await writeFile(extra, certificate);
+    const env = { ...process.env, HTTPS_PROXY: `http://127.0.0.1:${String(proxyPort)}`, NODE_EXTRA_CA_CERTS: extra };
+    const { stdout } = await run(process.execPath, [child, 'https://model.test/v1', transport], {
+      env,
+      timeout: 10_000,
+    });
+    expect(stdout).toBe('ok\n');
+    expect(tunnels).toEqual(['model.test:443']);
+  },
+);

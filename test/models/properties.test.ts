@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ModelError } from '../../src/actors/model.ts';
+import { type Message, ModelError } from '../../src/actors/model.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { ask } from './ask.ts';
 
@@ -127,6 +127,52 @@ test('whatever an error body holds, the outcome is a ModelError', async () => {
       const model = chatModel({ baseURL: 'http://model.test/v1', model: 'm', fetch });
       const outcome = await ask(model, { temperature: 0 }).catch((failure: unknown) => failure);
       expect(outcome).toBeInstanceOf(ModelError);
+    }),
+    RUNS,
+  );
+});
+
+test('whatever became of a conversation since it was last sent, a request says what its messages say now', async () => {
+  const bodies: string[] = [];
+  const fetch = (_url: unknown, init?: RequestInit) => {
+    bodies.push(typeof init?.body === 'string' ? init.body : '');
+    return Promise.resolve(Response.json({ choices: [{ message: { content: 'ok' } }] }));
+  };
+  const model = chatModel({ baseURL: 'http://model.test/v1', model: 'm', fetch });
+  const message = fc
+    .record({ role: fc.constantFrom('user' as const, 'assistant' as const), content: fc.string() })
+    .map((one) => Object.freeze({ ...one }));
+  const change = fc.oneof(
+    { weight: 5, arbitrary: fc.record({ grow: fc.array(message, { maxLength: 3 }) }) },
+    fc.record({ fork: fc.nat({ max: 6 }) }),
+    fc.record({ prune: fc.nat({ max: 2 }) }),
+    fc.record({ system: fc.constantFrom('', 'Be brief.', 'Be kind.') }),
+    fc.record({ replace: message }),
+  );
+  const apply = (messages: readonly Message[], system: string, one: object) => {
+    if ('grow' in one && Array.isArray(one.grow)) return { system, messages: [...messages, ...one.grow] };
+    if ('fork' in one) return { system, messages: messages.slice(0, Number(one.fork)) };
+    if ('prune' in one) return { system, messages: messages.slice(Number(one.prune)) };
+    if ('system' in one) return { system: String(one.system), messages };
+    if ('replace' in one)
+      return {
+        system,
+        messages: messages.map((old, at) => (at === 0 ? Object.freeze({ ...old, content: 'other' }) : old)),
+      };
+    return { system, messages };
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 12 }), fc.boolean(), async (changes, frozen) => {
+      let now: { readonly system: string; readonly messages: readonly Message[] } = { system: '', messages: [] };
+      for (const one of changes) {
+        now = apply(now.messages, now.system, one);
+        const prompt: readonly Message[] = now.system === '' ? [] : [{ role: 'system', content: now.system }];
+        const messages = [...prompt, ...now.messages];
+        // oxlint-disable-next-line no-await-in-loop -- one request after the other
+        await ask(model, { messages: frozen ? Object.freeze(messages) : messages });
+        const sent: { readonly messages: unknown } = JSON.parse(bodies.at(-1) ?? '{}');
+        expect(sent.messages).toEqual(messages.map(({ role, content }) => ({ role, content })));
+      }
     }),
     RUNS,
   );

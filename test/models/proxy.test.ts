@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { proxyFor } from '../../src/models/http/node-fetch.ts';
+import { proxyFor } from '../../src/models/http/http-routes.ts';
 
 const env = {
   HTTP_PROXY: 'http://plain:3128',

@@ -2,156 +2,164 @@ import { expect, onTestFinished, test } from 'vitest';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type RecordedRequest, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain, weather } from './ask.ts';
+import { modelAt, overEachTransport } from '../support/transports.ts';
 
 type Answering = (request: RecordedRequest) => Scripted;
 
 async function serve(answer: Answering, more: { readonly models?: readonly string[] } = {}) {
   const server = await startModelServer(answer, { models: ['m'], ...more });
   onTestFinished(() => server.close());
-  return { server, model: chatModel({ baseURL: server.baseURL, model: 'm' }) };
+  return { server, model: modelAt({ baseURL: server.baseURL, model: 'm' }) };
 }
 
 const refusal = (error: Record<string, unknown>, status = 400): Scripted => ({ status, body: { error } });
 const has = ({ body }: RecordedRequest, field: string) => body[field] !== undefined;
 
-test('a field that is refused by name is left out from then on, with a warning', async () => {
-  const { server, model } = await serve((request) =>
-    has(request, 'temperature')
-      ? refusal({ message: 'no', param: 'temperature', code: 'unsupported_parameter' })
-      : 'ok',
-  );
-  const first = await ask(model, { temperature: 0 });
-  const second = await ask(model, { temperature: 0 });
-  expect(first.warnings).toEqual([expect.stringContaining("'temperature'")]);
-  expect(second.warnings).toBeUndefined();
-  expect(server.requests.map((request) => has(request, 'temperature'))).toEqual([true, false, false]);
-});
-
-test('usage that a server will not count in a stream is not asked for again', async () => {
-  const { server, model } = await serve((request) =>
-    has(request, 'stream_options')
-      ? { status: 422, body: { detail: [{ loc: ['body', 'stream_options'], msg: 'extra', type: 'extra_forbidden' }] } }
-      : 'ok',
-  );
-  expect((await ask(model, { stream: true })).content).toBe('ok');
-  await ask(model, { stream: true });
-  expect(server.requests).toHaveLength(3);
-});
-
-test('a server that wants the other name of the token limit gets it', async () => {
-  const { server, model } = await serve((request) =>
-    has(request, 'max_tokens') ? refusal({ message: 'no', param: 'max_tokens', code: 'unsupported_parameter' }) : 'ok',
-  );
-  await ask(model, { maxTokens: 9 });
-  expect(server.requests[1]?.body['max_completion_tokens']).toBe(9);
-});
-
-test('a schema that is refused without a reason is dropped when that helps', async () => {
-  const { server, model } = await serve((request) =>
-    has(request, 'response_format') ? refusal({ message: 'no' }) : 'ok',
-  );
-  const envelope = { toolCalling: 'json', responseSchema: { type: 'object' } } as const;
-  expect((await ask(model, envelope)).warnings).toEqual([expect.stringContaining('response_format')]);
-  await ask(model, envelope);
-  expect(server.requests.map((request) => has(request, 'response_format'))).toEqual([true, false, false]);
-});
-
-test('what did not help to leave out is not held against the server', async () => {
-  const answers: Scripted[] = [refusal({ message: 'no' }), refusal({ message: 'no' }), 'ok'];
-  const { server, model } = await serve(() => answers.shift() ?? 'ok');
-  const envelope = { toolCalling: 'json', responseSchema: { type: 'object' } } as const;
-  expect((await askInVain(model, envelope)).code).toBe('bad-request');
-  await ask(model, envelope);
-  expect(has(server.requests[2] ?? neverCame(), 'response_format')).toBe(true);
-});
-
 function neverCame(): never {
   throw new Error('the request never came');
 }
 
-test.each([
-  ['by field', refusal({ message: 'no', param: 'tools' })],
-  ['by code', refusal({ message: 'no', code: 'tools_not_supported' }, 422)],
-  ['as not implemented', refusal({ message: 'no', param: 'tools' }, 501)],
-])(
-  'a server that refuses tools %s says so in one request, and the model reads json afterwards',
-  async (_how, answer) => {
-    const { server, model } = await serve((request) => (has(request, 'tools') ? answer : 'ok'));
-    expect(model.toolCalling).toBe('native');
+overEachTransport(() => {
+  test('a field that is refused by name is left out from then on, with a warning', async () => {
+    const { server, model } = await serve((request) =>
+      has(request, 'temperature')
+        ? refusal({ message: 'no', param: 'temperature', code: 'unsupported_parameter' })
+        : 'ok',
+    );
+    const first = await ask(model, { temperature: 0 });
+    const second = await ask(model, { temperature: 0 });
+    expect(first.warnings).toEqual([expect.stringContaining("'temperature'")]);
+    expect(second.warnings).toBeUndefined();
+    expect(server.requests.map((request) => has(request, 'temperature'))).toEqual([true, false, false]);
+  });
+
+  test('usage that a server will not count in a stream is not asked for again', async () => {
+    const { server, model } = await serve((request) =>
+      has(request, 'stream_options')
+        ? {
+            status: 422,
+            body: { detail: [{ loc: ['body', 'stream_options'], msg: 'extra', type: 'extra_forbidden' }] },
+          }
+        : 'ok',
+    );
+    expect((await ask(model, { stream: true })).content).toBe('ok');
+    await ask(model, { stream: true });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('a server that wants the other name of the token limit gets it', async () => {
+    const { server, model } = await serve((request) =>
+      has(request, 'max_tokens')
+        ? refusal({ message: 'no', param: 'max_tokens', code: 'unsupported_parameter' })
+        : 'ok',
+    );
+    await ask(model, { maxTokens: 9 });
+    expect(server.requests[1]?.body['max_completion_tokens']).toBe(9);
+  });
+
+  test('a schema that is refused without a reason is dropped when that helps', async () => {
+    const { server, model } = await serve((request) =>
+      has(request, 'response_format') ? refusal({ message: 'no' }) : 'ok',
+    );
+    const envelope = { toolCalling: 'json', responseSchema: { type: 'object' } } as const;
+    expect((await ask(model, envelope)).warnings).toEqual([expect.stringContaining('response_format')]);
+    await ask(model, envelope);
+    expect(server.requests.map((request) => has(request, 'response_format'))).toEqual([true, false, false]);
+  });
+
+  test('what did not help to leave out is not held against the server', async () => {
+    const answers: Scripted[] = [refusal({ message: 'no' }), refusal({ message: 'no' }), 'ok'];
+    const { server, model } = await serve(() => answers.shift() ?? 'ok');
+    const envelope = { toolCalling: 'json', responseSchema: { type: 'object' } } as const;
+    expect((await askInVain(model, envelope)).code).toBe('bad-request');
+    await ask(model, envelope);
+    expect(has(server.requests[2] ?? neverCame(), 'response_format')).toBe(true);
+  });
+
+  test.each([
+    ['by field', refusal({ message: 'no', param: 'tools' })],
+    ['by code', refusal({ message: 'no', code: 'tools_not_supported' }, 422)],
+    ['as not implemented', refusal({ message: 'no', param: 'tools' }, 501)],
+  ])(
+    'a server that refuses tools %s says so in one request, and the model reads json afterwards',
+    async (_how, answer) => {
+      const { server, model } = await serve((request) => (has(request, 'tools') ? answer : 'ok'));
+      expect(model.toolCalling).toBe('native');
+      expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
+      expect(server.requests).toHaveLength(1);
+      expect(model.toolCalling).toBe('json');
+      expect(modelAt({ baseURL: server.baseURL, model: 'm' }).toolCalling).toBe('json');
+      expect(modelAt({ baseURL: server.baseURL, model: 'other' }).toolCalling).toBe('native');
+    },
+  );
+
+  test('a refusal without a reason, as Ollama’s, is taken for one of tools once the same without tools succeeds', async () => {
+    const { server, model } = await serve((request) =>
+      has(request, 'tools')
+        ? refusal({ message: 'm does not support tools', type: 'invalid_request_error', param: null, code: null })
+        : 'ok',
+    );
     expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
-    expect(server.requests).toHaveLength(1);
+    await ask(model, { toolCalling: 'json' });
+    expect(server.requests).toHaveLength(2);
     expect(model.toolCalling).toBe('json');
-    expect(chatModel({ baseURL: server.baseURL, model: 'm' }).toolCalling).toBe('json');
-    expect(chatModel({ baseURL: server.baseURL, model: 'other' }).toolCalling).toBe('native');
-  },
-);
+  });
 
-test('a refusal without a reason, as Ollama’s, is taken for one of tools once the same without tools succeeds', async () => {
-  const { server, model } = await serve((request) =>
-    has(request, 'tools')
-      ? refusal({ message: 'm does not support tools', type: 'invalid_request_error', param: null, code: null })
-      : 'ok',
-  );
-  expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
-  await ask(model, { toolCalling: 'json' });
-  expect(server.requests).toHaveLength(2);
-  expect(model.toolCalling).toBe('json');
-});
+  test('a refusal without a reason that holds without tools too is not blamed on them', async () => {
+    const { model } = await serve(() => refusal({ message: 'no' }));
+    expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
+    expect((await askInVain(model, { toolCalling: 'json' })).code).toBe('bad-request');
+    expect(model.toolCalling).toBe('native');
+  });
 
-test('a refusal without a reason that holds without tools too is not blamed on them', async () => {
-  const { model } = await serve(() => refusal({ message: 'no' }));
-  expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
-  expect((await askInVain(model, { toolCalling: 'json' })).code).toBe('bad-request');
-  expect(model.toolCalling).toBe('native');
-});
+  test('a refusal that turns out to be about something else is not held against the tools', async () => {
+    const { model } = await serve((request) => (has(request, 'stream_options') ? refusal({ message: 'no' }) : 'ok'));
+    expect((await askInVain(model, { tools: [weather], stream: true })).code).toBe('no-native-tools');
+    expect((await ask(model, { toolCalling: 'json', stream: true })).warnings).toHaveLength(1);
+    expect(model.toolCalling).toBe('native');
+    expect((await ask(model, { tools: [weather], stream: true })).content).toBe('ok');
+  });
 
-test('a refusal that turns out to be about something else is not held against the tools', async () => {
-  const { model } = await serve((request) => (has(request, 'stream_options') ? refusal({ message: 'no' }) : 'ok'));
-  expect((await askInVain(model, { tools: [weather], stream: true })).code).toBe('no-native-tools');
-  expect((await ask(model, { toolCalling: 'json', stream: true })).warnings).toHaveLength(1);
-  expect(model.toolCalling).toBe('native');
-  expect((await ask(model, { tools: [weather], stream: true })).content).toBe('ok');
-});
+  test('once tools have worked, a refusal is not blamed on them', async () => {
+    const answers: Scripted[] = ['ok', refusal({ message: 'no' })];
+    const { model } = await serve(() => answers.shift() ?? 'ok');
+    await ask(model, { tools: [weather] });
+    expect((await askInVain(model, { tools: [weather] })).code).toBe('bad-request');
+  });
 
-test('once tools have worked, a refusal is not blamed on them', async () => {
-  const answers: Scripted[] = ['ok', refusal({ message: 'no' })];
-  const { model } = await serve(() => answers.shift() ?? 'ok');
-  await ask(model, { tools: [weather] });
-  expect((await askInVain(model, { tools: [weather] })).code).toBe('bad-request');
-});
+  test('a tool whose schema is refused is a mistake to be told, not a server without tools', async () => {
+    const error = { message: 'bad schema', param: 'tools[0].function.parameters', code: 'invalid_function_parameters' };
+    const { model } = await serve(() => refusal(error));
+    const failure = await askInVain(model, { tools: [weather] });
+    expect(failure.code).toBe('bad-request');
+    expect(failure.message).toContain('tools[0].function.parameters');
+  });
 
-test('a tool whose schema is refused is a mistake to be told, not a server without tools', async () => {
-  const error = { message: 'bad schema', param: 'tools[0].function.parameters', code: 'invalid_function_parameters' };
-  const { model } = await serve(() => refusal(error));
-  const failure = await askInVain(model, { tools: [weather] });
-  expect(failure.code).toBe('bad-request');
-  expect(failure.message).toContain('tools[0].function.parameters');
-});
+  test('a failing server is not taken for one without tools', async () => {
+    const { server, model } = await serve(() => refusal({ message: 'crashed' }, 500));
+    expect((await askInVain(model, { tools: [weather] })).code).toBe('server-error');
+    expect(server.requests).toHaveLength(1);
+  });
 
-test('a failing server is not taken for one without tools', async () => {
-  const { server, model } = await serve(() => refusal({ message: 'crashed' }, 500));
-  expect((await askInVain(model, { tools: [weather] })).code).toBe('server-error');
-  expect(server.requests).toHaveLength(1);
-});
+  test('llama.cpp’s 500 for a template without tools is one', async () => {
+    const { model } = await serve((request) =>
+      has(request, 'tools')
+        ? {
+            status: 500,
+            body: { error: { code: 500, message: 'tools param requires --jinja flag', type: 'server_error' } },
+            headers: { server: 'llama.cpp' },
+          }
+        : 'ok',
+    );
+    expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
+  });
 
-test('llama.cpp’s 500 for a template without tools is one', async () => {
-  const { model } = await serve((request) =>
-    has(request, 'tools')
-      ? {
-          status: 500,
-          body: { error: { code: 500, message: 'tools param requires --jinja flag', type: 'server_error' } },
-          headers: { server: 'llama.cpp' },
-        }
-      : 'ok',
-  );
-  expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
-});
-
-test('a router’s 404 for a model that it lists is about the tools', async () => {
-  const { model } = await serve((request) =>
-    has(request, 'tools') ? refusal({ message: 'no endpoint', code: 404 }, 404) : 'ok',
-  );
-  expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
+  test('a router’s 404 for a model that it lists is about the tools', async () => {
+    const { model } = await serve((request) =>
+      has(request, 'tools') ? refusal({ message: 'no endpoint', code: 404 }, 404) : 'ok',
+    );
+    expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
+  });
 });
 
 test('one connection’s experience is not another’s where each has its own fetch', async () => {

@@ -2,11 +2,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain } from './ask.ts';
+import { modelAt, overEachTransport } from '../support/transports.ts';
 
 async function serve(...script: readonly Scripted[]) {
   const server = await startModelServer(script);
   onTestFinished(() => server.close());
-  return chatModel({ baseURL: server.baseURL, model: 'm' });
+  return modelAt({ baseURL: server.baseURL, model: 'm' });
 }
 
 const events = (...payloads: readonly unknown[]): Scripted => ({
@@ -23,14 +24,279 @@ const whole = (message: unknown, more = {}): Scripted => ({
 });
 const streamed = { stream: true } as const;
 
-test('a stream that is answered with plain JSON is read all the same', async () => {
-  const model = await serve({ content: 'whole', noStream: true });
-  expect((await ask(model, streamed)).content).toBe('whole');
-});
+function chopped(bytes: Uint8Array, size: number): Response {
+  let at = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at >= bytes.length) controller.close();
+      else controller.enqueue(bytes.slice(at, (at += size)));
+    },
+  });
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+}
 
-test('a plain request that is answered with a stream is read all the same', async () => {
-  const model = await serve(events(delta({ content: 'in ' }), delta({ content: 'pieces' }, 'stop'), '[DONE]'));
-  expect((await ask(model)).content).toBe('in pieces');
+overEachTransport(() => {
+  test('a stream that is answered with plain JSON is read all the same', async () => {
+    const model = await serve({ content: 'whole', noStream: true });
+    expect((await ask(model, streamed)).content).toBe('whole');
+  });
+
+  test('a plain request that is answered with a stream is read all the same', async () => {
+    const model = await serve(events(delta({ content: 'in ' }), delta({ content: 'pieces' }, 'stop'), '[DONE]'));
+    expect((await ask(model)).content).toBe('in pieces');
+  });
+
+  test('two calls that are numbered alike are told apart by their ids, even when the first has no arguments', async () => {
+    const pieces = [
+      calls({ index: 0, id: 'a', function: { name: 'f' } }),
+      calls({ index: 0, id: 'b', function: { name: 'g', arguments: '{}' } }),
+    ];
+    const model = await serve(events(...pieces, end, '[DONE]'));
+    expect((await ask(model, streamed)).toolCalls).toEqual([
+      { id: 'a', name: 'f', arguments: '' },
+      { id: 'b', name: 'g', arguments: '{}' },
+    ]);
+  });
+
+  test('a payload over several data lines is put together', async () => {
+    const lines = JSON.stringify(delta({ content: 'spread out' }), null, 1).split('\n');
+    for (const eol of ['\n', '\r\n']) {
+      const payload = lines.map((line) => `data: ${line}${eol}`).join('') + eol;
+      const model = await serve({
+        status: 200,
+        body: `${payload}data: ${JSON.stringify(delta({ content: '!' }, 'stop'))}${eol}${eol}`,
+      });
+      expect((await ask(model, streamed)).content).toBe('spread out!');
+    }
+  });
+
+  test('megabytes without an end of line, or of lines without sense, cost no noticeable time', async () => {
+    const unended = `data: {"choices":[{"delta":{"content":"${'x'.repeat(4_000_000)}"},"finish_reason":"stop"}]}\n\n`;
+    const senseless = 'data: {\n'.repeat(300_000);
+    const model = await serve({ status: 200, body: unended }, { status: 200, body: senseless });
+    const begun = performance.now();
+    expect((await ask(model, streamed)).content).toHaveLength(4_000_000);
+    expect((await askInVain(model, streamed)).code).toBe('bad-response');
+    // Read again with every piece they would take minutes.
+    expect(performance.now() - begun).toBeLessThan(10_000);
+  });
+
+  test.each([
+    [
+      'without index',
+      [
+        calls({ id: 'a', function: { name: 'f', arguments: '{"x"' } }),
+        calls({ id: 'a', function: { arguments: ':1}' } }),
+      ],
+    ],
+    [
+      'without index or id',
+      [calls({ function: { name: 'f', arguments: '{"x"' } }), calls({ function: { arguments: ':1}' } })],
+    ],
+    [
+      'with the id and name in every piece',
+      [
+        calls({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }),
+        calls({ index: 0, id: 'a', function: { name: 'f', arguments: ':1}' } }),
+      ],
+    ],
+    [
+      'whole in one piece',
+      [calls({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } })],
+    ],
+    [
+      'with the name in pieces',
+      [
+        calls({ index: 0, id: 'a', function: { name: '' } }),
+        calls({ index: 0, function: { name: 'f', arguments: '{"x":1}' } }),
+      ],
+    ],
+  ])('a streamed call %s is one call', async (_how, pieces) => {
+    const model = await serve(events(...pieces, end, '[DONE]'));
+    const { toolCalls } = await ask(model, streamed);
+    expect(toolCalls).toHaveLength(1);
+    expect(toolCalls?.[0]).toMatchObject({ name: 'f', arguments: '{"x":1}' });
+  });
+
+  test.each([
+    [
+      'both numbered 0',
+      [
+        calls({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }),
+        calls({ index: 0, id: 'b', function: { name: 'g', arguments: '{}' } }),
+      ],
+    ],
+    [
+      'neither numbered nor with an id',
+      [calls({ function: { name: 'f', arguments: '{"x":1}' } }), calls({ function: { name: 'g', arguments: '{}' } })],
+    ],
+    [
+      'in one event',
+      [calls({ function: { name: 'f', arguments: '{"x":1}' } }, { function: { name: 'g', arguments: '{}' } })],
+    ],
+    [
+      'with the same id',
+      [
+        calls({ id: 'a', function: { name: 'f', arguments: '{"x":1}' } }),
+        calls({ id: 'a', function: { name: 'g', arguments: '{}' } }),
+      ],
+    ],
+    [
+      'interleaved',
+      [
+        calls({ index: 0, id: 'a', function: { name: 'f' } }),
+        calls({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }),
+        calls({ index: 0, function: { arguments: '{"x":1}' } }),
+        calls({ index: 1, function: { arguments: '}' } }),
+      ],
+    ],
+  ])('two streamed calls %s are two calls', async (_how, pieces) => {
+    const model = await serve(events(...pieces, end, '[DONE]'));
+    const { toolCalls } = await ask(model, streamed);
+    expect(toolCalls?.map(({ name, arguments: args }) => [name, args])).toEqual([
+      ['f', '{"x":1}'],
+      ['g', '{}'],
+    ]);
+    const ids = toolCalls?.flatMap(({ id }) => (id === undefined ? [] : [id])) ?? [];
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('arguments that come as an object stay one', async () => {
+    const call = { id: 'a', function: { name: 'f', arguments: { x: 1 } } };
+    const model = await serve(whole({ content: null, tool_calls: [call] }), events(calls(call), end, '[DONE]'));
+    expect((await ask(model)).toolCalls).toEqual([{ id: 'a', name: 'f', arguments: { x: 1 } }]);
+    expect((await ask(model, streamed)).toolCalls).toEqual([{ id: 'a', name: 'f', arguments: { x: 1 } }]);
+  });
+
+  test('null content, content in parts and the old function_call are understood', async () => {
+    const model = await serve(
+      whole({ content: null }),
+      whole({
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      }),
+      whole({ content: null, function_call: { name: 'f', arguments: '{}' } }),
+    );
+    expect((await ask(model)).content).toBe('');
+    expect(await ask(model)).toMatchObject({ content: 'ab', reasoning: 'hm' });
+    expect((await ask(model)).toolCalls).toEqual([{ name: 'f', arguments: '{}' }]);
+  });
+
+  test.each(['reasoning_content', 'reasoning'])('%s is set apart from the answer', async (field) => {
+    const model = await serve(
+      whole({ content: 'Yes.', [field]: 'Let me think.' }),
+      events(delta({ [field]: 'Let me ' }), delta({ [field]: 'think.' }), delta({ content: 'Yes.' }, 'stop'), '[DONE]'),
+    );
+    const kinds: string[] = [];
+    expect(await ask(model)).toMatchObject({ content: 'Yes.', reasoning: 'Let me think.' });
+    const reply = await ask(model, { ...streamed, io: { onToken: ({ kind }) => kinds.push(kind) } });
+    expect(reply).toMatchObject({ content: 'Yes.', reasoning: 'Let me think.' });
+    expect(kinds).toEqual(['reasoning', 'reasoning', 'text']);
+  });
+
+  test('an answer that was cut for its length says so', async () => {
+    const model = await serve({ content: 'It is', finishReason: 'length' });
+    expect((await ask(model)).finishReason).toBe('length');
+  });
+
+  test('a refusal is the text of the reply, and says so', async () => {
+    const refusal = { content: 'I will not.', finishReason: 'refusal' };
+    const model = await serve(
+      whole({ content: null, refusal: 'I will not.' }),
+      events(delta({ content: null, refusal: 'I will' }), delta({ refusal: ' not.' }), delta({}, 'stop'), '[DONE]'),
+      whole({ content: 'I will.', refusal: null }),
+    );
+    expect(await ask(model)).toMatchObject(refusal);
+    expect(await ask(model, streamed)).toMatchObject(refusal);
+    expect(await ask(model)).toMatchObject({ content: 'I will.', finishReason: 'stop' });
+  });
+
+  test('chunks without choices are passed over; usage is taken from wherever it stands', async () => {
+    const usage = { prompt_tokens: 5, completion_tokens: 2 };
+    const model = await serve(
+      events({ choices: [] }, delta({ content: 'ok' }, 'stop'), { choices: [], usage }, '[DONE]'),
+    );
+    expect(await ask(model, streamed)).toMatchObject({
+      content: 'ok',
+      usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 },
+    });
+  });
+
+  test('speed is taken from servers that tell it', async () => {
+    const model = await serve(whole({ content: 'ok' }, { timings: { predicted_per_second: 42, prompt_ms: 80 } }));
+    expect((await ask(model)).stats).toEqual({ tokensPerSecond: 42, timeToFirstTokenMs: 80 });
+  });
+
+  test.each([
+    ['a plain reply', { stream: false }, { content: 'a long answer', breakOffAfter: 1 }],
+    ['a stream', streamed, { content: 'a long answer', breakOffAfter: 3 }],
+    ['a stream that ends properly, only too early', streamed, events(delta({ content: 'half' }))],
+    [
+      'a stream in the middle of a call',
+      streamed,
+      events(calls({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x' } })),
+    ],
+  ])('%s that breaks off is an error, not a short answer', async (_what, request, scripted) => {
+    const model = await serve(scripted);
+    const error = await askInVain(model, request);
+    expect(error.code).toBe('bad-response');
+    expect(error.message).toContain('http://127.0.0.1');
+  });
+
+  test('a server that does not hang up after the end of its reply holds nobody up, and is hung up on', async () => {
+    const server = await startModelServer([{ content: 'ok', neverEnds: true }]);
+    onTestFinished(() => server.close());
+    expect((await ask(modelAt({ baseURL: server.baseURL, model: 'm' }), streamed)).content).toBe('ok');
+    await server.abandoned();
+  });
+
+  test('what breaks after the end of the reply is no loss', async () => {
+    const model = await serve({ content: 'ok', breakOffAfter: 3 });
+    expect((await ask(model, streamed)).content).toBe('ok');
+  });
+
+  test.each([
+    ['no choices', { status: 200, body: { choices: [] } }],
+    ['another JSON document', { status: 200, body: { hello: 'world' } }],
+    ['an HTML page', { status: 200, body: '<html>welcome</html>', headers: { 'content-type': 'text/html' } }],
+    ['nothing', { status: 200, body: '' }],
+    ['half a JSON document', { status: 200, body: '{"choices": [' }],
+    ['events that are no JSON', { status: 200, body: 'data: {oops\n\n' }],
+  ] as const)('%s with HTTP 200 is an unusable answer', async (_what, scripted) => {
+    const model = await serve(scripted);
+    expect((await askInVain(model)).code).toBe('bad-response');
+  });
+
+  test.each([
+    ['a body with HTTP 200', { status: 200, body: { error: { message: 'out of memory' } } }],
+    [
+      'an error field in the stream',
+      events(delta({ content: 'half' }), { error: { message: 'out of memory' } }, '[DONE]'),
+    ],
+    ['an error event', { status: 200, body: 'event: error\ndata: {"message":"out of memory"}\n\n' }],
+    ['an error line as llama.cpp once sent it', { status: 200, body: 'error: {"message":"out of memory"}\n\n' }],
+  ])('an error told in %s is an error with what the server said', async (_where, scripted) => {
+    const model = await serve(scripted);
+    const error = await askInVain(model, streamed);
+    expect(error.code).toBe('server-error');
+    expect(error.message).toContain('out of memory');
+  });
+
+  test('an error inside HTTP 200 is known by its code', async () => {
+    const model = await serve({ status: 200, body: { error: { code: 429, message: 'slow down' } } });
+    expect((await askInVain(model)).code).toBe('rate-limited');
+  });
+
+  test('a listener that throws does not break the reply', async () => {
+    const model = await serve('fine');
+    const onToken = () => {
+      throw new Error('broken listener');
+    };
+    expect((await ask(model, { ...streamed, io: { onToken } })).content).toBe('fine');
+  });
 });
 
 test('events are read whatever the pieces they arrive in: mid-line, mid-character, CRLF, no blank lines', async () => {
@@ -44,267 +310,4 @@ test('events are read whatever the pieces they arrive in: mid-line, mid-characte
     });
     expect((await ask(model, streamed)).content, String(size)).toBe('größer 🚂');
   }
-});
-
-function chopped(bytes: Uint8Array, size: number): Response {
-  let at = 0;
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      if (at >= bytes.length) controller.close();
-      else controller.enqueue(bytes.slice(at, (at += size)));
-    },
-  });
-  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-}
-
-test('two calls that are numbered alike are told apart by their ids, even when the first has no arguments', async () => {
-  const pieces = [
-    calls({ index: 0, id: 'a', function: { name: 'f' } }),
-    calls({ index: 0, id: 'b', function: { name: 'g', arguments: '{}' } }),
-  ];
-  const model = await serve(events(...pieces, end, '[DONE]'));
-  expect((await ask(model, streamed)).toolCalls).toEqual([
-    { id: 'a', name: 'f', arguments: '' },
-    { id: 'b', name: 'g', arguments: '{}' },
-  ]);
-});
-
-test('a payload over several data lines is put together', async () => {
-  const lines = JSON.stringify(delta({ content: 'spread out' }), null, 1).split('\n');
-  for (const eol of ['\n', '\r\n']) {
-    const payload = lines.map((line) => `data: ${line}${eol}`).join('') + eol;
-    const model = await serve({
-      status: 200,
-      body: `${payload}data: ${JSON.stringify(delta({ content: '!' }, 'stop'))}${eol}${eol}`,
-    });
-    expect((await ask(model, streamed)).content).toBe('spread out!');
-  }
-});
-
-test('megabytes without an end of line, or of lines without sense, cost no noticeable time', async () => {
-  const unended = `data: {"choices":[{"delta":{"content":"${'x'.repeat(4_000_000)}"},"finish_reason":"stop"}]}\n\n`;
-  const senseless = 'data: {\n'.repeat(300_000);
-  const model = await serve({ status: 200, body: unended }, { status: 200, body: senseless });
-  const begun = performance.now();
-  expect((await ask(model, streamed)).content).toHaveLength(4_000_000);
-  expect((await askInVain(model, streamed)).code).toBe('bad-response');
-  // Read again with every piece they would take minutes.
-  expect(performance.now() - begun).toBeLessThan(10_000);
-});
-
-test.each([
-  [
-    'without index',
-    [
-      calls({ id: 'a', function: { name: 'f', arguments: '{"x"' } }),
-      calls({ id: 'a', function: { arguments: ':1}' } }),
-    ],
-  ],
-  [
-    'without index or id',
-    [calls({ function: { name: 'f', arguments: '{"x"' } }), calls({ function: { arguments: ':1}' } })],
-  ],
-  [
-    'with the id and name in every piece',
-    [
-      calls({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }),
-      calls({ index: 0, id: 'a', function: { name: 'f', arguments: ':1}' } }),
-    ],
-  ],
-  [
-    'whole in one piece',
-    [calls({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } })],
-  ],
-  [
-    'with the name in pieces',
-    [
-      calls({ index: 0, id: 'a', function: { name: '' } }),
-      calls({ index: 0, function: { name: 'f', arguments: '{"x":1}' } }),
-    ],
-  ],
-])('a streamed call %s is one call', async (_how, pieces) => {
-  const model = await serve(events(...pieces, end, '[DONE]'));
-  const { toolCalls } = await ask(model, streamed);
-  expect(toolCalls).toHaveLength(1);
-  expect(toolCalls?.[0]).toMatchObject({ name: 'f', arguments: '{"x":1}' });
-});
-
-test.each([
-  [
-    'both numbered 0',
-    [
-      calls({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }),
-      calls({ index: 0, id: 'b', function: { name: 'g', arguments: '{}' } }),
-    ],
-  ],
-  [
-    'neither numbered nor with an id',
-    [calls({ function: { name: 'f', arguments: '{"x":1}' } }), calls({ function: { name: 'g', arguments: '{}' } })],
-  ],
-  [
-    'in one event',
-    [calls({ function: { name: 'f', arguments: '{"x":1}' } }, { function: { name: 'g', arguments: '{}' } })],
-  ],
-  [
-    'with the same id',
-    [
-      calls({ id: 'a', function: { name: 'f', arguments: '{"x":1}' } }),
-      calls({ id: 'a', function: { name: 'g', arguments: '{}' } }),
-    ],
-  ],
-  [
-    'interleaved',
-    [
-      calls({ index: 0, id: 'a', function: { name: 'f' } }),
-      calls({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }),
-      calls({ index: 0, function: { arguments: '{"x":1}' } }),
-      calls({ index: 1, function: { arguments: '}' } }),
-    ],
-  ],
-])('two streamed calls %s are two calls', async (_how, pieces) => {
-  const model = await serve(events(...pieces, end, '[DONE]'));
-  const { toolCalls } = await ask(model, streamed);
-  expect(toolCalls?.map(({ name, arguments: args }) => [name, args])).toEqual([
-    ['f', '{"x":1}'],
-    ['g', '{}'],
-  ]);
-  const ids = toolCalls?.flatMap(({ id }) => (id === undefined ? [] : [id])) ?? [];
-  expect(new Set(ids).size).toBe(ids.length);
-});
-
-test('arguments that come as an object stay one', async () => {
-  const call = { id: 'a', function: { name: 'f', arguments: { x: 1 } } };
-  const model = await serve(whole({ content: null, tool_calls: [call] }), events(calls(call), end, '[DONE]'));
-  expect((await ask(model)).toolCalls).toEqual([{ id: 'a', name: 'f', arguments: { x: 1 } }]);
-  expect((await ask(model, streamed)).toolCalls).toEqual([{ id: 'a', name: 'f', arguments: { x: 1 } }]);
-});
-
-test('null content, content in parts and the old function_call are understood', async () => {
-  const model = await serve(
-    whole({ content: null }),
-    whole({
-      content: [
-        { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
-        { type: 'text', text: 'a' },
-        { type: 'text', text: 'b' },
-      ],
-    }),
-    whole({ content: null, function_call: { name: 'f', arguments: '{}' } }),
-  );
-  expect((await ask(model)).content).toBe('');
-  expect(await ask(model)).toMatchObject({ content: 'ab', reasoning: 'hm' });
-  expect((await ask(model)).toolCalls).toEqual([{ name: 'f', arguments: '{}' }]);
-});
-
-test.each(['reasoning_content', 'reasoning'])('%s is set apart from the answer', async (field) => {
-  const model = await serve(
-    whole({ content: 'Yes.', [field]: 'Let me think.' }),
-    events(delta({ [field]: 'Let me ' }), delta({ [field]: 'think.' }), delta({ content: 'Yes.' }, 'stop'), '[DONE]'),
-  );
-  const kinds: string[] = [];
-  expect(await ask(model)).toMatchObject({ content: 'Yes.', reasoning: 'Let me think.' });
-  const reply = await ask(model, { ...streamed, io: { onToken: ({ kind }) => kinds.push(kind) } });
-  expect(reply).toMatchObject({ content: 'Yes.', reasoning: 'Let me think.' });
-  expect(kinds).toEqual(['reasoning', 'reasoning', 'text']);
-});
-
-test('an answer that was cut for its length says so', async () => {
-  const model = await serve({ content: 'It is', finishReason: 'length' });
-  expect((await ask(model)).finishReason).toBe('length');
-});
-
-test('a refusal is the text of the reply, and says so', async () => {
-  const refusal = { content: 'I will not.', finishReason: 'refusal' };
-  const model = await serve(
-    whole({ content: null, refusal: 'I will not.' }),
-    events(delta({ content: null, refusal: 'I will' }), delta({ refusal: ' not.' }), delta({}, 'stop'), '[DONE]'),
-    whole({ content: 'I will.', refusal: null }),
-  );
-  expect(await ask(model)).toMatchObject(refusal);
-  expect(await ask(model, streamed)).toMatchObject(refusal);
-  expect(await ask(model)).toMatchObject({ content: 'I will.', finishReason: 'stop' });
-});
-
-test('chunks without choices are passed over; usage is taken from wherever it stands', async () => {
-  const usage = { prompt_tokens: 5, completion_tokens: 2 };
-  const model = await serve(
-    events({ choices: [] }, delta({ content: 'ok' }, 'stop'), { choices: [], usage }, '[DONE]'),
-  );
-  expect(await ask(model, streamed)).toMatchObject({
-    content: 'ok',
-    usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 },
-  });
-});
-
-test('speed is taken from servers that tell it', async () => {
-  const model = await serve(whole({ content: 'ok' }, { timings: { predicted_per_second: 42, prompt_ms: 80 } }));
-  expect((await ask(model)).stats).toEqual({ tokensPerSecond: 42, timeToFirstTokenMs: 80 });
-});
-
-test.each([
-  ['a plain reply', { stream: false }, { content: 'a long answer', breakOffAfter: 1 }],
-  ['a stream', streamed, { content: 'a long answer', breakOffAfter: 3 }],
-  ['a stream that ends properly, only too early', streamed, events(delta({ content: 'half' }))],
-  [
-    'a stream in the middle of a call',
-    streamed,
-    events(calls({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x' } })),
-  ],
-])('%s that breaks off is an error, not a short answer', async (_what, request, scripted) => {
-  const model = await serve(scripted);
-  const error = await askInVain(model, request);
-  expect(error.code).toBe('bad-response');
-  expect(error.message).toContain('http://127.0.0.1');
-});
-
-test('a server that does not hang up after the end of its reply holds nobody up, and is hung up on', async () => {
-  const server = await startModelServer([{ content: 'ok', neverEnds: true }]);
-  onTestFinished(() => server.close());
-  expect((await ask(chatModel({ baseURL: server.baseURL, model: 'm' }), streamed)).content).toBe('ok');
-  await server.abandoned();
-});
-
-test('what breaks after the end of the reply is no loss', async () => {
-  const model = await serve({ content: 'ok', breakOffAfter: 3 });
-  expect((await ask(model, streamed)).content).toBe('ok');
-});
-
-test.each([
-  ['no choices', { status: 200, body: { choices: [] } }],
-  ['another JSON document', { status: 200, body: { hello: 'world' } }],
-  ['an HTML page', { status: 200, body: '<html>welcome</html>', headers: { 'content-type': 'text/html' } }],
-  ['nothing', { status: 200, body: '' }],
-  ['half a JSON document', { status: 200, body: '{"choices": [' }],
-  ['events that are no JSON', { status: 200, body: 'data: {oops\n\n' }],
-] as const)('%s with HTTP 200 is an unusable answer', async (_what, scripted) => {
-  const model = await serve(scripted);
-  expect((await askInVain(model)).code).toBe('bad-response');
-});
-
-test.each([
-  ['a body with HTTP 200', { status: 200, body: { error: { message: 'out of memory' } } }],
-  [
-    'an error field in the stream',
-    events(delta({ content: 'half' }), { error: { message: 'out of memory' } }, '[DONE]'),
-  ],
-  ['an error event', { status: 200, body: 'event: error\ndata: {"message":"out of memory"}\n\n' }],
-  ['an error line as llama.cpp once sent it', { status: 200, body: 'error: {"message":"out of memory"}\n\n' }],
-])('an error told in %s is an error with what the server said', async (_where, scripted) => {
-  const model = await serve(scripted);
-  const error = await askInVain(model, streamed);
-  expect(error.code).toBe('server-error');
-  expect(error.message).toContain('out of memory');
-});
-
-test('an error inside HTTP 200 is known by its code', async () => {
-  const model = await serve({ status: 200, body: { error: { code: 429, message: 'slow down' } } });
-  expect((await askInVain(model)).code).toBe('rate-limited');
-});
-
-test('a listener that throws does not break the reply', async () => {
-  const model = await serve('fine');
-  const onToken = () => {
-    throw new Error('broken listener');
-  };
-  expect((await ask(model, { ...streamed, io: { onToken } })).content).toBe('fine');
 });

@@ -1,5 +1,5 @@
 import type { Model } from '../../actors/model.ts';
-import { readModelName } from '../../models/endpoint/model-name.ts';
+import { readModelName } from '../../models/endpoint/presets.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { type Verdict, verdictsFor } from '../../recovery/verdicts.ts';
 import { CHILD } from './child-port.ts';

@@ -1,11 +1,9 @@
 import type { Model } from '../../actors/model.ts';
 import { configuredModel } from '../../models/chat/chat-model.ts';
-import { type Discovery, discoverEndpoint } from '../../models/endpoint/discover-endpoint.ts';
-import { settleEndpoint, type ChatModelOptions, type Endpoint } from '../../models/endpoint/endpoint.ts';
+import { type Discovery, discoverEndpoint } from '../../models/discovery/discover-endpoint.ts';
+import { settleEndpoint, type ChatModelOptions, type Endpoint, endpointText } from '../../models/endpoint/endpoint.ts';
 import { readVariable, type Environment } from '../../models/endpoint/environment.ts';
-import { placeOf } from '../../models/chat/failure.ts';
-import { readModelName } from '../../models/endpoint/model-name.ts';
-import { PRESETS } from '../../models/endpoint/presets.ts';
+import { readModelName, PRESETS } from '../../models/endpoint/presets.ts';
 import { UsageError } from '../command/command.ts';
 import type { AgentChoices } from './agent-options.ts';
 
@@ -78,7 +76,7 @@ function sourceOf({ model, baseURL }: AgentChoices, { preset }: ChatModelOptions
 
 function connected(model: Model, endpoint: Endpoint, source: string): ChosenModel {
   const name = endpoint.model === undefined ? '' : `${endpoint.model} from `;
-  return { model, said: `Model: ${name}${placeOf(endpoint)} (${source}).`, close: nothing };
+  return { model, said: `Model: ${name}${endpointText(endpoint)} (${source}).`, close: nothing };
 }
 
 function discovered(

@@ -7,21 +7,30 @@ import {
 } from '../../actors/model.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
-import { DEFAULT_CONNECT_MS, type Connection } from '../http/connection.ts';
+import type { Connection } from './model-connection.ts';
 import { forgetDoubt, rememberSuccess, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
 import { encodeRequest, type EncodedRequest } from './encode-request.ts';
-import { exchange } from './exchange.ts';
-import { failureOf, placeOf, type Refusal, codeOf, statusOf } from './failure.ts';
-import { blamedField, readServerError, type ServerError } from './server-error.ts';
+import { sendRequest } from './send-request.ts';
+import {
+  failureOf,
+  type RefusedRequest,
+  codeOf,
+  statusOf,
+  blamedField,
+  readServerError,
+  type ServerError,
+} from './failure.ts';
+import { endpointText, type Endpoint } from '../endpoint/endpoint.ts';
 
 /** Where a request goes, and what is known of the place. */
 export interface Destination {
   readonly connection: Connection;
-  readonly model: string;
+  /** The model's name. */
+  readonly name: string;
   readonly memory: EndpointMemory;
   /** Goes into every request as it is. */
   readonly extra: JsonObject | undefined;
-  readonly connectMs: number | undefined;
+  readonly connectMs: number;
   readonly responseMs: number;
 }
 
@@ -30,9 +39,9 @@ export interface Destination {
  * sent again. What a success proves is remembered. Rejects with a {@link ModelError}.
  */
 export async function askModel(to: Destination, request: ModelRequest, io: ModelIo): Promise<ModelReply> {
-  const { connection, model, memory, extra, responseMs } = to;
+  const { connection, name: model, memory, extra, responseMs } = to;
   const { endpoint } = connection;
-  const client = await connection.client(io.connectMs ?? to.connectMs ?? DEFAULT_CONNECT_MS);
+  const client = await connection.client(to.connectMs);
   const suspected: string[] = [];
   const leftOut: string[] = [];
 
@@ -40,10 +49,10 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
     const without = new Set([...memory.refused, ...suspected]);
     const sent = encodeRequest(request, { model, without, isOpenAI: client.isOpenAI, extra });
     // oxlint-disable-next-line no-await-in-loop -- each try depends on what the last one taught
-    const result = await exchange({ client, endpoint, body: sent.body, responseMs, io });
+    const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
       rememberSuccess(memory, sent.withTools, suspected);
-      return withWarnings(withOwnNames(result.reply, request), [...leftOut, ...suspected], placeOf(endpoint));
+      return withWarnings(withOwnNames(result.reply, request), [...leftOut, ...suspected], endpoint);
     }
     const lesson = learnFromRefusal(result, sent, memory);
     if (lesson.kind === 'leave-out' && lesson.isSure) {
@@ -64,18 +73,18 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
 const PLAIN_REFUSALS: readonly string[] = ['bad-request', 'model-not-found', 'endpoint-not-found'];
 const noModels: readonly string[] = [];
 
-function noTools({ connection, model, memory }: Destination, refusal: Refusal, isSure: boolean): ModelError {
+function noTools({ connection, name, memory }: Destination, refusal: RefusedRequest, isSure: boolean): ModelError {
   memory.tools = isSure ? 'refused' : 'doubted';
-  const text = `'${model}' takes no native tool calls at ${placeOf(connection.endpoint)}: ask it in json mode.`;
+  const text = `'${name}' takes no native tool calls at ${endpointText(connection.endpoint)}: ask it in json mode.`;
   return new ModelError('no-native-tools', text, { status: refusal.status });
 }
 
 async function lastFailure(
   to: Destination,
-  refusal: Refusal,
+  refusal: RefusedRequest,
   sent: { readonly withTools: boolean; readonly signal: AbortSignal },
 ): Promise<ModelError> {
-  const { connection, model, memory } = to;
+  const { connection, name: model, memory } = to;
   const offered = refusal.status === 404 ? await connection.offered(sent.signal) : noModels;
   // Routers answer 404 when none of their servers takes tools, though they know the model.
   if (sent.withTools && memory.tools !== 'works' && offered?.includes(model) === true)
@@ -94,8 +103,9 @@ function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelRep
   return { ...reply, toolCalls: reply.toolCalls.map((call) => ({ ...call, name: own(call) })) };
 }
 
-function withWarnings(reply: ModelReply, leftOut: readonly string[], place: string): ModelReply {
+function withWarnings(reply: ModelReply, leftOut: readonly string[], endpoint: Endpoint): ModelReply {
   if (leftOut.length === 0) return reply;
+  const place = endpointText(endpoint);
   const warnings = leftOut.map((field) => `${place} refused '${field}', so it is left out from now on.`);
   return { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] };
 }
@@ -116,7 +126,7 @@ const TOOL_CODES = /^(?:unsupported_tools?|tools?(?:_use|_calls?|_calling)?_(?:n
 const SUSPECTS = ['response_format', 'stream_options'];
 
 /** Reads out of a refusal, by structured fields alone, what the server cannot do. */
-function learnFromRefusal(refusal: Refusal, sent: EncodedRequest, memory: EndpointMemory): Lesson {
+function learnFromRefusal(refusal: RefusedRequest, sent: EncodedRequest, memory: EndpointMemory): Lesson {
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
   const field = blamedField(error);
@@ -143,7 +153,7 @@ function namesTools(error: ServerError, field: string | undefined): boolean {
  * A refusal that names neither field nor reason, as Ollama's of tools. A 500 only counts from llama.cpp, which uses it
  * for tools that its template cannot take; from others it is an outage.
  */
-function isUnexplained(refusal: Refusal, error: ServerError, status: number, code: ModelErrorCode): boolean {
+function isUnexplained(refusal: RefusedRequest, error: ServerError, status: number, code: ModelErrorCode): boolean {
   if (error.param !== undefined) return false;
   if (status === 500) return code === 'server-error' && refusal.headers?.get('server') === 'llama.cpp';
   return (code === 'bad-request' && status !== 413 && REFUSALS.includes(status)) || status === 501;

@@ -1,14 +1,15 @@
 import { ModelError, type Model } from '../../actors/model.ts';
 import { askModel } from './ask-model.ts';
-import { checkContext } from '../endpoint/check-context.ts';
-import { createConnection, type Connection } from '../http/connection.ts';
-import { recallEndpoint } from '../endpoint/endpoint-memory.ts';
+import { checkContext, knownContextWarnings } from '../discovery/check-context.ts';
+import { createConnection, DEFAULT_CONNECT_MS, type Connection } from './model-connection.ts';
+import { recallEndpoint, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
 import { checkModelOptions, settleEndpoint, type ChatModelOptions, type Endpoint } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable, type Environment } from '../endpoint/environment.ts';
-import { noteSecrets } from '../endpoint/model-secrets.ts';
-import { discoveredSource, settledSource, type EndpointSource } from '../endpoint/locate-endpoint.ts';
-import { refuseIfBanned } from '../live-guard.ts';
-import { untilAborted } from './until-aborted.ts';
+import { rememberSecrets } from '../endpoint/model-secrets.ts';
+import { discoveredSource, settledSource, type EndpointSource } from '../discovery/discover-endpoint.ts';
+import { refuseIfBanned } from '../endpoint/live-guard.ts';
+import { untilAborted } from '../http/fetch.ts';
+import { parseModelName } from '../endpoint/presets.ts';
 
 /**
  * A model behind any server that speaks Chat Completions: a local one by preset or address, or a hosted one. Nothing is
@@ -40,15 +41,25 @@ const CHECK_MS = 1000;
 /** The server of a local preset may have to load the model before it says anything. */
 const FIRST_LOCAL_RESPONSE_MS = 600_000;
 
+/** Where a model's requests go, and what is known of the place. */
+interface Place {
+  readonly connection: Connection;
+  readonly name: string;
+  readonly memory: EndpointMemory;
+}
+
 /** A model at an endpoint that is settled or still to be found. */
 export function createChatModel(source: EndpointSource, options: ChatModelOptions, env: Environment): Model {
   let opened: Connection | undefined;
   let model = source.known()?.model;
   let hasReplied = false;
   const unsaid = new Set<string>();
-  let settling: ReturnType<typeof settle> | undefined;
-  const memoryOf = ({ baseURL }: Endpoint, name: string) => recallEndpoint(baseURL, name, options.fetch);
-  const settle = async (signal: AbortSignal) => {
+  /** Set when it is certain, so that later requests do not wait for it. */
+  let settled: Place | undefined;
+  let settling: Promise<Place> | undefined;
+  const memoryOf = ({ baseURL }: Endpoint, name: string) =>
+    recallEndpoint(baseURL, name, options.fetch ?? options.client);
+  const settle = async (signal: AbortSignal): Promise<Place> => {
     const { endpoint, warning: found } = await source.locate(signal);
     if (found !== undefined) unsaid.add(found);
     const connection = opened?.endpoint === endpoint ? opened : createConnection(endpoint, options, env);
@@ -56,14 +67,17 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     const { name, warning: chosen } = await connection.model(signal);
     if (chosen !== undefined) unsaid.add(chosen);
     model = name;
-    return { connection, name };
+    const place = { connection, name, memory: memoryOf(endpoint, name) };
+    if (source.isFound() && connection.chosen() !== undefined) settled = place;
+    return place;
   };
+  const id = () => idOf(source.known(), model);
 
   const chat: Model = {
     keepsTime: true,
     takesImages: options.images === true,
     get id() {
-      return idOf(source.known(), model);
+      return id();
     },
     get toolCalling() {
       const endpoint = source.known();
@@ -76,46 +90,58 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
     },
     async complete(request, io) {
       if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
-      refuseIfBanned(idOf(source.known(), model), processEnvironment());
-      settling = settle(io.signal);
-      const { connection, name } = await settling;
-      const { endpoint } = connection;
-      const silence = endpoint.preset?.local === true && !hasReplied ? FIRST_LOCAL_RESPONSE_MS : DEFAULT_RESPONSE_MS;
-      const destination = {
-        connection,
-        model: name,
-        memory: memoryOf(endpoint, name),
-        extra: options.body,
-        connectMs: options.connectMs,
-        responseMs: io.responseMs ?? options.responseMs ?? silence,
-      };
-      const reply = await askModel(destination, request, io);
+      refuseIfBanned(id, processEnvironment());
+      const place = settled ?? (await (settling = settle(io.signal)));
+      const isLocal = place.connection.endpoint.preset?.local === true;
+      const silence = isLocal && !hasReplied ? FIRST_LOCAL_RESPONSE_MS : DEFAULT_RESPONSE_MS;
+      const responseMs = io.responseMs ?? options.responseMs ?? silence;
+      const connectMs = io.connectMs ?? options.connectMs ?? DEFAULT_CONNECT_MS;
+      const reply = await askModel({ ...place, extra: options.body, connectMs, responseMs }, request, io);
       hasReplied = true;
-      if ((reply.toolCalls ?? []).length > 0) destination.memory.callsNatively = true;
+      if ((reply.toolCalls ?? []).length > 0) place.memory.callsNatively = true;
+      if (unsaid.size === 0) return reply;
       const warnings = [...unsaid, ...(reply.warnings ?? [])];
       unsaid.clear();
-      return warnings.length === 0 ? reply : { ...reply, warnings };
+      return { ...reply, warnings };
     },
     async check({ minContextSize, signal }) {
       try {
-        refuseIfBanned(idOf(source.known(), model), processEnvironment());
+        refuseIfBanned(id, processEnvironment());
+        const known = settled && knownContextWarnings(contextOf(settled, minContextSize));
+        if (known !== undefined) return known;
         const limit = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
         // A request that is under way finds out where the server is and which model: that is not asked twice.
-        const { connection, name } = await untilAborted(limit, settling ?? settle(limit));
-        const memory = memoryOf(connection.endpoint, name);
-        return await untilAborted(limit, checkContext({ connection, model: name, minContextSize, memory }));
+        const place = settled ?? (await untilAborted(limit, settling ?? settle(limit)));
+        const { asking } = place.connection;
+        return await untilAborted(limit, checkContext({ ...contextOf(place, minContextSize), asking }));
       } catch {
-        // The run's own request tells what is wrong, and the next agent looks again.
+        // The run's own request reports what is wrong, and the next agent looks again.
         return [];
       }
     },
   };
-  noteSecrets(chat, () => source.known(), options);
+  rememberSecrets(chat, () => source.known(), options);
   return chat;
+}
+
+function contextOf({ connection, name, memory }: Place, minContextSize: number) {
+  return { endpoint: connection.endpoint, model: name, minContextSize, memory };
 }
 
 function idOf(endpoint: Endpoint | undefined, model: string | undefined): string {
   if (endpoint === undefined) return model ?? 'discovered';
   const place = endpoint.preset?.name ?? new URL(endpoint.baseURL).host;
   return model === undefined ? place : `${place}:${model}`;
+}
+
+/**
+ * The model that an agent's option means: a `Model` as it is, `'ollama'` or `'ollama:qwen2.5:7b'` by preset, nothing
+ * by the environment or, failing that, discovered when first used. The environment is read now. Throws a `TypeError`
+ * that lists the presets for a name that is none.
+ */
+export function resolveModel(spec: string | Model | undefined, env: Environment): Model {
+  if (spec === undefined) return configuredModel({}, env);
+  if (typeof spec !== 'string') return spec;
+  const { preset, model } = parseModelName(spec);
+  return configuredModel(model === undefined ? { preset: preset.name } : { preset: preset.name, model }, env);
 }

@@ -1,7 +1,7 @@
-import type { ModelRequest, ModelTool } from '../../actors/model.ts';
-import type { Json, JsonObject } from '../../json/json.ts';
+import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '../../actors/model.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
-import { encodeMessages } from './encode-messages.ts';
+import { parsedJson } from '../http/fetch.ts';
 
 /** A request ready to be sent. */
 export interface EncodedRequest {
@@ -21,18 +21,21 @@ export interface EncodeOptions {
   readonly extra: JsonObject | undefined;
 }
 
-const written = new WeakMap<ModelTool, string>();
-
 /** Writes a request as a Chat Completions body, leaving out what the server has refused before. */
 export function encodeRequest(request: ModelRequest, options: EncodeOptions): EncodedRequest {
   const tools = request.toolCalling === 'native' ? (request.tools ?? []) : [];
   const fields: Record<string, Json> = { ...optionalFields(request, tools.length > 0, options), ...options.extra };
   for (const reserved of ['model', 'messages', 'tools', ...options.without]) delete fields[reserved];
 
-  const parts = [`"model":${JSON.stringify(options.model)}`, `"messages":${encodeMessages(request.messages)}`];
-  if (tools.length > 0) parts.push(`"tools":[${tools.map(encodeTool).join(',')}]`);
-  for (const [name, value] of Object.entries(fields)) parts.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  return { body: `{${parts.join(',')}}`, optional: Object.keys(fields), withTools: tools.length > 0 };
+  const conversation = encodeConversation(request.messages);
+  const start = `{"model":${JSON.stringify(options.model)},"messages":[${conversation.system}`;
+  let end = ']';
+  if (tools.length > 0) end += `,"tools":${encodeTools(tools)}`;
+  for (const [name, value] of Object.entries(fields)) end += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  const body = `${start}${conversation.rest}${end}}`;
+  // A part of the body, not a text of its own: the conversation is in memory once.
+  conversation.remember(body.slice(start.length, start.length + conversation.rest.length));
+  return { body, optional: Object.keys(fields), withTools: tools.length > 0 };
 }
 
 function optionalFields(request: ModelRequest, withTools: boolean, options: EncodeOptions): Record<string, Json> {
@@ -59,12 +62,104 @@ function limitName({ isOpenAI, without }: EncodeOptions): string {
   return without.has(usual) && !without.has(other) ? other : usual;
 }
 
-function encodeTool(tool: ModelTool): string {
-  const known = written.get(tool);
+const toolTexts = new WeakMap<readonly ModelTool[], string>();
+
+/** Tools that cannot change are written once. */
+function encodeTools(tools: readonly ModelTool[]): string {
+  const known = toolTexts.get(tools);
   if (known !== undefined) return known;
-  const { description, inputSchema } = tool;
-  const name = sentName(tool.name);
-  const text = JSON.stringify({ type: 'function', function: { name, description, parameters: inputSchema } });
-  written.set(tool, text);
+  const text = JSON.stringify(
+    tools.map(({ name, description, inputSchema }) => ({
+      type: 'function',
+      function: { name: sentName(name), description, parameters: inputSchema },
+    })),
+  );
+  if (Object.isFrozen(tools) && tools.every((tool) => Object.isFrozen(tool))) toolTexts.set(tools, text);
   return text;
+}
+
+/** What was sent of a conversation: messages that cannot change, the system prompt aside, and their JSON text. */
+interface SentConversation {
+  readonly messages: readonly Message[];
+  /** Where they begin in the list. */
+  readonly from: number;
+  readonly text: string;
+}
+
+/**
+ * Conversations by the last message that was sent of them: one that only grew is written on from there, so a turn costs its
+ * new messages. They are held weakly: a conversation at rest keeps no text, and one that was dropped is written anew.
+ */
+const sentConversations = new WeakMap<Message, WeakRef<SentConversation>>();
+
+/** The items of the JSON list of messages. The system prompt stands apart, for it may change from turn to turn. */
+function encodeConversation(messages: readonly Message[]) {
+  const from = messages[0]?.role === 'system' ? 1 : 0;
+  const isFixed = Object.isFrozen(messages);
+  const known = isFixed ? takeSent(messages, from) : undefined;
+  const fresh = messages.slice(known?.end ?? from);
+  const last = messages.at(-1);
+  const separator = from === 1 && messages.length > 1 ? ',' : '';
+  let rest = known?.text ?? '';
+  for (const message of fresh) rest += `${rest === '' ? '' : ','}${encodeMessage(message)}`;
+  return {
+    system: messages.slice(0, from).map(encodeMessage).join('') + separator,
+    rest,
+    remember(text: string) {
+      if (!isFixed || last === undefined || fresh.some((message) => !Object.isFrozen(message))) return;
+      sentConversations.set(last, new WeakRef({ messages, from, text }));
+    },
+  };
+}
+
+/** The longest beginning of the list that was sent before, as its text and where it ends. It is forgotten under its old end. */
+function takeSent(messages: readonly Message[], from: number) {
+  for (let end = messages.length; end > from; end -= 1) {
+    const last = messages[end - 1];
+    const sent = last && sentConversations.get(last)?.deref();
+    if (last === undefined || sent === undefined || !isBeginning(sent, messages, from, end)) continue;
+    if (end < messages.length) sentConversations.delete(last);
+    return { text: sent.text, end };
+  }
+  return undefined;
+}
+
+function isBeginning(sent: SentConversation, messages: readonly Message[], from: number, end: number): boolean {
+  if (sent.messages.length - sent.from !== end - from) return false;
+  for (let at = from; at < end; at += 1) if (sent.messages[at - from + sent.from] !== messages[at]) return false;
+  return true;
+}
+
+function encodeMessage(message: Message): string {
+  return JSON.stringify(wireMessage(message));
+}
+
+function wireMessage(message: Message): Json {
+  const content = typeof message.content === 'string' ? message.content : message.content.map(wirePart);
+  if (message.role === 'tool') return { role: 'tool', tool_call_id: message.toolCallId ?? '', content };
+  if (message.role !== 'assistant' || message.toolCalls === undefined || message.toolCalls.length === 0) {
+    return { role: message.role, content };
+  }
+  return { role: 'assistant', content: content === '' ? null : content, tool_calls: message.toolCalls.map(wireCall) };
+}
+
+function wirePart(part: Part): Json {
+  return part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: part.url } };
+}
+
+function wireCall(call: MessageToolCall): Json {
+  return {
+    id: call.id,
+    type: 'function',
+    function: { name: sentName(call.name), arguments: objectText(call.arguments) },
+  };
+}
+
+/**
+ * Several servers answer 500 to every later request when one call in the history has arguments that are no JSON object.
+ * Such arguments are shown to the model as they were, wrapped.
+ */
+function objectText(text: string): string {
+  if (text.trim() === '') return '{}';
+  return isJsonObject(parsedJson(text)) ? text : JSON.stringify({ unreadable_arguments: text });
 }

@@ -1,8 +1,7 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
-import type { Endpoint } from '../endpoint/endpoint.ts';
-import type { Answer } from './openai-client.ts';
+import { endpointText, howToSetKey, type Endpoint } from '../endpoint/endpoint.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
-import { readServerError, type ServerError } from './server-error.ts';
+import { isJsonObject, type Json } from '../../json/json.ts';
 
 /** What a request was about, for the text of its failure. */
 export interface RequestContext {
@@ -12,8 +11,19 @@ export interface RequestContext {
   readonly offered: readonly string[] | undefined;
 }
 
-/** An answer that is an error. */
-export type Refusal = Extract<Answer, { readonly kind: 'refused' }>;
+/** The headers of a response, by names in lower case. */
+export interface ResponseHeaders {
+  get(name: string): string | null;
+}
+
+/** A response that is an error. */
+export interface RefusedRequest {
+  readonly kind: 'refused';
+  readonly status: number;
+  readonly headers: ResponseHeaders | undefined;
+  /** JSON where it is JSON, else its text. */
+  readonly body: unknown;
+}
 
 const OVERFLOW_CODES = ['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded'];
 /** A filter that stands before the model did not let the request through. */
@@ -32,7 +42,7 @@ const HUNG_UP = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_/;
 
 /** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a text that says what to do. */
-export function failureOf(refusal: Refusal, context: RequestContext): ModelError {
+export function failureOf(refusal: RefusedRequest, context: RequestContext): ModelError {
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
   const known = codeOf(status, error);
@@ -43,7 +53,7 @@ export function failureOf(refusal: Refusal, context: RequestContext): ModelError
   const said = error.message === '' ? '' : ` The server said: ${withoutKey(error.message, context.endpoint)}`;
   return new ModelError(
     code,
-    `${text} (HTTP ${String(status)} from ${placeOf(context.endpoint)}).${elsewhere}${said}`,
+    `${text} (HTTP ${String(status)} from ${endpointText(context.endpoint)}).${elsewhere}${said}`,
     {
       status,
       retryAfterMs: readRetryAfter(refusal.headers, Date.now()),
@@ -53,7 +63,7 @@ export function failureOf(refusal: Refusal, context: RequestContext): ModelError
 }
 
 /** The status that counts: an error that came with HTTP 200 may carry its own. */
-export function statusOf({ status }: Refusal, error: ServerError): number {
+export function statusOf({ status }: RefusedRequest, error: ServerError): number {
   return status < 300 && error.status !== undefined ? error.status : status;
 }
 
@@ -137,20 +147,20 @@ function offers(models: readonly string[]): string {
 export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
   const code = systemCode(cause);
   if (code === 'ETIMEDOUT' || (cause instanceof Error && cause.name === 'ConnectTimeout')) {
-    const text = `No connection to ${placeOf(endpoint)} in time: check the address, or raise timeouts.connectMs.`;
+    const text = `No connection to ${endpointText(endpoint)} in time: check the address, or raise timeouts.connectMs.`;
     return new ModelError('timeout', text, { cause, data: { phase: 'connect' } });
   }
   const reason = code === undefined ? '' : ` (${code})`;
   if (code !== undefined && HUNG_UP.includes(code)) {
-    const text = `${placeOf(endpoint)} hung up before it answered${reason}: see its log.`;
+    const text = `${endpointText(endpoint)} hung up before it answered${reason}: see its log.`;
     return new ModelError('connect-failed', text, { cause, data: { cause: code } });
   }
   if (code !== undefined && UNTRUSTED.test(code)) {
-    const text = `The certificate of ${placeOf(endpoint)} is not trusted${reason}: name its authority in NODE_EXTRA_CA_CERTS.`;
+    const text = `The certificate of ${endpointText(endpoint)} is not trusted${reason}: name its authority in NODE_EXTRA_CA_CERTS.`;
     return new ModelError('connect-failed', text, { cause, data: { cause: code } });
   }
   const start = endpoint.preset === undefined ? 'check that it is running' : endpoint.preset.howToStart;
-  const text = `Cannot reach ${placeOf(endpoint)}${reason}: ${start}, or set another baseURL.`;
+  const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${start}, or set another baseURL.`;
   return new ModelError('connect-failed', text, { cause, ...(code === undefined ? {} : { data: { cause: code } }) });
 }
 
@@ -161,18 +171,76 @@ function systemCode(error: unknown): string | undefined {
   return systemCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }
 
-/** Which variable or option holds the key; never the key itself. */
-export function howToSetKey({ keyVariable }: Endpoint): string {
-  return keyVariable === undefined ? 'set the option apiKey' : `set ${keyVariable} or the option apiKey`;
-}
-
-/** An endpoint's address for error texts: without a user name, a password or a query. */
-export function placeOf({ baseURL, preset }: Endpoint): string {
-  const url = new URL(baseURL);
-  const address = `${url.origin}${url.pathname}`;
-  return preset === undefined ? address : `${preset.title} at ${address}`;
-}
-
 function withoutKey(text: string, { apiKey }: Endpoint): string {
   return apiKey === undefined || apiKey === '' ? text : text.replaceAll(apiKey, '«api key»');
+}
+
+/** What a server said of a failure, in the fields that servers agree on. Only `message` is for people. */
+export interface ServerError {
+  readonly message: string;
+  readonly code: string | undefined;
+  /** Azure's second, narrower code. */
+  readonly innerCode: string | undefined;
+  readonly type: string | undefined;
+  /** The request's field that is to blame. */
+  readonly param: string | undefined;
+  readonly status: number | undefined;
+  /** The text that a server could not read as a tool call (Groq's `failed_generation`). */
+  readonly failedGeneration: string | undefined;
+}
+
+const MAX_MESSAGE = 600;
+
+/** Reads an error body in any of the forms in use: OpenAI's, Ollama's, vLLM's, FastAPI's, Gemini's list, plain text. */
+export function readServerError(body: unknown): ServerError {
+  const outer = Array.isArray(body) ? body[0] : body;
+  const inner: unknown = isJsonObject(outer) && 'error' in outer ? outer['error'] : outer;
+  if (!isJsonObject(inner)) return emptyError(typeof inner === 'string' ? inner : '');
+  const code = inner['code'];
+  return {
+    message: shortened(messageOf(inner)),
+    code: typeof code === 'string' ? code : undefined,
+    innerCode: innerCodeOf(inner['innererror'] ?? inner['inner_error']),
+    type: textOf(inner['type']),
+    param: textOf(inner['param']) ?? fieldOfDetail(inner['detail']),
+    status: typeof code === 'number' ? code : undefined,
+    failedGeneration: textOf(inner['failed_generation']),
+  };
+}
+
+/** The request's top-level field that the error names, such as `stream_options` for `stream_options.include_usage`. */
+export function blamedField(error: ServerError): string | undefined {
+  return error.param?.split(/[.[]/, 1)[0];
+}
+
+function emptyError(message: string): ServerError {
+  const nothing = { code: undefined, innerCode: undefined, type: undefined, param: undefined, status: undefined };
+  return { message: shortened(message), ...nothing, failedGeneration: undefined };
+}
+
+function messageOf(error: { readonly [key: string]: Json }): string {
+  const said = error['message'] ?? error['detail'] ?? error['error'];
+  if (typeof said === 'string') return said;
+  return said === undefined || said === null ? '' : JSON.stringify(said);
+}
+
+/** FastAPI's form: `detail: [{ loc: ['body', 'stream_options'], … }]`. */
+function fieldOfDetail(detail: unknown): string | undefined {
+  const first: unknown = Array.isArray(detail) ? detail[0] : undefined;
+  const place = isJsonObject(first) ? first['loc'] : undefined;
+  return Array.isArray(place) && place[0] === 'body' ? textOf(place[1]) : undefined;
+}
+
+function innerCodeOf(value: unknown): string | undefined {
+  return isJsonObject(value) ? textOf(value['code']) : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function shortened(text: string): string {
+  // An HTML page is what a proxy shows to people in a browser.
+  const line = text.trimStart().startsWith('<') ? '' : text.trim();
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
 }

@@ -1,26 +1,14 @@
-import type { Fetch } from '../endpoint/endpoint.ts';
+import type { ClientRequestOptions, Fetch, OpenAIClient } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable } from '../endpoint/environment.ts';
+import { parsedJson, readBody, type BodyReading } from '../http/fetch.ts';
+import type { RefusedRequest, ResponseHeaders } from './failure.ts';
+import type { ChatClient, ResponseListener } from './send-request.ts';
 
-/** What the client needs to know of an endpoint. */
+/** What a client needs to know of an endpoint. */
 export interface ClientSettings {
   readonly baseURL: string;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  readonly fetch: Fetch;
-}
-
-/** What came back of a request. Only `replied` has a body that is still to be read. */
-export type Answer =
-  | { readonly kind: 'replied'; readonly response: Response }
-  | { readonly kind: 'refused'; readonly status: number; readonly headers: Headers | undefined; readonly body: unknown }
-  | { readonly kind: 'unreachable'; readonly cause: unknown };
-
-/** Sends Chat Completions requests. */
-export interface ChatClient {
-  /** True for OpenAI's own servers, which have names of their own for some fields. */
-  readonly isOpenAI: boolean;
-  /** Never rejects. */
-  send(body: string, signal: AbortSignal): Promise<Answer>;
 }
 
 const NO_TIMEOUT_MS = 2_147_483_647;
@@ -29,9 +17,9 @@ const NO_TIMEOUT_MS = 2_147_483_647;
  * Makes a client on the `openai` package, which is loaded by the first request that needs it and is known to this file
  * alone. It retries nothing and logs nothing: both are decided elsewhere.
  */
-export async function openClient(settings: ClientSettings): Promise<ChatClient> {
-  const { OpenAI, APIError } = await loadPackage();
-  const isOpenAI = new URL(settings.baseURL).hostname === 'api.openai.com';
+export async function openPackageClient(settings: ClientSettings, fetch: Fetch): Promise<ChatClient> {
+  const { OpenAI } = await import('openai/client');
+  const isOpenAI = isOpenAIHost(settings.baseURL);
   const client = new OpenAI({
     baseURL: settings.baseURL,
     // The package insists on a key; without one the header is taken out below.
@@ -45,7 +33,7 @@ export async function openClient(settings: ClientSettings): Promise<ChatClient> 
       'x-stainless-timeout': null,
       ...settings.headers,
     },
-    fetch: settings.fetch,
+    fetch: withWholeErrors(fetch),
     maxRetries: 0,
     timeout: NO_TIMEOUT_MS,
     logLevel: 'off',
@@ -55,35 +43,131 @@ export async function openClient(settings: ClientSettings): Promise<ChatClient> 
   const headers = { 'content-type': 'application/json' };
   return {
     isOpenAI,
-    async send(body, signal) {
-      try {
-        const response = await client.post('/chat/completions', { body, headers, signal }).asResponse();
-        return { kind: 'replied', response };
-      } catch (error) {
-        if (error instanceof APIError && typeof error.status === 'number') {
-          const said: unknown = error.error ?? plainText(error.status, error.message);
-          return { kind: 'refused', status: error.status, headers: error.headers, body: said };
-        }
-        return { kind: 'unreachable', cause: error instanceof APIError ? (error.cause ?? error) : error };
-      }
+    send: (body, listener) => post(client, { body, headers }, listener),
+  };
+}
+
+/** Makes a client on the caller's own instance, whose settings hold. */
+export function openOwnClient(client: OpenAIClient, headers: Readonly<Record<string, string>>): ChatClient {
+  return {
+    isOpenAI: isOpenAIHost(client.baseURL),
+    send(text, listener) {
+      // Azure's class finds the deployment in the body, and takes no text.
+      const body: unknown = JSON.parse(text);
+      return post(client, { body, headers }, listener);
     },
   };
 }
 
-/** A body that is no JSON reaches us inside of the package's message, behind the status. */
+/** A `fetch` for what lies below the client's address, through the client: with its key and its headers. */
+export function fetchThrough(client: OpenAIClient, baseURL: string): Fetch {
+  return async (input, init = {}) => {
+    const url = input instanceof Request ? input.url : input.toString();
+    const path = url.slice(baseURL.length);
+    const headers = Object.fromEntries(new Headers(init.headers));
+    const signal = init.signal ?? new AbortController().signal;
+    try {
+      return await client.get(path, { headers, signal }).asResponse();
+    } catch (error) {
+      const refused = refusalIn(error);
+      if (refused === undefined) throw reasonOf(error);
+      return Response.json(refused.body, { status: refused.status });
+    }
+  };
+}
+
+/** True for OpenAI's own servers. */
+export function isOpenAIHost(baseURL: string): boolean {
+  return new URL(baseURL).hostname === 'api.openai.com';
+}
+
+function post(
+  client: Pick<OpenAIClient, 'post'>,
+  request: { readonly body: unknown; readonly headers: Readonly<Record<string, string>> },
+  listener: ResponseListener,
+): (reason: unknown) => void {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let reading: BodyReading | undefined;
+  const read = async () => {
+    const response = await answerOf(client, { ...request, signal }, listener);
+    if (response === undefined) return;
+    listener.onHead(response.status, response.headers);
+    reading = readBody(response, (text) => listener.onText(text));
+    if (signal.aborted) reading.stop();
+    await reading.ended;
+    listener.onEnd();
+  };
+  read().catch((error: unknown) => listener.onFailure(error));
+  return (reason) => {
+    controller.abort(reason);
+    reading?.stop();
+  };
+}
+
+/** The response to read; undefined when the listener has received why there is none. */
+async function answerOf(
+  client: Pick<OpenAIClient, 'post'>,
+  request: ClientRequestOptions,
+  listener: ResponseListener,
+): Promise<Response | undefined> {
+  try {
+    return await client.post('/chat/completions', request).asResponse();
+  } catch (error) {
+    const refused = refusalIn(error);
+    if (refused === undefined) listener.onFailure(reasonOf(error));
+    else listener.onRefused(refused);
+    return undefined;
+  }
+}
+
+/**
+ * The error response in an error of the package. It is known by its fields, not by its class: the caller's client may
+ * come from another copy of the package.
+ */
+function refusalIn(error: unknown): RefusedRequest | undefined {
+  if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined;
+  const headers = 'headers' in error && hasHeaders(error.headers) ? error.headers : undefined;
+  const body: unknown = 'error' in error ? error.error : undefined;
+  return { kind: 'refused', status: error.status, headers, body: body ?? plainText(error.status, error.message) };
+}
+
+function hasHeaders(value: unknown): value is ResponseHeaders {
+  return typeof value === 'object' && value !== null && 'get' in value && typeof value.get === 'function';
+}
+
+/** A body that is not JSON reaches us inside of the package's message, behind the status. */
 function plainText(status: number, message: string): string {
   const text = message.slice(`${String(status)} `.length);
   return text === 'status code (no body)' ? '' : text;
 }
 
-/** The package adds the headers of `OPENAI_CUSTOM_HEADERS` to every client; they are meant for OpenAI's own servers. */
-function withoutForeignHeaders(): Record<string, null> {
-  const lines = readVariable(processEnvironment(), 'OPENAI_CUSTOM_HEADERS')?.split('\n') ?? [];
-  const names = lines.filter((line) => line.includes(':')).map((line) => line.slice(0, line.indexOf(':')).trim());
-  return Object.fromEntries(names.map((name) => [name, null]));
+/** Why the package got no response: its own errors wrap the cause. */
+function reasonOf(error: unknown): unknown {
+  return error instanceof Error && 'status' in error && error.cause !== undefined ? error.cause : error;
 }
 
-async function loadPackage() {
-  const [{ OpenAI }, { APIError }] = await Promise.all([import('openai/client'), import('openai/core/error')]);
-  return { OpenAI, APIError };
+/** The package keeps only the member `error` of an error body; other forms are wrapped into one. */
+function withWholeErrors(fetch: Fetch): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.ok || response.status < 300 || response.status === 304) return response;
+    const { status, headers } = response;
+    const text = await response.text();
+    return new Response(JSON.stringify({ error: parsedJson(text) ?? text }), { status, headers });
+  };
+}
+
+/** The package adds the headers of `OPENAI_CUSTOM_HEADERS` to every client; they are meant for OpenAI's own servers. */
+function withoutForeignHeaders(): Record<string, null> {
+  return Object.fromEntries(Object.keys(customHeaders()).map((name) => [name, null]));
+}
+
+/** The headers of `OPENAI_CUSTOM_HEADERS`, a line each. */
+export function customHeaders(): Record<string, string> {
+  const lines = readVariable(processEnvironment(), 'OPENAI_CUSTOM_HEADERS')?.split('\n') ?? [];
+  const pairs = lines.map((line) => ({ line, colon: line.indexOf(':') })).filter(({ colon }) => colon >= 0);
+  return Object.fromEntries(
+    pairs.map(({ line, colon }) => [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]),
+  );
 }

@@ -1,5 +1,3 @@
-import type { Fetch } from './endpoint.ts';
-
 /**
  * What is known of tool calls at an endpoint. `doubted`: a request with tools was refused without saying why, and the
  * next request without tools decides: if it succeeds, the tools were the reason.
@@ -13,11 +11,13 @@ export interface EndpointMemory {
   callsNatively: boolean;
   /** Top-level fields of the request that the server refused. */
   readonly refused: Set<string>;
-  /** What the server tells of the model's context. */
-  context?: Promise<KnownContext | undefined> | undefined;
+  /** What the server says of the model's context, once it was asked; null where it says nothing. */
+  context?: KnownContext | null | undefined;
+  /** The question after it that is under way. */
+  asksContext?: Promise<void> | undefined;
 }
 
-/** A model's context as its server tells it. */
+/** A model's context as its server reports it. */
 export interface KnownContext {
   /** In tokens. */
   readonly size: number;
@@ -26,12 +26,12 @@ export interface KnownContext {
 }
 
 const shared = new Map<string, EndpointMemory>();
-const ofFetch = new WeakMap<Fetch, Map<string, EndpointMemory>>();
+const ofClient = new WeakMap<object, Map<string, EndpointMemory>>();
 
-/** The memory of a model at an endpoint, shared by all that speak to it the same way. */
-export function recallEndpoint(baseURL: string, model: string, fetch: Fetch | undefined): EndpointMemory {
-  const memories = fetch === undefined ? shared : (ofFetch.get(fetch) ?? new Map<string, EndpointMemory>());
-  if (fetch !== undefined) ofFetch.set(fetch, memories);
+/** The memory of a model at an endpoint, shared by all that speak to it the same way: through this `fetch` or client, or ours. */
+export function recallEndpoint(baseURL: string, model: string, client: object | undefined): EndpointMemory {
+  const memories = client === undefined ? shared : (ofClient.get(client) ?? new Map<string, EndpointMemory>());
+  if (client !== undefined) ofClient.set(client, memories);
   const key = `${baseURL} ${model}`;
   const known = memories.get(key);
   if (known !== undefined) return known;

@@ -1,11 +1,25 @@
 import type { JsonObject } from '../../json/json.ts';
-import { optionsOf } from '../../json/known-options.ts';
-import { processEnvironment, readVariable, type Environment } from './environment.ts';
-import { readModelName } from './model-name.ts';
-import { findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { processEnvironment, readVariable, runsOnNode, type Environment } from './environment.ts';
+import { readModelName, findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
 
 /** A function like the platform's `fetch`. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** The part of an instance of the `openai` package's `OpenAI` or `AzureOpenAI` that is used. */
+export interface OpenAIClient {
+  readonly baseURL: string;
+  readonly apiKey?: string | null;
+  get(path: string, options: ClientRequestOptions): { asResponse(): Promise<Response> };
+  post(path: string, options: ClientRequestOptions): { asResponse(): Promise<Response> };
+}
+
+/** What a request through an {@link OpenAIClient} is given. */
+export interface ClientRequestOptions {
+  readonly body?: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
 
 /** Options of `chatModel`. What is left out comes from the environment, then from discovery. */
 export interface ChatModelOptions {
@@ -13,14 +27,24 @@ export interface ChatModelOptions {
   readonly preset?: PresetName;
   /** Where the server listens, up to and including `/v1`. */
   readonly baseURL?: string;
-  /** The model's name. Default: `SIGNALBOX_MODEL`, the one loaded, the first listed that is no embedding model. */
+  /** The model's name. Default: `SIGNALBOX_MODEL`, the one loaded, the first listed that is not an embedding model. */
   readonly model?: string;
   readonly apiKey?: string;
   /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Replaces the HTTP client. `connectMs` cannot be kept then. */
   readonly fetch?: Fetch;
-  /** Whether the model takes images: those of tools' results are sent to it. Default false: it is told their type and size. */
+  /**
+   * What sends the requests: the `openai` package, or (`'direct'`, Node only) a small client of Signalbox that takes less
+   * CPU. Default `'openai'`.
+   */
+  readonly transport?: 'openai' | 'direct';
+  /**
+   * Your own `OpenAI` or `AzureOpenAI` instance: its address, key, retries and time limits hold, and `connectMs` cannot be
+   * kept. Instead of `preset`, `baseURL`, `apiKey`, `fetch` and `transport`.
+   */
+  readonly client?: OpenAIClient;
+  /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
   readonly images?: boolean;
   /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
   readonly body?: JsonObject;
@@ -30,19 +54,44 @@ export interface ChatModelOptions {
   readonly responseMs?: number;
 }
 
-/** Refuses options of `chatModel` that are not known. */
-export const checkModelOptions = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
+const checkNames = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
   preset: true,
   baseURL: true,
   model: true,
   apiKey: true,
   headers: true,
   fetch: true,
+  transport: true,
+  client: true,
   body: true,
   images: true,
   connectMs: true,
   responseMs: true,
 });
+
+/** Refuses options of `chatModel` that are not known or exclude each other. Throws an {@link OptionError}. */
+export function checkModelOptions(options: ChatModelOptions): void {
+  checkNames(options);
+  const { transport, client, fetch } = options;
+  if (transport !== undefined && transport !== 'openai' && transport !== 'direct')
+    throw wrongOption(`transport: '${String(transport)}' is unknown. It is 'openai' or 'direct'.`);
+  if (transport === 'direct' && fetch !== undefined)
+    throw wrongOption("transport: 'direct' has an HTTP client of its own. Leave out 'fetch' or 'transport'.");
+  if (transport === 'direct' && !runsOnNode()) throw wrongOption("transport: 'direct' needs Node. Leave it out here.");
+  if (client === undefined) return;
+  const other = SETTLED_BY_CLIENT.find((name) => options[name] !== undefined);
+  if (other !== undefined)
+    throw wrongOption(`${other}: with 'client' there is no '${other}', the client has its own. Leave one of them out.`);
+  if (typeof client?.post !== 'function' || typeof client.get !== 'function' || !URL.canParse(client.baseURL))
+    throw wrongOption("client: it must be an instance of the openai package's OpenAI or AzureOpenAI.");
+}
+
+/** What a client of the caller's own settles. */
+const SETTLED_BY_CLIENT = ['preset', 'baseURL', 'apiKey', 'fetch', 'transport'] as const;
+
+function wrongOption(text: string): OptionError {
+  return new OptionError('wrong-option', `chatModel: ${text} See docs/models.md.`);
+}
 
 /** Where requests go, settled. */
 export interface Endpoint {
@@ -55,6 +104,8 @@ export interface Endpoint {
   readonly model: string | undefined;
   /** Where else a preset's server may listen, tried when nobody has said where it does. */
   readonly alternatives: readonly string[];
+  /** The caller's own client, through which everything that needs a key is sent. */
+  readonly client?: OpenAIClient;
 }
 
 /**
@@ -69,6 +120,11 @@ export function settleEndpoint(
   const named = fromEnvironment === undefined ? undefined : readModelName(fromEnvironment);
   const plainName = named === undefined ? fromEnvironment : undefined;
 
+  if (options.client !== undefined) {
+    const { client } = options;
+    const endpoint = plainEndpoint(client.baseURL, 'client.baseURL', options, env, plainName ?? named?.model);
+    return { ...endpoint, apiKey: client.apiKey ?? undefined, keyVariable: undefined, client };
+  }
   if (options.preset !== undefined) {
     const preset = findPreset(options.preset);
     if (preset === undefined) {
@@ -137,4 +193,17 @@ function checkedURL(text: string, source: string, preset: Preset | undefined): s
 
 function trimmed(url: string): string {
   return url.trim().replace(/\/+$/, '');
+}
+
+/** Which variable or option holds the key; never the key itself. */
+export function howToSetKey({ keyVariable, client }: Endpoint): string {
+  if (client !== undefined) return 'give another to the client';
+  return keyVariable === undefined ? 'set the option apiKey' : `set ${keyVariable} or the option apiKey`;
+}
+
+/** An endpoint's address for error texts: without a user name, a password or a query. */
+export function endpointText({ baseURL, preset }: Endpoint): string {
+  const url = new URL(baseURL);
+  const address = `${url.origin}${url.pathname}`;
+  return preset === undefined ? address : `${preset.title} at ${address}`;
 }

@@ -11,3 +11,8 @@ export function readVariable(env: Environment, name: string | undefined): string
   const value = name === undefined ? undefined : env[name]?.trim();
   return value === '' ? undefined : value;
 }
+
+/** True where Node's own modules can be had: on Node and what is compatible with it. */
+export function runsOnNode(): boolean {
+  return typeof process !== 'undefined' && typeof process.getBuiltinModule === 'function';
+}

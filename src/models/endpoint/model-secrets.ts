@@ -6,7 +6,7 @@ const secrets = new WeakMap<Model, () => readonly string[]>();
 const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
 
 /** Notes what a model holds that nobody may see: its key, and the headers that carry one. */
-export function noteSecrets(
+export function rememberSecrets(
   model: Model,
   endpoint: () => Endpoint | undefined,
   { apiKey, headers }: ChatModelOptions,

@@ -10,7 +10,7 @@ import {
 } from '../../journal/replay/divergence.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import { replay } from '../../journal/replay/replay.ts';
-import { permitLiveModels } from '../../models/live-guard.ts';
+import { permitLiveModels } from '../../models/endpoint/live-guard.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { mixedJournal, type Matching } from './recorded-answers.ts';
 import { RecordingMissError, UseRecordingError } from './recording-errors.ts';

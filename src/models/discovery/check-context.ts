@@ -1,20 +1,20 @@
 import { isJsonObject, type JsonObject } from '../../json/json.ts';
-import type { Connection } from '../http/connection.ts';
-import type { EndpointMemory, KnownContext } from './endpoint-memory.ts';
-import type { Endpoint } from './endpoint.ts';
-import { placeOf } from '../chat/failure.ts';
-import { askJson } from './list-models.ts';
-import { localPresetAt } from './presets.ts';
+import type { EndpointMemory, KnownContext } from '../endpoint/endpoint-memory.ts';
+import { type Endpoint, endpointText } from '../endpoint/endpoint.ts';
+import { askJson, type AskOptions } from './list-models.ts';
+import { localPresetAt } from '../endpoint/presets.ts';
 
 /** What to look into. */
 export interface ContextCheck {
-  readonly connection: Connection;
+  readonly endpoint: Endpoint;
+  /** How to ask its server, for no longer than `withinMs`. */
+  asking(signal: AbortSignal, withinMs: number): Promise<AskOptions>;
   readonly model: string;
   readonly minContextSize: number;
   readonly memory: EndpointMemory;
 }
 
-/** A server's way of telling how much context a model has. */
+/** A server's way of saying how much context a model has. */
 interface ContextSource {
   /** Where to ask. */
   url(endpoint: Endpoint): string;
@@ -28,37 +28,56 @@ const WITHIN_MS = 1000;
 
 /**
  * Warnings for a context that is smaller than wanted, with how to raise it. Empty where it is large enough, and where
- * the server does not tell or does not answer within a second. A server is asked once in a process, never with a key;
+ * the server does not say or does not answer within a second. A server is asked once in a process, never with a key;
  * one that is not known to be a local server is asked for nothing but its model list.
  */
 export async function checkContext(check: ContextCheck): Promise<readonly string[]> {
-  const { connection, model, minContextSize, memory } = check;
-  memory.context ??= lookUp(check);
-  const known = await memory.context;
-  if (known === undefined || known.size >= minContextSize) return [];
-  const sizeText = `${String(known.size)} tokens of context, fewer than the ${String(minContextSize)} wanted`;
-  const advice = known.advice(minContextSize);
-  return [`'${model}' has ${sizeText}, at ${placeOf(connection.endpoint)}. ${advice}, or lower minContextSize.`];
+  const { memory } = check;
+  if (memory.context === undefined) {
+    memory.asksContext ??= askContext(check);
+    await memory.asksContext;
+  }
+  return knownContextWarnings(check) ?? [];
 }
 
-async function lookUp({ connection, model, memory }: ContextCheck): Promise<KnownContext | undefined> {
-  const { endpoint } = connection;
-  const asking = await connection.asking(AbortSignal.timeout(WITHIN_MS), WITHIN_MS);
-  const ask = async (source: ContextSource): Promise<JsonObject | undefined> => {
-    const asked = await askJson(source.url(endpoint), asking);
-    // A server that is not up yet may tell the next one who asks.
-    if (asked.kind === 'unreachable' || asked.status >= 500) memory.context = undefined;
+/** The same of what is known by now; undefined where the server is still to be asked. */
+export function knownContextWarnings(check: Omit<ContextCheck, 'asking'>): readonly string[] | undefined {
+  const { endpoint, model, minContextSize, memory } = check;
+  const known = memory.context;
+  if (known === undefined) return undefined;
+  if (known === null || known.size >= minContextSize) return [];
+  const sizeText = `${String(known.size)} tokens of context, fewer than the ${String(minContextSize)} wanted`;
+  const advice = known.advice(minContextSize);
+  return [`'${model}' has ${sizeText}, at ${endpointText(endpoint)}. ${advice}, or lower minContextSize.`];
+}
+
+async function askContext(check: ContextCheck): Promise<void> {
+  try {
+    check.memory.context = await lookUp(check);
+  } finally {
+    check.memory.asksContext = undefined;
+  }
+}
+
+/** Null where the server says nothing; undefined where it may say something later. */
+async function lookUp({ endpoint, asking: reach, model }: ContextCheck): Promise<KnownContext | null | undefined> {
+  const source = sourceOf(endpoint);
+  if (source === null) return null;
+  const asking = await reach(AbortSignal.timeout(WITHIN_MS), WITHIN_MS);
+  let isUp = true;
+  const ask = async (from: ContextSource): Promise<JsonObject | undefined> => {
+    const asked = await askJson(from.url(endpoint), asking);
+    if (asked.kind === 'unreachable' || asked.status >= 500) isUp = false;
     return asked.kind === 'answered' && asked.status < 300 && isJsonObject(asked.value) ? asked.value : undefined;
   };
-  const source = sourceOf(endpoint);
-  if (source === null) return undefined;
   const answer = await ask(source);
   const owner = source === vllm && answer !== undefined ? ownerOf(answer, model) : vllm;
-  const told = owner === vllm ? { source, answer } : { source: owner, answer: await ask(owner) };
-  const size = told.answer && told.source.read(told.answer, model);
-  // A local server tells once the model is loaded.
-  if (size === undefined && told.answer !== undefined && told.source !== vllm) memory.context = undefined;
-  return size === undefined ? undefined : { size, advice: (wanted) => told.source.advice(wanted, model) };
+  const found = owner === vllm ? { source, answer } : { source: owner, answer: await ask(owner) };
+  const size = found.answer && found.source.read(found.answer, model);
+  if (size !== undefined) return { size, advice: (wanted) => found.source.advice(wanted, model) };
+  // A local server says it once the model is loaded, and one that is not up may say it to the next client that asks.
+  const isLater = !isUp || (found.answer !== undefined && found.source !== vllm);
+  return isLater ? undefined : null;
 }
 
 const atOrigin = (path: string) => (endpoint: Endpoint) => new URL(endpoint.baseURL).origin + path;
@@ -118,13 +137,13 @@ const BY_OWNER: { readonly [owner: string]: ContextSource } = {
   organization_owner: lmstudio,
 };
 
-/** Where to ask first; null for a hosted server. Who is not known by name or address is asked for its model list. */
+/** Where to ask first; null for a hosted server. One that is not known by name or address is asked for its model list. */
 function sourceOf({ preset, baseURL }: Endpoint): ContextSource | null {
   if (preset?.local === false) return null;
   return BY_PRESET[(preset ?? localPresetAt(baseURL))?.name ?? 'vllm'] ?? null;
 }
 
-/** The server behind a model list, as far as that names it; else as vLLM, whose list tells the size itself. */
+/** The server behind a model list, as far as that names it; else as vLLM, whose list holds the size itself. */
 function ownerOf(list: JsonObject, model: string): ContextSource {
   const owner = entryOf(list['data'], 'id', model)?.['owned_by'];
   return (typeof owner === 'string' && Object.hasOwn(BY_OWNER, owner) ? BY_OWNER[owner] : undefined) ?? vllm;

@@ -1,16 +1,18 @@
 import { ModelError } from '../../actors/model.ts';
-import type { ChatModelOptions, Endpoint } from '../endpoint/endpoint.ts';
+import { type ChatModelOptions, type Endpoint, howToSetKey, endpointText } from '../endpoint/endpoint.ts';
 import type { Environment } from '../endpoint/environment.ts';
-import { chooseModel } from '../chat/choose-model.ts';
-import { connectFailed, failureOf, howToSetKey, placeOf } from '../chat/failure.ts';
-import { askModels, readModels, type Asked, type AskOptions } from '../endpoint/list-models.ts';
-import { loadFetch } from './load-fetch.ts';
-import type { ChatClient } from '../chat/openai-client.ts';
+import { pickModel, askModels, readModels, type Asked, type AskOptions } from '../discovery/list-models.ts';
+import { connectFailed, failureOf } from './failure.ts';
+import { loadFetch } from '../http/fetch.ts';
+import { fetchThrough, openOwnClient, openPackageClient } from './openai-client.ts';
+import type { ChatClient } from './send-request.ts';
 
 /** The way to one endpoint: its HTTP client, made when first needed, and the model to ask for. */
 export interface Connection {
   readonly endpoint: Endpoint;
   client(connectMs: number): Promise<ChatClient>;
+  /** The model to ask for, once it is certain. */
+  chosen(): string | undefined;
   /** The model's name, asked of the server where none was configured. `warning` says what was chosen, once. */
   model(signal: AbortSignal): Promise<{ readonly name: string; readonly warning?: string }>;
   /** What the server lists; undefined when it has no list, or does not say. Never throws. */
@@ -35,50 +37,73 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
     signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]),
   });
 
+  const askList = async (signal: AbortSignal) => {
+    const ask = await asking(signal, LIST_TIMEOUT_MS);
+    const { client, baseURL } = endpoint;
+    return {
+      ask,
+      asked: await askModels(endpoint, client === undefined ? ask : { ...ask, fetch: fetchThrough(client, baseURL) }),
+    };
+  };
+
   return {
     endpoint,
     asking,
+    chosen: () => chosen,
     client(connectMs) {
       refuseWithoutKey(endpoint, options);
       const known = clients.get(connectMs);
       if (known !== undefined) return known;
-      const made = openLazily(endpoint, options, () => loadFetch(connectMs, env));
+      const made = openClient(endpoint, options, env, connectMs);
       clients.set(connectMs, made);
       return made;
     },
     async model(signal) {
       if (chosen !== undefined) return { name: chosen };
       refuseWithoutKey(endpoint, options);
-      const ask = await asking(signal, LIST_TIMEOUT_MS);
-      const asked = await askModels(endpoint, ask);
-      if (signal.aborted) throw new ModelError('aborted', `The request to ${placeOf(endpoint)} was aborted.`);
+      const { ask, asked } = await askList(signal);
+      if (signal.aborted) throw new ModelError('aborted', `The request to ${endpointText(endpoint)} was aborted.`);
       if (asked.kind === 'unreachable') throw connectFailed(endpoint, asked.cause);
       if (asked.status === 401 || asked.status === 403) throw keyRefused(endpoint, asked);
-      const name = await chooseModel(endpoint, readModels(asked) ?? [], ask);
+      const name = await pickModel(endpoint, readModels(asked) ?? [], ask);
       // A server that fails now may list its models later.
       if (name !== undefined || asked.status < 500) chosen = name ?? 'default';
       return { name: name ?? 'default', warning: choiceWarning(endpoint, name) };
     },
     async offered(signal) {
-      const models = readModels(await askModels(endpoint, await asking(signal, LIST_TIMEOUT_MS)));
+      const models = readModels((await askList(signal)).asked);
       return models?.map((model) => model.id);
     },
   };
 }
 
-async function openLazily(
+/** The client for chat: the caller's own, the direct one, or one on the `openai` package. */
+async function openClient(
   endpoint: Endpoint,
   options: ChatModelOptions,
-  load: () => Promise<NonNullable<ChatModelOptions['fetch']>>,
+  env: Environment,
+  connectMs: number,
 ): Promise<ChatClient> {
-  const [{ openClient }, fetch] = await Promise.all([import('../chat/openai-client.ts'), options.fetch ?? load()]);
-  return openClient({ baseURL: endpoint.baseURL, apiKey: endpoint.apiKey, headers: options.headers ?? {}, fetch });
+  const { baseURL, apiKey, client } = endpoint;
+  const settings = { baseURL, apiKey, headers: options.headers ?? {} };
+  if (client !== undefined) return openOwnClient(client, settings.headers);
+  if (options.transport !== 'direct')
+    return openPackageClient(settings, options.fetch ?? (await loadFetch(connectMs, env)));
+  const { openDirectClient } = await import('./direct-client.ts');
+  return openDirectClient(settings, env, connectMs);
 }
 
-/** A hosted server without a key is no use asking. */
+/** A hosted server is not asked without a key. */
 function refuseWithoutKey(endpoint: Endpoint, { headers }: ChatModelOptions): void {
-  const { preset, baseURL, apiKey } = endpoint;
-  if (preset === undefined || preset.local || preset.baseURL !== baseURL || apiKey !== undefined) return;
+  const { preset, baseURL, apiKey, client } = endpoint;
+  if (
+    client !== undefined ||
+    preset === undefined ||
+    preset.local ||
+    preset.baseURL !== baseURL ||
+    apiKey !== undefined
+  )
+    return;
   if (Object.keys(headers ?? {}).some((name) => /authorization|key/i.test(name))) return;
   throw new ModelError('auth', `No API key for ${preset.title}: ${howToSetKey(endpoint)}.`);
 }
@@ -89,7 +114,7 @@ function keyRefused(endpoint: Endpoint, { status, value }: Extract<Asked, { read
 }
 
 function choiceWarning(endpoint: Endpoint, name: string | undefined): string {
-  const place = placeOf(endpoint);
+  const place = endpointText(endpoint);
   return name === undefined
     ? `No model was named and ${place} lists none that chats, so 'default' is asked for. Set SIGNALBOX_MODEL or the option model.`
     : `No model was named, so '${name}' is used, as ${place} lists it. Set SIGNALBOX_MODEL or the option model to choose.`;

@@ -1,10 +1,10 @@
-import { ModelError } from '../actors/model.ts';
-import { type Environment, readVariable } from './endpoint/environment.ts';
+import { ModelError } from '../../actors/model.ts';
+import { type Environment, readVariable } from './environment.ts';
 
 /**
  * Owns: whether models that are really there may be asked in this process.
  *
- * I1 `SIGNALBOX_LIVE=never` forbids whatever the code says; a ban by code is lifted by whoever made it.
+ * I1 `SIGNALBOX_LIVE=never` forbids whatever the code says; a ban by code is lifted by the code that made it.
  * I2 A permit suspends bans by code, and nothing else.
  */
 let bans = 0;
@@ -27,12 +27,12 @@ export function permitLiveModels(): () => void {
 }
 
 /** Throws a `ModelError` (code `live-forbidden`) where live models are forbidden. */
-export function refuseIfBanned(model: string, env: Environment): void {
+export function refuseIfBanned(model: () => string, env: Environment): void {
   const setting = readVariable(env, 'SIGNALBOX_LIVE') ?? 'allow';
   if (setting === 'allow' && (bans === 0 || permits > 0)) return;
   throw new ModelError(
     'live-forbidden',
-    `The model '${model}' was not asked: ${reasonOf(setting)}. Use a scripted model or a recording (signalbox/testing).`,
+    `The model '${model()}' was not asked: ${reasonOf(setting)}. Use a scripted model or a recording (signalbox/testing).`,
   );
 }
 

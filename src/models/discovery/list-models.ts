@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject } from '../../json/json.ts';
-import type { Endpoint, Fetch } from './endpoint.ts';
-import { PRESETS } from './presets.ts';
-import { untilAborted } from '../chat/until-aborted.ts';
+import type { Endpoint, Fetch } from '../endpoint/endpoint.ts';
+import { PRESETS } from '../endpoint/presets.ts';
+import { parsedJson, untilAborted } from '../http/fetch.ts';
 
 /** A model as a server lists it. */
 export interface ListedModel {
   readonly id: string;
   /** The server says that it is in memory. */
   readonly loaded: boolean;
-  /** It answers chats, as far as its listing tells. */
+  /** It answers chats, as far as its listing says. */
   readonly chats: boolean;
 }
 
@@ -34,7 +34,7 @@ export function askModels(endpoint: Endpoint, options: AskOptions): Promise<Aske
   return askJson(`${endpoint.baseURL}/models`, options, { ...keyHeaders(endpoint), ...options.headers });
 }
 
-/** The models in an answer of `/models`, or undefined when it is no model list. */
+/** The models in an answer of `/models`, or undefined when it is not a model list. */
 export function readModels(asked: Asked): readonly ListedModel[] | undefined {
   if (asked.kind === 'unreachable' || asked.status >= 300 || !isJsonObject(asked.value)) return undefined;
   const list = asked.value['data'];
@@ -43,7 +43,7 @@ export function readModels(asked: Asked): readonly ListedModel[] | undefined {
   return models.length === 0 && list.length > 0 ? undefined : models;
 }
 
-/** Asks a URL for a JSON document, without any key. Never throws; a body that is no JSON is undefined. */
+/** Asks a URL for a JSON document, without any key. Never throws; a body that is not JSON is undefined. */
 export async function askJson(
   url: string,
   options: Pick<AskOptions, 'fetch' | 'signal'>,
@@ -62,23 +62,15 @@ async function fetchJson(
   { fetch, signal }: Pick<AskOptions, 'fetch' | 'signal'>,
 ): Promise<Asked> {
   const response = await fetch(url, { headers, signal });
-  return { kind: 'answered', status: response.status, value: parsed(await response.text()) };
+  return { kind: 'answered', status: response.status, value: parsedJson(await response.text()) };
 }
 
 /** Anthropic's model list wants its own headers, though its chat endpoint speaks OpenAI's. */
-function keyHeaders({ apiKey, preset }: Endpoint): Record<string, string> {
-  if (apiKey === undefined) return {};
+function keyHeaders({ apiKey, preset, client }: Endpoint): Record<string, string> {
+  // A client of the caller's own sends its key by itself.
+  if (apiKey === undefined || client !== undefined) return {};
   const own = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
   return preset?.baseURL === PRESETS.claude.baseURL ? own : { authorization: `Bearer ${apiKey}` };
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 function readModel(entry: JsonObject): ListedModel | readonly [] {
@@ -87,4 +79,56 @@ function readModel(entry: JsonObject): ListedModel | readonly [] {
   const marked = Array.isArray(labels) && labels.some((label) => NO_CHAT_LABELS.includes(String(label)));
   const state = isJsonObject(status) ? status['value'] : entry['state'];
   return { id, loaded: state === 'loaded', chats: !marked && entry['type'] !== 'embeddings' && !NO_CHAT.test(id) };
+}
+
+/** The model to use where none was named: the one that is loaded, else the first listed that can chat. */
+export async function pickModel(
+  endpoint: Endpoint,
+  listed: readonly ListedModel[],
+  options: AskOptions,
+): Promise<string | undefined> {
+  const chatting = listed.filter((model) => model.chats);
+  const loaded = await askLoaded(endpoint, options);
+  const known = chatting.find((model) => model.id === loaded || model.id === loaded?.replace(/:latest$/, ''));
+  return (known ?? chatting.find((model) => model.loaded) ?? chatting[0])?.id;
+}
+
+/** What a server says is in memory, where it has a place to ask that is not the model list. */
+async function askLoaded(endpoint: Endpoint, options: AskOptions): Promise<string | undefined> {
+  const { origin } = new URL(endpoint.baseURL);
+  switch (endpoint.preset?.name) {
+    case 'lemonade': {
+      const health = await ask(`${endpoint.baseURL}/health`, options);
+      return textOf(health['model_loaded']);
+    }
+    case 'ollama': {
+      const running = await ask(`${origin}/api/ps`, options);
+      return firstOf(running['models'], (entry) => textOf(entry['name']));
+    }
+    case 'lmstudio': {
+      const models = await ask(`${origin}/api/v0/models`, options);
+      return firstOf(models['data'], (entry) =>
+        entry['state'] === 'loaded' && entry['type'] !== 'embeddings' ? textOf(entry['id']) : undefined,
+      );
+    }
+    default:
+      return undefined;
+  }
+}
+
+async function ask(url: string, options: AskOptions): Promise<{ readonly [key: string]: unknown }> {
+  const asked = await askJson(url, options);
+  return asked.kind === 'answered' && isJsonObject(asked.value) ? asked.value : {};
+}
+
+function firstOf(
+  list: unknown,
+  read: (entry: { readonly [key: string]: unknown }) => string | undefined,
+): string | undefined {
+  const entries: readonly unknown[] = Array.isArray(list) ? list : [];
+  return entries.map((entry) => (isJsonObject(entry) ? read(entry) : undefined)).find((name) => name !== undefined);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

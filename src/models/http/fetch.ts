@@ -1,3 +1,13 @@
+import { runsOnNode, type Environment } from '../endpoint/environment.ts';
+import type { Fetch } from '../endpoint/endpoint.ts';
+
+/** The HTTP client for a platform: the lean one on Node, the platform's own `fetch` elsewhere. */
+export async function loadFetch(connectMs: number, env: Environment): Promise<Fetch> {
+  if (!runsOnNode()) return globalThis.fetch.bind(globalThis);
+  const { createNodeFetch } = await import('./node-fetch.ts');
+  return createNodeFetch({ connectMs, env });
+}
+
 /** A response whose body comes as text without a web stream in between. */
 interface TextSource {
   readText(onText: (text: string) => void): Promise<void>;
@@ -34,4 +44,30 @@ async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, onText: 
 
 function isTextSource(response: Response): response is Response & TextSource {
   return 'readText' in response && 'discard' in response;
+}
+
+/**
+ * Waits for a promise, but no longer than until the signal aborts; then it rejects with the signal's reason. For work
+ * that is done by functions of others, which may pay no attention to a signal.
+ */
+export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** The value of a JSON text; undefined for any other text. */
+export function parsedJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+import { processEnvironment, readVariable, type Environment } from '../endpoint/environment.ts';
+import { findRoute } from '../http/http-routes.ts';
+import { NodeRequest } from '../http/node-request.ts';
+import type { ResponseHeaders } from './failure.ts';
+import { customHeaders, isOpenAIHost, type ClientSettings } from './openai-client.ts';
+import type { ChatClient, ResponseListener } from './send-request.ts';
+
+/**
+ * Makes a client on Node's own HTTP client, without the `openai` package: what all its requests share is prepared once, and
+ * replies are read without a `Response` in between. It keeps connections and honours the proxy variables. Node only.
+ */
+export function openDirectClient(settings: ClientSettings, env: Environment, connectMs: number): ChatClient {
+  const { baseURL } = settings;
+  const isOpenAI = isOpenAIHost(baseURL);
+  const route = findRoute(new URL(`${baseURL}/chat/completions`), env);
+  const headers = headerList(settings, isOpenAI);
+  return {
+    isOpenAI,
+    send(body, listener) {
+      try {
+        const request = new NodeRequest(
+          { route, method: 'POST', headers, body, connectMs },
+          {
+            onResponse: (message) => readMessage(message, listener),
+            onError: (error) => listener.onFailure(error),
+          },
+        );
+        return (reason) => request.destroy(reason);
+      } catch (error) {
+        // A header that cannot be sent.
+        listener.onFailure(error);
+        return () => undefined;
+      }
+    },
+  };
+}
+
+function readMessage(message: IncomingMessage, listener: ResponseListener): void {
+  listener.onHead(message.statusCode ?? 0, headersOf(message));
+  message.setEncoding('utf8');
+  message.on('data', (text: string) => listener.onText(text));
+  message.once('end', () => listener.onEnd());
+  // A connection that breaks off is an error of the message, too.
+  message.on('error', (error) => listener.onFailure(error));
+}
+
+function headersOf(message: IncomingMessage): ResponseHeaders {
+  return {
+    get(name) {
+      const value = message.headers[name];
+      return typeof value === 'string' ? value : (value?.join(', ') ?? null);
+    },
+  };
+}
+
+/** Name, value, name, value …; the caller's headers replace ours, whatever their case. */
+function headerList({ apiKey, headers }: ClientSettings, isOpenAI: boolean): readonly string[] {
+  const all = new Map<string, string>();
+  const add = (more: Readonly<Record<string, string | undefined>>) => {
+    for (const [name, value] of Object.entries(more)) if (value !== undefined) all.set(name.toLowerCase(), value);
+  };
+  add({ accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'signalbox' });
+  if (apiKey !== undefined) add({ authorization: `Bearer ${apiKey}` });
+  if (isOpenAI) add(accountHeaders());
+  add(headers);
+  return [...all].flat();
+}
+
+/** What the environment holds for OpenAI's own servers, as the `openai` package reads it. */
+function accountHeaders(): Readonly<Record<string, string | undefined>> {
+  const env = processEnvironment();
+  return {
+    'openai-organization': readVariable(env, 'OPENAI_ORG_ID'),
+    'openai-project': readVariable(env, 'OPENAI_PROJECT_ID'),
+    ...customHeaders(),
+  };
+}

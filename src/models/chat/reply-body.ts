@@ -1,0 +1,177 @@
+import { ModelError, type ModelReply, type ModelToken } from '../../actors/model.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { ResponseHeaders } from './failure.ts';
+import { createReplyCollector, type ReplyCollector } from './collect-reply.ts';
+import { parsedJson } from '../http/fetch.ts';
+
+/** What a server's reply was read as. `error` is an error that came with HTTP 200, as the server sent it. */
+export type ReplyBody =
+  | { readonly kind: 'reply'; readonly reply: ModelReply }
+  | { readonly kind: 'error'; readonly error: unknown };
+
+/** Longer replies are refused, so that a server that never stops cannot fill the memory. */
+const MAX_REPLY_CHARS = 64_000_000;
+
+/**
+ * Reads a reply in whichever form it comes: a plain JSON completion or a stream of events, asked for or not. Throws a
+ * `bad-response` when it breaks off, cannot be read or is not a completion; a broken-off reply is never a short one.
+ */
+export class ReplyBodyReader {
+  readonly #headers: ResponseHeaders;
+  readonly #collector: ReplyCollector;
+  #form: 'unknown' | 'json' | 'events' = 'unknown';
+  #events: EventReader | undefined;
+  #chars = 0;
+  #text = '';
+  #isDone = false;
+  #isEnding = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(headers: ResponseHeaders, onToken: ((token: ModelToken) => void) | undefined) {
+    this.#headers = headers;
+    this.#collector = createReplyCollector(onToken);
+  }
+
+  /** Takes a piece of the body. True once the outcome is clear, which may be before the body ends. */
+  feed(text: string): boolean {
+    this.#chars += text.length;
+    if (this.#chars > MAX_REPLY_CHARS)
+      throw new ModelError('bad-response', `the reply is longer than ${String(MAX_REPLY_CHARS)} characters`);
+    if (this.#events !== undefined) this.#events.feed(text);
+    else this.#text += text;
+    if (this.#form === 'unknown') this.#recognize();
+    return this.#isDone || this.#failure !== undefined;
+  }
+
+  /** True once the server has said that the reply is over: what breaks off after that is not missed. */
+  isComplete(): boolean {
+    return this.#form === 'events' && this.#collector.isFinished();
+  }
+
+  /** What the body was, when its outcome is clear or it has ended. */
+  result(): ReplyBody {
+    this.#isEnding = true;
+    if (this.#events !== undefined) this.#events.end();
+    else if (this.#form === 'json') this.#take(this.#jsonEvent());
+    if (this.#failure !== undefined) return { kind: 'error', ...this.#failure };
+    if (this.#form === 'events' && !this.#isDone && !this.#collector.isFinished()) throw this.#notACompletion();
+    return { kind: 'reply', reply: this.#collector.reply() };
+  }
+
+  #recognize(): void {
+    if (this.#text.trimStart() === '') return;
+    this.#form = /^\s*[{[]/.test(this.#text) ? 'json' : 'events';
+    if (this.#form === 'json') return;
+    this.#events = createEventReader((event) => this.#take(event));
+    this.#events.feed(this.#text);
+  }
+
+  #take(event: StreamEvent): void {
+    if (this.#isDone || this.#failure !== undefined) return;
+    if (event.kind === 'garbage') {
+      // Half a line at the very end: whether the reply was complete before it decides.
+      if (this.#isEnding) return;
+      const start = event.text.slice(0, 200);
+      throw new ModelError('bad-response', `the stream holds something that is no JSON: ${start}`);
+    }
+    if (event.kind === 'done') this.#isDone = true;
+    else if (event.isError || (isJsonObject(event.value) && isErrorBody(event.value)))
+      this.#failure = { error: event.value };
+    else if (isJsonObject(event.value)) this.#collector.add(event.value);
+  }
+
+  #jsonEvent(): StreamEvent {
+    try {
+      const value: unknown = JSON.parse(this.#text);
+      return { kind: 'json', value: Array.isArray(value) ? value[0] : value, isError: false };
+    } catch (error) {
+      throw new ModelError('bad-response', `the reply is no whole JSON: ${this.#excerpt()}`, { cause: error });
+    }
+  }
+
+  #notACompletion(): ModelError {
+    return this.#text.includes('data:')
+      ? new ModelError('bad-response', 'the stream broke off before the reply was complete')
+      : new ModelError('bad-response', `the reply is no Chat Completions reply: ${this.#excerpt()}`);
+  }
+
+  #excerpt(): string {
+    return `${this.#headers.get('content-type') ?? 'no content type'}, '${this.#text.trim().slice(0, 120)}'`;
+  }
+}
+
+function isErrorBody(value: { readonly [key: string]: unknown }): boolean {
+  const { error } = value;
+  const hasError = isJsonObject(error) || (typeof error === 'string' && error !== '');
+  return hasError || value['object'] === 'error' || value['type'] === 'error';
+}
+
+/** One server-sent event: its payload, already parsed where it is JSON. */
+export type StreamEvent =
+  | { readonly kind: 'json'; readonly value: unknown; readonly isError: boolean }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'garbage'; readonly text: string };
+
+/** Takes a stream's text in pieces of any size. */
+export interface EventReader {
+  feed(text: string): void;
+  /** Says that no more will come: what is pending is given out. */
+  end(): void;
+}
+
+/**
+ * Reads server-sent events. Every `data:` line that is whole JSON is an event at once, so servers that leave out the
+ * blank lines are understood too; a payload spread over several lines is put together.
+ */
+export function createEventReader(onEvent: (event: StreamEvent) => void): EventReader {
+  let unended: string[] = [];
+  let pending: string[] = [];
+  let isError = false;
+
+  const settlePending = () => {
+    const text = pending.join('\n');
+    pending = [];
+    if (text !== '') {
+      const value = parsedJson(text);
+      onEvent(value === undefined ? { kind: 'garbage', text } : { kind: 'json', value, isError });
+    }
+    isError = false;
+  };
+  const readData = (data: string) => {
+    if (data === '[DONE]') {
+      settlePending();
+      onEvent({ kind: 'done' });
+      return;
+    }
+    const value = pending.length > 0 ? undefined : parsedJson(data);
+    if (value === undefined) pending.push(data);
+    else onEvent({ kind: 'json', value, isError });
+  };
+  const readLine = (line: string) => {
+    if (line === '') settlePending();
+    else if (line.startsWith('data:')) readData(line.slice(5).trim());
+    else if (line.startsWith('event:')) isError = line.slice(6).trim() === 'error';
+    // Not in the standard; older llama.cpp servers send their errors this way.
+    else if (line.startsWith('error:')) {
+      isError = true;
+      readData(line.slice(6).trim());
+    }
+  };
+
+  return {
+    feed(text) {
+      unended.push(text);
+      // A line of any length is put together once, when its end has come.
+      if (!text.includes('\n')) return;
+      const lines = unended.join('').split('\n');
+      unended = [lines.pop() ?? ''];
+      for (const line of lines) readLine(line.endsWith('\r') ? line.slice(0, -1) : line);
+    },
+    end() {
+      const rest = unended.join('').trimEnd();
+      unended = [];
+      if (rest !== '') readLine(rest);
+      settlePending();
+    },
+  };
+}

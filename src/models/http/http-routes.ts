@@ -1,0 +1,136 @@
+import type { Agent as HttpAgent } from 'node:http';
+import { readVariable, type Environment } from '../endpoint/environment.ts';
+
+/** The way to one URL, found once for all requests that go there. */
+export interface HttpRoute {
+  /** TLS to whatever is connected to: the server, or a proxy in front of a plain one. */
+  readonly secure: boolean;
+  readonly host: string;
+  readonly port: string | null;
+  /** The path, or the whole URL where a proxy forwards the request. */
+  readonly path: string;
+  /** The headers that follow from the address: name, value, name, value … */
+  readonly headers: readonly string[];
+  /** The agent with kept connections, or one for a single connection of its own. */
+  agent(fresh: boolean): HttpAgent;
+}
+
+// Node's modules are taken from the process, not imported: a bundler for browsers never sees them.
+const http = process.getBuiltinModule('node:http');
+const https = process.getBuiltinModule('node:https');
+const net = process.getBuiltinModule('node:net');
+const tls = process.getBuiltinModule('node:tls');
+
+const TUNNEL_TIMEOUT_MS = 60_000;
+
+const pooled = new Map<string, HttpAgent>();
+
+/** Finds the way to a URL, through the proxy that the environment names for it. */
+export function findRoute(url: URL, env: Environment): HttpRoute {
+  const proxy = proxyFor(url, env);
+  const isTls = url.protocol === 'https:';
+  const tunnel = isTls ? proxy : undefined;
+  const forwardedBy = isTls ? undefined : proxy;
+  const address = forwardedBy ?? url;
+  const secure = address.protocol === 'https:';
+  return {
+    secure,
+    host: address.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: address.port === '' ? null : address.port,
+    path: forwardedBy === undefined ? url.pathname + url.search : url.href,
+    headers: ['host', url.host, ...(forwardedBy === undefined ? [] : proxyHeaders(forwardedBy))],
+    agent: (fresh) => (fresh ? createHttpAgent(secure, tunnel, false) : pooledAgent(secure, tunnel)),
+  };
+}
+
+function pooledAgent(secure: boolean, tunnel: URL | undefined): HttpAgent {
+  const key = secure ? `https ${tunnel?.href ?? ''}` : 'http';
+  const known = pooled.get(key);
+  if (known !== undefined) return known;
+  const agent = createHttpAgent(secure, tunnel, true);
+  pooled.set(key, agent);
+  return agent;
+}
+
+function createHttpAgent(secure: boolean, tunnel: URL | undefined, keepAlive: boolean): HttpAgent {
+  const settings = { keepAlive, maxFreeSockets: 256, scheduling: 'lifo' } as const;
+  const agent = secure ? new https.Agent(settings) : new http.Agent(settings);
+  if (tunnel !== undefined) tunnelThrough(agent, tunnel);
+  return agent;
+}
+
+/** The header that a proxy with credentials in its address wants. */
+function proxyHeaders(proxy: URL): readonly string[] {
+  if (proxy.username === '') return [];
+  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return ['proxy-authorization', `Basic ${Buffer.from(pair).toString('base64')}`];
+}
+
+/** Makes an agent's connections go through a CONNECT tunnel, with TLS to the target inside it. */
+function tunnelThrough(agent: HttpAgent, proxy: URL): void {
+  agent.createConnection = (options, opened) => {
+    const host = options.host ?? 'localhost';
+    const target = `${host.includes(':') ? `[${host}]` : host}:${String(options.port ?? 443)}`;
+    const client = proxy.protocol === 'https:' ? https : http;
+    const connect = client.request({
+      host: proxy.hostname,
+      port: proxy.port === '' ? null : proxy.port,
+      method: 'CONNECT',
+      path: target,
+      agent: false,
+      timeout: TUNNEL_TIMEOUT_MS,
+      headers: ['host', target, ...proxyHeaders(proxy)],
+    });
+    connect.once('connect', (reply, socket) => {
+      if (reply.statusCode === 200) {
+        const names = net.isIP(host) === 0 ? { host, servername: host } : { host };
+        opened?.(null, tls.connect({ ...names, socket }));
+        return;
+      }
+      const status = String(reply.statusCode);
+      opened?.(new Error(`the proxy ${proxy.host} refused a tunnel to ${target} (HTTP ${status})`), socket.destroy());
+    });
+    connect.once('timeout', () => connect.destroy(new Error(`the proxy ${proxy.host} opened no tunnel to ${target}`)));
+    connect.once('error', (error) => opened?.(error, new net.Socket()));
+    connect.end();
+    return undefined;
+  };
+}
+
+/**
+ * The proxy for a URL by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (either case), or undefined for none.
+ * Loopback addresses are never sent to a proxy: a local model is not reachable from there.
+ */
+export function proxyFor(url: URL, env: Environment): URL | undefined {
+  const host = url.hostname.toLowerCase();
+  if (isLoopback(host)) return undefined;
+  const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
+  const proxy = first(env, names);
+  if (proxy === undefined || isExcluded(url, host, first(env, ['no_proxy', 'NO_PROXY']) ?? '')) return undefined;
+  const address = proxy.includes('://') ? proxy : `http://${proxy}`;
+  return URL.canParse(address) ? new URL(address) : undefined;
+}
+
+/** True for `localhost`, 127.0.0.0/8 and ::1. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function isExcluded(url: URL, host: string, list: string): boolean {
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      if (entry === '*') return true;
+      const [, name = '', entryPort] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
+      if (entryPort !== undefined && entryPort !== port) return false;
+      const suffix = name.replace(/^\*?\./, '');
+      return host === suffix || host.endsWith(`.${suffix}`);
+    });
+}
+
+function first(env: Environment, names: readonly string[]): string | undefined {
+  return names.map((name) => readVariable(env, name)).find((value) => value !== undefined);
+}

@@ -1,0 +1,110 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { HttpRoute } from './http-routes.ts';
+
+const http = process.getBuiltinModule('node:http');
+const https = process.getBuiltinModule('node:https');
+
+/** No connection stood in time. */
+export class ConnectTimeout extends Error {
+  override readonly name = 'ConnectTimeout';
+}
+
+/** One request, whatever connection carries it. */
+export interface OutgoingRequest {
+  readonly route: HttpRoute;
+  readonly method: string;
+  /** Name, value, name, value …, without `host` and `content-length`. */
+  readonly headers: readonly string[];
+  readonly body: string | Uint8Array | undefined;
+  /** Milliseconds until a connection must stand. */
+  readonly connectMs: number;
+}
+
+/** Receives what comes of a request: one of the two, once. */
+export interface RequestListener {
+  /** The head has come. Errors of the message are the listener's from here on. */
+  onResponse(message: IncomingMessage): void;
+  /** There will be no response. */
+  onError(error: Error): void;
+}
+
+/**
+ * A request over Node's own HTTP client. It is sent once more, over a connection of its own, when a kept connection turns
+ * out to have been closed by the server: nothing came back on it, so asking again is safe.
+ */
+export class NodeRequest {
+  readonly #outgoing: OutgoingRequest;
+  readonly #listener: RequestListener;
+  #current: ClientRequest | IncomingMessage;
+  #isDestroyed = false;
+
+  /** Sends the request. Throws for a header that cannot be sent. */
+  constructor(outgoing: OutgoingRequest, listener: RequestListener) {
+    this.#outgoing = outgoing;
+    this.#listener = listener;
+    this.#current = this.#send(false);
+  }
+
+  /** Ends the request or the reading of its response, and closes the connection. */
+  destroy(reason: unknown): void {
+    this.#isDestroyed = true;
+    this.#current.destroy(reason instanceof Error ? reason : new Error('the request was aborted'));
+  }
+
+  #send(fresh: boolean): ClientRequest {
+    const request = open(this.#outgoing, fresh);
+    // Node has assigned a kept connection by now, if there is one; only a new one must still be made.
+    if (!request.reusedSocket) limitConnecting(request, this.#outgoing.connectMs);
+    const hasAnswered = request.reusedSocket ? watchBytes(request) : undefined;
+    request.once('response', (message) => {
+      this.#current = message;
+      this.#listener.onResponse(message);
+    });
+    request.on('error', (error) => {
+      // What goes wrong with a response is an error of the message.
+      if (this.#current !== request) return;
+      if (this.#isDestroyed || hasAnswered === undefined || hasAnswered()) this.#listener.onError(error);
+      else this.#current = this.#send(true);
+    });
+    return request;
+  }
+}
+
+function open({ route, method, headers, body }: OutgoingRequest, fresh: boolean): ClientRequest {
+  const length = body === undefined ? undefined : Buffer.byteLength(body);
+  const request = (route.secure ? https : http).request({
+    host: route.host,
+    port: route.port,
+    path: route.path,
+    method,
+    agent: route.agent(fresh),
+    headers: [...route.headers, ...headers, ...(length === undefined ? [] : ['content-length', String(length)])],
+  });
+  // Text that is ASCII alone is written as it stands, without a look at each character.
+  if (typeof body === 'string') request.end(body, length === body.length ? 'latin1' : 'utf8');
+  else request.end(body);
+  return request;
+}
+
+/** Ends the request when its connection does not stand in time. */
+function limitConnecting(request: ClientRequest, connectMs: number): void {
+  const timer = setTimeout(
+    () => request.destroy(new ConnectTimeout(`no connection within ${String(connectMs)} ms`)),
+    connectMs,
+  );
+  const stands = () => clearTimeout(timer);
+  request.once('close', stands);
+  request.once('socket', (socket) => {
+    if (!socket.connecting) stands();
+    else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', stands);
+  });
+}
+
+/** Whether anything came in since the request got its connection. */
+function watchBytes(request: ClientRequest): () => boolean {
+  let before = 0;
+  request.once('socket', (socket) => {
+    before = socket.bytesRead;
+  });
+  return () => (request.socket?.bytesRead ?? 0) > before;
+}

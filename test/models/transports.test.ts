@@ -1,0 +1,217 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import fc from 'fast-check';
+import { AzureOpenAI, OpenAI } from 'openai';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { configuredModel } from '../../src/models/chat/chat-model.ts';
+import { secretsOf } from '../../src/models/endpoint/model-secrets.ts';
+import { chatModel, type ChatModelOptions } from '../../src/models/index.ts';
+import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
+import { modelAt, overEachTransport, overOwnTransports } from '../support/transports.ts';
+import { ask, askInVain } from './ask.ts';
+
+async function serve(script: readonly Scripted[], options: ModelServerOptions = {}) {
+  const server = await startModelServer(script, options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A server that answers each request with these bytes, written piece by piece. Gives its address. */
+async function serveBytes(answer: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true).on('error', () => undefined);
+    let seen = '';
+    socket.on('data', (data) => {
+      seen += data.toString('latin1');
+      const length = Number(/content-length: (\d+)/i.exec(seen)?.[1] ?? 0);
+      if (!seen.includes('\r\n\r\n') || seen.length < seen.indexOf('\r\n\r\n') + 4 + length) return;
+      seen = '';
+      answer(socket);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? String(address?.port) : ''}/v1`;
+}
+
+const completion = (content: string) => JSON.stringify({ choices: [{ message: { content }, finish_reason: 'stop' }] });
+const events = (content: string) =>
+  `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`;
+
+/** A body in HTTP chunks of this many bytes. */
+function chunked(body: string, size: number): string {
+  const bytes = Buffer.from(body);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+    bytes.subarray(at * size, (at + 1) * size),
+  );
+  return [
+    ...pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece.toString('latin1')}\r\n`),
+    '0\r\n\r\n',
+  ].join('');
+}
+
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+
+overEachTransport(() => {
+  test('a body in chunks is read wherever chunks and packets end, within a character too', async () => {
+    let answer = '';
+    let packet = 1;
+    const baseURL = await serveBytes((socket) => {
+      for (let at = 0; at < answer.length; at += packet) socket.write(answer.slice(at, at + packet), 'latin1');
+    });
+    const model = modelAt({ baseURL, model: 'm' });
+    const cuts = fc.record({
+      text: fc.string({ unit: 'grapheme', maxLength: 12 }),
+      chunk: fc.integer({ min: 1, max: 30 }),
+      size: fc.integer({ min: 1, max: 200 }),
+      stream: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(cuts, async ({ text, chunk, size, stream }) => {
+        packet = size;
+        const body = chunked(stream ? events(text) : completion(text), chunk);
+        answer = `${HEAD}transfer-encoding: chunked\r\n\r\n${body}`;
+        expect((await ask(model, { stream })).content).toBe(text);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('a conversation arrives as it is, in ASCII or not', async () => {
+    const server = await serve(['ok', 'ok', 'ok']);
+    const model = modelAt({ baseURL: server.baseURL, model: 'm' });
+    const texts = ['plain', 'größer ÿ', 'über 🚂 \u2028'];
+    for (const content of texts) await ask(model, { messages: [{ role: 'user', content }] });
+    expect(server.requests.map(({ body }) => body.messages[0]?.content)).toEqual(texts);
+  });
+
+  test('a header of the caller’s own replaces ours, whatever its case', async () => {
+    const server = await serve(['ok']);
+    const headers = { 'User-Agent': 'mine', 'X-Team': 'blue' };
+    await ask(modelAt({ baseURL: server.baseURL, model: 'm', headers }));
+    expect(server.requests[0]?.headers).toMatchObject({ 'user-agent': 'mine', 'x-team': 'blue' });
+  });
+
+  test('a header that cannot be sent is a failed connection', async () => {
+    const server = await serve([]);
+    const model = modelAt({ baseURL: server.baseURL, model: 'm', headers: { 'x-team': 'two\nlines' } });
+    expect((await askInVain(model)).code).toBe('connect-failed');
+  });
+});
+
+overOwnTransports(() => {
+  test('what a server says before its response is not taken for it', async () => {
+    const body = completion('ok');
+    const baseURL = await serveBytes((socket) => {
+      socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
+      socket.write(`${HEAD}content-length: ${String(body.length)}\r\n\r\n${body}`);
+    });
+    expect((await ask(modelAt({ baseURL, model: 'm' }))).content).toBe('ok');
+  });
+
+  test('compressed replies are not asked for', async () => {
+    const server = await serve(['ok']);
+    await ask(modelAt({ baseURL: server.baseURL, model: 'm' }));
+    expect(server.requests[0]?.headers['accept-encoding']).toBeUndefined();
+  });
+
+  test('what a server says in a form of its own is told', async () => {
+    const server = await serve([
+      { status: 400, body: { detail: 'too warm' } },
+      { status: 400, body: [{ error: { message: 'too cold' } }] },
+    ]);
+    const model = modelAt({ baseURL: server.baseURL, model: 'm' });
+    expect((await askInVain(model)).message).toContain('The server said: too warm');
+    expect((await askInVain(model)).message).toContain('The server said: too cold');
+  });
+});
+
+test('over direct: an error body without an end is cut, and its connection closed', async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const baseURL = await serveBytes((socket) => {
+    socket.once('close', resolve);
+    socket.write('HTTP/1.1 500 Oops\r\ncontent-type: text/plain\r\n\r\n');
+    const more = () => {
+      while (!socket.destroyed && socket.write('x'.repeat(65_536)));
+    };
+    socket.on('drain', more);
+    more();
+  });
+  const failure = await askInVain(chatModel({ baseURL, model: 'm', transport: 'direct' }));
+  expect(failure).toMatchObject({ code: 'server-error', status: 500 });
+  await closed;
+});
+
+test('headers that the environment sets for OpenAI go to no other server over direct, either', async () => {
+  const server = await serve(['ok']);
+  vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'X-Gateway-Token: for OpenAI only');
+  vi.stubEnv('OPENAI_ORG_ID', 'org-1');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await ask(configuredModel({ baseURL: server.baseURL, model: 'm', transport: 'direct' }, {}));
+  const names = Object.keys(server.requests[0]?.headers ?? {});
+  expect(names).not.toContain('x-gateway-token');
+  expect(names).not.toContain('openai-organization');
+});
+
+const client = new OpenAI({ baseURL: 'http://model.test/v1', apiKey: 'sk-own' });
+
+test.each<readonly [string, ChatModelOptions | object, RegExp]>([
+  ['a transport that there is not', { transport: 'dirct' }, /transport: 'dirct' is unknown/],
+  ['direct with fetch', { transport: 'direct', fetch }, /Leave out 'fetch' or 'transport'/],
+  ['a client with an address', { client, baseURL: 'http://other.test/v1' }, /baseURL: with 'client'/],
+  ['a client with a preset', { client, preset: 'ollama' }, /preset: with 'client'/],
+  ['a client with a key', { client, apiKey: 'k' }, /apiKey: with 'client'/],
+  ['a client with fetch', { client, fetch }, /fetch: with 'client'/],
+  ['a client with a transport', { client, transport: 'openai' }, /transport: with 'client'/],
+  ['a client that is none', { client: { post: 1 } }, /client: it must be an instance/],
+  ['no client at all', { client: null }, /client: it must be an instance/],
+])('%s is refused', (_what, options, text) => {
+  expect(() => Reflect.apply(chatModel, undefined, [options])).toThrow(
+    expect.objectContaining({ name: 'TypeError', code: 'wrong-option', message: expect.stringMatching(text) }),
+  );
+});
+
+test('direct is refused where there is no Node', () => {
+  vi.stubGlobal('process', undefined);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  expect(() => chatModel({ baseURL: 'http://model.test/v1', transport: 'direct' })).toThrow(/needs Node/);
+  expect(() => chatModel({ baseURL: 'http://model.test/v1' })).not.toThrow();
+});
+
+test('a client’s own retries hold, and its key is used for the list of models', async () => {
+  const server = await serve([{ status: 503, headers: { 'retry-after-ms': '1' } }, 'ok'], { models: ['qwen3'] });
+  const own = new OpenAI({ baseURL: server.baseURL, apiKey: 'sk-own', maxRetries: 1 });
+  const reply = await ask(chatModel({ client: own }));
+  expect(reply.content).toBe('ok');
+  expect(server.requests.map(({ body }) => body.model)).toEqual(['qwen3', 'qwen3']);
+  expect(server.otherHeaders[0]?.authorization).toBe('Bearer sk-own');
+});
+
+test('a client’s key is never printed, and known as a secret', async () => {
+  const server = await serve([{ status: 401, body: { error: { message: 'bad key sk-very-secret' } } }]);
+  const model = chatModel({ client: new OpenAI({ baseURL: server.baseURL, apiKey: 'sk-very-secret' }), model: 'm' });
+  const failure = await askInVain(model);
+  expect(failure).toMatchObject({ code: 'auth', status: 401 });
+  expect(failure.message).toContain('give another to the client');
+  expect(failure.message).not.toContain('sk-very-secret');
+  expect(secretsOf(model)).toEqual(['sk-very-secret']);
+});
+
+test('a client for Azure asks its deployment and its list, with its key and version', async () => {
+  const server = await serve(['ok']);
+  const azure = new AzureOpenAI({ endpoint: server.origin, apiKey: 'azure-key', apiVersion: '2026-01-01' });
+  expect((await ask(chatModel({ client: azure }))).content).toBe('ok');
+  expect(server.requests[0]?.url).toBe('/openai/deployments/scripted/chat/completions?api-version=2026-01-01');
+  expect(server.otherPaths).toEqual(['/openai/models']);
+  for (const headers of [server.requests[0]?.headers, server.otherHeaders[0]]) {
+    expect(headers).toMatchObject({ 'api-key': 'azure-key' });
+    expect(headers?.authorization).toBeUndefined();
+  }
+});
