@@ -5,6 +5,7 @@ import { inert } from '../../output/console/inert.ts';
 import { EXIT_CODE } from '../exit-code.ts';
 import { readRecordingOf } from './recording-file.ts';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { issuesOf } from '../../parsing/schema/issues-of.ts';
 
@@ -109,7 +110,7 @@ interface LineProblem {
 /** Holds every line of a recording against the JSON Schema that the package ships. A torn last line is no problem. */
 function checkLines(text: string): readonly LineProblem[] {
   const schema: JsonObject = JSON.parse(
-    readFileSync(new URL('../../../schema/recording.schema.json', import.meta.url), 'utf8'),
+    readFileSync(createRequire(import.meta.url).resolve('signalbox/recording.schema.json'), 'utf8'),
   );
   const lines = text.split('\n');
   return lines.flatMap((written, index) => {
