@@ -6,10 +6,14 @@
  * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.
  * I3 `onDown` is said once, and never after `close`.
  */
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { type ClientCapabilities, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
+import {
+  Client,
+  type ClientCapabilities,
+  SSEClientTransport,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { answerRequest } from '../questions/answer-request.ts';
@@ -114,7 +118,6 @@ async function makeHttpTransport(
   options: { readonly requestInit: RequestInit; readonly fetch: typeof fetch },
 ): Promise<Transport> {
   if (kind === 'streamable') return new StreamableHTTPClientTransport(url, options);
-  const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
   return new SSEClientTransport(url, options);
 }
 
@@ -129,7 +132,7 @@ async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo):
 /** Shakes hands over a wire and makes a link of it. On failure nothing that was started is left. */
 async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
   const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
-  client.fallbackRequestHandler = async ({ method, params }, { signal }) => {
+  client.fallbackRequestHandler = async ({ method, params }, { mcpReq: { signal } }) => {
     const { answers, onOddity } = io;
     const given: unknown = params ?? {};
     return answerRequest({ method, params: isJsonObject(given) ? given : {} }, { server, answers, signal, onOddity });
