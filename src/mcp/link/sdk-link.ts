@@ -1,5 +1,5 @@
 /**
- * Owns: all that is spoken with the MCP SDK's client; its functions for OAuth are used in auth/. Does not own: when to
+ * Owns: all that is spoken with the client of the official MCP SDK; its functions for OAuth are used in auth/. Does not own: when to
  * connect, retry or give up.
  *
  * I1 A link is one client on one transport, used once.
