@@ -21,7 +21,7 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
   agent: /src\/(?:models\/)?index\.ts$/,
   stores: /src\/journal\/index\.ts$/,
   security: /src\/security\/index\.ts$/,
-  mcp: /src\/mcp\/index\.ts$/,
+  mcp: /src\/mcp\/(?:index|hub)\.ts$/,
   'mcp-client': /src\/mcp\/(?:link|auth)\//,
   inspector: /src\/inspector\/index\.ts$/,
   testing: /src\/testing\/index\.ts$/,
@@ -38,7 +38,7 @@ const LAYERS: Readonly<Record<string, RegExp>> = {
  * Bundles the library into a folder: `<subpath>/index.js` for each subpath, `cli/main.js`, and the chunks that they share,
  * so that a class is the same whichever subpath it comes from. Packages stay imports, and what was loaded late still is.
  * Each entry first loads the check of Node's version. Source maps lead to the lines of `src/` and hold no sources. Throws when
- * chunks import each other in a circle.
+ * chunks import each other in a circle, or code of the library came into one of the command's.
  */
 export async function buildLibrary(outDir: string): Promise<void> {
   const { output } = await build({
@@ -61,12 +61,17 @@ export async function buildLibrary(outDir: string): Promise<void> {
       sourcemap: true,
       sourcemapExcludeSources: true,
       codeSplitting: {
-        groups: Object.entries(LAYERS).map(([name, test], index) => ({ name, test, priority: 100 - index })),
+        groups: Object.entries(LAYERS).map(([name, files], index) => ({
+          name,
+          test: (id) => files.test(withSlashes(id)),
+          priority: 100 - index,
+        })),
       },
     },
   });
   const chunks = output.filter((file) => file.type === 'chunk');
   refuseCircles(chunks);
+  refuseCommandInLibrary(chunks);
   for (const chunk of chunks) write(outDir, chunk);
 }
 
@@ -78,6 +83,10 @@ function exportedSources(): readonly string[] {
     const source: unknown = Reflect.get(Object(target), '@signalbox/source');
     return typeof source === 'string' ? [source.replace('./', '')] : [];
   });
+}
+
+function withSlashes(path: string): string {
+  return path.replaceAll('\\', '/');
 }
 
 function nameOf(source: string): string {
@@ -109,4 +118,14 @@ function refuseCircles(chunks: readonly OutputChunk[]): void {
     done.add(name);
   };
   for (const name of imports.keys()) visit(name, []);
+}
+
+/** Bundlers follow what is imported late, too: no program that uses the library may carry the command. */
+function refuseCommandInLibrary(chunks: readonly OutputChunk[]): void {
+  for (const { fileName, imports, dynamicImports, moduleIds } of chunks) {
+    if (moduleIds.some((id) => withSlashes(id).includes('/src/cli/')) || fileName.startsWith('cli/')) continue;
+    const command = [...imports, ...dynamicImports].find((name) => name.startsWith('chunks/cli'));
+    if (command !== undefined)
+      throw new Error(`${fileName} imports ${command}: give what it needs a layer of its own.`);
+  }
 }
