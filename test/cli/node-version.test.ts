@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { buildLibrary } from '../../scripts/build-library.ts';
 import { nodeVersionProblem } from '../../src/node-version.ts';
 import { exportedSources } from '../package/export-table.ts';
 
@@ -27,32 +28,24 @@ function findOldNode(): string | undefined {
     .find((path) => nodeVersionProblem(execFileSync(path, ['--version'], { encoding: 'utf8' }).trim()) !== null);
 }
 
-/** Our sources, compiled into a folder of their own that goes when the test ends. */
-async function compiled(entry: string): Promise<string> {
-  const root = join(import.meta.dirname, '../..');
+/** The built library in a folder of its own, which goes when the test ends; gives the path of one of its files. */
+async function built(file: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-old-node-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const config = {
-    extends: join(root, 'tsconfig.json'),
-    compilerOptions: { noEmit: false, outDir: join(folder, 'dist'), rootDir: join(root, 'src') },
-    files: [join(root, entry)],
-    include: [],
-  };
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  await buildLibrary(join(folder, 'dist'));
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder]);
-  return join(folder, entry.replace('src/', 'dist/').replace(/ts$/, 'js'));
+  symlinkSync(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'), 'junction');
+  return join(folder, 'dist', file);
 }
 
 test.skipIf(findOldNode() === undefined)('the built command says so when an old Node runs it', async () => {
-  const ran = spawnSync(findOldNode() ?? '', [await compiled('src/cli/main.ts'), '--help'], { encoding: 'utf8' });
+  const ran = spawnSync(findOldNode() ?? '', [await built('cli/main.js'), '--help'], { encoding: 'utf8' });
   expect(ran).toMatchObject({ status: 1, stdout: '' });
   expect(ran.stderr).toMatch(/^signalbox needs Node 22\.18 or newer, and this is Node \d+\.\d+\.\d+\. .*\n$/);
 });
 
 test.skipIf(findOldNode() === undefined)('a script that imports the library on an old Node ends with 1', async () => {
-  const entry = pathToFileURL(await compiled('src/index.ts')).href;
+  const entry = pathToFileURL(await built('index.js')).href;
   const uncaught = spawnSync(findOldNode() ?? '', ['--input-type=module', '-e', `import '${entry}'`], {
     encoding: 'utf8',
   });

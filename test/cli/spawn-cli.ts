@@ -19,6 +19,8 @@ export async function temporaryFolder(): Promise<{ readonly path: string } & Asy
 export interface CliOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The program. Default: the command of this repository. */
+  readonly main?: string;
 }
 
 /** How a command line ended. */
@@ -39,8 +41,8 @@ export interface RunningCli {
 }
 
 /** Starts the command in a child process, with an environment that names no model. */
-export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions): RunningCli {
-  return watch(spawn(process.execPath, [MAIN, ...args], { cwd, env: cleanEnvironment(cwd, env) }));
+export function startCli(args: readonly string[], { cwd, env = {}, main = MAIN }: CliOptions): RunningCli {
+  return watch(spawn(process.execPath, [main, ...args], { cwd, env: cleanEnvironment(cwd, env) }));
 }
 
 /** Runs the command to its end, with no input. */

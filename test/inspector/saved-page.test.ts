@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { SavedPage, StepDetail } from '../../src/inspector/frames/protocol.ts';
 import { share, unshare } from '../../src/inspector/frames/shared-json.ts';
+import { pageFolder } from './page-folder.ts';
 import { HOSTILE, startScene } from './scenes.ts';
 import { viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
@@ -24,6 +28,26 @@ describe('a saved page', () => {
     expect(data.frames[1]).toMatchObject({ t: 'session', session: { kind: 'recording', status: 'answered', can: [] } });
     expect(details.map(({ step }) => step)).toEqual(steps);
     expect(details.at(-1)?.after).toMatchObject({ task: 'What time is it?' });
+  });
+
+  test('is the same where the page lies compressed, as in the package', async () => {
+    const page = pageFolder();
+    const script = join(page, 'saved.js');
+    const plain = await inspector({ page });
+    const run = startScene('plain', { inspect: plain });
+    await run;
+    const html = await (await viewer(plain.url).get(`/api/sessions/${run.runId}/export`)).text();
+    writeFileSync(`${script}.br`, brotliCompressSync(readFileSync(script)));
+    rmSync(script);
+    const packed = await inspector({ page });
+    const again = startScene('plain', { inspect: packed });
+    await again;
+    const html2 = await (await viewer(packed.url).get(`/api/sessions/${again.runId}/export`)).text();
+    const scripts = [html, html2].map((text) => /<script>([^]*?)<\/script>/.exec(text)?.[1]);
+    expect(scripts[0]).toContain('console.log(tag)');
+    expect(scripts[1]).toBe(scripts[0]);
+    expect((await viewer(packed.url).get('/saved.js')).status).toBe(200);
+    expect((await viewer(packed.url).get('/saved.js.br')).status).toBe(404);
   });
 
   test('holds two sessions when they were compared, the second with its own details', async () => {

@@ -12,7 +12,7 @@ import { type Interrupts, takeInterrupts } from '../command/interrupts.ts';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, parse } from 'node:path';
-import { McpConfigError, type McpServerConfig, type McpServersConfig } from '../../mcp/config/config.ts';
+import { McpConfigError, type McpServersConfig } from '../../mcp/config/config.ts';
 import { readMcpConfigFile } from '../../mcp/config/config-file.ts';
 import { readMcpServers } from '../../mcp/config/read-config.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -21,7 +21,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { fileJournal, singleFileJournal } from '../../journal/stores/file.ts';
 import { memoryJournal } from '../../journal/stores/memory.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import { makeFolder } from '../../security/folders.ts';
+import { makeFolder, systemCode } from '../../security/folders.ts';
+import { folderTools } from './folder-tools.ts';
 
 /** How a command shows its runs. */
 interface Showing {
@@ -41,6 +42,8 @@ export interface CliAgent {
   /** Null when nothing is to be shown. */
   readonly console: ConsoleOutput | null;
   readonly model: ChosenModel;
+  /** It can read files and not write any: the file server is not installed, and no configuration names servers. */
+  readonly readsOnly: boolean;
   readonly journal: ChosenJournal;
   readonly inspector: Inspector | null;
   /** The name of the conversation that its runs belong to, if it has one. */
@@ -64,7 +67,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     name: 'signalbox',
     instructions: instructionsFor(folder),
     model: model.model,
-    mcpServers,
+    ...(mcpServers === null ? { tools: folderTools(folder) } : { mcpServers }),
     journal: journal.journal,
     output: console ?? silentOutput(),
     silent: choices.silent,
@@ -82,7 +85,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
     await inspector?.close();
     await model.close();
   };
-  return { agent, console, model, journal, inspector, session, interrupts, close };
+  return { agent, console, model, readsOnly: mcpServers === null, journal, inspector, session, interrupts, close };
 }
 
 /** Ctrl-C at a question stops the whole run, as everywhere else. Without a terminal no question is asked. */
@@ -104,11 +107,12 @@ function instructionsFor(folder: string): string {
 }
 
 /**
- * The MCP servers of a command: those of a configuration file, else the file server on a folder. Tools that may change
- * something ask first, unless the file names a policy. Throws a {@link UsageError} for a file that cannot be used.
+ * The MCP servers of a command: those of a configuration file, else the file server on a folder, or null where that is not
+ * installed. Tools that may change something ask first, unless the file names a policy. Throws a {@link UsageError} for a
+ * file that cannot be used.
  */
-async function chooseServers(file: string | undefined, folder: string): Promise<McpServersConfig> {
-  if (file === undefined) return { files: fileServer(folder) };
+async function chooseServers(file: string | undefined, folder: string): Promise<McpServersConfig | null> {
+  if (file === undefined) return fileServer(folder);
   try {
     await readMcpConfigFile(file);
     const servers = serversOf(JSON.parse((await readFile(file, 'utf8')).replace(/^\ufeff/, '')));
@@ -121,13 +125,18 @@ async function chooseServers(file: string | undefined, folder: string): Promise<
   }
 }
 
-/** The reference file server, from our own dependencies and with our own Node: nothing is downloaded. */
-function fileServer(folder: string): McpServerConfig {
+/** The reference file server, where it is installed beside us, with our own Node: nothing is downloaded. */
+function fileServer(folder: string): McpServersConfig | null {
   const require = createRequire(import.meta.url);
-  const description = require.resolve('@modelcontextprotocol/server-filesystem/package.json');
-  const { bin }: { readonly bin: Readonly<Record<string, string>> } = require(description);
-  const entry = join(dirname(description), bin['mcp-server-filesystem'] ?? 'dist/index.js');
-  return { command: process.execPath, args: [entry, folder], policy: 'by-annotations' };
+  try {
+    const description = require.resolve('@modelcontextprotocol/server-filesystem/package.json');
+    const { bin }: { readonly bin: Readonly<Record<string, string>> } = require(description);
+    const entry = join(dirname(description), bin['mcp-server-filesystem'] ?? 'dist/index.js');
+    return { files: { command: process.execPath, args: [entry, folder], policy: 'by-annotations' } };
+  } catch (error) {
+    if (systemCode(error) === 'MODULE_NOT_FOUND') return null;
+    throw error;
+  }
 }
 
 function serversOf(content: unknown): McpServersConfig {

@@ -81,12 +81,19 @@ function inTerminal(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-function greet({ model, session, inspector }: CliAgent, { mcpFile }: AgentChoices, begun: Session | null): void {
+function greet(
+  { model, readsOnly, session, inspector }: CliAgent,
+  { mcpFile }: AgentChoices,
+  begun: Session | null,
+): void {
   const tools = mcpFile === undefined ? `the files below ${process.cwd()}` : `the MCP servers of ${mcpFile}`;
+  const careful = readsOnly
+    ? 'They are read, never changed; npm install @modelcontextprotocol/server-filesystem adds tools that write.'
+    : 'What may change something asks first.';
   const lines = [
     `signalbox ${packageVersion()}`,
     ...(model.said === '' ? [] : [model.said]),
-    `Tools: ${tools}. What may change something asks first.`,
+    `Tools: ${tools}. ${careful}`,
     ...(inspector === null ? [] : [`Inspector: ${inspector.url}`]),
     ...(begun === null ? [] : [sessionText(session ?? '', begun)]),
     '',

@@ -6,6 +6,7 @@ import { inert } from '../../output/console/inert.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
 import { readRecordingOf } from './kept-runs.ts';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
 
@@ -108,7 +109,7 @@ interface LineProblem {
 /** Holds every line of a recording against the JSON Schema that the package ships. A torn last line is accepted. */
 function checkLines(text: string): readonly LineProblem[] {
   const schema: JsonObject = JSON.parse(
-    readFileSync(new URL('../../../schema/recording.schema.json', import.meta.url), 'utf8'),
+    readFileSync(createRequire(import.meta.url).resolve('signalbox/recording.schema.json'), 'utf8'),
   );
   const lines = text.split('\n');
   return lines.flatMap((written, index) => {

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
 
 /** One file of the page. */
 export interface PageFile {
@@ -41,7 +43,7 @@ export function pageFiles(folder: string): PageFiles {
       const before = known.get(name);
       if (before !== undefined) return before;
       try {
-        const file = { body: await readFile(join(folder, name)), type };
+        const file = { body: await readMaybeCompressed(join(folder, name)), type };
         known.set(name, file);
         return file;
       } catch {
@@ -49,6 +51,14 @@ export function pageFiles(folder: string): PageFiles {
       }
     },
   };
+}
+
+/** A large file of the package is there with the ending `.br` alone: a third of its size. */
+async function readMaybeCompressed(path: string): Promise<Buffer<ArrayBuffer>> {
+  return readFile(path).catch(async (missing: unknown) => {
+    const compressed = await readFile(`${path}.br`).catch(() => Promise.reject(missing));
+    return promisify(brotliDecompress)(compressed);
+  });
 }
 
 /** Where the page's files are: built with the package, or, in a clone that was not built, the script that bundles them. */
@@ -60,7 +70,8 @@ export interface PagePlace {
 /** Finds the page of this package. Throws an error with the code `page-missing` where a bundler has left it behind. */
 export function ownPlace(): PagePlace {
   const script = join(HERE, '../../../scripts/build-page.ts');
-  const places = [join(HERE, '../page'), join(HERE, '../../../dist/inspector/page'), ...installed()];
+  // From a chunk of the package, from the sources of a clone that was built, from a bundle.
+  const places = [join(HERE, '../inspector/page'), join(HERE, '../../../dist/inspector/page'), ...installed()];
   const built = places.find((place) => existsSync(join(place, 'assets', 'main.js'))) ?? null;
   if (built !== null || existsSync(script)) return { built, script };
   const message =

@@ -1,4 +1,4 @@
-import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
+import { OAuthError } from '@modelcontextprotocol/client';
 import { AuthFault } from './auth-fetch.ts';
 
 const KINDS: Readonly<Record<string, AuthFault['kind']>> = {
@@ -14,7 +14,7 @@ export async function attempt<T>(step: () => Promise<T>, secrets: readonly (stri
     return await step();
   } catch (error) {
     if (error instanceof AuthFault) throw error;
-    if (!(error instanceof OAuthError) || error.errorCode === 'server_error')
+    if (!(error instanceof OAuthError) || error.code === 'server_error')
       throw new AuthFault('wrong', 'the authorization server answered something that is not OAuth');
     const told = secrets.reduce<string>(
       (text, secret) => (secret ? text.replaceAll(secret, '…') : text),
@@ -22,8 +22,8 @@ export async function attempt<T>(step: () => Promise<T>, secrets: readonly (stri
     );
     const words = told.replaceAll(/[^\x20-\x7E]/g, ' ').slice(0, 200);
     throw new AuthFault(
-      KINDS[error.errorCode] ?? 'wrong',
-      `the authorization server refused${codeText(error.errorCode)}: ${words}`,
+      KINDS[error.code] ?? 'wrong',
+      `the authorization server refused${codeText(error.code)}: ${words}`,
     );
   }
 }

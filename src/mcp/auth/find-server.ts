@@ -2,17 +2,16 @@
  * Owns: finding the authorization server of an MCP server. What a server says of itself is checked before it is used: the
  * resource, the issuer, PKCE with S256, https.
  */
-import type {
-  AuthorizationServerMetadata,
-  OAuthProtectedResourceMetadata,
-} from '@modelcontextprotocol/sdk/shared/auth.js';
 import {
+  type AuthorizationServerMetadata,
+  type OAuthProtectedResourceMetadata,
+  checkResourceAllowed,
   discoverAuthorizationServerMetadata,
   discoverOAuthProtectedResourceMetadata,
-} from '@modelcontextprotocol/sdk/client/auth.js';
-import { checkResourceAllowed, resourceUrlFromServerUrl } from '@modelcontextprotocol/sdk/shared/auth-utils.js';
-import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
+  resourceUrlFromServerUrl,
+} from '@modelcontextprotocol/client';
 import { attempt } from './auth-error.ts';
+import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
 import { type Challenge, readChallenge, scopesOf } from '../http/challenge.ts';
 
 /** An authorization server, found and checked. */
@@ -45,8 +44,9 @@ export async function findServer(
   const named = described?.authorization_servers ?? [];
   const url = named.find((one) => only !== undefined && isSame(one, only)) ?? named[0] ?? new URL('/', serverUrl).href;
   checkAddress('the authorization server', url, net);
-  const metadata =
-    (await attempt(() => discoverAuthorizationServerMetadata(url, { fetchFn: authFetch(net) }), [])) ?? null;
+  // The issuer is checked below: where it is only another way of writing the address, it is the same.
+  const how = { fetchFn: authFetch(net), skipIssuerValidation: true };
+  const metadata = (await attempt(() => discoverAuthorizationServerMetadata(url, how), [])) ?? null;
   if (metadata === null && named.length > 0)
     throw new AuthFault('wrong', `the authorization server ${url} does not describe itself`);
   if (metadata !== null) checkMetadata(metadata, { url, isNamed: named.length > 0 }, net);

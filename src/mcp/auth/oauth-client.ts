@@ -8,14 +8,14 @@
  */
 import {
   type AddClientAuthentication,
+  type OAuthTokens,
+  createPrivateKeyJwtAuth,
   exchangeAuthorization,
   fetchToken,
   refreshAuthorization,
   registerClient,
   startAuthorization,
-} from '@modelcontextprotocol/sdk/client/auth.js';
-import { createPrivateKeyJwtAuth } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
-import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+} from '@modelcontextprotocol/client';
 import type { AuthServer } from './find-server.ts';
 import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
 import { attempt, codeText } from './auth-error.ts';
@@ -116,6 +116,8 @@ export async function exchangeLoginCode(
     () =>
       exchangeAuthorization(server.url, {
         ...common(server, client, net),
+        // The code's issuer was checked when the redirect came.
+        ...(server.metadata === null ? {} : { iss: server.metadata.issuer }),
         authorizationCode: code,
         codeVerifier: verifier,
         redirectUri: redirectUrl,

@@ -1,16 +1,20 @@
 /**
- * Owns: all that is spoken with the MCP SDK's client; its functions for OAuth are used in auth/. Does not own: when to
+ * Owns: all that is spoken with the client of the official MCP SDK; its functions for OAuth are used in auth/. Does not own: when to
  * connect, retry or give up.
  *
  * I1 A link is one client on one transport, used once.
  * I2 Every request ends with an answer or a {@link LinkFault}; no code or text of the SDK's errors decides which.
  * I3 `onDown` is said once, and never after `close`.
  */
+import {
+  Client,
+  type ClientCapabilities,
+  SSEClientTransport,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { type ClientCapabilities, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
 import type { Dial, LinkIo, McpLink, McpList, McpServerInfo, RequestIo } from '../wire/link.ts';
 import { openStdioWire } from '../stdio/stdio-wire.ts';
 import {
@@ -112,7 +116,6 @@ async function makeHttpTransport(
   options: { readonly requestInit: RequestInit; readonly fetch: typeof fetch },
 ): Promise<Transport> {
   if (kind === 'streamable') return new StreamableHTTPClientTransport(url, options);
-  const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
   return new SSEClientTransport(url, options);
 }
 
@@ -127,7 +130,7 @@ async function sayGoodbye(transport: StreamableHTTPClientTransport, io: LinkIo):
 /** Shakes hands over a wire and makes a link of it. On failure nothing that was started is left. */
 async function shakeHands(server: string, wire: Wire<Transport>, io: LinkIo): Promise<McpLink> {
   const client = new Client({ name: 'signalbox', version: '0.1.0' }, { capabilities: capabilitiesOf(io) });
-  client.fallbackRequestHandler = async ({ method, params }, { signal }) => {
+  client.fallbackRequestHandler = async ({ method, params }, { mcpReq: { signal } }) => {
     const { answers, onWarning } = io;
     const given: unknown = params ?? {};
     return answerRequest({ method, params: isJsonObject(given) ? given : {} }, { server, answers, signal, onWarning });

@@ -1,0 +1,133 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { type OutputChunk, type SourceMap, build } from 'rolldown';
+import { lineMappings } from './line-mappings.ts';
+
+/** Files that are loaded by their name, beside those that package.json exports. */
+const MORE_ENTRIES = ['src/journal/browser.ts', 'src/cli/main.ts', 'src/testing/coverage/collect.ts'];
+
+/**
+ * The chunks that entries share: each holds what these files load at once and no chunk before it holds. So chunks import
+ * only from those above them, and `signalbox/parsing` loads nothing that only a machine needs. What is left is lazy: a
+ * chunk each.
+ */
+const LAYERS: Readonly<Record<string, RegExp>> = {
+  // The command and the check below read it, each with an error of its own.
+  version: /src\/(?:node-version|inspector\/version)\.ts$/,
+  // Alone: it has a side effect, and its error must come before any other on an old Node.
+  platform: /src\/platform\.ts$/,
+  json: /src\/json\//,
+  parsing: /src\/parsing\/index\.ts$/,
+  machines: /src\/machines\/index\.ts$/,
+  journal: /src\/journal\/browser\.ts$/,
+  agent: /src\/(?:models\/)?index\.ts$/,
+  stores: /src\/journal\/index\.ts$/,
+  security: /src\/security\/index\.ts$/,
+  mcp: /src\/mcp\/(?:index|hub)\.ts$/,
+  'mcp-client': /src\/mcp\/(?:link|auth)\//,
+  inspector: /src\/inspector\/index\.ts$/,
+  testing: /src\/testing\/index\.ts$/,
+  cli: /src\/cli\/(?:start\.ts$|command\/)/,
+  'cli-agent': /src\/cli\/(?:agent\/|chat\/|practice\/|run-command\.ts$)/,
+  'cli-recordings': /src\/cli\/(?:recording|runs)\//,
+  'cli-mcp': /src\/cli\/mcp\//,
+  'cli-parse': /src\/cli\/parse\//,
+  'cli-permissions': /src\/cli\/permissions\//,
+  'cli-verify': /src\/cli\/verify\//,
+};
+
+/**
+ * Bundles the library into a folder: `<subpath>/index.js` for each subpath, `cli/main.js`, and the chunks that they share,
+ * so that a class is the same whichever subpath it comes from. Packages stay imports, and what was loaded late still is.
+ * Each entry first loads the check of Node's version. Source maps lead to the lines of `src/` and hold no sources. Throws when
+ * chunks import each other in a circle, or code of the library came into one of the command's.
+ */
+export async function buildLibrary(outDir: string): Promise<void> {
+  const { output } = await build({
+    input: Object.fromEntries([...exportedSources(), ...MORE_ENTRIES].map((file) => [nameOf(file), file])),
+    platform: 'neutral',
+    tsconfig: false,
+    external: (id) => /^[^./\0]/.test(id) && !/^(?:[A-Za-z]:|src\/|@oxc-project\/)/.test(id),
+    transform: { target: 'es2024' },
+    // The package's own `sideEffects` name files of dist/.
+    treeshake: { moduleSideEffects: () => true },
+    checks: { ineffectiveDynamicImport: false },
+    logLevel: 'warn',
+    write: false,
+    output: {
+      dir: outDir,
+      format: 'esm',
+      chunkFileNames: 'chunks/[name].js',
+      entryFileNames: '[name].js',
+      comments: { jsdoc: false, annotation: true, legal: true },
+      sourcemap: true,
+      sourcemapExcludeSources: true,
+      codeSplitting: {
+        groups: Object.entries(LAYERS).map(([name, files], index) => ({
+          name,
+          test: (id) => files.test(withSlashes(id)),
+          priority: 100 - index,
+        })),
+      },
+    },
+  });
+  const chunks = output.filter((file) => file.type === 'chunk');
+  refuseCircles(chunks);
+  refuseCommandInLibrary(chunks);
+  for (const chunk of chunks) write(outDir, chunk);
+}
+
+function exportedSources(): readonly string[] {
+  const { exports }: { readonly exports: Readonly<Record<string, unknown>> } = JSON.parse(
+    readFileSync('package.json', 'utf8'),
+  );
+  return Object.values(exports).flatMap((target) => {
+    const source: unknown = Reflect.get(Object(target), '@signalbox/source');
+    return typeof source === 'string' ? [source.replace('./', '')] : [];
+  });
+}
+
+function withSlashes(path: string): string {
+  return path.replaceAll('\\', '/');
+}
+
+function nameOf(source: string): string {
+  return source.replace(/^src\//, '').replace(/\.ts$/, '');
+}
+
+function write(outDir: string, { fileName, code, map, isEntry }: OutputChunk): void {
+  const file = join(outDir, fileName);
+  const toPlatform = relative(dirname(file), join(outDir, 'chunks/platform.js')).replaceAll('\\', '/');
+  const first = `import "${toPlatform.startsWith('.') ? toPlatform : `./${toPlatform}`}";\n`;
+  const checks = isEntry && fileName !== 'cli/main.js' && !code.startsWith(first);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, checks ? first + code : code);
+  if (map !== null) writeFileSync(`${file}.map`, JSON.stringify(linesOf(map, checks ? ';' : '')));
+}
+
+/** `before`: the mappings of lines that were put before the chunk. */
+function linesOf({ version, file, sources, mappings }: SourceMap, before: string) {
+  return { version, file, sources, names: [], mappings: before + lineMappings(mappings) };
+}
+
+function refuseCircles(chunks: readonly OutputChunk[]): void {
+  const imports = new Map(chunks.map((chunk) => [chunk.fileName, chunk.imports]));
+  const done = new Set<string>();
+  const visit = (name: string, path: readonly string[]): void => {
+    if (path.includes(name)) throw new Error(`Chunks import each other: ${[...path, name].join(' → ')}`);
+    if (done.has(name)) return;
+    for (const next of imports.get(name) ?? []) visit(next, [...path, name]);
+    done.add(name);
+  };
+  for (const name of imports.keys()) visit(name, []);
+}
+
+/** Bundlers follow what is imported late, too: no program that uses the library may carry the command. */
+function refuseCommandInLibrary(chunks: readonly OutputChunk[]): void {
+  for (const { fileName, imports, dynamicImports, moduleIds } of chunks) {
+    if (moduleIds.some((id) => withSlashes(id).includes('/src/cli/')) || fileName.startsWith('cli/')) continue;
+    const command = [...imports, ...dynamicImports].find((name) => name.startsWith('chunks/cli'));
+    if (command !== undefined)
+      throw new Error(`${fileName} imports ${command}: give what it needs a layer of its own.`);
+  }
+}

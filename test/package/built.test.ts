@@ -1,0 +1,110 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildLibrary } from '../../scripts/build-library.ts';
+import { exportedSources } from './export-table.ts';
+
+const root = join(import.meta.dirname, '../..');
+mkdirSync(join(root, '.signalbox'), { recursive: true });
+const folder = mkdtempSync(join(root, '.signalbox/built-'));
+const dist = join(folder, 'dist');
+
+/** Subpaths and the files that they are built into, from a folder. */
+const entries = [...exportedSources()].map(([subpath, source]): readonly [string, string] => [
+  subpath,
+  source.pathname.replace(/^.*\/src\//, '').replace(/\.ts$/, '.js'),
+]);
+
+beforeAll(async () => {
+  await buildLibrary(dist);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const url = (file: string): string => pathToFileURL(join(dist, file)).href;
+
+/** Runs a module in a process of its own; gives what it logs. */
+function run(code: string, flags: readonly string[] = []): string {
+  return execFileSync(process.execPath, [...flags, '--input-type=module', '-e', code], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+/** What a process loads with a file: packages and Node modules, by the names that imports have. */
+function loadedWith(file: string): readonly string[] {
+  const told = run(`
+    import { registerHooks } from 'node:module';
+    const names = new Set();
+    registerHooks({ resolve: (name, context, next) => {
+      if (!/^(file:|[./])/.test(name) && context.parentURL?.startsWith(${JSON.stringify(url(''))})) names.add(name);
+      return next(name, context);
+    } });
+    await import(${JSON.stringify(url(file))});
+    console.log(JSON.stringify([...names]));`);
+  const names: unknown = JSON.parse(told);
+  return Array.isArray(names) ? names.map(String) : [];
+}
+
+describe('a subpath of the built package, alone', () => {
+  // Vitest and jest lend these two their expect.
+  test.each(entries.filter(([subpath]) => !/jest$|vitest$|coverage$/.test(subpath)))('%s is loaded', (_, file) => {
+    expect(loadedWith(file)).toEqual(
+      expect.not.arrayContaining(['openai', '@modelcontextprotocol/client', 'elkjs', 'ws']),
+    );
+  });
+
+  test('parsing loads neither xstate nor anything of Node', () => {
+    expect(loadedWith('parsing/index.js')).toEqual(['jsonrepair']);
+  });
+
+  test.each([['index.js'], ['machines/index.js'], ['journal/browser.js']])('%s loads nothing of Node', (file) => {
+    const names = loadedWith(file);
+    expect(names).toContain('xstate');
+    expect(names.filter((name) => isBuiltin(name))).toEqual([]);
+  });
+
+  test.each(entries)('%s looks at the version of Node before it does anything else', (_, file) => {
+    const [first] = /^import .*$/m.exec(readFileSync(join(dist, file), 'utf8')) ?? [];
+    expect(first).toMatch(/^import "\.\.?\/(\.\.\/)*chunks\/platform\.js";$/);
+  });
+});
+
+test('a class is the same, whichever subpath it comes from', () => {
+  const told = run(`
+    const [root, journal, testing, machines] = await Promise.all(
+      ${JSON.stringify(['index', 'journal/index', 'testing/index', 'machines/index'].map((name) => url(`${name}.js`)))}
+        .map((file) => import(file)),
+    );
+    const recording = { journal: journal.memoryJournal() };
+    const run = root.createAgent({ model: testing.scriptedModel(['Hi.']), silent: true, ...recording }).run('Hello');
+    await run;
+    console.log(root.ReplayDivergenceError === journal.ReplayDivergenceError, journal.replay === testing.replay,
+      typeof machines.agentMachine.createMachine !== 'undefined' || machines.agentMachine.id);`);
+  expect(told).toBe('true true agent\n');
+});
+
+test('a stack trace leads to the lines of src', () => {
+  const told = run(
+    `const { createAgent } = await import(${JSON.stringify(url('index.js'))});
+     try { createAgent({ maxSteps: -1 }); } catch (error) { console.log(error.stack); }`,
+    ['--enable-source-maps'],
+  );
+  const frames = [...told.matchAll(/at (?:new )?(\w+) \(.*?(src\/[\w/.-]+\.ts):(\d+):\d+\)/g)];
+  expect(frames.length).toBeGreaterThan(1);
+  // Each frame's line is one of the function that the frame names, and the outermost is createAgent.
+  const [, name, file = '', line] = frames.at(-1) ?? [];
+  expect([name, file]).toEqual(['createAgent', 'src/agent/create-agent.ts']);
+  const source = readFileSync(join(root, file), 'utf8').split('\n');
+  const begins = source.findIndex((text) => text.startsWith('export function createAgent('));
+  expect(Number(line)).toBeGreaterThan(begins);
+  const [, thrower, , thrownAt] = frames[0] ?? [];
+  expect(readFileSync(join(root, frames[0]?.[2] ?? ''), 'utf8').split('\n')[Number(thrownAt) - 1]).toMatch(
+    /throw|Error\(/,
+  );
+  expect(thrower).not.toBe('createAgent');
+});
