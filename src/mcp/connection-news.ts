@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../json/json.ts';
 import { cutMiddle } from '../tools/result.ts';
 
 /** Events by their `type`, each to the listeners that asked for it. */
-interface Listeners<E extends { readonly type: string }> {
+export interface Listeners<E extends { readonly type: string }> {
   /** Returns the function that ends the subscription. */
   on<T extends E['type']>(type: T, listener: (event: Extract<E, { readonly type: T }>) => void): () => void;
   emit(event: E): void;
