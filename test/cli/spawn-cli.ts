@@ -60,7 +60,8 @@ export function startInTerminal(args: readonly string[], { cwd, env = {} }: CliO
 
 /** A home of its own, so that nothing of the user's is read or written. */
 function cleanEnvironment(home: string, env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: home, SHELL: '/bin/sh', ...env };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, NODE_COMPILE_CACHE, HOME: home, SHELL: '/bin/sh', ...env };
 }
 
 function watch(child: ChildProcessWithoutNullStreams): RunningCli {
