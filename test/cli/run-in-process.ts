@@ -85,7 +85,8 @@ function collected() {
 function replaced(owner: object, name: string, value: unknown): () => void {
   const before = Object.getOwnPropertyDescriptor(owner, name);
   Object.defineProperty(owner, name, { configurable: true, writable: true, value });
-  return () => void (before === undefined ? Reflect.deleteProperty(owner, name) : Object.defineProperty(owner, name, before));
+  return () =>
+    void (before === undefined ? Reflect.deleteProperty(owner, name) : Object.defineProperty(owner, name, before));
 }
 
 /** The variables themselves, because the home folder is read from those of the process. */

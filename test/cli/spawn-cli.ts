@@ -37,7 +37,11 @@ export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions)
  * Runs the command to its end, in the process of the test, with no input unless it is given: most of what a process of
  * its own costs is its start.
  */
-export function runCli(args: readonly string[], { cwd, env }: CliOptions, input: string | Buffer = ''): Promise<CliEnd> {
+export function runCli(
+  args: readonly string[],
+  { cwd, env }: CliOptions,
+  input: string | Buffer = '',
+): Promise<CliEnd> {
   return runInProcess(args, { cwd, env: cleanEnvironment(cwd, env ?? {}) }, input);
 }
 
