@@ -23,6 +23,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     typecheck: { enabled: false },
+    // A worker keeps the modules that it has loaded from file to file: what a test changes of its process, it puts back.
+    isolate: false,
     // Most of them wait for processes and servers: one worker fewer than cores would leave a core idle.
     maxWorkers: availableParallelism(),
     testTimeout: 20_000,
