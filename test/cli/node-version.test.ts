@@ -27,14 +27,14 @@ function findOldNode(): string | undefined {
     .find((path) => nodeVersionProblem(execFileSync(path, ['--version'], { encoding: 'utf8' }).trim()) !== null);
 }
 
-/** Our sources, compiled into a folder of their own that goes when the test ends. */
+/** Our sources, compiled as they are built, but without a look at their types: into a folder that goes when the test ends. */
 async function compiled(entry: string): Promise<string> {
   const root = join(import.meta.dirname, '../..');
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-old-node-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const config = {
     extends: join(root, 'tsconfig.json'),
-    compilerOptions: { noEmit: false, outDir: join(folder, 'dist'), rootDir: join(root, 'src') },
+    compilerOptions: { noEmit: false, noCheck: true, outDir: join(folder, 'dist'), rootDir: join(root, 'src') },
     files: [join(root, entry)],
     include: [],
   };
