@@ -29,5 +29,7 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // What is awaited comes at once on a free machine, and later on a busy one.
+    expect: { poll: { timeout: 10_000 } },
   },
 });

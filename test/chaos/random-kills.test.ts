@@ -5,7 +5,7 @@ import { cases, seedOr } from '../support/soak.ts';
 import { expectUnharmed, restartsOf } from './laws.ts';
 import { doJob, endOf, startChild, workplace } from './start-child.ts';
 
-const RUNS_IN_A_BATCH = cases(20, 35);
+const RUNS_IN_A_BATCH = cases(12, 35);
 const KILLS = 4;
 const FIRST = seedOr(0);
 const SEEDS = Array.from({ length: cases(1, 10) }, (_, n) => FIRST + 2 * n);
@@ -34,7 +34,7 @@ async function disturbedBatch(batch: number): Promise<number> {
   for (let kill = 0; kill < KILLS; kill++) {
     const child = startChild({ ...place, runs, kill: null });
     const ended = endOf(child);
-    await untilGrown(place.log, 1 + random() * 12_000, () => child.exitCode !== null);
+    await untilGrown(place.log, 1 + random() * 340 * RUNS_IN_A_BATCH, () => child.exitCode !== null);
     child.kill('SIGKILL');
     await ended;
   }
