@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { buildLibrary } from './build-library.ts';
@@ -10,6 +10,10 @@ import { keepPublicDeclarations } from './public-declarations.ts';
 const PAGE = 'dist/inspector/page';
 /** The layout engine and the layouts of our machines: the inspector reads them compressed as well. */
 const LARGE = /^(?:saved\.js|layout-machine\.js|layouts-\w+\.json)$/;
+
+// npm builds before it packs; who has just built says so with SIGNALBOX_BUILT=1, and what is there is packed.
+const isBuilt = process.env['SIGNALBOX_BUILT'] === '1' && existsSync('dist/cli/main.js');
+if (isBuilt && process.env['npm_lifecycle_event'] === 'prepack') process.exit(0);
 
 rmSync('dist', { recursive: true, force: true });
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { parseReply } from '../../src/parsing/index.ts';
 import { agentIn, NONE_WRONG, type Outcome, TOOLS, wrongOnes } from './agents.ts';
 import { CUTS, type Cut, UNCLOSED, UNREADABLE } from './cuts.ts';
+import { cases } from '../support/soak.ts';
 
 test('there is every beginning of calls in every format', () => {
   expect(CUTS.length).toBeGreaterThanOrEqual(1000);
@@ -24,8 +25,8 @@ function fault({ title, text, whole, args }: Cut, executed: Outcome['executed'])
 }
 
 test.each([
-  ['json', 4],
-  ['auto', 9],
+  ['json', cases(9, 1)],
+  ['auto', cases(19, 1)],
 ] as const)('%s: a call that was cut off does not run', async (mode, every) => {
   const judge = agentIn(mode);
   const cuts = CUTS.filter((_cut, n) => n % every === 0);

@@ -2,14 +2,15 @@ import { expect, test } from 'vitest';
 import { parseReply } from '../../src/parsing/index.ts';
 import { agentIn, NONE_WRONG, ran, TOOLS, wrongOnes } from './agents.ts';
 import { ANSWER, THOUGHTFUL } from './thoughts.ts';
+import { cases as sampled } from '../support/soak.ts';
 
 test('there are thoughts and quotes with calls of every format', () => {
   expect(THOUGHTFUL.length).toBeGreaterThanOrEqual(200);
 });
 
 test.each([
-  ['auto', 2],
-  ['json', 1],
+  ['auto', sampled(3, 1)],
+  ['json', sampled(3, 1)],
 ] as const)('%s: what the model only thought or quoted does not run', async (mode, every) => {
   const judge = agentIn(mode);
   const cases = THOUGHTFUL.filter((_one, n) => n % every === 0);
@@ -23,7 +24,7 @@ test.each([
 test('native: neither what was thought nor what follows runs', async () => {
   const judge = agentIn('native');
   const wrong = await wrongOnes(
-    THOUGHTFUL.filter((_one, n) => n % 3 === 0),
+    THOUGHTFUL.filter((_one, n) => n % sampled(3, 1) === 0),
     async ({ title, text }) => ((await judge(text, 'stop')).executed.length > 0 ? `${title}: ${text}` : undefined),
   );
   expect(wrong).toEqual(NONE_WRONG);

@@ -36,6 +36,9 @@ export interface Opened {
   readonly problems: readonly string[];
 }
 
+/** One Chromium for all files that a worker runs; it ends with the worker. */
+let launched: Promise<Browser> | null = null;
+
 /** Chromium and an inspector for the tests of a file; each test gets windows of its own. */
 export function stage(): Stage {
   let browser: Browser | null = null;
@@ -45,13 +48,12 @@ export function stage(): Stage {
   beforeAll(async () => {
     if (executablePath === undefined) return;
     inspector = await createInspector({ page: await builtPage() });
-    browser = await chromium.launch({ executablePath, args: FLAGS });
+    browser = await (launched ??= chromium.launch({ executablePath, args: FLAGS }));
   }, 120_000);
   afterEach(async () => {
     for (const one of close.splice(0)) await one();
   });
   afterAll(async () => {
-    await browser?.close();
     await inspector?.close();
   });
 

@@ -1,11 +1,14 @@
 import { statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { cases, seedOr } from '../support/soak.ts';
 import { expectUnharmed, restartsOf } from './laws.ts';
 import { doJob, endOf, startChild, workplace } from './start-child.ts';
 
-const RUNS_IN_A_BATCH = 35;
+const RUNS_IN_A_BATCH = cases(12, 35);
 const KILLS = 4;
+const FIRST = seedOr(0);
+const SEEDS = Array.from({ length: cases(1, 10) }, (_, n) => FIRST + 2 * n);
 
 /** A seeded random number from 0 to 1. */
 function randomOf(seed: number): () => number {
@@ -31,7 +34,7 @@ async function disturbedBatch(batch: number): Promise<number> {
   for (let kill = 0; kill < KILLS; kill++) {
     const child = startChild({ ...place, runs, kill: null });
     const ended = endOf(child);
-    await untilGrown(place.log, 1 + random() * 12_000, () => child.exitCode !== null);
+    await untilGrown(place.log, 1 + random() * 340 * RUNS_IN_A_BATCH, () => child.exitCode !== null);
     child.kill('SIGKILL');
     await ended;
   }
@@ -40,7 +43,7 @@ async function disturbedBatch(batch: number): Promise<number> {
   return Math.max(...runs.map((run) => restartsOf(place.dir, run)));
 }
 
-test.each([0, 2])(
+test.each(SEEDS)(
   'runs whose process is killed again and again end as if nothing had been, seed %i',
   async (seed) => {
     const restarts = await Promise.all([disturbedBatch(seed), disturbedBatch(seed + 1)]);

@@ -8,9 +8,7 @@ import { type CliEnd, runCli, startCli, startInTerminal, temporaryFolder } from 
 /** Parses what is written to the command's standard input. */
 async function parse(reply: string | Buffer, ...args: readonly string[]): Promise<CliEnd> {
   await using folder = await temporaryFolder();
-  const cli = startCli(['parse', ...args], { cwd: folder.path });
-  cli.child.stdin.end(reply);
-  return cli.ended;
+  return await runCli(['parse', ...args], { cwd: folder.path }, reply);
 }
 
 const BROKEN = `Sure!\n{'thought': "Add", "tool": "add", "tool_args": {"a": 1, "b": 2,}}\n`;

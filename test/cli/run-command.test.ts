@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { processesNaming } from './processes.ts';
-import { runCli, startCli, temporaryFolder } from './spawn-cli.ts';
+import { runCli, runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
 
 const LIST = { name: 'files_list_directory', arguments: { path: '.' } };
 const onLinux = process.platform === 'linux';
@@ -12,7 +12,9 @@ const onLinux = process.platform === 'linux';
 test('an answered question: the answer on standard output, the rest on standard error, exit code 0', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer([{ toolCalls: [LIST] }, 'large.log is the largest.']);
-  const ended = await runCli(['run', 'Which file is the largest?', '--base-url', server.baseURL], { cwd: folder.path });
+  const ended = await runCliProcess(['run', 'Which file is the largest?', '--base-url', server.baseURL], {
+    cwd: folder.path,
+  });
   expect(ended).toMatchObject({ code: 0, stdout: 'large.log is the largest.\n' });
   expect(ended.stderr).toContain('[FILE] large.log');
   expect(ended.stderr).not.toContain('is the largest.');
@@ -38,7 +40,7 @@ test('--json prints the whole result as one object and nothing else', async () =
 test('a model that fails: the reason on standard error, exit code 1', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(() => ({ status: 401, body: { error: { message: 'wrong key' } } }));
-  const ended = await runCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  const ended = await runCliProcess(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 1, stdout: '' });
   expect(ended.stderr).toContain('Unable to complete task due to LLM error:');
   expect(ended.stderr).toContain('wrong key');
@@ -59,7 +61,9 @@ test('a run that reaches --max-steps is stopped with exit code 3', async () => {
   await using server = await startModelServer(({ body }) => ({
     toolCalls: [{ name: 'files_get_file_info', arguments: { path: `${body.messages.length}.txt` } }],
   }));
-  const ended = await runCli(['run', 'Go on', '--max-steps', '2', '--base-url', server.baseURL], { cwd: folder.path });
+  const ended = await runCliProcess(['run', 'Go on', '--max-steps', '2', '--base-url', server.baseURL], {
+    cwd: folder.path,
+  });
   expect(ended).toMatchObject({ code: 3, stdout: '' });
   expect(ended.stderr).toContain('Reached maximum steps limit (2 steps).');
 });

@@ -4,6 +4,7 @@ import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { type CliEnd, type CliOptions, runInProcess } from './run-in-process.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
@@ -15,20 +16,7 @@ export async function temporaryFolder(): Promise<{ readonly path: string } & Asy
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** How a command line is started. */
-export interface CliOptions {
-  readonly cwd: string;
-  readonly env?: Readonly<Record<string, string>>;
-  /** The program. Default: the command of this repository. */
-  readonly main?: string;
-}
-
-/** How a command line ended. */
-export interface CliEnd {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type { CliEnd, CliOptions } from './run-in-process.ts';
 
 /** A command line that runs. */
 export interface RunningCli {
@@ -45,8 +33,20 @@ export function startCli(args: readonly string[], { cwd, env = {}, main = MAIN }
   return watch(spawn(process.execPath, [main, ...args], { cwd, env: cleanEnvironment(cwd, env) }));
 }
 
-/** Runs the command to its end, with no input. */
-export async function runCli(args: readonly string[], options: CliOptions): Promise<CliEnd> {
+/**
+ * Runs the command to its end, in the process of the test, with no input unless it is given: most of what a process of
+ * its own costs is its start.
+ */
+export function runCli(
+  args: readonly string[],
+  { cwd, env }: CliOptions,
+  input: string | Buffer = '',
+): Promise<CliEnd> {
+  return runInProcess(args, { cwd, env: cleanEnvironment(cwd, env ?? {}) }, input);
+}
+
+/** Runs the command to its end in a process of its own, with no input. */
+export async function runCliProcess(args: readonly string[], options: CliOptions): Promise<CliEnd> {
   const cli = startCli(args, options);
   cli.child.stdin.end();
   return cli.ended;
@@ -61,8 +61,9 @@ export function startInTerminal(args: readonly string[], { cwd, env = {} }: CliO
 }
 
 /** A home of its own, so that nothing of the user's is read or written. */
-function cleanEnvironment(home: string, env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: home, SHELL: '/bin/sh', ...env };
+function cleanEnvironment(home: string, env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  return { PATH, NODE_COMPILE_CACHE, HOME: home, SHELL: '/bin/sh', ...env };
 }
 
 function watch(child: ChildProcessWithoutNullStreams): RunningCli {

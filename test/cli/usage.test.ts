@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { runCli, temporaryFolder } from './spawn-cli.ts';
+import { runCli, runCliProcess, temporaryFolder } from './spawn-cli.ts';
 
 test.each([
   ['an unknown command', ['rnu', 'Hello?'], "there is no command 'rnu'. Did you mean 'run'?"],
@@ -70,5 +70,9 @@ test.each([
 test('--version prints the version of the package', async () => {
   await using folder = await temporaryFolder();
   const { version } = createRequire(import.meta.url)('../../package.json');
-  expect(await runCli(['--version'], { cwd: folder.path })).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  expect(await runCliProcess(['--version'], { cwd: folder.path })).toEqual({
+    code: 0,
+    stdout: `${version}\n`,
+    stderr: '',
+  });
 });

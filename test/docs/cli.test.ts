@@ -37,7 +37,8 @@ test('the examples print what stands there', { timeout: 60_000 }, async () => {
   expect(commands.length).toBeGreaterThan(8);
   const script = ['exec 2>&1', ...commands.flatMap((line) => [`printf '%s\\n' ${quoted(line)}`, line.slice(2)])];
   const start = `signalbox() { ${quoted(process.execPath)} ${quoted(MAIN)} "$@"; }`;
-  const env = { PATH: process.env['PATH'], HOME: folder.path };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: folder.path };
   const printed = execFileSync('sh', ['-c', [start, ...script].join('\n')], {
     cwd: folder.path,
     env,

@@ -46,10 +46,11 @@ function inTerminal(code: string, terminal: string): string {
   onTestFinished(() => rmSync(dirname(file), { recursive: true }));
   writeFileSync(file, code);
   const line = `exec '${process.execPath}' --conditions=@signalbox/source '${file}'`;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
     cwd: root,
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'], SHELL: '/bin/sh', TERM: terminal },
+    env: { PATH, NODE_COMPILE_CACHE, SHELL: '/bin/sh', TERM: terminal },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   return stdout.replaceAll('\r\n', '\n');

@@ -17,9 +17,10 @@ export async function runExample(file: string) {
     '--unhandled-rejections=strict',
     join(root, 'examples', file),
   ];
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, args, {
     cwd: root,
-    env: { PATH: process.env.PATH ?? '', HOME: home, USERPROFILE: home },
+    env: { PATH, NODE_COMPILE_CACHE, HOME: home, USERPROFILE: home },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr, closed] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);

@@ -11,14 +11,14 @@ import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { readStored } from '../../src/journal/stores/sqlite-rows.ts';
 import { type SqliteRuns, sqliteRuns } from '../../src/journal/stores/sqlite-runs.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { cases, seedOr } from '../support/soak.ts';
 import { answered, interrupted } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** How many bits are flipped in a database, and four times as many in files. Nightly: more, from another seed each night. */
-const NIGHTLY = process.env['SIGNALBOX_NIGHTLY'] !== undefined;
-const FLIPS = Number(process.env['SIGNALBOX_FLIPS'] ?? (NIGHTLY ? 20_000 : 2000));
+/** How many bits are flipped in a database, and four times as many in files. */
+const FLIPS = Number(process.env['SIGNALBOX_FLIPS'] ?? cases(1000, 20_000));
 const IN_FILES = 4 * FLIPS;
-const SEED = Number(process.env['SIGNALBOX_SEED'] ?? (NIGHTLY ? Math.floor(Date.now() / 86_400_000) : 1));
+const SEED = seedOr(1);
 const LONG = 60_000 + FLIPS * 30;
 
 /** A result with characters of several bytes, one that is stored by itself, and one that looks like the end of a line. */

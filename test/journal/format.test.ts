@@ -17,6 +17,7 @@ import { calls } from '../support/replies.ts';
 import { answered } from './stored-runs.ts';
 import { withoutSums } from '../support/without-sums.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { cases, seedOr } from '../support/soak.ts';
 
 /** A run in which a tool is called so many times, each time with another argument and the same result. */
 async function turns(count: number, result: JsonObject | string, more: { readonly maxToolResultChars?: number } = {}) {
@@ -178,7 +179,7 @@ describe('whatever is written is read', () => {
         const text = records.map((record) => write(record)).join('');
         expect(readRecording(`${head}\n${text}`).lines).toEqual(records);
       }),
-      { numRuns: 300 },
+      { numRuns: cases(100, 6000), seed: seedOr(1) },
     );
   });
 
@@ -215,7 +216,7 @@ describe('whatever is written is read', () => {
         const read = lines.map((line) => (line.t === 'start' ? restore(line.id, line.request ?? null) : null));
         expect(read).toEqual(requests);
       }),
-      { numRuns: 300 },
+      { numRuns: cases(100, 6000), seed: seedOr(1) },
     );
   });
 });

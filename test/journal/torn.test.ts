@@ -9,6 +9,7 @@ import type { RecordLine } from '../../src/journal/format/record.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { answered, recordsOf, whole } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { cases, seedOr } from '../support/soak.ts';
 
 const NOTE = { t: 'note', at: 1, note: { said: 'after' } } as const;
 
@@ -69,6 +70,6 @@ test('cut at any byte, a run that is taken is written on where it was whole', as
       ).not.toThrow();
       expect(readRecording(text).lines.at(-1)).toEqual(NOTE);
     }),
-    { numRuns: 400 },
+    { numRuns: cases(400, 8000), seed: seedOr(1) },
   );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { explorePaths, playBack } from '../../src/testing/index.ts';
 import { loopDetectionMachine } from '../../src/machines/tool-call/loop-detection.ts';
+import { SOAKING } from '../support/soak.ts';
 import { AGENT_MUTANTS } from './mutants/agent.ts';
 import { CALL_MUTANTS } from './mutants/call.ts';
 import { CHANGE_MUTANTS } from './mutants/gate-changes.ts';
@@ -36,6 +37,9 @@ describe.each([
 });
 
 describe('the machine as it is', () => {
+  /** Everything that can happen is for a soak; the suite explores so much of it, the shortest paths first. */
+  const bounds = SOAKING ? {} : { maxPaths: 300 };
+
   test.each<Setting>([
     { tools: ['look', 'buy', 'wipe'], maxSteps: 2, maxConsecutiveRepeats: 2 },
     { tools: ['checked', 'flaky'], maxSteps: 2 },
@@ -45,9 +49,11 @@ describe('the machine as it is', () => {
   ])('breaks no law with $tools in $maxSteps steps', { timeout: 120_000 }, async ({ tools, ...limits }) => {
     const found = await explorePaths(
       mutantAgent({ ...limits, tools: TOOLS.filter(({ name }) => tools.includes(name)) }),
+      bounds,
     );
     expect(found.violations).toEqual([]);
-    expect(found.exhaustive).toBe(true);
+    expect(found.paths.length).toBeGreaterThan(0);
+    if (SOAKING) expect(found.exhaustive).toBe(true);
   });
 });
 

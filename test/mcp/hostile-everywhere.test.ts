@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import type { McpServerSettings } from '../../src/mcp/config/config.ts';
+import { createMcpConnection } from '../../src/mcp/index.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
 import { type WireForm, misbehaving } from '../support/mcp/misbehaving.ts';
 import { calls } from '../support/replies.ts';
+import { eachForm } from '../support/soak.ts';
 
 const FORMS = ['stdio', 'json', 'sse'] as const;
 const HTTP = ['json', 'sse'] as const;
@@ -21,13 +23,19 @@ interface Given {
   readonly options?: AgentOptions;
 }
 
+/** The server that behaves: one process for all tests that do not configure it. */
+const good = createMcpConnection('good', hostileEntry());
+beforeAll(() => good.connect());
+afterAll(() => good.disconnect());
+
 /** An agent with a server that misbehaves and one that does not; its model does as it is told. */
 async function agentWith(form: WireForm, replies: readonly ScriptedReply[], given: Given = {}) {
   const { config, end } = await misbehaving(form, given.mode, given.settings);
   const model = scriptedModel([...replies, calls(['good_echo', { text: 'all well' }]), 'Done.']);
   const agent = createAgent({
     model,
-    mcpServers: { bad: config, good: hostileEntry() },
+    // Limits hold for the servers that an agent starts itself.
+    mcpServers: { bad: config, good: given.options?.limits === undefined ? good : hostileEntry() },
     silent: true,
     ...given.options,
   });
@@ -55,12 +63,16 @@ const everywhere = [
   ['both', 'protocol-error', 'its answer has both a result and an error'],
   ['foreign_id', 'protocol-error', 'it answered under the id 4711, which no request has'],
   ['unreadable', 'protocol-error', 'it answered under the id null, which no request has: Parse error'],
-  ['large', 'limit-exceeded', 'limits.mcp.messageBytes allows (10485760)'],
-  ['endless', 'limit-exceeded', 'limits.mcp.messageBytes allows (10485760)'],
-  ['intricate', 'limit-exceeded', 'it'],
 ] as const;
 
-test.each(FORMS.flatMap((form) => everywhere.map((row) => [form, ...row] as const)))(
+/** What is cut off while it arrives. */
+const tooMuch = [
+  ['large', 'limit-exceeded', 'limits.mcp.messageBytes allows (10485760)'],
+  ['intricate', 'limit-exceeded', 'it'],
+  ['endless', 'limit-exceeded', 'limits.mcp.messageBytes allows (10485760)'],
+] as const;
+
+test.each([...eachForm(FORMS, everywhere), ...FORMS.flatMap((form) => tooMuch.map((row) => [form, ...row] as const))])(
   'over %s, %s is an error at once (%s) that says so, and the other server works',
   async (form, tool, code, words) => {
     const { first, agent } = await callOf(form, tool);
@@ -84,7 +96,7 @@ test('an answer that comes too late is not taken for one under a foreign id', as
   expect(await slow).toMatchObject({ status: 'success', data: 'slow' });
 });
 
-test.each(FORMS.flatMap((form) => ['echo', 'bom', 'bytes'].map((tool) => [form, tool] as const)))(
+test.each(eachForm(FORMS, [['bytes'], ['bom'], ['echo']] as const))(
   'over %s, an odd but right answer (%s) is read',
   async (form, tool) => {
     const { first } = await callOf(form, tool);
@@ -231,10 +243,9 @@ const memory = [
   ['endless-greeting', 'limits.mcp.messageBytes allows'],
 ] as const;
 
-test.each([
-  ...FORMS.flatMap((form) => memory.map((row) => [form, ...row] as const)),
-  ...HTTP.map((form) => [form, 'endless-stream', 'one of its events is larger than limits.mcp.messageBytes'] as const),
-])(
+const stream = [['endless-stream', 'one of its events is larger than limits.mcp.messageBytes']] as const;
+
+test.each([...eachForm(FORMS, memory), ...eachForm(HTTP, stream)])(
   'in 256 MB, over %s, %s ends that connection for good, and the other server works',
   async (form, mode, words) => {
     const { status, code, state, message, results } = await smallHost(form, mode, 'nothing');
@@ -245,7 +256,7 @@ test.each([
   LONG,
 );
 
-test.each(FORMS.flatMap((form) => ['endless', 'large', 'intricate'].map((tool) => [form, tool] as const)))(
+test.each(eachForm(FORMS, [['endless'], ['large'], ['intricate']] as const))(
   'in 256 MB, over %s, the %s answer of a call costs that call',
   async (form, tool) => {
     const { status, results } = await smallHost(form, 'normal', tool);
@@ -256,7 +267,7 @@ test.each(FORMS.flatMap((form) => ['endless', 'large', 'intricate'].map((tool) =
   LONG,
 );
 
-test.each(FORMS)(
+test.each(eachForm(FORMS, [[]] as const))(
   'in 256 MB, over %s, a list just within the limits is used',
   async (form) => {
     const { results, sent } = await smallHost(form, 'full-list', 'tool_0');

@@ -170,7 +170,7 @@ describe('a server that cannot be used', () => {
   });
 
   test('a program that is no server at all is told as noise and times out', async () => {
-    const { connection, news } = watched(hostile('garbage', { connectTimeoutMs: 300 }));
+    const { connection, news } = watched(hostile('garbage', { connectTimeoutMs: 1500 }));
     expect(await connection.connect()).toBe(false);
     expect(news).toContainEqual(expect.objectContaining({ kind: 'noise', message: '<html>not a server</html>' }));
   });

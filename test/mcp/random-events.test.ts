@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { LinkFault } from '../../src/mcp/wire/faults.ts';
 import { type ScriptedWorld, scriptedWorld } from '../support/mcp/scripted-dial.ts';
+import { cases, seedOr } from '../support/soak.ts';
 
 const CALLS = ['read', 'put', 'act', 'pay'] as const;
 const OUTCOMES: readonly string[] = [
@@ -77,7 +78,11 @@ async function rest(count = 12): Promise<void> {
 async function live(steps: readonly Paced[], retryAfterLoss: 'safe' | 'unless-destructive') {
   const clock = new SimulatedClock();
   const world = scriptedWorld();
-  const connection = createMcpConnection('s', { command: 'x', retryAfterLoss }, { dial: world.dial, clock, seed: 3 });
+  const connection = createMcpConnection(
+    's',
+    { command: 'x', retryAfterLoss },
+    { dial: world.dial, clock, seed: seedOr(3) },
+  );
   const settled: string[][] = [];
   const controllers: AbortController[] = [];
   const tools: string[] = [];
@@ -181,7 +186,7 @@ test.each(['safe', 'unless-destructive'] as const)(
         }
         expect(leftOpen).toBe(0);
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500, 10000), seed: seedOr(1) },
     );
   },
 );

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { isAlive, watched } from '../support/mcp/hostile.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
+import { SOAKING, cases } from '../support/soak.ts';
 
-/** The whole soak is 10 000 calls over 100 kills: `SOAK=100`. */
-const KILLS = Number(process.env.SOAK ?? 5);
+/** The whole soak is 10 000 calls over 100 kills. */
+const KILLS = cases(5, 100);
 const CALLS_PER_KILL = 100;
 const AT_ONCE = 20;
 
@@ -39,7 +40,7 @@ test(
     }
     const seconds = (performance.now() - since) / 1000;
     await connection.disconnect();
-    if (process.env.SOAK !== undefined)
+    if (SOAKING)
       console.log(
         `${made} calls, ${seen.size} servers, ${seconds.toFixed(1)} s, heap ${heap[0]?.toFixed(1)} to ${heap.at(-1)?.toFixed(1)} MB`,
       );

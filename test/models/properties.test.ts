@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { type Message, ModelError } from '../../src/actors/model.ts';
 import { chatModel } from '../../src/models/index.ts';
 import { ask } from './ask.ts';
+import { cases, seedOr } from '../support/soak.ts';
 
-const RUNS = { numRuns: 150 };
+const RUNS = { numRuns: cases(150, 3000), seed: seedOr(1) };
 
 /** A body that arrives in pieces of the given sizes. */
 function inPieces(text: string, sizes: readonly number[]): Response {

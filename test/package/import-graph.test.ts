@@ -78,7 +78,7 @@ describe('in a process of its own', () => {
     const script = fileURLToPath(new URL('children/loaded.ts', import.meta.url));
     const lines: string = execFileSync(process.execPath, [script, ...args], {
       encoding: 'utf8',
-      env: { PATH: process.env['PATH'] },
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
     });
     const seen: {
       readonly packages: readonly string[];

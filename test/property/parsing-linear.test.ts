@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { readReplyText } from '../../src/parsing/reply/parse-reply.ts';
 import { ADVERSARIAL_FAMILIES } from '../parsing/adversarial-families.ts';
+import { cases } from '../support/soak.ts';
 
-const NIGHTLY = process.env['SIGNALBOX_NIGHTLY'] !== undefined;
-const SIZE = NIGHTLY ? 64_000 : 4_000;
+const SIZE = cases(4_000, 64_000);
 /** Looking at every character this often is still linear; the growth below is what proves it. */
 const MOST_PER_CHARACTER = 150;
 

@@ -4,6 +4,7 @@ import { join, resolve, sep } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validatePath } from '../../src/security/index.ts';
+import { cases, seedOr } from '../support/soak.ts';
 
 /** Few names, so that paths and folders meet often. */
 const name = fc.oneof(
@@ -96,7 +97,7 @@ test('whatever is written to an allowed path ends up inside, however the path is
         }
       }),
     ),
-    { numRuns: 60 },
+    { numRuns: cases(60, 2000), seed: seedOr(1) },
   );
 });
 
@@ -109,7 +110,7 @@ test('a path that exists and is inside both as written and shortened is never re
         expect(inside.filter((path) => !validatePath(base, path))).toEqual([]);
       }),
     ),
-    { numRuns: 60 },
+    { numRuns: cases(60, 2000), seed: seedOr(1) },
   );
 });
 
@@ -122,7 +123,7 @@ test('without links, inside is what the shortened path says', () => {
         expect(requests.filter((path) => validatePath(base, path))).toEqual(inside);
       }),
     ),
-    { numRuns: 30 },
+    { numRuns: cases(30, 2000), seed: seedOr(1) },
   );
 });
 
@@ -132,6 +133,6 @@ test('any two values give a boolean', () => {
     fc.property(anything, anything, (base, requested) => {
       expect(typeof validatePath(base, requested)).toBe('boolean');
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300, 6000), seed: seedOr(1) },
   );
 });

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isSafeShellArg, permissionStore, type PermissionStore } from '../../src/security/index.ts';
+import { cases, seedOr } from '../support/soak.ts';
 
 const name = fc.oneof(
   fc.constantFrom('a', 'b', '__proto__', 'constructor', '1', '10', '2'),
@@ -58,7 +59,7 @@ test('any sequence of decisions gives what sets in memory give, and every store 
         }
       }),
     ),
-    { numRuns: 60 },
+    { numRuns: cases(60, 2000), seed: seedOr(1) },
   );
 });
 
@@ -78,7 +79,7 @@ test('a damaged file never allows a tool that the whole one did not, and never b
         expect(readdirSync(dirname(path))).toEqual([expect.stringContaining('.corrupt-')]);
       }),
     ),
-    { numRuns: 150 },
+    { numRuns: cases(150, 3000), seed: seedOr(1) },
   );
 });
 
@@ -93,6 +94,6 @@ test('a word is safe exactly when it has no sign that a shell reads', () => {
     fc.property(word, (text) => {
       expect(isSafeShellArg(text)).toBe(text !== '' && !text.startsWith('-') && !Array.from(text).some(isSign));
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(1000, 20000), seed: seedOr(1) },
   );
 });

@@ -7,6 +7,7 @@ import { recover } from '../../src/recovery/recover.ts';
 import type { Slot } from '../../src/recovery/steps.ts';
 import { explorePaths, fakeTool, scriptedModel } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { cases } from '../support/soak.ts';
 import { becoming } from '../machines/mutants/mutant.ts';
 
 const mender = createAgent({ name: 'mender', implementedBy: () => null });
@@ -93,7 +94,7 @@ function eventsOf({ changes }: Row) {
 }
 
 const ROWS = pairwise();
-const OPTIONS = { maxPaths: 500, maxViolations: 1 };
+const OPTIONS = { maxPaths: cases(100, 2000), maxViolations: 1 };
 
 describe('agents of every pair of policy, check, recovery, agents below, plans and changes', () => {
   test('are a few, and no pair is left out', () => {

@@ -4,7 +4,8 @@ import { replay, transitions } from '../../src/journal/index.ts';
 import { DEFAULT_SETTINGS } from '../../src/machines/contract/agent-setup.ts';
 import { agentMachine, llmCallMachine, mcpConnectionMachine } from '../../src/machines/index.ts';
 import { recover } from '../../src/recovery/recover.ts';
-import { canReach, explorePaths, fakeTool, scriptedModel } from '../../src/testing/index.ts';
+import { type View, canReach, explorePaths, fakeTool, scriptedModel } from '../../src/testing/index.ts';
+import { SOAKING, cases } from '../support/soak.ts';
 
 const schema = { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] };
 const look = fakeTool('look', ['tea'], { inputSchema: schema, effects: 'none' });
@@ -14,15 +15,18 @@ const wipe = fakeTool('wipe', [null], { policy: 'deny' });
 const agentWith = (options: Parameters<typeof createAgent>[0] = {}) =>
   createAgent({ model: scriptedModel([]), silent: true, maxSteps: 2, ...options });
 
+/** In one step; a loop takes two. */
+const WAYS_TO_END = ['answer', 'llm-error', 'max-steps', 'cancelled', 'refused', 'content-filter', 'length'];
+
 describe('exploring an agent as it is configured', () => {
   test('proves the laws of a small agent, and says that everything was visited', async () => {
-    const found = await explorePaths(agentWith({ tools: [look, buy, wipe] }));
+    const found = await explorePaths(
+      agentWith(SOAKING ? { tools: [look, buy, wipe] } : { tools: [look, buy], maxSteps: 1 }),
+    );
     expect(found.violations).toEqual([]);
     expect(found).toMatchObject({ ok: true, exhaustive: true, bounds: [] });
     const reasons = new Set(found.paths.map(({ reason }) => reason));
-    expect(reasons).toEqual(
-      new Set(['answer', 'llm-error', 'max-steps', 'loop', 'cancelled', 'refused', 'content-filter', 'length']),
-    );
+    expect(reasons).toEqual(new Set([...WAYS_TO_END, ...(SOAKING ? ['loop'] : [])]));
     expect(new Set(found.paths.map(({ state }) => state))).toEqual(new Set(['COMPLETION']));
     expect(found.states).toContain('toolCall: AWAITING_APPROVAL.ASKING');
     expect(found.laws.every(({ held }) => held)).toBe(true);
@@ -39,7 +43,8 @@ describe('exploring an agent as it is configured', () => {
 
   test('finds the shortest way to what must never be, as a recording that replays to it', async () => {
     const agent = agentWith({ tools: [look, buy] });
-    const found = await explorePaths(agent, { never: { 'buys before it looks': ({ ran }) => ran[0]?.tool === 'buy' } });
+    const never = { 'buys before it looks': ({ ran }: View) => ran[0]?.tool === 'buy' };
+    const found = await explorePaths(agent, { never, maxPaths: cases(300, 20_000) });
     const [violation] = found.violations;
     expect(violation).toMatchObject({ law: 'buys before it looks', state: 'DIRECT_EXECUTION.RUNNING_CALLS' });
     expect(violation?.path).toEqual(['the model calls buy', 'the person asked about buy (c1) allows it once']);
@@ -76,9 +81,9 @@ describe('exploring an agent as it is configured', () => {
       budget: { maxToolCalls: 1, maxTokens: 100 },
       timeouts: { totalMs: 1000, approvalMs: 500 },
     });
-    const found = await explorePaths(agent);
+    const found = await explorePaths(agent, { maxPaths: cases(500, 20_000) });
     expect(found.violations).toEqual([]);
-    expect(found.exhaustive).toBe(true);
+    if (SOAKING) expect(found.exhaustive).toBe(true);
     const reasons = new Set(found.paths.map(({ reason }) => reason));
     for (const reason of ['thrown', 'budget', 'timeout', 'tool-error']) expect(reasons).toContain(reason);
   });
@@ -86,7 +91,7 @@ describe('exploring an agent as it is configured', () => {
 
 describe('canReach', () => {
   test('is true where there is a way, and false where none exists', async () => {
-    const agent = agentWith({ tools: [look, wipe] });
+    const agent = agentWith({ tools: [look, wipe], maxSteps: cases(1, 2) });
     expect(await canReach(agent, ({ ran }) => ran.some(({ tool }) => tool === 'look'))).toBe(true);
     expect(await canReach(agent, ({ ran }) => ran.some(({ tool }) => tool === 'wipe'))).toBe(false);
     expect(await canReach(agent, ({ states }) => Object.values(states).includes('THROWN'))).toBe(false);
@@ -115,7 +120,7 @@ describe('exploring machines', () => {
   test('the connection machine has no dead state, and every state of it can be reached', async () => {
     const explored = async (auth: 'none' | 'login' | 'stored-login' | 'credentials') => {
       const input = { server: 'files', limits: { maxFailures: 2 }, auth };
-      const found = await explorePaths(mcpConnectionMachine, { input, maxPaths: 3000 });
+      const found = await explorePaths(mcpConnectionMachine, { input, maxPaths: cases(800, 3000) });
       expect(found.violations).toEqual([]);
       return found.coverage[0]?.states.missed ?? ['everything'];
     };

@@ -11,6 +11,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { calls, plan } from '../support/replies.ts';
+import { cases, seedOr } from '../support/soak.ts';
 
 const REASONS = ['answer', 'max-steps', 'loop', 'plan-limit', 'llm-error', 'budget', 'length'];
 
@@ -52,7 +53,7 @@ test('whatever the seed, every run ends with a typed reason, within its limits, 
       expect(executed.filter(({ city, days }) => typeof city !== 'string' || !Number.isInteger(days))).toEqual([]);
       expect(result.toolsUsed).not.toContain('forbidden');
     }),
-    { seed: 20_261_122, numRuns: 200 },
+    { seed: seedOr(20_261_122), numRuns: cases(200, 4000) },
   );
 });
 

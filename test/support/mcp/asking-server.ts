@@ -53,7 +53,7 @@ async function call(id: unknown, name: string, args: JsonObject, token: unknown)
     }
     case 'later':
       answer('answered first');
-      return void setTimeout(async () => heard.push(JSON.stringify(await ask(String(args.method), args.params))), 50);
+      return void setTimeout(async () => heard.push(JSON.stringify(await ask(String(args.method), args.params))), 400);
     case 'paged': {
       pages += 1;
       if (pages > Number(args.times)) return answer('carried out');

@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config';
+import all from './vitest.config.ts';
+
+// What needs no process and no real waiting: machines, parsing, recovery, tools, agents on scripted models. `npm run
+// test:quick`, or with a part of a path, `npm run test:quick -- parsing`.
+const ROOMS = ['actors', 'agent', 'machines', 'output', 'parsing', 'recovery', 'tools'];
+const SLOW = [
+  'agent/embedded/persisted',
+  'agent/http-failures',
+  'agent/mcp-servers',
+  'agent/misuse',
+  'machines/mutants',
+];
+
+export default defineConfig({
+  ...all,
+  test: {
+    ...all.test,
+    include: ROOMS.map((room) => `test/${room}/**/*.test.ts`),
+    exclude: [...SLOW.map((file) => `test/${file}.test.ts`), 'test/tools/security/*-{processes,pty,screen}.test.ts'],
+  },
+});
