@@ -25,8 +25,8 @@ export default defineConfig({
     typecheck: { enabled: false },
     // A worker keeps the modules that it has loaded from file to file: what a test changes of its process, it puts back.
     isolate: false,
-    // Most of them wait for processes and servers: one worker fewer than cores would leave a core idle.
-    maxWorkers: availableParallelism(),
+    // Most of them wait for processes and servers most of the time: one worker for each core would leave the cores idle.
+    maxWorkers: availableParallelism() * 2,
     testTimeout: 20_000,
     hookTimeout: 30_000,
     // What is awaited comes at once on a free machine, and later on a busy one.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isJsonObject } from '../../src/json/json.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { runCli, temporaryFolder } from './spawn-cli.ts';
+import { runCliProcess, temporaryFolder } from './spawn-cli.ts';
 
 /** The command as it is installed without any package of MCP. */
 const alone = mkdtempSync(join(tmpdir(), 'signalbox-alone-'));
@@ -30,7 +30,7 @@ async function resultsOf(
   prepare(folder.path);
   const toolCalls = calls.map(([name, args]) => ({ name: `files_${name}`, arguments: args }));
   await using server = await startModelServer([{ toolCalls }, 'Done.']);
-  const ended = await runCli(['run', 'Look.', '--base-url', server.baseURL], { cwd: folder.path, main });
+  const ended = await runCliProcess(['run', 'Look.', '--base-url', server.baseURL], { cwd: folder.path, main });
   expect(ended).toMatchObject({ code: 0 });
   const told = server.requests[1]?.body.messages.filter(({ role }) => role === 'tool') ?? [];
   return told.map(({ content }) => textOf(String(content)));
@@ -52,7 +52,7 @@ function parseJson(text: string): unknown {
 
 test('chat without the file server reads the folder, and says what would write in it', async () => {
   await using folder = await temporaryFolder();
-  const ended = await runCli(['chat', '--model', 'practice'], { cwd: folder.path, main });
+  const ended = await runCliProcess(['chat', '--model', 'practice'], { cwd: folder.path, main });
   expect(ended).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('The largest file is large.log with 1.95 KB.'),
