@@ -23,11 +23,26 @@ function digestOfObject(value: readonly Json[] | { readonly [key: string]: Json 
 /** For each object that stood in a list: the digest of the list before it, and with it. */
 const inLists = new WeakMap<object, { readonly before: string; readonly after: string }>();
 
+/** For the first object of a list: the latest list that began with it, and its digest. */
+const latestLists = new WeakMap<object, { readonly list: readonly Json[]; readonly digest: string }>();
+
 /** A list is hashed item by item onto what came before, so a list that only grew costs no more than its new items. */
 function digestOfList(list: readonly Json[]): string {
-  let running = '[';
-  for (const item of list) running = withItem(running, item);
-  return running === '[' ? hash('[]') : running;
+  if (list.length === 0) return hash('[]');
+  const [first = null] = list;
+  const before = typeof first === 'object' && first !== null ? latestLists.get(first) : undefined;
+  const grew = before !== undefined && beginsWith(list, before.list);
+  let running = grew ? before.digest : '[';
+  for (const item of grew ? list.slice(before.list.length) : list) running = withItem(running, item);
+  if (typeof first === 'object' && first !== null && Object.isFrozen(list))
+    latestLists.set(first, { list, digest: running });
+  return running;
+}
+
+function beginsWith(list: readonly Json[], start: readonly Json[]): boolean {
+  if (list.length < start.length) return false;
+  for (let index = 0; index < start.length; index++) if (list[index] !== start[index]) return false;
+  return true;
 }
 
 function withItem(before: string, item: Json): string {

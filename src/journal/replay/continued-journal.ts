@@ -12,7 +12,7 @@
 import type { KnownOutcome } from '../format/cut-recording.ts';
 import type { Effect, Entry, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
 import type { Restart } from '../../machines/contract/agent-setup.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type InFlight, type Playback, STRICT, playback } from './playback.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
@@ -51,101 +51,148 @@ export interface Continuation {
   readonly onLive: () => void;
 }
 
-/** A journal that plays a recording, and then goes on with another one. */
+/** A journal that plays a recording, and then continues with another one. */
 export function continuedJournal(continuation: Continuation): RunJournal {
-  const { past, state, tolerance = STRICT, until, kind, known = () => undefined, goOn, onLive } = continuation;
-  const write = deltaWriter(past.head);
-  const copies = kind !== 'resumed';
-  const copied: RecordLine[] = [past.head];
-  const played = playback(past, state, tolerance, (effect, at) => {
-    const request = effect.ms === undefined ? write(effect) : null;
-    if (copies) copied.push(startRecord(effect, at, request));
-  });
-  /** What was sent meanwhile. */
-  const held: ((to: RunJournal) => void)[] = [];
-  const first: RecordLine[] = [];
-  let age: number | null = null;
-  let live: RunJournal | null = null;
-  let released = false;
+  const run = new ContinuedJournal(continuation);
+  // Members of its own: other journals are made of this one by spreading it.
+  return {
+    open: (effect, perform) => run.open(effect, perform),
+    close: (id) => run.close(id),
+    next: () => run.next(),
+    send: (event, to) => run.send(event, to),
+    end: (output) => run.end(output),
+    at: () => run.at(),
+    release: () => run.release(),
+    abandon: () => run.abandon(),
+  };
+}
+
+class ContinuedJournal {
+  readonly #continuation: Continuation;
+  readonly #played: Playback;
+  readonly #write: (effect: Effect) => Json;
+  readonly #known: Known;
+  /** The recorded part is written into the journal that comes next. */
+  readonly #copies: boolean;
+  readonly #copied: RecordLine[];
+  /** What is written before anything new. */
+  readonly #first: RecordLine[] = [];
+  /** What was sent while the recording was played. */
+  readonly #held: ((to: RunJournal) => void)[] = [];
+  /** The age of the run where the recorded part is over; null before. */
+  #age: number | null = null;
+  #live: RunJournal | null = null;
+  #released = false;
+
+  constructor(continuation: Continuation) {
+    const { past, state, tolerance = STRICT, kind, known = () => undefined } = continuation;
+    this.#continuation = continuation;
+    this.#known = known;
+    this.#write = deltaWriter(past.head);
+    this.#copies = kind !== 'resumed';
+    this.#copied = [past.head];
+    this.#played = playback(past, state, tolerance, (effect, at) => {
+      const request = effect.ms === undefined ? this.#write(effect) : null;
+      if (this.#copies) this.#copied.push(startRecord(effect, at, request));
+    });
+  }
+
+  open(effect: Effect, perform: Perform): void {
+    (this.#live ?? this.#played).open(effect, perform);
+  }
+
+  close(id: string): void {
+    (this.#live ?? this.#played).close(id);
+  }
+
+  async next(): Promise<Entry | null> {
+    if (this.#live !== null) return this.#live.next();
+    const entry = this.#age === null ? (this.#nextRecorded() ?? (await this.#latestNews())) : null;
+    return entry ?? (await this.#goLive()).next();
+  }
+
+  send(event: OutsideEvent, to?: string): Promise<boolean> {
+    if (this.#live !== null) return this.#live.send(event, to);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#held.push((journal) => resolve(journal.send(event, to)));
+    promise.catch(() => undefined);
+    return promise;
+  }
+
+  at(): number {
+    return this.#live?.at?.() ?? this.#age ?? this.#played.at();
+  }
+
+  release(): void {
+    this.#released = true;
+    this.#live?.release?.();
+  }
+
+  async abandon(): Promise<void> {
+    const before = this.#live;
+    // What cannot continue is over for those who talk to it.
+    this.#live ??= ENDED;
+    this.#letGo(this.#live);
+    await before?.abandon?.();
+  }
+
+  async end(output: Json): Promise<void> {
+    if (this.#live === null && this.#played.end(output)) {
+      this.#live = ENDED;
+      this.#letGo(ENDED);
+      return;
+    }
+    await (this.#live ?? (await this.#goLive())).end(output);
+  }
+
+  #nextRecorded(): Entry | null {
+    const played = this.#played;
+    if (played.passed() > 1 && this.#continuation.until?.(played.passed()) === true) return null;
+    const entry = played.next();
+    if (entry !== null && this.#copies) this.#copied.push(entryRecord(entry, played.at()));
+    return entry;
+  }
 
   /** The recorded part is over; gives the age of the run. */
-  const restart = (): number => {
-    if (age !== null) return age;
-    age = kind === 'copied' ? played.at() : Math.max(played.at(), Date.now() - Date.parse(past.head.at));
-    if (kind !== 'copied') first.push({ t: 'restart', at: age });
+  #restart(): number {
+    if (this.#age !== null) return this.#age;
+    const { kind, past } = this.#continuation;
+    const then = this.#played.at();
+    const age = kind === 'copied' ? then : Math.max(then, Date.now() - Date.parse(past.head.at));
+    if (kind !== 'copied') this.#first.push({ t: 'restart', at: age });
+    this.#age = age;
     return age;
-  };
+  }
 
-  /** What the run is told before it goes on, if there is something. */
-  const latestNews = async (): Promise<Entry | null> => {
-    const at = restart();
-    const event = (await continuation.news?.(callsInFlight(played.inFlight(), known))) ?? null;
+  /** What the run gets before it continues, if there is something. */
+  async #latestNews(): Promise<Entry | null> {
+    const at = this.#restart();
+    const event = (await this.#continuation.news?.(callsInFlight(this.#played.inFlight(), this.#known))) ?? null;
     if (event === null) return null;
-    first.push({ t: 'event', at, event, aside: true });
+    this.#first.push({ t: 'event', at, event, aside: true });
     return { t: 'event', event };
-  };
+  }
 
-  const goLive = async (): Promise<RunJournal> => {
-    const at = restart();
-    const { open, overdue } = carriedOn(played.inFlight(), at, known);
-    const wanted = played.unstarted();
-    const journal = await goOn({ at, records: [...(copies ? copied : []), ...first], write, open, overdue });
+  async #goLive(): Promise<RunJournal> {
+    const { past, kind, goOn, onLive } = this.#continuation;
+    const at = this.#restart();
+    const { open, overdue } = carriedOn(this.#played.inFlight(), at, this.#known);
+    const wanted = this.#played.unstarted();
+    const records = [...(this.#copies ? this.#copied : []), ...this.#first];
+    const journal = await goOn({ at, records, write: this.#write, open, overdue });
     for (const { effect, perform } of wanted) journal.open(effect, perform);
-    live = journal;
-    if (released) journal.release?.();
-    if (kind !== 'copied' && isAtWork(played) && quickRestarts(past, at) >= MAX_RESTARTS) void journal.send(CRASH_LOOP);
-    letGo(journal);
+    this.#live = journal;
+    if (this.#released) journal.release?.();
+    if (kind !== 'copied' && isAtWork(this.#played) && quickRestarts(past, at) >= MAX_RESTARTS)
+      void journal.send(CRASH_LOOP);
+    this.#letGo(journal);
     onLive();
     return journal;
-  };
+  }
 
-  const letGo = (to: RunJournal): void => {
-    for (const send of held.splice(0)) send(to);
-  };
-
-  const nextRecorded = (): Entry | null => {
-    if (played.passed() > 1 && until?.(played.passed()) === true) return null;
-    const entry = played.next();
-    if (entry !== null && copies) copied.push(entryRecord(entry, played.at()));
-    return entry;
-  };
-
-  return {
-    open: (effect, perform) => (live ?? played).open(effect, perform),
-    close: (id) => (live ?? played).close(id),
-    next: async () => {
-      if (live !== null) return live.next();
-      const entry = age === null ? (nextRecorded() ?? (await latestNews())) : null;
-      return entry ?? (await goLive()).next();
-    },
-    send: (event: OutsideEvent, to?: string) => {
-      if (live !== null) return live.send(event, to);
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      held.push((journal) => resolve(journal.send(event, to)));
-      promise.catch(() => undefined);
-      return promise;
-    },
-    at: () => live?.at?.() ?? age ?? played.at(),
-    release: () => {
-      released = true;
-      live?.release?.();
-    },
-    abandon: async () => {
-      const before = live;
-      // What cannot be gone on with is over for those who talk to it.
-      live ??= ENDED;
-      letGo(live);
-      await before?.abandon?.();
-    },
-    end: async (output) => {
-      if (live === null && played.end(output)) {
-        live = ENDED;
-        letGo(ENDED);
-        return;
-      }
-      await (live ?? (await goLive())).end(output);
-    },
-  };
+  #letGo(to: RunJournal): void {
+    for (const send of this.#held.splice(0)) send(to);
+  }
 }
 
 /** The journal of a run that was over before it was taken up: nothing is written any more. */

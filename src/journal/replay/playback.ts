@@ -10,7 +10,7 @@ import type { Effect, Entry, Perform } from '../../actors/journal.ts';
 import type { Json } from '../../json/json.ts';
 import { deltaReader } from '../format/deltas.ts';
 import { firstDifference, likelyCause, readableDiff, ReplayDivergenceError } from './divergence.ts';
-import { type RecordLine, type StartRecord, recordedEntry } from '../format/record.ts';
+import { type RecordLine, type RunRecord, type StartRecord, recordedEntry } from '../format/record.ts';
 import { type Recording, lineNumber } from '../format/recording.ts';
 import { type Tolerance, isTolerated } from './compare.ts';
 
@@ -54,104 +54,168 @@ export function playback(
   tolerance: Tolerance = STRICT,
   onStart: (effect: Effect, at: number) => void = () => undefined,
 ): Playback {
-  const { head, lines } = recording;
-  const restore = deltaReader(head);
-  const fresh = new Map<string, Wanted>();
-  const running = new Map<string, InFlight>();
-  let cursor = 0;
-  let now = 0;
-  let afterReply = false;
+  return new RecordingPlayback(recording, state, tolerance, onStart);
+}
 
-  const diverged = (expected: string, actual: string, recorded?: Json, asked?: Json): ReplayDivergenceError => {
+class RecordingPlayback implements Playback {
+  readonly #recording: Recording;
+  readonly #state: () => string;
+  readonly #tolerance: Tolerance;
+  readonly #onStart: (effect: Effect, at: number) => void;
+  readonly #requests: RecordedRequests;
+  readonly #fresh = new Map<string, Wanted>();
+  readonly #running = new Map<string, InFlight>();
+  #cursor = 0;
+  #now = 0;
+  #afterReply = false;
+
+  constructor(
+    recording: Recording,
+    state: () => string,
+    tolerance: Tolerance,
+    onStart: (effect: Effect, at: number) => void,
+  ) {
+    this.#recording = recording;
+    this.#state = state;
+    this.#tolerance = tolerance;
+    this.#onStart = onStart;
+    this.#requests = new RecordedRequests(recording.head);
+  }
+
+  open(effect: Effect, perform: Perform): void {
+    this.#fresh.set(effect.id, { effect, perform });
+  }
+
+  close(id: string): void {
+    this.#fresh.delete(id);
+    this.#running.delete(id);
+  }
+
+  next(): Entry | null {
+    this.#compareStarts();
+    const recorded = this.#line();
+    if (recorded === undefined) return null;
+    const entry = recordedEntry(recorded);
+    if (entry === null) throw this.#diverged(describeRecord(recorded), `the machine waits in ${this.#state()}`);
+    this.#pass(recorded);
+    this.#afterReply = entry.t === 'outcome' && this.#running.get(entry.id)?.effect.name === 'callLlm';
+    if (entry.t !== 'event') this.#running.delete(entry.id);
+    return entry;
+  }
+
+  end(output: Json): boolean {
+    this.#compareStarts();
+    const recorded = this.#line();
+    if (recorded === undefined) return false;
+    if (recorded.t !== 'end') throw this.#diverged(describeRecord(recorded), 'the run is over');
+    if (digest(recorded.output) !== digest(output))
+      throw this.#diverged('the recorded result', 'another result', recorded.output, output);
+    this.#pass(recorded);
+    return true;
+  }
+
+  passed(): number {
+    return this.#cursor === 0 ? 1 : lineNumber(this.#recording, this.#cursor - 1);
+  }
+
+  inFlight(): readonly InFlight[] {
+    return [...this.#running.values()];
+  }
+
+  unstarted(): readonly Wanted[] {
+    return [...this.#fresh.values()];
+  }
+
+  at(): number {
+    return this.#now;
+  }
+
+  cutShort(waitsIn: string): ReplayDivergenceError {
+    const [wanted] = this.#fresh.values();
+    return this.#diverged(
+      'nothing more: the recording ends here, before its run did',
+      wanted === undefined ? `the machine waits in ${waitsIn}` : `${wanted.effect.id} is started`,
+    );
+  }
+
+  #line(): RecordLine | undefined {
+    const { lines } = this.#recording;
+    while (isPassedOver(lines[this.#cursor])) this.#cursor++;
+    return lines[this.#cursor];
+  }
+
+  #pass(record: RecordLine): void {
+    this.#cursor++;
+    if (record.t !== 'run') this.#now = record.at;
+  }
+
+  #compareStarts(): void {
+    for (const wanted of this.#fresh.values()) {
+      const recorded = this.#line();
+      if (recorded === undefined || (recorded.t === 'event' && recorded.aside === true)) return;
+      this.#compareStart(recorded, wanted.effect);
+      this.#pass(recorded);
+      this.#fresh.delete(wanted.effect.id);
+      this.#running.set(wanted.effect.id, { ...wanted, at: this.#now });
+      this.#onStart(wanted.effect, this.#now);
+    }
+  }
+
+  #compareStart(recorded: RecordLine, effect: Effect): void {
+    if (recorded.t !== 'start' || recorded.id !== effect.id || recorded.name !== effect.name)
+      throw this.#diverged(describeRecord(recorded), `${effect.id} (${effect.name}) is started`);
+    this.#requests.pass(recorded);
+    if (recorded.digest === effect.digest && recorded.ms === effect.ms) return;
+    const request = this.#requests.latest();
+    if (isTolerated(request, effect.request, this.#tolerance, this.#recording.head.instructions)) return;
+    const [expected, actual] = [recorded, effect].map((one) => `${one.id} with digest ${one.digest}`);
+    throw this.#diverged(expected ?? '', actual ?? '', ...compared(recorded, request, effect));
+  }
+
+  #diverged(expected: string, actual: string, recorded?: Json, asked?: Json): ReplayDivergenceError {
     const difference = firstDifference(recorded, asked);
     return new ReplayDivergenceError({
-      entry: lineNumber(recording, cursor),
-      state: state(),
+      entry: lineNumber(this.#recording, this.#cursor),
+      state: this.#state(),
       expected,
       actual,
       difference,
       diff: difference === '' ? '' : readableDiff(recorded, asked),
       cause: likelyCause({
-        recorded: head,
-        now: tolerance.now,
+        recorded: this.#recording.head,
+        now: this.#tolerance.now,
         difference,
-        atEnd: lines[cursor] === undefined,
-        afterReply,
+        atEnd: this.#recording.lines[this.#cursor] === undefined,
+        afterReply: this.#afterReply,
       }),
     });
-  };
+  }
+}
 
-  const line = (): RecordLine | undefined => {
-    while (isPassedOver(lines[cursor])) cursor++;
-    return lines[cursor];
-  };
+/**
+ * The requests of the starts that were passed. They are restored when one is asked for: while the digests agree nobody
+ * reads them, and each would be as long as the whole conversation.
+ */
+class RecordedRequests {
+  readonly #restore: (id: string, written: Json) => Json;
+  #unread: StartRecord[] = [];
+  #latest: Json = null;
 
-  const pass = (record: RecordLine): void => {
-    cursor++;
-    if (record.t !== 'run') now = record.at;
-  };
+  constructor(head: RunRecord) {
+    this.#restore = deltaReader(head);
+  }
 
-  const compareStarts = (): void => {
-    for (const wanted of fresh.values()) {
-      const recorded = line();
-      if (recorded === undefined || (recorded.t === 'event' && recorded.aside === true)) return;
-      compareStart(recorded, wanted.effect);
-      pass(recorded);
-      fresh.delete(wanted.effect.id);
-      running.set(wanted.effect.id, { ...wanted, at: now });
-      onStart(wanted.effect, now);
-    }
-  };
+  pass(start: StartRecord): void {
+    this.#unread.push(start);
+  }
 
-  const compareStart = (recorded: RecordLine, effect: Effect): void => {
-    if (recorded.t !== 'start' || recorded.id !== effect.id || recorded.name !== effect.name)
-      throw diverged(describeRecord(recorded), `${effect.id} (${effect.name}) is started`);
-    const request = recorded.request === undefined ? null : restore(recorded.id, recorded.request);
-    if (recorded.digest === effect.digest && recorded.ms === effect.ms) return;
-    if (isTolerated(request, effect.request, tolerance, head.instructions)) return;
-    const [expected, actual] = [recorded, effect].map((one) => `${one.id} with digest ${one.digest}`);
-    throw diverged(expected ?? '', actual ?? '', ...compared(recorded, request, effect));
-  };
-
-  return {
-    open: (effect, perform) => void fresh.set(effect.id, { effect, perform }),
-    close: (id) => {
-      fresh.delete(id);
-      running.delete(id);
-    },
-    next: () => {
-      compareStarts();
-      const recorded = line();
-      if (recorded === undefined) return null;
-      const entry = recordedEntry(recorded);
-      if (entry === null) throw diverged(describeRecord(recorded), `the machine waits in ${state()}`);
-      pass(recorded);
-      afterReply = entry.t === 'outcome' && running.get(entry.id)?.effect.name === 'callLlm';
-      if (entry.t !== 'event') running.delete(entry.id);
-      return entry;
-    },
-    end: (output) => {
-      compareStarts();
-      const recorded = line();
-      if (recorded === undefined) return false;
-      if (recorded.t !== 'end') throw diverged(describeRecord(recorded), 'the run is over');
-      if (digest(recorded.output) !== digest(output))
-        throw diverged('the recorded result', 'another result', recorded.output, output);
-      pass(recorded);
-      return true;
-    },
-    passed: () => (cursor === 0 ? 1 : lineNumber(recording, cursor - 1)),
-    inFlight: () => [...running.values()],
-    unstarted: () => [...fresh.values()],
-    at: () => now,
-    cutShort: (waitsIn) => {
-      const [wanted] = fresh.values();
-      return diverged(
-        'nothing more: the recording ends here, before its run did',
-        wanted === undefined ? `the machine waits in ${waitsIn}` : `${wanted.effect.id} is started`,
-      );
-    },
-  };
+  /** The request of the start that was passed last; null for a timer. */
+  latest(): Json {
+    for (const { id, request } of this.#unread)
+      this.#latest = request === undefined ? null : this.#restore(id, request);
+    this.#unread = [];
+    return this.#latest;
+  }
 }
 
 function isPassedOver(record: RecordLine | undefined): boolean {

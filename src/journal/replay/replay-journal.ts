@@ -20,13 +20,13 @@ export function replayJournal(recording: Recording, state: () => string, toleran
     throw played.cutShort(state());
   };
   return {
-    open: played.open,
-    close: played.close,
+    open: (effect, perform) => played.open(effect, perform),
+    close: (id) => played.close(id),
     next: () => new Promise((resolve) => resolve(nextNow())),
     end: (output) => void played.end(output),
     nextNow,
     endNow: (output) => void played.end(output),
-    at: played.at,
+    at: () => played.at(),
     send: () => Promise.resolve(false),
   };
 }

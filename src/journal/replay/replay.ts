@@ -120,7 +120,12 @@ export function playRecording(recording: Recording, onMove?: (move: Move) => voi
     logic: agentMachine,
     id: ROOT_ID,
     input: inputOf(recording.head),
-    journal: { open: past.open, close: past.close, next: () => Promise.resolve(past.next()), end: () => undefined },
+    journal: {
+      open: (effect, perform) => past.open(effect, perform),
+      close: (id) => past.close(id),
+      next: () => Promise.resolve(past.next()),
+      end: () => undefined,
+    },
     recorder: null,
     context: undefined,
     onNote: () => undefined,

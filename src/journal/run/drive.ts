@@ -7,8 +7,8 @@
  */
 import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEvent, createActor } from 'xstate';
 import { digest } from '../../json/digest.ts';
-import type { Effect, Entry, Journal, Outcome, OutsideEvent } from '../../actors/journal.ts';
-import { type LeafWork, attachHost, findActor } from '../../actors/leaf.ts';
+import type { Effect, Entry, Journal, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
+import { type LeafHost, type LeafWork, attachHost, findActor } from '../../actors/leaf.ts';
 import { NO_VAULT, type Vault } from '../../actors/vault.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { Recorder } from '../format/recording.ts';
@@ -47,28 +47,103 @@ export interface Drive {
 }
 
 /** Prepares a machine to be driven on a journal. */
-export function drive({
-  logic,
-  id,
-  input,
-  journal,
-  recorder,
-  context,
-  traceparent,
-  work = NO_WORK,
-  vault = NO_VAULT,
-  inspect,
-  onNote,
-  onStart,
-}: DriveOptions): Drive {
-  const ordinals = new Map<string, number>();
-  const settles = new Map<string, (out: Outcome) => void>();
-  const timers = new Map<string, () => void>();
-  const fresh = new Map<string, Effect>();
-  let timerCount = 0;
+export function drive(options: DriveOptions): Drive {
+  const driven = new DrivenMachine(options);
+  return {
+    actor: driven.actor,
+    isActive: () => driven.isActive(),
+    accepts: (event, to) => driven.accepts(event, to),
+    start: () => driven.start(),
+    deliver: (entry) => driven.deliver(entry),
+  };
+}
 
-  const open = (effect: Effect, perform: Parameters<Journal['open']>[1]): void => {
-    fresh.set(effect.id, effect);
+class DrivenMachine implements Drive {
+  readonly actor: AnyActor;
+  readonly #options: DriveOptions;
+  readonly #ordinals = new Map<string, number>();
+  readonly #settles = new Map<string, (out: Outcome) => void>();
+  readonly #timers = new Map<string, () => void>();
+  /** What was opened since the machine moved last. */
+  readonly #fresh = new Map<string, Effect>();
+  #timerCount = 0;
+
+  constructor(options: DriveOptions) {
+    const { logic, id, input, inspect } = options;
+    this.#options = options;
+    this.actor = createActor(logic, {
+      id,
+      input,
+      clock: this.#clock(),
+      ...(inspect === undefined ? {} : { inspect }),
+      logger: () => undefined,
+    });
+    attachHost(this.actor.system, this.#host());
+    this.actor.subscribe({ error: () => undefined });
+  }
+
+  isActive(): boolean {
+    return this.actor.getSnapshot().status === 'active';
+  }
+
+  accepts(event: OutsideEvent, to: string | undefined): boolean {
+    const snapshot: unknown = this.#target(to)?.getSnapshot();
+    return (
+      typeof snapshot === 'object' &&
+      snapshot !== null &&
+      Reflect.get(snapshot, 'status') === 'active' &&
+      canTake(snapshot, event)
+    );
+  }
+
+  start(): void {
+    this.actor.start();
+    this.#reportStarts();
+  }
+
+  deliver(entry: Entry): void {
+    this.#options.recorder?.entry(entry);
+    this.#pass(entry);
+    this.#reportStarts();
+  }
+
+  #clock(): NonNullable<ActorOptions<AnyActorLogic>['clock']> {
+    return {
+      setTimeout: (fire, ms) => {
+        const id = `timer#${++this.#timerCount}`;
+        this.#timers.set(id, () => fire());
+        this.#open({ id, name: 'timer', effects: 'none', request: null, digest: digest(ms), key: id, ms }, never);
+        return id;
+      },
+      clearTimeout: (timerId) => {
+        if (this.#timers.has(timerId)) this.#close(timerId);
+      },
+    };
+  }
+
+  #host(): LeafHost {
+    const { context, traceparent, work = NO_WORK, vault = NO_VAULT } = this.#options;
+    return {
+      context,
+      ...(traceparent === undefined ? {} : { traceparent }),
+      work,
+      vault,
+      ordinal: (path) => {
+        const next = (this.#ordinals.get(path) ?? 0) + 1;
+        this.#ordinals.set(path, next);
+        return next;
+      },
+      open: (effect, perform, settle) => {
+        this.#settles.set(effect.id, settle);
+        this.#open(effect, perform);
+      },
+      close: (effectId) => this.#close(effectId),
+    };
+  }
+
+  #open(effect: Effect, perform: Perform): void {
+    const { journal, onNote } = this.#options;
+    this.#fresh.set(effect.id, effect);
     journal.open(effect, (io) =>
       perform({
         signal: io.signal,
@@ -78,96 +153,41 @@ export function drive({
         note: (note) => onNote(effect, note),
       }),
     );
-  };
-  const close = (effectId: string): void => {
-    settles.delete(effectId);
-    timers.delete(effectId);
-    fresh.delete(effectId);
-    journal.close(effectId);
-  };
-  const clock: NonNullable<ActorOptions<AnyActorLogic>['clock']> = {
-    setTimeout: (fire, ms) => {
-      const timerId = `timer#${++timerCount}`;
-      timers.set(timerId, () => fire());
-      open({ id: timerId, name: 'timer', effects: 'none', request: null, digest: digest(ms), key: timerId, ms }, never);
-      return timerId;
-    },
-    clearTimeout: (timerId) => {
-      if (timers.has(timerId)) close(timerId);
-    },
-  };
+  }
 
-  const actor = createActor(logic, {
-    id,
-    input,
-    clock,
-    ...(inspect === undefined ? {} : { inspect }),
-    logger: () => undefined,
-  });
-  attachHost(actor.system, {
-    context,
-    ...(traceparent === undefined ? {} : { traceparent }),
-    work,
-    vault,
-    ordinal: (path) => {
-      const next = (ordinals.get(path) ?? 0) + 1;
-      ordinals.set(path, next);
-      return next;
-    },
-    open: (effect, perform, settle) => {
-      settles.set(effect.id, settle);
-      open(effect, perform);
-    },
-    close,
-  });
-  actor.subscribe({ error: () => undefined });
+  #close(effectId: string): void {
+    this.#settles.delete(effectId);
+    this.#timers.delete(effectId);
+    this.#fresh.delete(effectId);
+    this.#options.journal.close(effectId);
+  }
 
-  const flush = (): void => {
-    for (const effect of fresh.values()) {
-      recorder?.start(effect);
-      onStart?.(effect);
-    }
-    fresh.clear();
-  };
-
-  const target = (to: string | undefined) => (to === undefined ? actor : findActor(actor, to));
-
-  return {
-    actor,
-    isActive: () => actor.getSnapshot().status === 'active',
-    accepts: (event, to) => {
-      const snapshot: unknown = target(to)?.getSnapshot();
-      return (
-        typeof snapshot === 'object' &&
-        snapshot !== null &&
-        Reflect.get(snapshot, 'status') === 'active' &&
-        canTake(snapshot, event)
-      );
-    },
-    start: () => {
-      actor.start();
-      flush();
-    },
-    deliver: (entry) => {
-      recorder?.entry(entry);
-      tell(entry);
-      flush();
-    },
-  };
-
-  function tell(entry: Entry): void {
+  #pass(entry: Entry): void {
     if (entry.t === 'event') {
-      target(entry.to)?.send(entry.event);
+      this.#target(entry.to)?.send(entry.event);
       return;
     }
     if (entry.t === 'timer') {
-      const fire = timers.get(entry.id);
-      timers.delete(entry.id);
+      const fire = this.#timers.get(entry.id);
+      this.#timers.delete(entry.id);
       return fire?.();
     }
-    const settle = settles.get(entry.id);
-    settles.delete(entry.id);
+    const settle = this.#settles.get(entry.id);
+    this.#settles.delete(entry.id);
     settle?.(entry.out);
+  }
+
+  #reportStarts(): void {
+    const { recorder, onStart } = this.#options;
+    for (const effect of this.#fresh.values()) {
+      recorder?.start(effect);
+      onStart?.(effect);
+    }
+    this.#fresh.clear();
+  }
+
+  #target(to: string | undefined) {
+    return to === undefined ? this.actor : findActor(this.actor, to);
   }
 }
 

@@ -24,166 +24,204 @@ interface Waiting {
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
-export function liveJournal({ head, accepts, carried }: RunHead, sink: Sink | null): RunJournal {
-  const began = performance.now() - (carried?.at ?? 0);
-  const write = carried?.write ?? deltaWriter(head);
-  const at = (): number => Math.round(performance.now() - began);
-  const fresh = new Map<string, { readonly effect: Effect; readonly perform: Perform }>();
-  const running = new Map<string, AbortController>();
-  const queue: Waiting[] = [];
-  let wake: (() => void) | null = null;
-  let ended = false;
-  let begun = false;
-  let released = false;
-
-  const put = (waiting: Waiting): void => {
-    queue.push(waiting);
-    wake?.();
-    wake = null;
+export function liveJournal(run: RunHead, sink: Sink | null): RunJournal {
+  const live = new LiveJournal(run, sink);
+  // Members of its own: other journals are made of this one by spreading it.
+  return {
+    open: (effect, perform) => live.open(effect, perform),
+    close: (id) => live.close(id),
+    next: () => live.next(),
+    send: (event, to) => live.send(event, to),
+    end: (output) => live.end(output),
+    at: () => live.at(),
+    release: () => live.release(),
+    abandon: () => live.abandon(),
   };
+}
 
-  const launch = ({ effect, perform, leftMs }: CarriedEffect): void => {
+class LiveJournal {
+  readonly #run: RunHead;
+  readonly #sink: Sink | null;
+  readonly #began: number;
+  readonly #write: (effect: Effect) => Json;
+  /** Opened since the last macrostep was written. */
+  readonly #fresh = new Map<string, CarriedEffect>();
+  /** Written, and to be launched. */
+  readonly #starts: CarriedEffect[];
+  readonly #running = new Map<string, AbortController>();
+  readonly #queue: Waiting[] = [];
+  #wake: (() => void) | null = null;
+  #begun = false;
+  #ended = false;
+  #released = false;
+
+  constructor(run: RunHead, sink: Sink | null) {
+    const { head, carried } = run;
+    this.#run = run;
+    this.#sink = sink;
+    this.#began = performance.now() - (carried?.at ?? 0);
+    this.#write = carried?.write ?? deltaWriter(head);
+    this.#starts = [...(carried?.open ?? [])];
+    for (const id of carried?.overdue ?? []) {
+      this.#running.set(id, new AbortController());
+      this.#put({ entry: { t: 'timer', id } });
+    }
+  }
+
+  at(): number {
+    return Math.round(performance.now() - this.#began);
+  }
+
+  open(effect: Effect, perform: Perform): void {
+    this.#fresh.set(effect.id, { effect, perform });
+  }
+
+  close(id: string): void {
+    if (this.#fresh.delete(id)) return;
+    const index = this.#starts.findIndex(({ effect }) => effect.id === id);
+    if (index !== -1) this.#starts.splice(index, 1);
+    this.#running.get(id)?.abort(new Error('It is no longer needed: its state was left.'));
+    this.#running.delete(id);
+  }
+
+  async next(): Promise<Entry | null> {
+    try {
+      // What would be written here as started never is: it starts when the run is taken up again.
+      const written = this.#ended ? undefined : this.#writeStarts();
+      if (written !== undefined) await written;
+    } catch (error) {
+      this.#refuse(error, this.#queue.splice(0));
+    }
+    for (;;) {
+      if (this.#ended) return null;
+      const entry = await this.#takeOne();
+      if (entry !== null) return entry;
+      if (this.#ended) return null;
+      for (const start of this.#starts.splice(0)) this.#launch(start);
+      if (this.#queue.length > 0) continue;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  send(event: OutsideEvent, to?: string): Promise<boolean> {
+    if (this.#ended) return Promise.resolve(false);
+    const asked = Promise.withResolvers<boolean>();
+    // The driver of the run gets the reason too: nobody needs to wait for it here.
+    asked.promise.catch(() => undefined);
+    this.#put({ entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to }, asked });
+    return asked.promise;
+  }
+
+  async end(output: Json): Promise<void> {
+    this.#ended = true;
+    try {
+      const written = this.#writeStarts();
+      if (written !== undefined) await written;
+      this.#stop();
+      await this.#sink?.append([{ t: 'end', at: this.at(), output }]);
+      await this.#sink?.close();
+    } catch (error) {
+      this.#refuse(error, this.#queue.splice(0));
+    } finally {
+      this.#stop();
+    }
+  }
+
+  release(): void {
+    this.#ended = true;
+    this.#released = true;
+    this.#stop();
+    this.#wake?.();
+  }
+
+  async abandon(): Promise<void> {
+    this.#ended = true;
+    this.#stop();
+    try {
+      const first = this.#released ? this.#firstRecords() : [];
+      if (first.length > 0) await this.#sink?.append(first);
+    } finally {
+      await this.#sink?.close();
+    }
+  }
+
+  #put(waiting: Waiting): void {
+    this.#queue.push(waiting);
+    this.#wake?.();
+    this.#wake = null;
+  }
+
+  #launch({ effect, perform, leftMs }: CarriedEffect): void {
     const controller = new AbortController();
-    running.set(effect.id, controller);
+    const { runId } = this.#run.head;
+    const put = (waiting: Waiting): void => this.#put(waiting);
+    this.#running.set(effect.id, controller);
     if (effect.ms !== undefined) return startTimer(effect.id, leftMs ?? effect.ms, controller.signal, put);
     const io = {
       signal: controller.signal,
       get idempotencyKey() {
-        return `${head.runId}:${effect.key}`;
+        return `${runId}:${effect.key}`;
       },
       note: () => undefined,
     };
     void perform(io).then((out) => put({ entry: { t: 'outcome', id: effect.id, out } }));
-  };
-
-  const isOpen = (entry: Entry): boolean =>
-    entry.t === 'event' ? accepts(entry.event, entry.to) : running.has(entry.id);
-
-  const starts: CarriedEffect[] = [...(carried?.open ?? [])];
-  for (const id of carried?.overdue ?? []) {
-    running.set(id, new AbortController());
-    put({ entry: { t: 'timer', id } });
   }
-  const writeStarts = (): void | Promise<void> => {
-    if (fresh.size === 0 && begun) return undefined;
-    const opened = [...fresh.values()];
-    fresh.clear();
-    starts.push(...opened);
-    if (sink === null) return undefined;
+
+  #writeStarts(): void | Promise<void> {
+    if (this.#fresh.size === 0 && this.#begun) return undefined;
+    const opened = [...this.#fresh.values()];
+    this.#fresh.clear();
+    this.#starts.push(...opened);
+    if (this.#sink === null) return undefined;
     const records = opened.map(({ effect }) =>
-      startRecord(effect, at(), effect.ms === undefined ? write(effect) : null),
+      startRecord(effect, this.at(), effect.ms === undefined ? this.#write(effect) : null),
     );
-    return sink.append([...firstRecords(), ...records]);
-  };
-  const firstRecords = (): readonly RecordLine[] => {
-    if (begun) return [];
-    begun = true;
-    return carried?.records ?? [head];
-  };
+    return this.#sink.append([...this.#firstRecords(), ...records]);
+  }
 
-  /** Where something cannot be written, whoever waits for that is told why; so is the one who drives the run. */
-  const refuse = (error: unknown, unwritten: readonly Waiting[]): never => {
-    for (const { asked } of unwritten) asked?.reject(error);
-    throw error;
-  };
+  #firstRecords(): readonly RecordLine[] {
+    if (this.#begun) return [];
+    this.#begun = true;
+    return this.#run.carried?.records ?? [this.#run.head];
+  }
 
-  const takeOne = async (): Promise<Entry | null> => {
-    for (let waiting = queue.shift(); waiting !== undefined; waiting = queue.shift()) {
+  async #takeOne(): Promise<Entry | null> {
+    for (let waiting = this.#queue.shift(); waiting !== undefined; waiting = this.#queue.shift()) {
       const { entry, asked } = waiting;
-      if (!isOpen(entry)) {
+      if (!this.#isOpen(entry)) {
         asked?.resolve(false);
         continue;
       }
-      if (entry.t !== 'event') running.delete(entry.id);
+      if (entry.t !== 'event') this.#running.delete(entry.id);
       try {
-        const written = sink?.append([entryRecord(entry, at())]);
+        const written = this.#sink?.append([entryRecord(entry, this.at())]);
         if (written !== undefined) await written;
       } catch (error) {
-        refuse(error, [waiting, ...queue.splice(0)]);
+        this.#refuse(error, [waiting, ...this.#queue.splice(0)]);
       }
       asked?.resolve(true);
       return entry;
     }
     return null;
-  };
+  }
 
-  const stop = (): void => {
-    for (const controller of running.values()) controller.abort(new Error('The run is over.'));
-    running.clear();
-    for (const { asked } of queue.splice(0)) asked?.resolve(false);
-  };
+  #isOpen(entry: Entry): boolean {
+    return entry.t === 'event' ? this.#run.accepts(entry.event, entry.to) : this.#running.has(entry.id);
+  }
 
-  return {
-    open: (effect, perform) => {
-      fresh.set(effect.id, { effect, perform });
-    },
-    close: (id) => {
-      if (fresh.delete(id)) return;
-      const index = starts.findIndex(({ effect }) => effect.id === id);
-      if (index !== -1) starts.splice(index, 1);
-      running.get(id)?.abort(new Error('It is no longer needed: its state was left.'));
-      running.delete(id);
-    },
-    next: async () => {
-      try {
-        // What would be written here as started never is: it starts when the run is taken up again.
-        const written = ended ? undefined : writeStarts();
-        if (written !== undefined) await written;
-      } catch (error) {
-        refuse(error, queue.splice(0));
-      }
-      for (;;) {
-        if (ended) return null;
-        const entry = await takeOne();
-        if (entry !== null) return entry;
-        if (ended) return null;
-        for (const start of starts.splice(0)) launch(start);
-        if (queue.length > 0) continue;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-    send: (event: OutsideEvent, to?: string) => {
-      if (ended) return Promise.resolve(false);
-      const asked = Promise.withResolvers<boolean>();
-      // Why it could not be written is told to whoever drives the run: nobody needs to wait for it here.
-      asked.promise.catch(() => undefined);
-      put({ entry: to === undefined ? { t: 'event', event } : { t: 'event', event, to }, asked });
-      return asked.promise;
-    },
-    end: async (output: Json) => {
-      ended = true;
-      try {
-        const written = writeStarts();
-        if (written !== undefined) await written;
-        stop();
-        await sink?.append([{ t: 'end', at: at(), output }]);
-        await sink?.close();
-      } catch (error) {
-        refuse(error, queue.splice(0));
-      } finally {
-        stop();
-      }
-    },
-    at,
-    release: () => {
-      ended = true;
-      released = true;
-      stop();
-      wake?.();
-    },
-    abandon: async () => {
-      ended = true;
-      stop();
-      try {
-        const first = released ? firstRecords() : [];
-        if (first.length > 0) await sink?.append(first);
-      } finally {
-        await sink?.close();
-      }
-    },
-  };
+  /** When something cannot be written, everybody who waits for that gets the reason, and so does the driver of the run. */
+  #refuse(error: unknown, unwritten: readonly Waiting[]): never {
+    for (const { asked } of unwritten) asked?.reject(error);
+    throw error;
+  }
+
+  #stop(): void {
+    for (const controller of this.#running.values()) controller.abort(new Error('The run is over.'));
+    this.#running.clear();
+    for (const { asked } of this.#queue.splice(0)) asked?.resolve(false);
+  }
 }
 
 /** Node fires longer delays at once, so they are chained. */

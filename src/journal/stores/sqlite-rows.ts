@@ -99,12 +99,12 @@ export const ALL = 'select * from runs left join progress on progress.run = runs
 
 /** What a list shows of a run. */
 export function summaryOfRow(row: Row): RunSummary {
-  const tools: unknown = JSON.parse(textOf(row['tools']));
+  const tools: unknown = JSON.parse(columnText(row['tools']));
   const tallied: Tallied = {
-    runId: textOf(row['run_id']),
-    agent: textOf(row['agent']),
-    at: textOf(row['at']),
-    input: textOf(row['input']),
+    runId: columnText(row['run_id']),
+    agent: columnText(row['agent']),
+    at: columnText(row['at']),
+    input: columnText(row['input']),
     metadata: metadataOf(row['metadata']),
     ended: Number(row['ended']) === 1,
     waiting: Number(row['waiting']) === 1,
@@ -125,7 +125,7 @@ export function isWritten(row: Row): boolean {
 }
 
 /** The text of a column that is never null. */
-export function textOf(value: SQLOutputValue | undefined): string {
+export function columnText(value: SQLOutputValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
@@ -134,6 +134,6 @@ function textOrNull(value: SQLOutputValue | undefined): string | null {
 }
 
 function metadataOf(value: SQLOutputValue | undefined): JsonObject {
-  const parsed: unknown = JSON.parse(textOf(value));
+  const parsed: unknown = JSON.parse(columnText(value));
   return isJsonObject(parsed) ? parsed : {};
 }

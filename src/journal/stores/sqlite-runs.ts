@@ -18,7 +18,7 @@ import {
   progressOf,
   summaryOfRow,
   tallyOf,
-  textOf,
+  columnText,
 } from './sqlite-rows.ts';
 import { type Tallied, matches, selectRuns, summaryOf, type RunSummary, type RunQuery } from '../format/tally.ts';
 
@@ -79,163 +79,216 @@ const HELD_MS = 20;
 
 /** The runs of a database, which is at `path`. */
 export function sqliteRuns(database: DatabaseSync, path: string): SqliteRuns {
-  const find = database.prepare(`${ALL} where run_id = ?`);
-  const insert = database.prepare(
-    `insert into runs (run_id, agent, at, input, metadata, head_sum)
-     values (:run_id, :agent, :at, :input, :metadata, :head_sum)`,
-  );
-  const start = database.prepare(
-    `insert into progress (run, ended, waiting, status, reason, error_code, tools, steps, records, writer, beat, sum)
-     values (:run, :ended, :waiting, :status, :reason, :error_code, :tools, :steps, :records, :writer, :beat, :sum)`,
-  );
-  const update = database.prepare(
-    `update progress set ended = :ended, waiting = :waiting, status = :status, reason = :reason, error_code = :error_code,
-       tools = :tools, steps = :steps, records = :records, beat = :beat, sum = :sum where run = :run and writer = :writer`,
-  );
-  const mend = database.prepare(
-    'update runs set agent = :agent, at = :at, input = :input, metadata = :metadata, head_sum = :head_sum where run_id = :run_id',
-  );
-  const inTable = database.prepare('select 1 from runs not indexed where run_id = ?');
-  const inIndex = database.prepare('select 1 from runs indexed by sqlite_autoindex_runs_1 where run_id = ?');
-  const drain = database.prepare('delete from lines where run = ? and n >= ?');
-  const own = database.prepare('update progress set writer = ?, beat = ? where run = ?');
-  const disown = database.prepare('update progress set writer = null where run = ? and writer = ?');
-  const sign = database.prepare('update progress set beat = ? where run = ? and writer = ?');
-  const drop = database.prepare('delete from runs where run_id = ?');
-  const add = database.prepare('insert into lines (run, n, line) values (?, ?, ?)');
-  const read = database.prepare('select n, line from lines where run = ? order by n');
-  const historyOf = database.prepare('select history from runs where run_id = ?');
-  const name = database.prepare('update runs set history = ? where id = ?');
-  const say = database.prepare('insert into histories (id, n, line) values (?, ?, ?)');
-  const said = database.prepare('select line from histories where id = ? and n >= ? and n < ? order by n');
-  const last = database.prepare('select max(n) as n from histories where id = ?');
-  const forget = database.prepare(
-    'delete from histories where id = :id and not exists (select 1 from runs where history = :id)',
-  );
-  const newest = database.prepare(`${ALL} order by at desc, run_id desc`);
-  const older = database.prepare(`${ALL} where at < ? or (at = ? and run_id < ?) order by at desc, run_id desc`);
-  const countOfTable = database.prepare('select count(*) as n from runs not indexed');
-  const countOfIndex = database.prepare('select count(*) as n from runs indexed by runs_by_time');
-  for (const statement of [find, read, newest, older]) statement.setReadBigInts(true);
+  return new RunTables(database, path);
+}
 
-  const lost = (which: string): RecordingError =>
-    new RecordingError(1, `of ${which} is lost in ${path}, which knows that run. The database is damaged.`);
+class RunTables implements SqliteRuns {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #sql: ReturnType<typeof statementsOf>;
+
+  constructor(database: DatabaseSync, path: string) {
+    this.#database = database;
+    this.#path = path;
+    this.#sql = statementsOf(database);
+  }
+
+  begin(by: RunWriter, tallied: Tallied): OwnedRun {
+    const { runId, writer } = by;
+    const row = this.#freeRow(runId);
+    if (row !== undefined && isBegun(row)) throw new JournalError('run-exists', runId, this.#path);
+    this.#sql.drop.run(runId);
+    const id = Number(this.#sql.insert.run(headOf(tallied)).lastInsertRowid);
+    this.#sql.start.run({ ...progressOf({ ...tallied, records: 0 }), run: id, writer, beat: Date.now() });
+    return { ...by, id };
+  }
+
+  claim(by: RunWriter): { readonly run: OwnedRun; readonly stored: StoredLines } | null {
+    const row = this.#begunRow(by.runId, this.#freeRow(by.runId));
+    if (row === null) return null;
+    const id = Number(row['id']);
+    this.#sql.own.run(by.writer, Date.now(), id);
+    return { run: { ...by, id }, stored: this.#linesOf(row) };
+  }
+
+  lines(runId: string): StoredLines | null {
+    const row = this.#begunRow(runId, this.#sql.find.get(runId));
+    return row === null ? null : this.#linesOf(row);
+  }
+
+  cut({ id, writer }: OwnedRun, from: number, tallied: Tallied): void {
+    this.#sql.drain.run(id, from);
+    this.#sql.mend.run(headOf(tallied));
+    this.#sql.update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
+  }
+
+  isOver(runId: string): boolean {
+    const row = this.#sql.find.get(runId);
+    if (row === undefined) return this.#begunRow(runId, row) === null;
+    return Number(row['ended']) === 1 && isIntact(row) && !isWritten(row);
+  }
+
+  async list(
+    { limit = Number.POSITIVE_INFINITY, ...query }: RunQuery,
+    warn: (what: string) => void,
+  ): Promise<readonly RunSummary[]> {
+    this.#database.exec('begin');
+    try {
+      const { countOfTable, countOfIndex } = this.#sql;
+      if (countOfTable.get()?.['n'] !== countOfIndex.get()?.['n']) throw this.#lost('a run');
+      const found = new Map<string, RunSummary>();
+      let rested = performance.now();
+      for (const row of this.#rowsFrom(query)) {
+        if (found.size >= limit) break;
+        const summary = this.#summaryIn(row, warn);
+        if (summary !== null && matches(summary, query)) {
+          if (found.has(summary.runId)) throw this.#lost('a run');
+          found.set(summary.runId, summary);
+        }
+        if (performance.now() - rested < HELD_MS) continue;
+        // oxlint-disable-next-line no-await-in-loop -- lets others work
+        await new Promise((resolve) => setImmediate(resolve));
+        rested = performance.now();
+      }
+      return selectRuns([...found.values()]);
+    } finally {
+      this.#database.exec('rollback');
+    }
+  }
+
+  remove(runId: string): boolean {
+    if (this.#freeRow(runId) === undefined) return false;
+    const history = this.#sql.historyOf.get(runId)?.['history'];
+    const { changes } = this.#sql.drop.run(runId);
+    if (typeof history === 'string') this.#sql.forget.run({ id: history });
+    return changes === 1;
+  }
+
+  append({ runId, id, writer }: OwnedRun, { lines, from, tallied, history }: MoreOfRun): void {
+    const { update, add, say, name } = this.#sql;
+    const { changes } = update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
+    if (changes !== 1) throw new JournalError('run-lost', runId, this.#path);
+    for (const [index, line] of lines.entries()) add.run(id, from + index, line);
+    if (history === null) return;
+    const { part, added } = history;
+    const first = part.to - added.length;
+    for (const [index, message] of added.entries())
+      say.run(part.$history, first + index, messageLine(message, first + index));
+    name.run(part.$history, id);
+  }
+
+  lengthOf(history: string): number {
+    return Number(this.#sql.last.get(history)?.['n'] ?? -1) + 1;
+  }
+
+  release({ id, writer }: OwnedRun): void {
+    this.#sql.disown.run(id, writer);
+  }
+
+  beat({ id, writer }: OwnedRun): void {
+    this.#sql.sign.run(Date.now(), id, writer);
+  }
+
   /** The row of a run that nobody writes. */
-  const freeRow = (runId: string): Row | undefined => {
-    const row = find.get(runId);
-    if (row !== undefined && isWritten(row)) throw new JournalError('run-locked', runId, path);
+  #freeRow(runId: string): Row | undefined {
+    const row = this.#sql.find.get(runId);
+    if (row !== undefined && isWritten(row)) throw new JournalError('run-locked', runId, this.#path);
     return row;
-  };
+  }
+
   /** The row of a run of which something is recorded. That one is not there is believed when all places agree on it. */
-  const begunRow = (runId: string, row: Row | undefined): Row | null => {
-    if (row !== undefined && row['run'] === null) throw lost(runId);
+  #begunRow(runId: string, row: Row | undefined): Row | null {
+    const { inTable, inIndex, read } = this.#sql;
+    if (row !== undefined && row['run'] === null) throw this.#lost(runId);
     if (row !== undefined && isBegun(row)) return row;
     const isKnown = row === undefined ? (inTable.get(runId) ?? inIndex.get(runId)) : read.get(Number(row['id']));
     if (isKnown === undefined) return null;
-    throw lost(runId);
-  };
-  const linesOf = (row: Row): StoredLines => {
-    const found = read.all(Number(row['id']));
+    throw this.#lost(runId);
+  }
+
+  #linesOf(row: Row): StoredLines {
+    const found = this.#sql.read.all(Number(row['id']));
     const gap = found.findIndex(({ n }, index) => Number(n) !== index + 1);
     // What is behind a gap is worth nothing, and its absence is noticed by the number of records.
-    const [head = '', ...rest] = found.slice(0, gap === -1 ? found.length : gap).map((line) => textOf(line['line']));
+    const [head = '', ...rest] = found
+      .slice(0, gap === -1 ? found.length : gap)
+      .map((line) => columnText(line['line']));
     const whole = withHistory(head, ({ $history, from, to }) =>
-      said.all($history, from, to).map((line) => textOf(line['line'])),
+      this.#sql.said.all($history, from, to).map((line) => columnText(line['line'])),
     );
     return { lines: found.length === 0 ? [] : [whole, ...rest], records: Number(row['records']) };
-  };
+  }
+
+  #rowsFrom({ after }: RunQuery): Iterable<Row> {
+    const { newest, older } = this.#sql;
+    return after === undefined ? newest.iterate() : older.iterate(after.at, after.at, after.runId);
+  }
 
   /** What a list shows of a row: what it says where it is intact, else what its lines say. Null: nothing was recorded. */
-  const summaryIn = (row: Row, warn: (what: string) => void): RunSummary | null => {
+  #summaryIn(row: Row, warn: (what: string) => void): RunSummary | null {
     if (isIntact(row)) return Number(row['records']) === 0 ? null : summaryOfRow(row);
     try {
-      const recording = readRecording(linesOf(row).lines, { torn: false });
+      const recording = readRecording(this.#linesOf(row).lines, { torn: false });
       return summaryOf(tallyOf(recording).read(), isWritten(row));
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
-      warn(`${textOf(row['run_id'])} in ${path} is left out of the list of runs. ${error.message}`);
+      warn(`${columnText(row['run_id'])} in ${this.#path} is left out of the list of runs. ${error.message}`);
       return null;
     }
-  };
+  }
 
-  return {
-    begin: (by, tallied) => {
-      const { runId, writer } = by;
-      const row = freeRow(runId);
-      if (row !== undefined && isBegun(row)) throw new JournalError('run-exists', runId, path);
-      drop.run(runId);
-      const id = Number(insert.run(headOf(tallied)).lastInsertRowid);
-      start.run({ ...progressOf({ ...tallied, records: 0 }), run: id, writer, beat: Date.now() });
-      return { ...by, id };
-    },
-    claim: (by) => {
-      const row = begunRow(by.runId, freeRow(by.runId));
-      if (row === null) return null;
-      const id = Number(row['id']);
-      own.run(by.writer, Date.now(), id);
-      return { run: { ...by, id }, stored: linesOf(row) };
-    },
-    lines: (runId) => {
-      const row = begunRow(runId, find.get(runId));
-      return row === null ? null : linesOf(row);
-    },
-    cut: ({ id, writer }, from, tallied) => {
-      drain.run(id, from);
-      mend.run(headOf(tallied));
-      update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
-    },
-    isOver: (runId) => {
-      const row = find.get(runId);
-      if (row === undefined) return begunRow(runId, row) === null;
-      return Number(row['ended']) === 1 && isIntact(row) && !isWritten(row);
-    },
-    list: async ({ limit = Number.POSITIVE_INFINITY, ...query }, warn) => {
-      database.exec('begin');
-      try {
-        if (countOfTable.get()?.['n'] !== countOfIndex.get()?.['n']) throw lost('a run');
-        const { after } = query;
-        const rows = after === undefined ? newest.iterate() : older.iterate(after.at, after.at, after.runId);
-        const found = new Map<string, RunSummary>();
-        let rested = performance.now();
-        for (const row of rows) {
-          if (found.size >= limit) break;
-          const summary = summaryIn(row, warn);
-          if (summary !== null && matches(summary, query)) {
-            if (found.has(summary.runId)) throw lost('a run');
-            found.set(summary.runId, summary);
-          }
-          if (performance.now() - rested < HELD_MS) continue;
-          // oxlint-disable-next-line no-await-in-loop -- lets others work
-          await new Promise((resolve) => setImmediate(resolve));
-          rested = performance.now();
-        }
-        return selectRuns([...found.values()]);
-      } finally {
-        database.exec('rollback');
-      }
-    },
-    remove: (runId) => {
-      if (freeRow(runId) === undefined) return false;
-      const history = historyOf.get(runId)?.['history'];
-      const { changes } = drop.run(runId);
-      if (typeof history === 'string') forget.run({ id: history });
-      return changes === 1;
-    },
-    lengthOf: (history) => Number(last.get(history)?.['n'] ?? -1) + 1,
-    append: ({ runId, id, writer }, { lines, from, tallied, history }) => {
-      const { changes } = update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
-      if (changes !== 1) throw new JournalError('run-lost', runId, path);
-      for (const [index, line] of lines.entries()) add.run(id, from + index, line);
-      if (history === null) return;
-      const { part, added } = history;
-      const first = part.to - added.length;
-      for (const [index, message] of added.entries())
-        say.run(part.$history, first + index, messageLine(message, first + index));
-      name.run(part.$history, id);
-    },
-    release: ({ id, writer }) => void disown.run(id, writer),
-    beat: ({ id, writer }) => void sign.run(Date.now(), id, writer),
+  #lost(which: string): RecordingError {
+    return new RecordingError(
+      1,
+      `of ${which} is lost in ${this.#path}, which knows that run. The database is damaged.`,
+    );
+  }
+}
+
+/** The statements on the tables, by what they do. */
+function statementsOf(database: DatabaseSync) {
+  const statements = {
+    find: database.prepare(`${ALL} where run_id = ?`),
+    insert: database.prepare(
+      `insert into runs (run_id, agent, at, input, metadata, head_sum)
+     values (:run_id, :agent, :at, :input, :metadata, :head_sum)`,
+    ),
+    start: database.prepare(
+      `insert into progress (run, ended, waiting, status, reason, error_code, tools, steps, records, writer, beat, sum)
+     values (:run, :ended, :waiting, :status, :reason, :error_code, :tools, :steps, :records, :writer, :beat, :sum)`,
+    ),
+    update: database.prepare(
+      `update progress set ended = :ended, waiting = :waiting, status = :status, reason = :reason, error_code = :error_code,
+       tools = :tools, steps = :steps, records = :records, beat = :beat, sum = :sum where run = :run and writer = :writer`,
+    ),
+    mend: database.prepare(
+      'update runs set agent = :agent, at = :at, input = :input, metadata = :metadata, head_sum = :head_sum where run_id = :run_id',
+    ),
+    inTable: database.prepare('select 1 from runs not indexed where run_id = ?'),
+    inIndex: database.prepare('select 1 from runs indexed by sqlite_autoindex_runs_1 where run_id = ?'),
+    drain: database.prepare('delete from lines where run = ? and n >= ?'),
+    own: database.prepare('update progress set writer = ?, beat = ? where run = ?'),
+    disown: database.prepare('update progress set writer = null where run = ? and writer = ?'),
+    sign: database.prepare('update progress set beat = ? where run = ? and writer = ?'),
+    drop: database.prepare('delete from runs where run_id = ?'),
+    add: database.prepare('insert into lines (run, n, line) values (?, ?, ?)'),
+    read: database.prepare('select n, line from lines where run = ? order by n'),
+    historyOf: database.prepare('select history from runs where run_id = ?'),
+    name: database.prepare('update runs set history = ? where id = ?'),
+    say: database.prepare('insert into histories (id, n, line) values (?, ?, ?)'),
+    said: database.prepare('select line from histories where id = ? and n >= ? and n < ? order by n'),
+    last: database.prepare('select max(n) as n from histories where id = ?'),
+    forget: database.prepare(
+      'delete from histories where id = :id and not exists (select 1 from runs where history = :id)',
+    ),
+    newest: database.prepare(`${ALL} order by at desc, run_id desc`),
+    older: database.prepare(`${ALL} where at < ? or (at = ? and run_id < ?) order by at desc, run_id desc`),
+    countOfTable: database.prepare('select count(*) as n from runs not indexed'),
+    countOfIndex: database.prepare('select count(*) as n from runs indexed by runs_by_time'),
   };
+  const { find, read, newest, older } = statements;
+  for (const statement of [find, read, newest, older]) statement.setReadBigInts(true);
+  return statements;
 }
 
 /** A row without a record is what a crash leaves of a run that had not begun; one that was damaged is no such row. */

@@ -1,17 +1,17 @@
 import { optionsOf } from '../../json/known-options.ts';
 import { type LineWriter, lineWriter } from '../format/blobs.ts';
-import { wholePart } from '../format/cut-recording.ts';
+import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
-import type { RunRecord } from '../format/record.ts';
-import { checkQuery, runTally, type Tallied, type Tally } from '../format/tally.ts';
+import type { RecordLine, RunRecord } from '../format/record.ts';
+import type { Recording } from '../format/recording.ts';
+import { checkQuery, type RunQuery, type RunSummary, runTally, type Tallied, type Tally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
-import type { JournalStore, Sink } from '../run/run-journal.ts';
-import { secretFiles } from './secret-files.ts';
-import { inTransaction, openDatabase, openToRead, patientlyLater } from './sqlite-database.ts';
+import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
+import { type SecretFiles, secretFiles } from './secret-files.ts';
+import { openDatabase, openToRead, sqliteQueue } from './sqlite-database.ts';
 import { readStored, tallyOf, tooShort } from './sqlite-rows.ts';
 import { type OwnedRun, type RunWriter, type SqliteRuns, sqliteRuns } from './sqlite-runs.ts';
 import { BEAT_MS, newWriter } from './writer.ts';
-import type { DatabaseSync } from 'node:sqlite';
 
 /** How durably {@link sqliteJournal} writes. */
 export interface SqliteJournalOptions {
@@ -48,37 +48,108 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
   const { durability = 'process' } = options;
   if (durability !== 'process' && durability !== 'power')
     throw new TypeError("sqliteJournal: the option durability must be 'process' or 'power'.");
-  const vaults = secretFiles(`${path}-secrets`);
-  const nameOf = encodeURIComponent;
-  const histories = createHistories();
-  const live = new Set<() => OwnedRun>();
-  let opened: Connection | null = null;
-  let beats: NodeJS.Timeout | undefined;
+  const store = new SqliteStore(path, durability);
+  // Members of its own, for callers that spread the store or take its methods off it.
+  return {
+    open: (run) => store.open(run),
+    take: (runId) => store.take(runId),
+    read: (runId) => store.read(runId),
+    repair: (runId) => store.repair(runId),
+    list: (query) => store.list(query),
+    remove: (runId) => store.remove(runId),
+    secrets: store.secrets,
+  };
+}
 
-  const connect = (): Connection => {
-    if (opened !== null) return opened;
-    const database = openDatabase(path, durability);
-    const runs = sqliteRuns(database, path);
-    opened = { runs, write: sqliteQueue(database) };
-    vaults.sweep((name) => runs.isOver(decodeURIComponent(name)));
-    return opened;
-  };
-  const beat = ({ runs, write }: Connection): void => {
-    // A sign of life that could not be given is given the next time.
-    void write(() => live.forEach((owned) => runs.beat(owned()))).catch(() => undefined);
-  };
-  /** Does something in the next transaction, and gives what came of it. */
-  const done = async <T>(work: (runs: SqliteRuns) => T): Promise<T> => {
-    const { runs, write } = connect();
-    const results: T[] = [];
-    await write(() => void results.splice(0, 1, work(runs)));
-    const [result] = results;
-    if (result === undefined) throw new Error('The database gave no result.');
-    return result;
-  };
+class SqliteStore {
+  readonly secrets: RunSecrets;
+  readonly #path: string;
+  readonly #durability: 'process' | 'power';
+  readonly #vaults: SecretFiles;
+  readonly #histories = createHistories();
+  /** The runs that this store writes now. */
+  readonly #live = new Set<() => OwnedRun>();
+  #opened: Connection | null = null;
+  #beats: NodeJS.Timeout | undefined;
+
+  constructor(path: string, durability: 'process' | 'power') {
+    this.#path = path;
+    this.#durability = durability;
+    const vaults = secretFiles(`${path}-secrets`);
+    this.#vaults = vaults;
+    this.secrets = {
+      keep: (runId, secrets) => vaults.keep(nameOf(runId), secrets),
+      read: (runId) => vaults.read(nameOf(runId)),
+    };
+  }
+
+  open(run: RunHead): RunJournal {
+    const { head } = run;
+    const tally = runTally(head);
+    const owned = this.#beginning(writerOf(head.runId), tally.read());
+    const { headAs, placed } = this.#placing();
+    const write = lineWriter(undefined, 0, headAs);
+    return liveJournal(run, this.#sinkOf(owned, head.runId, { tally, write, written: 0, placed }));
+  }
+
+  async take(runId: string): Promise<TakenRun | null> {
+    const claimed = await this.#done((runs) => runs.claim(writerOf(runId)));
+    if (claimed === null) return null;
+    const { run, stored } = claimed;
+    const recording = await this.#orRelease(run, () => readStored(stored, runId));
+    const begun: Begun = {
+      tally: tallyOf(recording),
+      write: lineWriter(recording.payloads, recording.sums ?? null),
+      written: stored.lines.length,
+      placed: () => null,
+    };
+    return { recording, sink: this.#sinkOf(() => run, runId, begun) };
+  }
+
+  async read(runId: string): Promise<Recording | null> {
+    const stored = this.#connect().runs.lines(runId);
+    return stored === null ? null : readStored(stored, runId);
+  }
+
+  async repair(runId: string): Promise<RepairedRun | null> {
+    const { runs, write } = this.#connect();
+    const claimed = await this.#done(() => runs.claim(writerOf(runId)));
+    if (claimed === null) return null;
+    const { run, stored } = claimed;
+    const { recording, repaired } = await this.#orRelease(run, () => wholePart(stored.lines));
+    const isWhole = recording.sums === undefined || recording.sums >= stored.records;
+    await write(() => {
+      runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
+      runs.release(run);
+    });
+    return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
+  }
+
+  async list(query: RunQuery = {}): Promise<readonly RunSummary[]> {
+    checkQuery(query);
+    this.#connect();
+    using reading = openToRead(this.#path);
+    return await sqliteRuns(reading, this.#path).list(query, (what) => process.emitWarning(what));
+  }
+
+  async remove(runId: string): Promise<boolean> {
+    const removed = await this.#done((runs) => runs.remove(runId));
+    if (removed) this.#vaults.remove(nameOf(runId));
+    return removed;
+  }
+
+  #connect(): Connection {
+    if (this.#opened !== null) return this.#opened;
+    const database = openDatabase(this.#path, this.#durability);
+    const runs = sqliteRuns(database, this.#path);
+    this.#opened = { runs, write: sqliteQueue(database) };
+    this.#vaults.sweep((name) => runs.isOver(decodeURIComponent(name)));
+    return this.#opened;
+  }
+
   /** Begins a run in the transaction that writes its first lines, or the one before: opening one waits for nobody. */
-  const beginning = (by: RunWriter, tallied: Tallied): (() => OwnedRun) => {
-    const { runs, write } = connect();
+  #beginning(by: RunWriter, tallied: Tallied): () => OwnedRun {
+    const { runs, write } = this.#connect();
     let begun = (): OwnedRun => {
       throw new Error(`Run ${by.runId} has not begun.`);
     };
@@ -93,179 +164,92 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
         throw error;
       }
     };
-    // Whoever writes the first line is told why it could not.
+    // The writer of the first line gets the reason.
     void write(begin).catch(() => undefined);
     return () => begun();
-  };
-  const sinkOf = (owned: () => OwnedRun, runId: string, { tally, write, written, placed }: Begun): Sink => {
-    const connection = connect();
-    let next = written + 1;
-    live.add(owned);
-    beats ??= setInterval(() => beat(connection), BEAT_MS).unref();
-    let ended = false;
+  }
 
-    const close = async (): Promise<void> => {
-      if (!live.delete(owned)) return;
-      if (live.size === 0) {
-        clearInterval(beats);
-        beats = undefined;
-      }
-      if (ended) vaults.remove(nameOf(runId));
-      await connection.write(() => connection.runs.release(owned()));
-    };
-    return {
-      append: async (records) => {
-        const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
-        for (const record of records) tally.add(record);
-        const more = { lines, from: next, tallied: tally.read(), history: next === 1 ? placed() : null };
-        next += lines.length;
-        try {
-          await connection.write(() => connection.runs.append(owned(), more));
-        } catch (error) {
-          if (more.history !== null) histories.forget(more.history.part.$history);
-          await close().catch(() => undefined);
-          throw error;
-        }
-        ended ||= more.tallied.ended;
-      },
-      close,
-    };
-  };
-  const orRelease = async <T>(run: OwnedRun, read: () => T): Promise<T> => {
-    try {
-      return read();
-    } catch (error) {
-      const { runs, write } = connect();
-      await write(() => runs.release(run));
-      throw error;
-    }
-  };
-  /** Finds a place for the history of a new run; what another process has removed is not gone on with. */
-  const placing = () => {
+  /** Finds a place for the history of a new run; one that another process has removed is left alone. */
+  #placing() {
     let stored: StoredPart | null = null;
     const headAs = (head: RunRecord): object => {
-      stored = histories.place(head.runId, head.history);
+      stored = this.#histories.place(head.runId, head.history);
       if (stored === null) return head;
       const { part, added } = stored;
-      if (connect().runs.lengthOf(part.$history) === part.to - added.length) return { ...head, history: part };
-      histories.forget(part.$history);
+      if (this.#connect().runs.lengthOf(part.$history) === part.to - added.length) return { ...head, history: part };
+      this.#histories.forget(part.$history);
       return headAs(head);
     };
     return { headAs, placed: () => stored };
-  };
-  const writerOf = (runId: string): RunWriter => ({ runId, writer: JSON.stringify(newWriter()) });
+  }
 
-  return {
-    open: (head) => {
-      const tally = runTally(head.head);
-      const { runId } = head.head;
-      const owned = beginning(writerOf(runId), tally.read());
-      const { headAs, placed } = placing();
-      const write = lineWriter(undefined, 0, headAs);
-      return liveJournal(head, sinkOf(owned, runId, { tally, write, written: 0, placed }));
-    },
-    take: async (runId) => {
-      const claimed = await done((runs) => runs.claim(writerOf(runId)));
-      if (claimed === null) return null;
-      const { run, stored } = claimed;
-      const { lines } = stored;
-      const recording = await orRelease(run, () => readStored(stored, runId));
-      const tally = tallyOf(recording);
-      const write = lineWriter(recording.payloads, recording.sums ?? null);
-      return { recording, sink: sinkOf(() => run, runId, { tally, write, written: lines.length, placed: () => null }) };
-    },
-    read: async (runId) => {
-      const stored = connect().runs.lines(runId);
-      return stored === null ? null : readStored(stored, runId);
-    },
-    repair: async (runId) => {
-      const { runs, write } = connect();
-      const claimed = await done(() => runs.claim(writerOf(runId)));
-      if (claimed === null) return null;
-      const { run, stored } = claimed;
-      const { recording, repaired } = await orRelease(run, () => wholePart(stored.lines));
-      const isWhole = recording.sums === undefined || recording.sums >= stored.records;
-      await write(() => {
-        runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
-        runs.release(run);
-      });
-      return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
-    },
-    list: async (query = {}) => {
-      checkQuery(query);
-      connect();
-      using reading = openToRead(path);
-      return await sqliteRuns(reading, path).list(query, (what) => process.emitWarning(what));
-    },
-    remove: async (runId) => {
-      const removed = await done((runs) => runs.remove(runId));
-      if (removed) vaults.remove(nameOf(runId));
-      return removed;
-    },
-    secrets: {
-      keep: (runId, secrets) => vaults.keep(nameOf(runId), secrets),
-      read: (runId) => vaults.read(nameOf(runId)),
-    },
-  };
-}
+  #sinkOf(owned: () => OwnedRun, runId: string, { tally, write, written, placed }: Begun): Sink {
+    const connection = this.#connect();
+    this.#join(owned, connection);
+    let next = written + 1;
+    let ended = false;
+    const close = async (): Promise<void> => {
+      if (!this.#leave(owned)) return;
+      if (ended) this.#vaults.remove(nameOf(runId));
+      await connection.write(() => connection.runs.release(owned()));
+    };
+    const append = async (records: readonly RecordLine[]): Promise<void> => {
+      const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
+      for (const record of records) tally.add(record);
+      const more = { lines, from: next, tallied: tally.read(), history: next === 1 ? placed() : null };
+      next += lines.length;
+      try {
+        await connection.write(() => connection.runs.append(owned(), more));
+      } catch (error) {
+        if (more.history !== null) this.#histories.forget(more.history.part.$history);
+        await close().catch(() => undefined);
+        throw error;
+      }
+      ended ||= more.tallied.ended;
+    };
+    return { append, close };
+  }
 
-/** What is to be done in the next transaction; throws when it cannot be. */
-type Work = () => void;
+  #join(owned: () => OwnedRun, { runs, write }: Connection): void {
+    const beat = (): void => {
+      // A sign of life that could not be given is given the next time.
+      void write(() => this.#live.forEach((run) => runs.beat(run()))).catch(() => undefined);
+    };
+    this.#live.add(owned);
+    this.#beats ??= setInterval(beat, BEAT_MS).unref();
+  }
 
-interface Waiting {
-  readonly work: Work;
-  readonly done: () => void;
-  readonly failed: (error: unknown) => void;
-}
+  /** False for a run that was given back before. */
+  #leave(owned: () => OwnedRun): boolean {
+    if (!this.#live.delete(owned)) return false;
+    if (this.#live.size === 0) {
+      clearInterval(this.#beats);
+      this.#beats = undefined;
+    }
+    return true;
+  }
 
-/**
- * Collects what all runs want to write and writes it in one transaction: everything that was asked for in one turn of the
- * event loop, or while the one before was committed. Resolves when it is committed. Work that throws fails alone.
- */
-export function sqliteQueue(database: DatabaseSync): (work: Work) => Promise<void> {
-  let waiting: Waiting[] = [];
-  let scheduled = false;
+  /** Does something in the next transaction, and gives its result. */
+  async #done<T>(work: (runs: SqliteRuns) => T): Promise<T> {
+    const { runs, write } = this.#connect();
+    const results: T[] = [];
+    await write(() => void results.splice(0, 1, work(runs)));
+    const [result] = results;
+    if (result === undefined) throw new Error('The database gave no result.');
+    return result;
+  }
 
-  const commit = async (): Promise<void> => {
-    const batch = waiting;
-    waiting = [];
-    const failures = new Map<Waiting, unknown>();
+  async #orRelease<T>(run: OwnedRun, read: () => T): Promise<T> {
     try {
-      await patientlyLater(() => {
-        failures.clear();
-        inTransaction(database, () => {
-          for (const one of batch) attempt(one, failures);
-        });
-      });
+      return read();
     } catch (error) {
-      for (const one of batch) failures.set(one, error);
+      const { runs, write } = this.#connect();
+      await write(() => runs.release(run));
+      throw error;
     }
-    for (const one of batch) {
-      if (failures.has(one)) one.failed(failures.get(one));
-      else one.done();
-    }
-    if (waiting.length > 0) setImmediate(start);
-    else scheduled = false;
-  };
-  const start = (): void => void commit();
-
-  return (work) =>
-    new Promise((done, failed) => {
-      waiting.push({ work, done, failed });
-      if (scheduled) return;
-      scheduled = true;
-      setImmediate(start);
-    });
-
-  /** What a failed piece of work has done already is taken back; the others' stays. */
-  function attempt(one: Waiting, failures: Map<Waiting, unknown>): void {
-    database.exec('savepoint one');
-    try {
-      one.work();
-    } catch (error) {
-      failures.set(one, error);
-      database.exec('rollback to one');
-    }
-    database.exec('release one');
   }
 }
+
+const nameOf = encodeURIComponent;
+
+const writerOf = (runId: string): RunWriter => ({ runId, writer: JSON.stringify(newWriter()) });
