@@ -1,7 +1,13 @@
 import './platform.ts';
 export { createAgent } from './agent/create-agent.ts';
-export { AgentBusyError, AgentClosedError, ResumeError, RunError, ToolExecutionError } from './agent/errors.ts';
-export { createToolRegistry } from './agent/registry.ts';
+export {
+  AgentBusyError,
+  AgentClosedError,
+  ResumeError,
+  RunError,
+  ToolExecutionError,
+} from './agent/options/agent-errors.ts';
+export { createToolRegistry } from './agent/tools/registry.ts';
 export { ReplayDivergenceError } from './journal/replay/divergence.ts';
 export { AGENT_STATES } from './machines/contract/run-result.ts';
 export { consoleOutput } from './output/console/console-output.ts';
@@ -27,24 +33,20 @@ export type {
   ToolCalling,
   Usage,
 } from './actors/model.ts';
-export type {
-  Agent,
-  AgentLogic,
-  AgentLogicEvent,
-  AgentLogicInput,
-  AgentLogicSnapshot,
-  ConfigurableOptions,
-  ListedTool,
-} from './agent/agent-types.ts';
-export type { ChildAgent } from './agent/below/child-tools.ts';
-export type { AgentOptions, InstructionsInput } from './agent/options.ts';
+export type { Agent, AgentLogic, AgentLogicEvent, AgentLogicSnapshot, ListedTool } from './agent/agent-types.ts';
+export type { AgentLogicInput, ConfigurableOptions } from './agent/options/run-options.ts';
+export type { ChildAgent } from './agent/options/option-types.ts';
+export type { AgentOptions } from './agent/options/agent-options.ts';
+export type { InstructionsInput } from './agent/options/option-types.ts';
 export type { RunEventOf } from './agent/run/typed-events.ts';
-export type { Permissions } from './agent/granted.ts';
-export type { ToolRegistry, ToolRegistryOptions } from './agent/registry.ts';
-export type { AgentLimits, RunOptions } from './agent/run/run-options.ts';
-export type { ResumeErrorCode } from './agent/errors.ts';
-export type { ResumeOptions } from './agent/past/resume-run.ts';
-export type { ApprovalOptions, PendingApproval, Run, RunState } from './agent/run/run.ts';
+export type { Permissions } from './agent/options/option-types.ts';
+export type { ToolRegistry, ToolRegistryOptions } from './agent/tools/registry.ts';
+export type { RunOptions } from './agent/options/run-options.ts';
+export type { AgentLimits } from './agent/options/option-types.ts';
+export type { ResumeErrorCode } from './agent/options/agent-errors.ts';
+export type { ResumeOptions } from './agent/options/run-options.ts';
+export type { PendingApproval, Run, RunState } from './agent/run/run.ts';
+export type { ApprovalOptions } from './agent/options/run-options.ts';
 export type { JournalStore } from './journal/run/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/events/run-events.ts';
 export type {

@@ -8,10 +8,11 @@
  */
 import type { Snapshot } from 'xstate';
 import type { RunResult } from '../machines/contract/run-result.ts';
-import type { AgentLogic, AgentLogicEvent, AgentLogicInput, AgentLogicSnapshot } from './agent-types.ts';
-import { checkLogicInput } from './check-options.ts';
-import { ResumeError } from './errors.ts';
-import { newRunId } from './run/run-options.ts';
+import type { AgentLogic, AgentLogicEvent, AgentLogicSnapshot } from './agent-types.ts';
+import type { AgentLogicInput } from './options/run-options.ts';
+import { checkLogicInput } from './options/check-options.ts';
+import { ResumeError } from './options/agent-errors.ts';
+import { newRunId } from './options/run-options.ts';
 import type { Run } from './run/run.ts';
 
 /** How a run of `agent.logic` is started. Both throw when the agent is closed. */

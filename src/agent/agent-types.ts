@@ -1,3 +1,12 @@
+import type {
+  ConfigurableOptions,
+  AgentLogicInput,
+  ListToolsOptions,
+  CloseOptions,
+  ResumeOptions,
+  RunOptions,
+  ApprovalOptions,
+} from './options/run-options.ts';
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import type { Message } from '../actors/model.ts';
 import type { Explorable, Replayable } from '../journal/replay/replay.ts';
@@ -10,25 +19,11 @@ import type { McpConnection } from '../mcp/connection-types.ts';
 import type { JsonObject, JsonSchema } from '../json/json.ts';
 import type { Repairer } from '../recovery/steps.ts';
 import type { Policy } from '../tools/spec.ts';
-import type { agentActors } from './agent-actors.ts';
-import type { ChildAgent } from './below/child-tools.ts';
-import type { AgentOptions } from './options.ts';
-import type { ResumeOptions } from './past/resume-run.ts';
-import type { ToolRegistry } from './registry.ts';
-import type { RunOptions } from './run/run-options.ts';
-import type { ApprovalOptions, PendingApproval, Run } from './run/run.ts';
-
-/** What `agent.logic` is given when it is invoked or spawned. */
-export interface AgentLogicInput {
-  readonly task: string;
-  readonly history?: readonly Message[];
-  readonly context?: unknown;
-  /**
-   * What stopping the actor does to its run: `release` (default) lets it go, to be resumed from the journal, and cancels
-   * where there is no journal that it can be resumed from; `cancel` always ends it.
-   */
-  readonly onStop?: 'release' | 'cancel';
-}
+import type { agentActors } from './below/agent-actors.ts';
+import type { ChildAgent } from './options/option-types.ts';
+import type { AgentOptions } from './options/agent-options.ts';
+import type { ToolRegistry } from './tools/registry.ts';
+import type { PendingApproval, Run } from './run/run.ts';
 
 /** What an invoked agent is told. An answer without a `callId` goes to the only call that waits. */
 export type AgentLogicEvent =
@@ -79,26 +74,6 @@ export interface ListedTool {
   readonly description?: string;
   readonly inputSchema?: JsonSchema;
 }
-
-/** How `listTools` lists. */
-export interface ListToolsOptions {
-  /** With descriptions and schemas. Default false. */
-  readonly verbose?: boolean;
-}
-
-/** How an agent is closed. */
-export interface CloseOptions {
-  /** How long runs may take to end, in milliseconds. Default 5000. */
-  readonly graceMs?: number;
-  /** What becomes of runs that go on. Default `cancel`. */
-  readonly runs?: 'cancel' | 'release';
-}
-
-/** Options that can be changed between runs. */
-export type ConfigurableOptions = Pick<
-  AgentOptions,
-  'output' | 'confirm' | 'permissions' | 'defaultPolicy' | 'model' | 'instructions'
->;
 
 /** The options of `run`: where the context's type is known, the context must be given. */
 type RunArguments<TContext> = undefined extends TContext

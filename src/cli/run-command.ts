@@ -1,4 +1,4 @@
-import { AGENT_OPTIONS, readAgentChoices } from './agent/agent-options.ts';
+import { AGENT_OPTIONS, readAgentChoices } from './agent/agent-flags.ts';
 import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
 import { answerOnConsole, whereRecorded, reportResult, runOnce } from './agent/run-once.ts';
 

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { type ModelServerOptions, type Scripted, startModelServer } from '../support/model-server.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import type { Run } from '../../src/agent/run/run.ts';
 import { recover } from '../../src/recovery/recover.ts';

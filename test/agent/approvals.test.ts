@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { ApprovalRequest } from '../../src/actors/ask-approval.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { ApprovalRequest } from '../../src/actors/ask-approval.ts';
 import { replay, transitions } from '../../src/journal/replay/replay.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';

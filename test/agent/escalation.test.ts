@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import type { EscalationError } from '../../src/json/errors.ts';
 import { recover } from '../../src/recovery/recover.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Run } from '../../src/agent/run/run.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { replay } from '../../src/journal/replay/replay.ts';

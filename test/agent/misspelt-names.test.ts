@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
-import { createToolRegistry } from '../../src/agent/registry.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { createToolRegistry } from '../../src/agent/tools/registry.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { type FakeTool, fakeTool } from '../../src/testing/fake-tool.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Model, ModelRequest } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Agent } from '../../src/agent/agent-types.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { explorePaths } from '../../src/testing/explore/explore-paths.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';

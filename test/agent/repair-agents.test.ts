@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ModelError, type Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { EscalationError } from '../../src/json/errors.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';

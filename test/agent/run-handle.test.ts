@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { AgentBusyError, AgentClosedError, RunError } from '../../src/agent/errors.ts';
+import { AgentBusyError, AgentClosedError, RunError } from '../../src/agent/options/agent-errors.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

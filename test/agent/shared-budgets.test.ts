@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';

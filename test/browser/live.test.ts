@@ -1,7 +1,7 @@
 import { setTimeout as nextTick } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';

@@ -18,7 +18,7 @@ const rows: readonly Row[] = section
   .map(([, name = '', fallback = '', range = '']) => ({ option: plain(name), fallback: plain(fallback), range }));
 
 test('the table of options has every option, and no other', () => {
-  const source = readFileSync(`${root}src/agent/options.ts`, 'utf8');
+  const source = readFileSync(`${root}src/agent/options/agent-options.ts`, 'utf8');
   const [, body = ''] = /export interface AgentOptions(?:<[^>]*>+)? \{\n([\s\S]*?)\n\}/.exec(source) ?? [];
   const known = [...body.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(({ 1: name = '' }) => name);
   expect(known.length).toBeGreaterThan(30);

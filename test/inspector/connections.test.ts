@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Frame, SessionInfo, StepInfo } from '../../src/inspector/frames/protocol.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -1,6 +1,6 @@
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Model } from '../../src/actors/model.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Run } from '../../src/agent/run/run.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { ResumeError } from '../../src/agent/errors.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import { ResumeError } from '../../src/agent/options/agent-errors.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ModelError } from '../../src/actors/model.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Model, ModelReply } from '../../src/actors/model.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';

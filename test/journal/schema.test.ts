@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ModelError } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { type JsonObject, isJsonObject } from '../../src/json/json.ts';
 import { FitContext } from '../../src/parsing/schema/fit-context.ts';
 import { fit } from '../../src/parsing/schema/fit.ts';

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Message } from '../../src/actors/model.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';

@@ -1,5 +1,5 @@
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RecordLine } from '../../src/journal/format/record.ts';
 import type { JournalStore, RunJournal, TakenRun } from '../../src/journal/run/run-journal.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';

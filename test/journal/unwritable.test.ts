@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';

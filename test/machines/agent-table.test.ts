@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ModelError } from '../../src/actors/model.ts';
 import type { RunResult } from '../../src/machines/contract/run-result.ts';
 import { recover } from '../../src/recovery/recover.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
-import { createToolRegistry } from '../../src/agent/registry.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { createToolRegistry } from '../../src/agent/tools/registry.ts';
 import type { Model } from '../../src/actors/model.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import type { JsonObject } from '../../src/json/json.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { recover } from '../../src/recovery/recover.ts';

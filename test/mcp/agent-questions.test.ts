@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Agent } from '../../src/agent/agent-types.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { ModelReply, ModelRequest } from '../../src/actors/model.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { McpServerSettings } from '../../src/mcp/config/config.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Agent } from '../../src/agent/agent-types.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { type OAuthOptions, oauth } from '../../src/mcp/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ApprovalDecision, ApprovalRequest } from '../../src/actors/ask-approval.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';

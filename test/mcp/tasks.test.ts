@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';

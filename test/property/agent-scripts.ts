@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ModelError, type Message, type Model } from '../../src/actors/model.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { tool } from '../../src/tools/tool.ts';
 
 /** A random agent and the script of its model, which is repeated for as long as the run goes on. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Model, ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import type { OnError, RecoveryStep } from '../../src/recovery/steps.ts';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';

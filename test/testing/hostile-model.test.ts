@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type HostileModelOptions, type MistakeName, hostileModel } from '../../src/testing/hostile-model.ts';

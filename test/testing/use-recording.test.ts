@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../src/agent/options.ts';
+import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { forbidLiveModels } from '../../src/testing/forbid-live-models.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
-import { createToolRegistry, type ToolRegistryOptions } from '../../src/agent/registry.ts';
+import { createToolRegistry, type ToolRegistryOptions } from '../../src/agent/tools/registry.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type Tool, tool } from '../../src/tools/tool.ts';
 

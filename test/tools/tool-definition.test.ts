@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createToolRegistry } from '../../src/agent/registry.ts';
+import { createToolRegistry } from '../../src/agent/tools/registry.ts';
 import type { StandardSchema } from '../../src/tools/schema.ts';
 import { tool } from '../../src/tools/tool.ts';
 

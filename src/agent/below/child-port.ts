@@ -1,9 +1,15 @@
-import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
+import type { OwnRegistry } from '../tools/registry.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
+import type { Repairer } from '../../recovery/steps.ts';
+import type { Verdict } from '../../recovery/verdicts.ts';
+import type { Model } from '../../actors/model.ts';
+import type { EscalationError } from '../../json/errors.ts';
+import type { Confirm } from '../../actors/ask-approval.ts';
+import type { McpCalls } from '../../actors/mcp/mcp-calls.ts';
+import type { AgentOptions } from '../options/agent-options.ts';
+import type { ModelFacts } from '../../actors/call-llm.ts';
+import type { ChildSetup, AgentSetup } from '../../machines/contract/agent-setup.ts';
 import type { RunResult } from '../../machines/contract/run-result.ts';
-import type { AgentPorts } from '../agent-actors.ts';
-
-/** The key under which an agent offers to work below another. */
-export const CHILD: unique symbol = Symbol.for('signalbox.child');
 
 /** What an agent needs of one below it. */
 export interface ChildPort {
@@ -39,3 +45,36 @@ export const MAX_DEPTH = 8;
  * was made with, because the agent's come in behind it. `stricter`: there is no such part, and both hold.
  */
 export type Policies = 'own' | 'recorded' | 'stricter';
+
+/** What the leaves of an agent reach, looked up at each call: options may change between runs. */
+export interface AgentPorts {
+  readonly model: () => Model;
+  readonly facts: () => ModelFacts;
+  /** A model of the option `models`, or of a preset. Throws for any other name. */
+  readonly modelNamed: (name: string) => Model;
+  readonly registry: OwnRegistry;
+  readonly mcp: McpCalls;
+  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
+  /** Keeps an "always allow". */
+  readonly remember: (tool: ToolSpec) => Promise<void>;
+  readonly options: () => AgentOptions;
+  readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
+  /** Decides about an escalation; null: not handled. */
+  readonly decide: (error: EscalationError) => Verdict | null | Promise<Verdict | null>;
+  readonly children: Children;
+  readonly repairers: RepairAgents;
+}
+
+/** Agents below another, by the names of their tools. */
+export type Children = ReadonlyMap<string, ChildPort>;
+
+/** The repair agents that the `onError` slots of an agent name or have chosen, by their names in places. */
+export interface RepairAgents {
+  /** All that are known: functions choose others when something has gone wrong. */
+  all(): ReadonlyMap<string, ChildPort>;
+  /**
+   * A repair agent with the setup that it has now, its servers waited for; null for one that mends by its own code.
+   * Rejects for an agent that is at work `above` already: none mends its own mistakes, whatever a function chooses.
+   */
+  prepared(fixer: Repairer, above: readonly AgentPorts[], signal: AbortSignal): Promise<ChildSetup | null>;
+}

@@ -1,19 +1,13 @@
-import type { ChildSetup } from '../../machines/contract/agent-setup.ts';
-import { childResult } from '../../machines/tool-call/delegation.ts';
-import { type RunResult, endingInWords } from '../../machines/contract/run-result.ts';
 import type { JsonObject } from '../../json/json.ts';
+import type { ChildSetup } from '../../machines/contract/agent-setup.ts';
+import { endingInWords, type RunResult } from '../../machines/contract/run-result.ts';
+import { childResult } from '../../machines/tool-call/delegation.ts';
+import type { Repairer } from '../../recovery/steps.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
-import { CHILD, type ChildPort, MAX_DEPTH, type Policies } from './child-port.ts';
-
-/** Agents below another, by the names of their tools. */
-export type Children = ReadonlyMap<string, ChildPort>;
-
-/** An agent that may stand below another. */
-export interface ChildAgent {
-  readonly name: string;
-  readonly [CHILD]: ChildPort;
-}
+import { CHILD, type ChildAgent } from '../options/option-types.ts';
+import { fixersOf, type OwnedOnError } from '../tools/repair-circle.ts';
+import { type ChildPort, type Children, MAX_DEPTH, type Policies, type RepairAgents } from './child-port.ts';
 
 const TASK: JsonObject = {
   type: 'object',
@@ -36,7 +30,7 @@ export function childrenOf(agents: readonly ChildAgent[]): Children {
       throw new TypeError(
         `createAgent: option 'children': two agents are named '${name}'. Give each a name of its own.`,
       );
-    const port = agent[CHILD];
+    const port = portOf(agent);
     if (port.depth >= MAX_DEPTH)
       throw new TypeError(
         `createAgent: option 'children': agents may stand ${MAX_DEPTH} deep, and '${name}' is deeper.`,
@@ -44,6 +38,17 @@ export function childrenOf(agents: readonly ChildAgent[]): Children {
     children.set(name, port);
   }
   return children;
+}
+
+/** What an agent offers to those above it. */
+export function portOf(agent: ChildAgent): ChildPort {
+  const port = agent[CHILD];
+  if (isChildPort(port)) return port;
+  throw new TypeError(`'${agent.name}' is no agent of this version of signalbox. Use one copy of the package.`);
+}
+
+function isChildPort(port: object): port is ChildPort {
+  return 'prepare' in port && 'ports' in port;
 }
 
 /** A tool's name may hold no blanks. */
@@ -91,4 +96,43 @@ export function replayedChildren(
     const child = children.get(one.tool);
     return child === undefined ? one : { tool: one.tool, setup: child.replayed(one.setup, policies) };
   });
+}
+
+/** Keeps the repair agents of an agent whose tools, skills and own options have these slots. */
+export function repairAgents(onErrors: () => readonly OwnedOnError[]): RepairAgents {
+  const known = new Map<string, ChildPort>();
+  const nameOf = (port: ChildPort): string => {
+    for (const [name, one] of known) if (one === port) return name;
+    const plain = `repair:${toolName(port.name)}`;
+    let name = plain;
+    for (let n = 2; known.has(name); n++) name = `${plain}-${n}`;
+    known.set(name, port);
+    return name;
+  };
+  const meet = (fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null => {
+    const port = repairPortOf(fixer);
+    return port === null ? null : { name: nameOf(port), port };
+  };
+  return {
+    all: () => {
+      for (const fixer of onErrors().flatMap(({ onError }) => fixersOf(onError))) meet(fixer);
+      return known;
+    },
+    prepared: async (fixer, above, signal) => {
+      const met = meet(fixer);
+      if (met === null) return null;
+      const { name, port } = met;
+      if (above.some(({ options }) => options === port.ports.options))
+        throw new Error(`The agent '${port.name}' cannot mend its own mistakes.`);
+      return { tool: name, setup: (await port.prepare(signal))() };
+    },
+  };
+}
+
+function repairPortOf(fixer: Repairer): ChildPort | null {
+  return isAgent(fixer) ? portOf(fixer).repairer : null;
+}
+
+function isAgent(fixer: object): fixer is ChildAgent {
+  return CHILD in fixer;
 }

@@ -2,10 +2,10 @@ import type { Model } from '../../actors/model.ts';
 import { readModelName } from '../../models/endpoint/presets.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { type Verdict, verdictsFor } from '../../recovery/verdicts.ts';
-import { CHILD } from './child-port.ts';
-import type { Children } from './child-tools.ts';
-import type { AgentOptions } from '../options.ts';
-import type { OwnRegistry } from '../registry.ts';
+import { CHILD } from '../options/option-types.ts';
+import type { Children } from './child-port.ts';
+import type { AgentOptions } from '../options/agent-options.ts';
+import type { OwnRegistry } from '../tools/registry.ts';
 
 /** Where the names and objects of verdicts are looked up. */
 interface Known {

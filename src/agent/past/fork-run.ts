@@ -9,12 +9,12 @@ import { lastKnown, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
 import { isJsonObject } from '../../json/json.ts';
-import type { AgentCore } from '../agent-core.ts';
+import type { AgentCore } from '../core/agent-core.ts';
 import { launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
-import { replayHead } from './replay-head.ts';
-import { newRunId } from '../run/run-options.ts';
-import type { ForkRunOptions } from '../run/run-options.ts';
+import { replayHead } from '../core/own-port.ts';
+import { newRunId } from '../options/run-options.ts';
+import type { ForkRunOptions } from '../options/run-options.ts';
 import type { Run } from '../run/run.ts';
 
 /** Starts a run of its own from a point of a recorded one. Throws a `TypeError` for a point that is none. */

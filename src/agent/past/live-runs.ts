@@ -6,7 +6,7 @@ import type { Recording } from '../../journal/format/recording.ts';
 import type { ChildSetup, Restart, Toolset } from '../../machines/contract/agent-setup.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { heldTo } from '../../tools/spec.ts';
-import type { AgentCore } from '../agent-core.ts';
+import type { AgentCore } from '../core/agent-core.ts';
 import { childrenNow } from '../below/child-tools.ts';
 import type { StartedRun } from '../run/start-run.ts';
 

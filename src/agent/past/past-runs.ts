@@ -1,17 +1,18 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { Message } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
-import type { ReplayOptions } from '../../journal/replay/replay.ts';
+import { runRecord } from '../../journal/format/run-input.ts';
+import type { ExploredStart, ReplayOptions } from '../../journal/replay/replay.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { RunResult } from '../../machines/contract/run-result.ts';
-import type { AgentCore } from '../agent-core.ts';
+import type { AgentCore } from '../core/agent-core.ts';
+import type { ForkRunOptions, ResumeOptions } from '../options/run-options.ts';
+import type { PendingApproval, Run } from '../run/run.ts';
+import type { StartedRun } from '../run/start-run.ts';
 import { forkRun } from './fork-run.ts';
 import { liveRuns } from './live-runs.ts';
 import { replayRun } from './replay-run.ts';
-import { type ResumeOptions, resumeRun } from './resume-run.ts';
-import type { PendingApproval, Run } from '../run/run.ts';
-import type { ForkRunOptions } from '../run/run-options.ts';
-import type { StartedRun } from '../run/start-run.ts';
+import { resumeRun } from './resume-run.ts';
 import { answerStored, pendingStored } from './stored-approvals.ts';
 
 /** What an agent does with runs that have a past. */
@@ -68,4 +69,17 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy }: Owne
     pending: (runId) => pendingStored(core.journal(), runId),
     answer: (runId, callId, answer) => answerStored(core.journal(), { runId, callId, answer: core.vault.seal(answer) }),
   };
+}
+
+/** How a run of this task would begin now, for those who explore what it could do. */
+export async function exploredStart(
+  core: AgentCore,
+  task: string,
+  history: readonly Message[],
+): Promise<ExploredStart> {
+  const makeSetup = await core.prepare({ signal: new AbortController().signal });
+  const refused = core.mcp.missing();
+  const whole = { task, history, setup: makeSetup(), ...(refused === null ? {} : { refused }) };
+  const head = core.sealed(runRecord(whole, { runId: 'explored', at: new Date(0).toISOString(), metadata: {} }));
+  return { head, work: core.work() };
 }

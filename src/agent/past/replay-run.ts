@@ -9,9 +9,9 @@ import { runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { replayJournal } from '../../journal/replay/replay-journal.ts';
 import type { ReplayOptions, ReplayPoint } from '../../journal/replay/replay.ts';
-import type { AgentCore } from '../agent-core.ts';
+import type { AgentCore } from '../core/agent-core.ts';
 import { restartNews } from './live-runs.ts';
-import { policiesFor, replayHead } from './replay-head.ts';
+import { policiesFor, replayHead } from '../core/own-port.ts';
 import type { Run } from '../run/run.ts';
 import { startRun } from '../run/start-run.ts';
 

@@ -1,3 +1,4 @@
+import type { ResumeOptions } from '../options/run-options.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
@@ -7,21 +8,11 @@ import { definitionHash } from '../../journal/format/run-input.ts';
 import type { RunHead, RunJournal, TakenRun } from '../../journal/run/run-journal.ts';
 import type { Message } from '../../actors/model.ts';
 import type { RunResult } from '../../machines/contract/run-result.ts';
-import type { AgentCore } from '../agent-core.ts';
-import { ResumeError } from '../errors.ts';
+import type { AgentCore } from '../core/agent-core.ts';
+import { ResumeError } from '../options/agent-errors.ts';
 import { type RunToLaunch, launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
-import type { RunOptions } from '../run/run-options.ts';
 import type { StartedRun } from '../run/start-run.ts';
-
-/** Options of a resumed run. */
-export interface ResumeOptions extends Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect'> {
-  /**
-   * Changes a recording that was made by other machines into one that these can play. It is asked for nothing else, and
-   * the run is then kept as it gave it.
-   */
-  readonly migrate?: (recording: Recording) => Recording;
-}
 
 /** Who is told what the run started from, and that it is over. */
 interface Resumption extends Pick<RunToLaunch, 'onStable'> {

@@ -1,12 +1,12 @@
+import type { ApprovalOptions } from '../options/run-options.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { RunEvent, Transition } from '../../machines/events/run-events.ts';
 import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../../machines/contract/run-result.ts';
-import type { JsonObject } from '../../json/json.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { ToolSource } from '../../tools/server-tool.ts';
-import { checkApproval } from '../check-options.ts';
-import { RunError, ToolExecutionError } from '../errors.ts';
+import { checkApproval } from '../options/check-options.ts';
+import { RunError, ToolExecutionError } from '../options/agent-errors.ts';
 
 /** Where a run is at this moment. */
 export interface RunState<TLast = ToolResult> {
@@ -46,14 +46,6 @@ export interface PendingLogin {
   readonly scopes: readonly string[];
   /** `loopback`: a browser on this machine answers by itself. `paste`: the address on which it ends has to be handed back. */
   readonly answer: 'loopback' | 'paste';
-}
-
-/** How a waiting call is approved. */
-export interface ApprovalOptions {
-  /** Also from now on: the tool is not asked about again. */
-  readonly always?: boolean;
-  /** Arguments to use instead; they are checked again. */
-  readonly args?: JsonObject;
 }
 
 /** The event by which a person lets a call run. */

@@ -1,18 +1,16 @@
 import { type McpCalls, McpError } from '../../actors/mcp/mcp-calls.ts';
+import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { ServerNote } from '../../machines/contract/agent-setup.ts';
+import type { McpAnswers } from '../../mcp/config/answers.ts';
 import type { McpServerConfig } from '../../mcp/config/config.ts';
+import { DEFAULT_MCP_LIMITS, type McpLimits } from '../../mcp/config/server-limits.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import type { McpHub, McpHubNews, McpPendingLogin, McpToolEntry } from '../../mcp/hub.ts';
-import type { McpAnswers } from '../../mcp/config/answers.ts';
 import { checkOnError } from '../../recovery/plan-data.ts';
 import type { OnError } from '../../recovery/steps.ts';
-import { DEFAULT_MCP_LIMITS, type McpLimits } from '../../mcp/config/server-limits.ts';
 import { sentName } from '../../tools/lookup.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { RunPort } from '../../inspector/frames/run-port.ts';
-import type { OwnRegistry } from '../registry.ts';
-import { sharedOut } from './share-out.ts';
-import { shownConnections } from './shown-connections.ts';
+import type { OwnRegistry } from '../tools/registry.ts';
 
 /** The MCP servers of one agent: their tools stand in its registry while they are connected. */
 export interface McpBinding extends McpCalls {
@@ -200,4 +198,77 @@ export function mcpBinding({ servers, registry, answers, agent, limits, seal, hi
     },
   };
   return binding;
+}
+
+/** Which tools of servers are sent to the model, and what to warn of when that is not all of them. */
+export interface SharedOut {
+  readonly sent: ReadonlySet<McpToolEntry>;
+  readonly warning: readonly string[];
+}
+
+/**
+ * Chooses at most so many tools of servers, one of each server in turn, so that a server with a thousand of them takes
+ * nothing from the others. Each server's tools count in its own order; denied ones are not sent anyway.
+ */
+export function sharedOut(entries: readonly McpToolEntry[], most: number): SharedOut {
+  const open = entries.filter(({ policy }) => policy !== 'deny');
+  if (open.length <= most) return { sent: new Set(entries), warning: [] };
+  const rows = [...Map.groupBy(open, ({ server }) => server).values()];
+  const longest = Math.max(...rows.map((row) => row.length));
+  const inTurn = Array.from({ length: longest }, (_, at) => rows.flatMap((row) => row[at] ?? [])).flat();
+  const sent = new Set(inTurn.slice(0, most));
+  const left = rows
+    .map((row) => ({ server: row[0]?.server ?? '', count: row.filter((entry) => !sent.has(entry)).length }))
+    .filter(({ count }) => count > 0);
+  const counts = left.map(({ server, count }) => `${count} of '${server}'`).join(', ');
+  return {
+    sent,
+    warning: [
+      `MCP servers offer ${open.length} tools, more than limits.mcp.toolsSent allows (${most}); not sent to the model: ${counts}. Name those that are needed in \`tools\` of the server.`,
+    ],
+  };
+}
+
+/** The connections of an agent as inspectors are told of them. Without an inspector there is nothing to do. */
+export interface ShownConnections {
+  on(port: RunPort): void;
+  /** There may be other connections now. */
+  update(): void;
+}
+
+interface ShownOptions {
+  readonly agent: string;
+  readonly seal: <T>(value: T) => T;
+  readonly connections: () => McpHub | null;
+}
+
+/** Keeps every inspector's view of the connections in line with those that there are. */
+export function shownConnections({ agent, seal, connections }: ShownOptions): ShownConnections {
+  const ports = new Map<RunPort, Map<McpConnection, () => void>>();
+
+  const update = (): void => {
+    const hub = connections();
+    const now = (hub?.servers() ?? []).flatMap(({ name }) => hub?.server(name) ?? []);
+    for (const [port, shown] of ports) {
+      for (const [connection, leave] of shown) {
+        if (now.includes(connection)) continue;
+        shown.delete(connection);
+        leave();
+      }
+      for (const connection of now) {
+        if (shown.has(connection)) continue;
+        const leave = port.attachActor?.({ title: `MCP ${connection.name}`, agent, actor: connection.actor, seal });
+        if (leave !== undefined) shown.set(connection, leave);
+      }
+    }
+  };
+
+  return {
+    update,
+    on: (port) => {
+      if (ports.has(port)) return;
+      ports.set(port, new Map());
+      update();
+    },
+  };
 }

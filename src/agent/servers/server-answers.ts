@@ -2,7 +2,8 @@ import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Model, ModelRequest } from '../../actors/model.ts';
 import type { Vault } from '../../actors/vault.ts';
 import type { McpAnswers, McpElicit, McpSampled, McpSampling } from '../../mcp/config/answers.ts';
-import type { AgentOptions } from '../options.ts';
+import { readMcpServer } from '../../mcp/config/read-config.ts';
+import type { AgentOptions } from '../options/agent-options.ts';
 
 interface AnswersOptions {
   readonly options: () => AgentOptions;
@@ -106,4 +107,24 @@ function untilAborted<T>(work: () => T | Promise<T>, signal: AbortSignal): Promi
   const { promise, resolve } = Promise.withResolvers<{ readonly action: 'cancel' }>();
   signal.addEventListener('abort', () => resolve({ action: 'cancel' }), { once: true });
   return Promise.race([Promise.resolve(work()), promise]);
+}
+
+/**
+ * Refuses wrong entries of the option `mcpServers` when the agent is made, with a `TypeError` that names the server and
+ * the key. Connections made by `createMcpConnection` have been checked already.
+ */
+export function checkServers(servers: { readonly [name: string]: unknown } = {}): void {
+  for (const [name, entry] of Object.entries(servers)) {
+    if (isConnection(entry)) continue;
+    try {
+      readMcpServer(name, entry);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new TypeError(`createAgent: option 'mcpServers.${name}': ${reason}`, { cause });
+    }
+  }
+}
+
+function isConnection(entry: unknown): boolean {
+  return typeof entry === 'object' && entry !== null && typeof Reflect.get(entry, 'callTool') === 'function';
 }

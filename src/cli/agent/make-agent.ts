@@ -1,13 +1,13 @@
 import { createAgent } from '../../agent/create-agent.ts';
-import type { AgentOptions } from '../../agent/options.ts';
+import type { AgentOptions } from '../../agent/options/agent-options.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import { terminalElicit } from '../../mcp/questions/terminal-elicit.ts';
 import type { Inspector } from '../../inspector/create-inspector.ts';
 import { type ConsoleOutput, consoleOutput } from '../../output/console/console-output.ts';
 import { silentOutput } from '../../output/output-handler.ts';
 import { terminalConfirm } from '../../terminal/terminal-confirm.ts';
-import type { AgentChoices } from './agent-options.ts';
-import { type ChosenModel, pickModel } from './pick-model.ts';
+import type { AgentChoices } from './agent-flags.ts';
+import { type ChosenModel, selectModel } from './select-model.ts';
 import { type Interrupts, takeInterrupts } from '../command/interrupts.ts';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -59,7 +59,7 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
   const folder = process.cwd();
   const { answerOnConsole, inspect = null, session = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
-  const model = await pickModel(choices, process.env);
+  const model = await selectModel(choices, process.env);
   const console = choices.silent ? null : consoleOutput({ answer: answerOnConsole });
   const inspector = inspect === null ? null : await startInspector(inspect);
   const interrupts = takeInterrupts();

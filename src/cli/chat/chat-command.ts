@@ -1,6 +1,6 @@
 import type { Run } from '../../agent/run/run.ts';
 import { inert } from '../../output/console/inert.ts';
-import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/agent-options.ts';
+import { AGENT_OPTIONS, type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
 import { chatLoop } from './chat-loop.ts';
 import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 import type { CliAgent } from '../agent/make-agent.ts';

@@ -6,12 +6,137 @@ import { chatModel } from '../../models/chat/chat-model.ts';
 import { makeMistakes, outageFor, type Outage } from './practice-mistakes.ts';
 import { readScene, type PracticeRequest } from './read-scene.ts';
 import { renderReply, PRACTICE_MODEL, writeReply } from './write-reply.ts';
-import type { Scene, PracticeDecision, Rule } from './scene.ts';
-import { anyTool, arithmetic, planOnRequest } from './any-tool.ts';
+import {
+  type Scene,
+  type PracticeDecision,
+  type Rule,
+  findTool,
+  wasCalled,
+  type Finished,
+  type PracticeCall,
+} from './scene.ts';
 import { listFolder } from './list-folder.ts';
 import { readFile, searchFiles } from './find-file.ts';
-import { frankAnswer, smallTalk } from './small-talk.ts';
 import { isJsonObject } from '../../json/json.ts';
+import { listed, phraseResult } from './phrase.ts';
+import { fillArguments, findValues } from './fill-arguments.ts';
+import { matchTool } from './match-tool.ts';
+
+/** Calls the tool that the question names or implies, with the values that stand in the question, and reports the result. */
+const anyTool: Rule = (scene) => {
+  const { question, finished } = scene;
+  if (finished.some((call) => call.result.ok)) return told(finished);
+  const tool = matchTool(scene, question);
+  if (tool === undefined) return undefined;
+  const filled = fillArguments(tool, question);
+  if (!filled.ok) {
+    const wanted = listed(filled.missing.map((name) => `\`${name}\``));
+    return { kind: 'answer', text: `To use \`${tool.name}\` I need ${wanted}. Please say it in your question.` };
+  }
+  const call = { tool: tool.name, args: filled.args };
+  return wasCalled(scene, call)
+    ? told(finished)
+    : { kind: 'calls', thought: `The question asks for ${tool.name}.`, calls: [call] };
+};
+
+/** What came of the calls; a failure that a later try has made good is not worth a word. */
+function told(finished: readonly Finished[]): PracticeDecision {
+  const worked = finished.filter((call) => call.result.ok).map((call) => call.tool);
+  const said = finished.filter((call) => call.result.ok || !worked.includes(call.tool));
+  return { kind: 'answer', text: said.map(phraseResult).join('\n') };
+}
+
+const PLAN = /^\s*plan\s*:\s*/i;
+const BETWEEN = /\s*(?:,?\s*\b(?:and\s+)?then\b|;|->|→)\s*/i;
+
+/** `plan: a then b`: makes a plan of one step for each part, and reports what came of it. */
+const planOnRequest: Rule = (scene) => {
+  const { question, finished } = scene;
+  if (!PLAN.test(question)) return undefined;
+  if (finished.length > 0) return { kind: 'answer', text: finished.map(phraseResult).join('\n') };
+  const parts = question
+    .replace(PLAN, '')
+    .split(BETWEEN)
+    .filter((part) => part.trim() !== '');
+  const steps = parts.map((part): PracticeCall | string => {
+    const tool = matchTool(scene, part);
+    if (tool === undefined) return `no tool fits "${part}"`;
+    const filled = fillArguments(tool, part);
+    return filled.ok ? { tool: tool.name, args: filled.args } : `\`${tool.name}\` needs ${listed(filled.missing)}`;
+  });
+  const problems = steps.filter((step) => typeof step === 'string');
+  if (problems.length > 0) return { kind: 'answer', text: `I cannot plan that: ${listed(problems)}.` };
+  const calls = steps.filter((step) => typeof step !== 'string');
+  return { kind: 'plan', thought: `This takes ${String(calls.length)} steps.`, steps: calls };
+};
+
+const OPERATION_WORDS: Readonly<Record<string, string>> = {
+  '+': 'add sum plus',
+  '-': 'subtract minus',
+  '*': 'multiply times product',
+  '/': 'divide quotient',
+  '^': 'power',
+  '%': 'modulo remainder',
+};
+
+/** Has a sum in the question worked out by a tool that calculates, whatever it is called. */
+const arithmetic: Rule = (scene) => {
+  const { expression } = findValues(scene.question);
+  if (expression === undefined || scene.finished.length > 0) return undefined;
+  const operations = Object.entries(OPERATION_WORDS).filter(([sign]) => expression.slice(1).includes(sign));
+  const meaning = `calculate calculator math arithmetic expression ${operations.map(([, words]) => words).join(' ')}`;
+  const tool = matchTool(scene, `${scene.question} ${meaning}`);
+  const filled = tool === undefined ? undefined : fillArguments(tool, `${scene.question} (${meaning})`);
+  if (tool === undefined || filled?.ok !== true) return undefined;
+  return {
+    kind: 'calls',
+    thought: `I have ${expression} worked out.`,
+    calls: [{ tool: tool.name, args: filled.args }],
+  };
+};
+
+const GREETING =
+  /^(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)\b[\s,!.]*(?:there|everyone|signalbox)?[\s!.]*$/i;
+const THANKS = /^(?:thanks|thank you|thx|cheers)\b/i;
+const WHO = /\b(?:who|what) are you\b|\bwhat can you do\b|^help\b|\bwhich model\b/i;
+
+/** Greets, and says what the practice model is. */
+const smallTalk: Rule = (scene) => {
+  const { question } = scene;
+  if (GREETING.test(question)) {
+    return {
+      kind: 'answer',
+      text: `Hello! I am the practice model, a rule-based stand-in and no LLM. ${abilities(scene)}`,
+    };
+  }
+  if (THANKS.test(question)) return { kind: 'answer', text: 'You are welcome.' };
+  if (WHO.test(question)) {
+    return { kind: 'answer', text: `I am signalbox-practice, a rule-based stand-in and no LLM. ${abilities(scene)}` };
+  }
+  return undefined;
+};
+
+/** The last rule: says frankly that the practice model cannot help, and what it can do. */
+const frankAnswer: Rule = (scene) => ({
+  kind: 'answer',
+  text:
+    'I cannot answer that: I am only the practice model, a rule-based stand-in and no LLM. ' +
+    `${abilities(scene)} For real answers configure a model, for instance with SIGNALBOX_MODEL.`,
+});
+
+function abilities(scene: Parameters<Rule>[0]): string {
+  const { tools } = scene;
+  const canList = findTool(scene, 'list_directory_with_sizes', 'list_directory') !== undefined;
+  const canRead = findTool(scene, 'read_text_file', 'read_file') !== undefined;
+  const examples = [
+    ...(canList ? ['"What is in this folder, and which file is the largest?"'] : []),
+    ...(canRead ? ['"What are the first 3 lines of README.md?"'] : []),
+  ];
+  if (examples.length > 0) return `I do real work with real tools; try ${listed(examples)}.`;
+  const names = tools.slice(0, 8).map((tool) => `\`${tool.name}\``);
+  if (names.length === 0) return 'I have no tools here, so I can only chat about myself.';
+  return `I do real work with real tools; name one and its arguments. Here I have ${listed(names)}.`;
+}
 
 /** A running practice model. */
 export interface PracticeModel {

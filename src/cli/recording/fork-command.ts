@@ -1,4 +1,4 @@
-import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-options.ts';
+import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-flags.ts';
 import { type Arguments, type Command, UsageError } from '../command/command.ts';
 import { IN_OPTION } from '../command/read-arguments.ts';
 

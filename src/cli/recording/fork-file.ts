@@ -2,7 +2,7 @@ import type { LeafError, Outcome } from '../../actors/journal.ts';
 import { toJson } from '../../json/to-json.ts';
 import { fork } from '../../journal/replay/fork.ts';
 import { isJsonObject } from '../../json/json.ts';
-import type { AgentChoices } from '../agent/agent-options.ts';
+import type { AgentChoices } from '../agent/agent-flags.ts';
 import { UsageError } from '../command/command.ts';
 import { makeAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, reportEnd, runOnce } from '../agent/run-once.ts';

@@ -1,5 +1,5 @@
 import { type Action, actionCommand } from '../command/command.ts';
-import { AGENT_OPTIONS } from '../agent/agent-options.ts';
+import { AGENT_OPTIONS } from '../agent/agent-flags.ts';
 
 /** The options of an agent that fit a run which has begun already. */
 const AGENT_HERE = AGENT_OPTIONS.filter(({ name }) => !['max-steps', 'record'].includes(name));

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readAgentChoices } from '../agent/agent-options.ts';
+import { readAgentChoices } from '../agent/agent-flags.ts';
 import { type ChosenJournal, makeAgent } from '../agent/make-agent.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
 import { reportEnd, answerOnConsole, runOnce } from '../agent/run-once.ts';

@@ -45,7 +45,7 @@ import {
 import { type LlmCallOutput, llmCallMachine } from '../llm-call/llm-call.ts';
 import {
   areCallsSpent,
-  areTokensSpent,
+  isTokenBudgetSpent,
   batchPrepared,
   callQuestioned,
   corrected,
@@ -93,7 +93,7 @@ export const agentParts = setup({
     needsSetup: ({ context }) => context.briefing === null,
     promptIsDynamic: ({ context }) => context.briefing?.promptByCode === true,
     stepLimitReached: ({ context }) => context.stepsTaken >= context.settings.maxSteps,
-    tokenBudgetSpent: ({ context }) => areTokensSpent(context),
+    tokenBudgetSpent: ({ context }) => isTokenBudgetSpent(context),
     callBudgetSpent: ({ context }) => areCallsSpent(context),
     modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
     modelRefused: ({ context }) => context.reply?.ended === 'refused',

@@ -85,7 +85,7 @@ export function endsWithWrittenCall(context: AgentContext): boolean {
   const { reply, books, briefing, toolCalling, stepsTaken, settings } = context;
   const notRun = reply?.notRun ?? null;
   if (notRun === null || !notRun.last || books.callQuestioned) return false;
-  if (stepsTaken >= settings.maxSteps || areTokensSpent(context)) return false;
+  if (stepsTaken >= settings.maxSteps || isTokenBudgetSpent(context)) return false;
   if (books.heldTo === NATIVE || briefing?.callsNatively === true) return false;
   return notRun.marked || (toolCalling === 'json' && notRun.form === 'envelope');
 }
@@ -214,7 +214,7 @@ export function isThirdUnusable(context: AgentContext): boolean {
 }
 
 /** True when the run has used up the tokens that it was given. */
-export function areTokensSpent({ settings: { budget }, books: { usage } }: AgentContext): boolean {
+export function isTokenBudgetSpent({ settings: { budget }, books: { usage } }: AgentContext): boolean {
   return budget.maxTokens !== null && usage.totalTokens >= budget.maxTokens;
 }
 

@@ -4,7 +4,7 @@ const KEPT_OF_OLD_RESULT = 400;
 const RESULT_PREFIX = '[Result from ';
 
 /** The text of a message, whatever form its content has. */
-export function textOf(message: Message): string {
+function textOf(message: Message): string {
   if (typeof message.content === 'string') return message.content;
   return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }

@@ -1,7 +1,7 @@
 import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
-import { parsedJson } from '../http/fetch.ts';
+import { parsedBody } from '../http/fetch.ts';
 
 /** A request ready to be sent. */
 export interface EncodedRequest {
@@ -161,5 +161,5 @@ function wireCall(call: MessageToolCall): Json {
  */
 function objectText(text: string): string {
   if (text.trim() === '') return '{}';
-  return isJsonObject(parsedJson(text)) ? text : JSON.stringify({ unreadable_arguments: text });
+  return isJsonObject(parsedBody(text)) ? text : JSON.stringify({ unreadable_arguments: text });
 }

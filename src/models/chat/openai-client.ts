@@ -1,6 +1,6 @@
 import type { ClientRequestOptions, Fetch, OpenAIClient } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable } from '../endpoint/environment.ts';
-import { parsedJson, readBody, type BodyReading } from '../http/fetch.ts';
+import { parsedBody, readBody, type BodyReading } from '../http/fetch.ts';
 import type { RefusedRequest, ResponseHeaders } from './failure.ts';
 import type { ChatClient, ResponseListener } from './send-request.ts';
 
@@ -154,7 +154,7 @@ function withWholeErrors(fetch: Fetch): Fetch {
     if (response.ok || response.status < 300 || response.status === 304) return response;
     const { status, headers } = response;
     const text = await response.text();
-    return new Response(JSON.stringify({ error: parsedJson(text) ?? text }), { status, headers });
+    return new Response(JSON.stringify({ error: parsedBody(text) ?? text }), { status, headers });
   };
 }
 

@@ -63,7 +63,7 @@ export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Pr
 }
 
 /** The value of a JSON text; undefined for any other text. */
-export function parsedJson(text: string): unknown {
+export function parsedBody(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return value;

@@ -1,6 +1,6 @@
 import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
-import type { RunOptions } from '../../agent/run/run-options.ts';
+import type { RunOptions } from '../../agent/options/run-options.ts';
 import { type Run, runHandle } from '../../agent/run/run.ts';
 import {
   firstDifference,

@@ -1,7 +1,7 @@
 /** A program that uses agents badly in many ways, tells each before it does it, and then has nothing more to do. */
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Model } from '../../../src/actors/model.ts';
-import type { AgentOptions } from '../../../src/agent/options.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import { replay } from '../../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';

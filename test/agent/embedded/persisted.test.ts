@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { createActor, setup, waitFor } from 'xstate';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../../src/agent/options.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';

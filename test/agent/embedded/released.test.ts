@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createActor, toPromise, waitFor } from 'xstate';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../../src/agent/options.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import type { JournalStore } from '../../../src/journal/run/run-journal.ts';
 import { fileJournal } from '../../../src/journal/stores/file.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';

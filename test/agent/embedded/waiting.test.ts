@@ -2,7 +2,7 @@ import { createActor, waitFor } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import type { AgentLogicSnapshot } from '../../../src/agent/agent-types.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../../src/agent/options.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ModelError } from '../../../src/actors/model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
-import { RunError } from '../../../src/agent/errors.ts';
-import type { AgentOptions } from '../../../src/agent/options.ts';
+import { RunError } from '../../../src/agent/options/agent-errors.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import { replay } from '../../../src/journal/replay/replay.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';

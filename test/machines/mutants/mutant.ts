@@ -1,5 +1,5 @@
 import { createAgent } from '../../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../../src/agent/options.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import type { ToolsChanged, Toolset } from '../../../src/machines/contract/agent-setup.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
 import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Agent } from '../../../src/agent/agent-types.ts';
-import type { AgentOptions } from '../../../src/agent/options.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config/config.ts';
 import { type Memory, modernEntry, readMemory, startModernHttp } from './modern-server.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
-import type { AgentOptions } from '../../../src/agent/options.ts';
+import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
 import { recover } from '../../../src/recovery/recover.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';

@@ -1,42 +1,21 @@
-import { askEscalation, rememberPermission, askApproval, type Confirm } from '../actors/ask-approval.ts';
-import { type ModelFacts, callLlm } from '../actors/call-llm.ts';
-import { callTool } from '../actors/tool-call/call-tool.ts';
-import { checkArgs } from '../actors/tool-call/check-args.ts';
-import { describeAgent, type ComposePromptInput, type PromptTexts, composePrompt } from '../actors/compose-prompt.ts';
-import type { McpCalls } from '../actors/mcp/mcp-calls.ts';
-import type { Model } from '../actors/model.ts';
-import { runFixer } from '../actors/tool-call/run-fixer.ts';
-import type { AgentSetup, Toolset } from '../machines/contract/agent-setup.ts';
-import { agentMachine } from '../machines/agent/agent.ts';
-import { llmCallMachine } from '../machines/llm-call/llm-call.ts';
-import { toolCallMachine } from '../machines/tool-call/tool-call.ts';
-import { joinParts, promptParts } from '../machines/agent/system-prompt.ts';
-import type { EscalationError } from '../json/errors.ts';
-import type { Verdict } from '../recovery/verdicts.ts';
-import type { ToolSpec } from '../tools/spec.ts';
-import type { Children } from './below/child-tools.ts';
-import type { AgentOptions } from './options.ts';
-import type { OwnRegistry } from './registry.ts';
-import type { RepairAgents } from './below/repair.ts';
-
-/** What the leaves of an agent reach, looked up at each call: options may change between runs. */
-export interface AgentPorts {
-  readonly model: () => Model;
-  readonly facts: () => ModelFacts;
-  /** A model of the option `models`, or of a preset. Throws for any other name. */
-  readonly modelNamed: (name: string) => Model;
-  readonly registry: OwnRegistry;
-  readonly mcp: McpCalls;
-  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
-  /** Keeps an "always allow". */
-  readonly remember: (tool: ToolSpec) => Promise<void>;
-  readonly options: () => AgentOptions;
-  readonly setup: (signal: AbortSignal) => Promise<AgentSetup>;
-  /** Decides about an escalation; null: not handled. */
-  readonly decide: (error: EscalationError) => Verdict | null | Promise<Verdict | null>;
-  readonly children: Children;
-  readonly repairers: RepairAgents;
-}
+import type { AgentPorts } from './child-port.ts';
+import { askEscalation, rememberPermission, askApproval, type Confirm } from '../../actors/ask-approval.ts';
+import { callLlm } from '../../actors/call-llm.ts';
+import { callTool } from '../../actors/tool-call/call-tool.ts';
+import { checkArgs } from '../../actors/tool-call/check-args.ts';
+import {
+  describeAgent,
+  type ComposePromptInput,
+  type PromptTexts,
+  composePrompt,
+} from '../../actors/compose-prompt.ts';
+import { runFixer } from '../../actors/tool-call/run-fixer.ts';
+import type { AgentSetup, Toolset } from '../../machines/contract/agent-setup.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
+import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
+import { joinParts, promptParts } from '../../machines/agent/system-prompt.ts';
+import type { AgentOptions } from '../options/agent-options.ts';
 
 /** The leaves of an agent and of all agents below it. Each is told which agent it works for, by its place in the tree. */
 export function agentLeaves(root: AgentPorts) {

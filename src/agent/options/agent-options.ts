@@ -1,41 +1,28 @@
+import { type InstructionsInput, CHILD, type ChildAgent, type Permissions, type AgentLimits } from './option-types.ts';
 import { z } from 'zod';
-import type { Confirm } from '../actors/ask-approval.ts';
-import type { PromptState } from '../actors/compose-prompt.ts';
-import type { Message, Model, ToolCalling } from '../actors/model.ts';
-import type { RunPort } from '../inspector/frames/run-port.ts';
-import type { JournalStore } from '../journal/run/run-journal.ts';
-import type { RunEvent } from '../machines/events/run-events.ts';
-import type { PromptParts } from '../machines/agent/system-prompt.ts';
-import type { McpElicit } from '../mcp/config/answers.ts';
-import type { McpConnection } from '../mcp/connection-types.ts';
-import type { McpServerConfig } from '../mcp/config/config.ts';
-import { mcpLimitsSchema } from '../mcp/config/server-limits.ts';
-import type { ModelName } from '../models/endpoint/presets.ts';
-import type { OutputHandler } from '../output/output-handler.ts';
-import type { JsonObject } from '../json/json.ts';
-import type { NamesAs } from '../json/known-options.ts';
-import type { TextCalls } from '../parsing/reply/reply-source.ts';
-import type { Backoff } from '../recovery/backoff.ts';
-import { checkOnError } from '../recovery/plan-data.ts';
-import type { OnError, RepairTask } from '../recovery/steps.ts';
-import type { OnEscalation } from '../recovery/verdicts.ts';
-import { type Skill, isSkill } from '../tools/skill.ts';
-import type { Policy } from '../tools/spec.ts';
-import type { ToolFor } from '../tools/tool.ts';
-import { optionError, withoutUndefined } from './check-options.ts';
-import { CHILD } from './below/child-port.ts';
-import type { ChildAgent } from './below/child-tools.ts';
-import type { Permissions } from './granted.ts';
-import type { AgentLimits } from './run/run-options.ts';
-
-/** What a function that makes instructions is told. */
-export interface InstructionsInput<TContext = unknown> {
-  readonly input: string;
-  /** The value given to `run(input, { context })`. */
-  readonly context: TContext;
-  /** Where the run is. */
-  readonly state: PromptState;
-}
+import type { Confirm } from '../../actors/ask-approval.ts';
+import type { Message, Model, ToolCalling } from '../../actors/model.ts';
+import type { RunPort } from '../../inspector/frames/run-port.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
+import type { PromptParts } from '../../machines/agent/system-prompt.ts';
+import type { McpElicit } from '../../mcp/config/answers.ts';
+import type { McpConnection } from '../../mcp/connection-types.ts';
+import type { McpServerConfig } from '../../mcp/config/config.ts';
+import { mcpLimitsSchema } from '../../mcp/config/server-limits.ts';
+import type { ModelName } from '../../models/endpoint/presets.ts';
+import type { OutputHandler } from '../../output/output-handler.ts';
+import type { JsonObject } from '../../json/json.ts';
+import type { NamesAs } from '../../json/known-options.ts';
+import type { TextCalls } from '../../parsing/reply/reply-source.ts';
+import type { Backoff } from '../../recovery/backoff.ts';
+import { checkOnError } from '../../recovery/plan-data.ts';
+import type { OnError, RepairTask } from '../../recovery/steps.ts';
+import type { OnEscalation } from '../../recovery/verdicts.ts';
+import { type Skill, isSkill } from '../../tools/skill.ts';
+import type { Policy } from '../../tools/spec.ts';
+import type { ToolFor } from '../../tools/tool.ts';
+import { optionError, withoutUndefined } from './option-error.ts';
 
 /** All options of an agent. Every one has a default; a wrong one is refused by name when the agent is made. */
 export interface AgentOptions<TContext = unknown> {

@@ -1,21 +1,38 @@
 import { createActor } from 'xstate';
-import { callTool } from '../actors/tool-call/call-tool.ts';
-import { checkArgs } from '../actors/tool-call/check-args.ts';
-import type { McpCalls } from '../actors/mcp/mcp-calls.ts';
-import { rememberPermission, type Confirm, askApproval } from '../actors/ask-approval.ts';
-import { runFixer } from '../actors/tool-call/run-fixer.ts';
-import { describeThrown, toJson } from '../json/to-json.ts';
-import type { AgentSettings } from '../machines/contract/agent-setup.ts';
-import type { CallOutcome } from '../machines/tool-call/call-request.ts';
-import { NO_CALLER } from '../machines/tool-call/tool-call-context.ts';
-import { toolCallMachine } from '../machines/tool-call/tool-call.ts';
-import type { ToolResult } from '../tools/result.ts';
-import type { ToolSpec } from '../tools/spec.ts';
-import { grantedBy, keepGrant } from './granted.ts';
-import type { Asking, OwnRegistry } from './registry.ts';
+import { callTool } from '../../actors/tool-call/call-tool.ts';
+import { checkArgs } from '../../actors/tool-call/check-args.ts';
+import type { McpCalls } from '../../actors/mcp/mcp-calls.ts';
+import { rememberPermission, type Confirm, askApproval } from '../../actors/ask-approval.ts';
+import { runFixer } from '../../actors/tool-call/run-fixer.ts';
+import { describeThrown, toJson } from '../../json/to-json.ts';
+import type { AgentSettings } from '../../machines/contract/agent-setup.ts';
+import type { CallOutcome } from '../../machines/tool-call/call-request.ts';
+import { NO_CALLER } from '../../machines/tool-call/tool-call-context.ts';
+import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
+import { type Granted, grantedBy, keepGrant } from './granted.ts';
+import type { Permissions } from '../options/option-types.ts';
+import type { RecoveryData, ResolvedSlot } from '../../recovery/plan-data.ts';
+import type { SlotName } from '../../recovery/steps.ts';
+import type { Tool } from '../../tools/tool.ts';
+
+/** Who is asked about calls that need it, and where "always allow" is kept. */
+export interface Asking {
+  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
+  readonly permissions: () => Promise<Permissions | undefined>;
+}
+
+/** The tools of a registry, as a call needs them. */
+interface CallableTools {
+  specs(granted?: Granted): readonly ToolSpec[];
+  recovery(): RecoveryData;
+  find(name: string): Tool | undefined;
+  slot(tool: string, slot: SlotName): ResolvedSlot | undefined;
+}
 
 interface AloneCall {
-  readonly registry: OwnRegistry;
+  readonly registry: CallableTools;
   readonly name: string;
   readonly args: unknown;
   readonly io: { readonly signal?: AbortSignal; readonly context?: unknown };

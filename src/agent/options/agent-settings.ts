@@ -1,10 +1,10 @@
-import type { Confirm } from '../actors/ask-approval.ts';
-import type { Message, Model, ToolCalling } from '../actors/model.ts';
-import { type AgentSettings, DEFAULT_SETTINGS } from '../machines/contract/agent-setup.ts';
-import { closeOpenCalls } from '../machines/llm-call/conversation.ts';
-import { DEFAULT_MCP_LIMITS } from '../mcp/config/server-limits.ts';
-import { BUSY_BACKOFF } from '../recovery/backoff.ts';
-import type { AgentOptions } from './options.ts';
+import type { Confirm } from '../../actors/ask-approval.ts';
+import type { Message, Model, ToolCalling } from '../../actors/model.ts';
+import { type AgentSettings, DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
+import { closeOpenCalls } from '../../machines/llm-call/conversation.ts';
+import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
+import { BUSY_BACKOFF } from '../../recovery/backoff.ts';
+import type { AgentOptions } from './agent-options.ts';
 
 /** The limits and switches of an agent, of its options. */
 export function settingsOf(options: AgentOptions): AgentSettings & { readonly toolMs: number } {
@@ -92,7 +92,7 @@ function frozen(options: AgentOptions): AgentOptions {
 /** Who is asked: the user's own function, else a prompt in a terminal, else nobody. */
 export async function confirmOf(options: AgentOptions): Promise<Confirm | 'wait' | undefined> {
   if (options.confirm !== undefined || options.silent === true || !isTerminal()) return options.confirm;
-  const { terminalConfirm } = await import('../terminal/terminal-confirm.ts');
+  const { terminalConfirm } = await import('../../terminal/terminal-confirm.ts');
   return terminalConfirm();
 }
 

@@ -1,26 +1,27 @@
 import { z } from 'zod';
-import type { Confirm } from '../actors/ask-approval.ts';
-import { McpError, type McpCalls } from '../actors/mcp/mcp-calls.ts';
-import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../machines/contract/agent-setup.ts';
-import { MAKE_PLAN } from '../machines/agent/system-prompt.ts';
-import type { NamesAs } from '../json/known-options.ts';
+import type { Confirm } from '../../actors/ask-approval.ts';
+import { McpError, type McpCalls } from '../../actors/mcp/mcp-calls.ts';
+import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../../machines/contract/agent-setup.ts';
+import { MAKE_PLAN } from '../../machines/agent/system-prompt.ts';
+import type { NamesAs } from '../../json/known-options.ts';
 import {
   type RecoveryData,
   type ResolvedOnError,
   type ResolvedSlot,
   recoveryData,
   resolveOnError,
-} from '../recovery/plan-data.ts';
-import type { OnError, SlotName } from '../recovery/steps.ts';
-import { sentName } from '../tools/lookup.ts';
-import type { ToolResult } from '../tools/result.ts';
-import type { ToolIdentity, Policy, ToolOrigin, ToolSpec } from '../tools/spec.ts';
-import type { Skill } from '../tools/skill.ts';
-import { type Tool, tool } from '../tools/tool.ts';
-import { optionError, withoutUndefined } from './check-options.ts';
-import { executeAlone } from './execute-alone.ts';
-import { type Granted, NOTHING_GRANTED, type Permissions, grantOf } from './granted.ts';
-import type { OwnedOnError } from './below/repair-circle.ts';
+} from '../../recovery/plan-data.ts';
+import type { OnError, SlotName } from '../../recovery/steps.ts';
+import { sentName } from '../../tools/lookup.ts';
+import type { ToolResult } from '../../tools/result.ts';
+import type { ToolIdentity, Policy, ToolOrigin, ToolSpec } from '../../tools/spec.ts';
+import type { Skill } from '../../tools/skill.ts';
+import { type Tool, tool } from '../../tools/tool.ts';
+import { optionError, withoutUndefined } from '../options/option-error.ts';
+import { type Asking, executeAlone } from './execute-alone.ts';
+import { type Granted, NOTHING_GRANTED, grantOf } from './granted.ts';
+import { type Permissions } from '../options/option-types.ts';
+import type { OwnedOnError } from './repair-circle.ts';
 
 /** Options of {@link createToolRegistry}. */
 export interface ToolRegistryOptions {
@@ -153,12 +154,6 @@ function isMade(given: unknown): given is Tool {
 
 const ownedByTool = ({ name, onError }: Tool): OwnedOnError => ({ owner: `Tool '${name}'`, onError });
 const ownedBySkill = ({ name, onError }: Skill): OwnedOnError => ({ owner: `Skill '${name}'`, onError });
-
-/** Who is asked about calls that need it, and where "always allow" is kept. */
-export interface Asking {
-  readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
-  readonly permissions: () => Promise<Permissions | undefined>;
-}
 
 /** The registry of an agent, which also knows tools of MCP servers. */
 export function ownRegistry(

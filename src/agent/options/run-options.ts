@@ -1,9 +1,11 @@
+import type { AgentOptions } from './agent-options.ts';
+import type { Message } from '../../actors/model.ts';
+import type { Recording } from '../../journal/format/recording.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { McpLimits } from '../../mcp/config/server-limits.ts';
 
 /** Options of one run. */
 export interface RunOptions<TContext = unknown> {
@@ -40,19 +42,58 @@ export function metadataOf(metadata: unknown): JsonObject {
   throw new TypeError(`agent.run: option 'metadata' must be a JSON object${json.ok ? '' : `: ${json.reason}`}.`);
 }
 
-/** How large what comes from outside may be. Bytes, unless it says otherwise. */
-export interface AgentLimits {
-  /** Larger arguments of a call are refused. Default 1 000 000. */
-  readonly argumentBytes?: number;
-  /** A larger result of a call is an error. Default 10 000 000. */
-  readonly resultBytes?: number;
-  /** How much each MCP server may make the agent keep and the model read. */
-  readonly mcp?: Partial<McpLimits>;
-}
-
 /** A fresh run id: 10 characters of time, so that ids sort by it, and 10 of chance. Names a file on every system. */
 export function newRunId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(10));
   const chance = [...bytes].map((byte) => (byte % 32).toString(32)).join('');
   return `${Date.now().toString(32).padStart(10, '0')}-${chance}`;
+}
+
+/** What `agent.logic` is given when it is invoked or spawned. */
+export interface AgentLogicInput {
+  readonly task: string;
+  readonly history?: readonly Message[];
+  readonly context?: unknown;
+  /**
+   * What stopping the actor does to its run: `release` (default) lets it go, to be resumed from the journal, and cancels
+   * where there is no journal that it can be resumed from; `cancel` always ends it.
+   */
+  readonly onStop?: 'release' | 'cancel';
+}
+
+/** How an agent is closed. */
+export interface CloseOptions {
+  /** How long runs may take to end, in milliseconds. Default 5000. */
+  readonly graceMs?: number;
+  /** What becomes of runs that go on. Default `cancel`. */
+  readonly runs?: 'cancel' | 'release';
+}
+
+/** Options that can be changed between runs. */
+export type ConfigurableOptions = Pick<
+  AgentOptions,
+  'output' | 'confirm' | 'permissions' | 'defaultPolicy' | 'model' | 'instructions'
+>;
+
+/** How `listTools` lists. */
+export interface ListToolsOptions {
+  /** With descriptions and schemas. Default false. */
+  readonly verbose?: boolean;
+}
+
+/** How a waiting call is approved. */
+export interface ApprovalOptions {
+  /** Also from now on: the tool is not asked about again. */
+  readonly always?: boolean;
+  /** Arguments to use instead; they are checked again. */
+  readonly args?: JsonObject;
+}
+
+/** Options of a resumed run. */
+export interface ResumeOptions extends Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect'> {
+  /**
+   * Changes a recording that was made by other machines into one that these can play. It is asked for nothing else, and
+   * the run is then kept as it gave it.
+   */
+  readonly migrate?: (recording: Recording) => Recording;
 }

@@ -1,37 +1,42 @@
-import { type ModelFacts, callsNatively, factsOf } from '../actors/call-llm.ts';
-import { type LeafWork, deepFreeze, workOf } from '../actors/leaf.ts';
-import type { Model } from '../actors/model.ts';
-import { type OwnVault, createVault } from '../actors/vault.ts';
-import type { RunRecord } from '../journal/format/record.ts';
-import type { Recording } from '../journal/format/recording.ts';
-import type { JournalStore } from '../journal/run/run-journal.ts';
-import { liveJournal } from '../journal/run/live-journal.ts';
-import { type AgentSetup, type ChildSetup, DEFAULT_SETTINGS, type Toolset } from '../machines/contract/agent-setup.ts';
-import { processEnvironment } from '../models/endpoint/environment.ts';
-import { secretsOf } from '../models/endpoint/model-secrets.ts';
-import { resolveModel } from '../models/chat/chat-model.ts';
-import { type AgentPorts, agentActors, agentLeaves, providedMachine } from './agent-actors.ts';
-import { confirmOf, isTerminal, settingsOf, toolCallingOf } from './agent-settings.ts';
-import { type Children, childTool, childrenNow, childrenOf, preparedChildren } from './below/child-tools.ts';
-import { checkConfigurable } from './check-options.ts';
-import { decideBy } from './below/decide.ts';
+import { type ModelFacts, callsNatively, factsOf } from '../../actors/call-llm.ts';
+import { type LeafWork, deepFreeze, workOf } from '../../actors/leaf.ts';
+import type { Model } from '../../actors/model.ts';
+import { type OwnVault, createVault } from '../../actors/vault.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { liveJournal } from '../../journal/run/live-journal.ts';
+import {
+  type AgentSetup,
+  type ChildSetup,
+  DEFAULT_SETTINGS,
+  type Toolset,
+} from '../../machines/contract/agent-setup.ts';
+import { processEnvironment } from '../../models/endpoint/environment.ts';
+import { secretsOf } from '../../models/endpoint/model-secrets.ts';
+import { resolveModel } from '../../models/chat/chat-model.ts';
+import { agentActors, agentLeaves, providedMachine } from '../below/agent-actors.ts';
+import { type AgentPorts } from '../below/child-port.ts';
+import { confirmOf, isTerminal, settingsOf, toolCallingOf } from '../options/agent-settings.ts';
+import { childrenNow, childrenOf, childTool, preparedChildren, repairAgents } from '../below/child-tools.ts';
+import { type Children } from '../below/child-port.ts';
+import { checkConfigurable } from '../options/check-options.ts';
+import { decideBy } from '../below/decide.ts';
 import {
   type Granted,
   NOTHING_GRANTED,
-  type Permissions,
   grantedBy,
   keepGrant,
   needsConfirmation,
   resolvePermissions,
-} from './granted.ts';
-import { type McpBinding, mcpBinding } from './servers/mcp-binding.ts';
-import { serverAnswers } from './servers/server-answers.ts';
-import { serverSecrets } from '../mcp/config/server-secrets.ts';
-import { type AgentOptions, checkOptions } from './options.ts';
-import { repairAgents } from './below/repair.ts';
-import { checkServers } from './servers/check-servers.ts';
-import { type OwnRegistry, ownRegistry } from './registry.ts';
-import type { ForkRunOptions } from './run/run-options.ts';
+} from '../tools/granted.ts';
+import { type Permissions } from '../options/option-types.ts';
+import { type McpBinding, mcpBinding } from '../servers/mcp-binding.ts';
+import { checkServers, serverAnswers } from '../servers/server-answers.ts';
+import { serverSecrets } from '../../mcp/config/server-secrets.ts';
+import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
+import { type OwnRegistry, ownRegistry } from '../tools/registry.ts';
+import type { ForkRunOptions } from '../options/run-options.ts';
 
 /** The parts of one agent, resolved and held together; everything heavy is made when it is first needed. */
 export interface AgentCore {

@@ -1,70 +1,17 @@
 import { workOf } from '../../actors/leaf.ts';
-import type { AgentSetup, ChildSetup } from '../../machines/contract/agent-setup.ts';
-import { DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
+import { type AgentSetup, DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
 import type { AgentOutput } from '../../machines/contract/run-result.ts';
 import { repairRequest, repairedBy } from '../../machines/tool-call/tool-recovery.ts';
 import type { ToolError } from '../../json/errors.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { recover } from '../../recovery/recover.ts';
 import { SEVERITIES, readSeverity } from '../../recovery/verdicts.ts';
-import type { RecoveryStep, RepairTask, Repaired, Repairer } from '../../recovery/steps.ts';
+import type { RecoveryStep, RepairTask, Repaired } from '../../recovery/steps.ts';
 import { type Tool, tool } from '../../tools/tool.ts';
-import { type AgentPorts, agentLeaves } from '../agent-actors.ts';
-import type { AgentCore } from '../agent-core.ts';
-import { CHILD, type ChildPort } from './child-port.ts';
-import { type ChildAgent, toolName } from './child-tools.ts';
-import { type OwnRegistry, ownRegistry } from '../registry.ts';
-import { type OwnedOnError, fixersOf } from './repair-circle.ts';
-
-/** The repair agents that the `onError` slots of an agent name or have chosen, by their names in places. */
-export interface RepairAgents {
-  /** All that are known: functions choose others when something has gone wrong. */
-  all(): ReadonlyMap<string, ChildPort>;
-  /**
-   * A repair agent with the setup that it has now, its servers waited for; null for one that mends by its own code.
-   * Rejects for an agent that is at work `above` already: none mends its own mistakes, whatever a function chooses.
-   */
-  prepared(fixer: Repairer, above: readonly AgentPorts[], signal: AbortSignal): Promise<ChildSetup | null>;
-}
-
-/** Keeps the repair agents of an agent whose tools, skills and own options have these slots. */
-export function repairAgents(onErrors: () => readonly OwnedOnError[]): RepairAgents {
-  const known = new Map<string, ChildPort>();
-  const nameOf = (port: ChildPort): string => {
-    for (const [name, one] of known) if (one === port) return name;
-    const plain = `repair:${toolName(port.name)}`;
-    let name = plain;
-    for (let n = 2; known.has(name); n++) name = `${plain}-${n}`;
-    known.set(name, port);
-    return name;
-  };
-  const meet = (fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null => {
-    const port = repairPortOf(fixer);
-    return port === null ? null : { name: nameOf(port), port };
-  };
-  return {
-    all: () => {
-      for (const fixer of onErrors().flatMap(({ onError }) => fixersOf(onError))) meet(fixer);
-      return known;
-    },
-    prepared: async (fixer, above, signal) => {
-      const met = meet(fixer);
-      if (met === null) return null;
-      const { name, port } = met;
-      if (above.some(({ options }) => options === port.ports.options))
-        throw new Error(`The agent '${port.name}' cannot mend its own mistakes.`);
-      return { tool: name, setup: (await port.prepare(signal))() };
-    },
-  };
-}
-
-function repairPortOf(fixer: Repairer): ChildPort | null {
-  return isAgent(fixer) ? fixer[CHILD].repairer : null;
-}
-
-function isAgent(fixer: object): fixer is ChildAgent {
-  return CHILD in fixer;
-}
+import { agentLeaves } from '../below/agent-actors.ts';
+import type { AgentPorts } from '../below/child-port.ts';
+import type { AgentCore } from './agent-core.ts';
+import { type OwnRegistry, ownRegistry } from '../tools/registry.ts';
 
 /**
  * An agent as it mends arguments: with its own instructions, model and tools, and two tools more, by which it hands the

@@ -2,12 +2,16 @@
  * Owns: which names of options an agent's methods take, and what is said of wrong ones. Does not own: the values of the
  * agent's own options (`options.ts`).
  */
-import { z } from 'zod';
-import { OptionError, described, givenIn, hint, optionsOf } from '../json/known-options.ts';
-import type { AgentLogicInput, CloseOptions, ConfigurableOptions, ListToolsOptions } from './agent-types.ts';
-import type { ResumeOptions } from './past/resume-run.ts';
-import type { RunOptions } from './run/run-options.ts';
-import type { ApprovalOptions } from './run/run.ts';
+import { optionsOf } from '../../json/known-options.ts';
+import type {
+  AgentLogicInput,
+  CloseOptions,
+  ConfigurableOptions,
+  ListToolsOptions,
+  ResumeOptions,
+  RunOptions,
+  ApprovalOptions,
+} from './run-options.ts';
 
 const DOCS = 'docs/agents.md';
 
@@ -66,37 +70,4 @@ export function checkRun(input: unknown, given: RunOptions): void {
   const { maxSteps } = given;
   if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
     throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
-}
-
-/** Options without those that are undefined: such a one was not given. What is no object stays as it is. */
-export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) return options;
-  return Object.fromEntries(givenIn(options));
-}
-
-/** What was given to something, held against a strict schema: the error that names each wrong option. */
-export function optionError(what: string, schema: z.ZodType, { issues }: z.ZodError, given: unknown): OptionError {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    return new OptionError('wrong-option', `${what}: the options must be an object, and are ${described(given)}.`);
-  const problems = issues.map((issue) => {
-    if (issue.code !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
-    const known = namesAt(schema, issue.path);
-    return issue.keys
-      .map((key) => `there is no option '${[...issue.path, key].join('.')}'.${hint(key, known)}`)
-      .join(' ');
-  });
-  const isUnknown = issues.some(({ code }) => code === 'unrecognized_keys');
-  return new OptionError(
-    isUnknown ? 'unknown-option' : 'wrong-option',
-    `${what}: ${problems.join(' ')}${isUnknown ? ` See ${DOCS}.` : ''}`,
-  );
-}
-
-/** The names that a schema knows at a path: those of the object there. */
-function namesAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
-  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
-  if (!(inner instanceof z.ZodObject)) return [];
-  const [first, ...rest] = path;
-  if (first === undefined) return Object.keys(inner.shape);
-  return namesAt(inner.shape[String(first)], rest);
 }

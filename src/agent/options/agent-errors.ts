@@ -1,4 +1,4 @@
-import type { RunReason, RunResult } from '../machines/contract/run-result.ts';
+import type { RunReason, RunResult } from '../../machines/contract/run-result.ts';
 
 /** A second `run` was asked for while one is live: an agent does one at a time. Make one agent a user or session. */
 export class AgentBusyError extends Error {

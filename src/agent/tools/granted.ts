@@ -1,25 +1,17 @@
-import { type ServerTool, permissionKey, serverToolOf } from '../tools/server-tool.ts';
-import type { ToolChange, ToolSpec } from '../tools/spec.ts';
-import type { OwnRegistry } from './registry.ts';
-
-/**
- * Decisions to always allow a tool, kept somewhere. Answers may be promises. `tool` is the name of a tool of the program; for
- * one of an MCP server it is a text that stands for server, tool and what the tool says of itself, and `of` has all of that.
- */
-export interface Permissions {
-  isAlwaysAllowed(tool: string, of?: ServerTool): boolean | Promise<boolean>;
-  add(tool: string, of?: ServerTool): void | Promise<void>;
-  /** What has changed of a tool that was always allowed; null where nothing has. A store without it does not say. */
-  changesOf?(of: ServerTool): readonly ToolChange[] | null | Promise<readonly ToolChange[] | null>;
-  /** The same store for one agent's decisions; a store without it is used as it is. */
-  forAgent?(agent: string): Permissions;
-}
+import { permissionKey, serverToolOf } from '../../tools/server-tool.ts';
+import type { ToolChange, ToolSpec } from '../../tools/spec.ts';
+import type { Permissions } from '../options/option-types.ts';
 
 /** What a permission store said of the tools of an agent, by their permission keys. */
 export interface Granted {
   readonly keys: ReadonlySet<string>;
   /** Tools of MCP servers that were always allowed and have changed since. */
   readonly outdated: ReadonlyMap<string, readonly ToolChange[]>;
+}
+
+/** Tools as they are, with what is known of their permissions. */
+interface Specified {
+  specs(granted?: Granted): readonly ToolSpec[];
 }
 
 /** Nobody was asked. */
@@ -36,12 +28,12 @@ export function grantOf(
 }
 
 /** Whether there is any tool that a person is asked about. */
-export function needsConfirmation(registry: OwnRegistry): boolean {
+export function needsConfirmation(registry: Specified): boolean {
   return registry.specs().some((spec) => spec.policy === 'confirm');
 }
 
 /** The tools that somebody said "always allow" to. A store that cannot be read allows nothing. */
-export async function grantedBy(registry: OwnRegistry, permissions: Permissions | undefined): Promise<Granted> {
+export async function grantedBy(registry: Specified, permissions: Permissions | undefined): Promise<Granted> {
   if (permissions === undefined) return NOTHING_GRANTED;
   const asked = registry.specs(NOTHING_GRANTED).filter((spec) => spec.policy === 'confirm');
   const keys = new Set<string>();
@@ -84,6 +76,6 @@ export async function resolvePermissions(
 ): Promise<Permissions | undefined> {
   if (given !== undefined) return given.forAgent === undefined ? given : given.forAgent(agent);
   if (typeof process === 'undefined') return undefined;
-  const { permissionStore } = await import('../security/permissions-store.ts');
+  const { permissionStore } = await import('../../security/permissions-store.ts');
   return permissionStore({ agent });
 }

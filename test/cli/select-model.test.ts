@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { AgentChoices } from '../../src/cli/agent/agent-options.ts';
-import { pickModel } from '../../src/cli/agent/pick-model.ts';
+import type { AgentChoices } from '../../src/cli/agent/agent-flags.ts';
+import { selectModel } from '../../src/cli/agent/select-model.ts';
 
 const LOCAL = 'http://127.0.0.1:9/v1';
 const NOTHING_CHOSEN: AgentChoices = {
@@ -58,13 +58,13 @@ test.each([
     'Model: gpt-5-mini from OpenAI at https://api.openai.com/v1 (OPENAI_API_KEY).',
   ],
 ])('%s decides, and is named', async (_title, choices, env, said) => {
-  const chosen = await pickModel({ ...NOTHING_CHOSEN, ...choices }, env);
+  const chosen = await selectModel({ ...NOTHING_CHOSEN, ...choices }, env);
   expect(chosen.said).toBe(said);
   await chosen.close();
 });
 
 test('the practice model can be asked for by name, and says what it is', async () => {
-  const chosen = await pickModel({ ...NOTHING_CHOSEN, model: 'practice' }, KEYS);
+  const chosen = await selectModel({ ...NOTHING_CHOSEN, model: 'practice' }, KEYS);
   expect(chosen.said).toContain('It is no LLM');
   await chosen.close();
 });

@@ -2,9 +2,9 @@ import type { OutsideEvent } from '../../actors/journal.ts';
 import type { McpLogLevel } from '../../mcp/config/config.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
-import type { AgentCore } from '../agent-core.ts';
+import type { AgentCore } from '../core/agent-core.ts';
 import { childrenNow } from '../below/child-tools.ts';
-import type { StartedRun } from '../run/start-run.ts';
+import type { StartedRun } from './start-run.ts';
 
 /** Tells runs that go on what has become of tools and servers. */
 export interface ToolNews {

@@ -5,7 +5,7 @@ import { settleEndpoint, type ChatModelOptions, type Endpoint, endpointText } fr
 import { readVariable, type Environment } from '../../models/endpoint/environment.ts';
 import { readModelName, PRESETS } from '../../models/endpoint/presets.ts';
 import { UsageError } from '../command/command.ts';
-import type { AgentChoices } from './agent-options.ts';
+import type { AgentChoices } from './agent-flags.ts';
 
 /** The model that a command uses, what there is to say about the choice, and how to end what was started for it. */
 export interface ChosenModel {
@@ -19,7 +19,7 @@ export interface ChosenModel {
  * ANTHROPIC_API_KEY), else a server on this machine, else the practice model. Throws a {@link UsageError} for options
  * that name no server.
  */
-export async function pickModel(choices: AgentChoices, env: Environment): Promise<ChosenModel> {
+export async function selectModel(choices: AgentChoices, env: Environment): Promise<ChosenModel> {
   if (choices.model === PRACTICE && choices.baseURL === undefined) return practiceModel('As asked for, ');
   const options = optionsOf(choices, env);
   const endpoint = settle(options, env);

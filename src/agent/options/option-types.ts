@@ -1,0 +1,45 @@
+import type { PromptState } from '../../actors/compose-prompt.ts';
+import type { McpLimits } from '../../mcp/config/server-limits.ts';
+import type { ServerTool } from '../../tools/server-tool.ts';
+import type { ToolChange } from '../../tools/spec.ts';
+
+/** What a function that makes instructions is told. */
+export interface InstructionsInput<TContext = unknown> {
+  readonly input: string;
+  /** The value given to `run(input, { context })`. */
+  readonly context: TContext;
+  /** Where the run is. */
+  readonly state: PromptState;
+}
+
+/**
+ * Decisions to always allow a tool, kept somewhere. Answers may be promises. `tool` is the name of a tool of the program; for
+ * one of an MCP server it is a text that stands for server, tool and what the tool says of itself, and `of` has all of that.
+ */
+export interface Permissions {
+  isAlwaysAllowed(tool: string, of?: ServerTool): boolean | Promise<boolean>;
+  add(tool: string, of?: ServerTool): void | Promise<void>;
+  /** What has changed of a tool that was always allowed; null where nothing has. A store without it does not say. */
+  changesOf?(of: ServerTool): readonly ToolChange[] | null | Promise<readonly ToolChange[] | null>;
+  /** The same store for one agent's decisions; a store without it is used as it is. */
+  forAgent?(agent: string): Permissions;
+}
+
+/** How large what comes from outside may be. Bytes, unless it says otherwise. */
+export interface AgentLimits {
+  /** Larger arguments of a call are refused. Default 1 000 000. */
+  readonly argumentBytes?: number;
+  /** A larger result of a call is an error. Default 10 000 000. */
+  readonly resultBytes?: number;
+  /** How much each MCP server may make the agent keep and the model read. */
+  readonly mcp?: Partial<McpLimits>;
+}
+
+/** The key under which an agent offers to work below another. */
+export const CHILD: unique symbol = Symbol.for('signalbox.child');
+
+/** An agent that may stand below another. */
+export interface ChildAgent {
+  readonly name: string;
+  readonly [CHILD]: object;
+}
