@@ -42,10 +42,10 @@ export function createRunFile(writing: FileWriting, runId: string): Sink {
   const path = files.pathOf(runId);
   const made = makeFolder(files.dir);
   return locked(writing, runId, (finish) => {
-    const there = contentOf(path);
+    const there = files.isThere(runId) ? contentOf(path) : null;
     if (there !== null && !isUnbegun(there)) throw new JournalError('run-exists', runId, files.dir);
     const file = openSync(path, 'a', 0o600);
-    ftruncateSync(file, 0);
+    if (there !== null) ftruncateSync(file, 0);
     return runSink(writing, {
       file,
       length: 0,

@@ -5,7 +5,7 @@
  * I2 A lock left behind by a dead process is given to the next that asks, even when its pid is in use again.
  * I3 Where the process cannot be looked at (another host or container), a lock is left behind after a minute of silence.
  */
-import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createFirst } from '../../security/lock-file.ts';
 import { systemCode } from '../../security/folders.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
@@ -54,6 +54,25 @@ function takeOver(path: string, mine: Writer, dead: string): boolean {
   }
 }
 
+/** The writer that a lock file names; null without a lock, or for one that is unreadable. */
+function writerIn(path: string): Writer | null {
+  try {
+    return readWriter(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** `rmSync` asks for much more than this needs. */
+function removeLock(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+  }
+}
+
 function look(path: string): { readonly token: string; readonly gone: boolean } | null {
   try {
     const writer = readWriter(readFileSync(path, 'utf8'));
@@ -69,7 +88,7 @@ function heldLock(path: string, mine: Writer): RunLock {
   let held = true;
   let lookedAt = Date.now();
   const check = (): void => {
-    held &&= look(path)?.token === mine.token;
+    held &&= writerIn(path)?.token === mine.token;
     lookedAt = Date.now();
   };
   const beat = (): void => {
@@ -93,7 +112,7 @@ function heldLock(path: string, mine: Writer): RunLock {
     release: () => {
       clearInterval(beats);
       check();
-      if (held) rmSync(path, { force: true });
+      if (held) removeLock(path);
       held = false;
     },
   };

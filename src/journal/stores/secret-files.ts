@@ -27,7 +27,11 @@ export function secretFiles(dir: string): SecretFiles {
       appendFileSync(fileOf(runId), `${JSON.stringify(secrets)}\n`, { mode: 0o600 });
     },
     read: (runId) => readSecrets(fileOf(runId)),
-    remove: (runId) => rmSync(fileOf(runId), { force: true }),
+    remove: (runId) => {
+      // Most runs have none, and a look costs less than a removal.
+      const file = fileOf(runId);
+      if (statSync(file, { throwIfNoEntry: false }) !== undefined) rmSync(file, { force: true });
+    },
     sweep: (isOver) => {
       for (const name of namesIn(dir)) {
         const runId = name.slice(0, -EXTENSION.length);

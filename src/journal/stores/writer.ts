@@ -24,11 +24,15 @@ export const SILENT_MS = 60_000;
 /** How often a writer gives a sign of life. */
 export const BEAT_MS = 10_000;
 
+/** Never changes, and is read from the system. */
+let ownStart: string | null = null;
+
 /** A new writer in this process. */
 export function newWriter(): Writer {
   const { pid } = process;
   const thread = ownThread();
-  return { pid, start: startOf(pid, thread), thread, place: ownPlace(), token: randomBytes(8).toString('hex') };
+  ownStart ??= startOf(pid, thread);
+  return { pid, start: ownStart, thread, place: ownPlace(), token: randomBytes(8).toString('hex') };
 }
 
 /** Reads what a writer left of itself; null when it is unreadable, as after a crash of the machine. */
