@@ -157,6 +157,24 @@ describe('a history', () => {
     expect((await fileJournal(dir).read?.('later'))?.head.history).toHaveLength(18);
   });
 
+  test('goes with the last run that begins with it, though another has the name of one that did', async () => {
+    const dir = temporaryFolder();
+    await converse(fileJournal(dir), 9);
+    const store = fileJournal(dir);
+    const [first = '', ...others] = readdirSync(dir)
+      .filter((name) => name.endsWith('.jsonl') && readFileSync(join(dir, name), 'utf8').includes('$history":"'))
+      .map((name) => name.slice(0, -'.jsonl'.length));
+    const [again = '', ...rest] = others;
+    await store.remove?.(first);
+    // Another process begins a run of that name anew, with nothing said before it.
+    const elsewhere = fileJournal(dir);
+    await elsewhere.remove?.(again);
+    await talker({ journal: elsewhere }).agent.run('And the next?', { runId: again });
+    expect(historiesIn(dir)).toHaveLength(1);
+    for (const runId of rest) await store.remove?.(runId);
+    expect(historiesIn(dir)).toEqual([]);
+  });
+
   test('is kept by limits on runs as long as it is needed', async () => {
     const dir = temporaryFolder();
     await converse(fileJournal(dir, { maxRuns: 3 }), 12);
@@ -255,6 +273,15 @@ describe('the runs of a conversation in a database', () => {
     await agent.run('And the next?', { runId: 'later' });
     expect((await sqliteJournal(path).read?.('later'))?.head.history).toHaveLength(18);
     expect(messages(path)).toBe(18);
+  });
+
+  test('are whole behind one that could not begin', async () => {
+    const path = join(temporaryFolder(), 'runs.sqlite');
+    const { agent } = await converse(sqliteJournal(path), 9);
+    expect(await agent.run('And the next?', { runId: 'run-1' })).toMatchObject({ status: 'failed' });
+    const { length } = agent.history;
+    await agent.run('And the next?', { runId: 'later' });
+    expect((await sqliteJournal(path).read?.('later'))?.head.history).toHaveLength(length);
   });
 
   test('say so where it is damaged', async () => {

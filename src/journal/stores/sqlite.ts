@@ -201,7 +201,6 @@ class SqliteStore {
       try {
         await connection.write(() => connection.runs.append(owned(), more));
       } catch (error) {
-        if (more.history !== null) this.#histories.forget(more.history.part.$history);
         await close().catch(() => undefined);
         throw error;
       }

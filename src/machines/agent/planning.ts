@@ -99,13 +99,9 @@ export function callQuestioned(context: AgentContext): Update {
   };
 }
 
-/** Looks ids up among the calls of a conversation, which are listed when the first is asked about. */
+/** Looks ids up among the calls of a conversation. A set of them would cost more: a reply asks about one or two. */
 function knownCalls(messages: readonly Message[]): (id: string) => boolean {
-  let ids: Set<string> | null = null;
-  return (id) => {
-    ids ??= new Set(messages.flatMap(({ toolCalls }) => (toolCalls ?? []).map((call) => call.id)));
-    return ids.has(id);
-  };
+  return (id) => messages.some(({ toolCalls }) => toolCalls?.some((call) => call.id === id) === true);
 }
 
 /** True when the reply says what to do: answer, call or plan. */
