@@ -1,7 +1,9 @@
-import { type ModelFacts, callsNatively, factsOf } from '../../actors/call-llm.ts';
+import { Configured } from './configured.ts';
+import { Redaction } from './redaction.ts';
+import { callsNatively } from '../../actors/call-llm.ts';
 import { type LeafWork, deepFreeze, workOf } from '../../actors/leaf.ts';
 import type { Model } from '../../actors/model.ts';
-import { type OwnVault, createVault } from '../../actors/vault.ts';
+import type { OwnVault } from '../../actors/vault.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -12,28 +14,14 @@ import {
   DEFAULT_SETTINGS,
   type Toolset,
 } from '../../machines/contract/agent-setup.ts';
-import { processEnvironment } from '../../models/endpoint/environment.ts';
-import { secretsOf } from '../../models/endpoint/model-secrets.ts';
-import { resolveModel } from '../../models/chat/chat-model.ts';
 import { agentActors, agentLeaves, providedMachine } from '../below/agent-actors.ts';
-import { type AgentPorts } from '../below/child-port.ts';
+import type { AgentPorts, Children } from '../below/child-port.ts';
 import { confirmOf, isTerminal, settingsOf, toolCallingOf } from '../options/agent-settings.ts';
 import { childrenNow, childrenOf, childTool, preparedChildren, repairAgents } from '../below/child-tools.ts';
-import { type Children } from '../below/child-port.ts';
-import { checkConfigurable } from '../options/check-options.ts';
 import { decideBy } from '../below/decide.ts';
-import {
-  type Granted,
-  NOTHING_GRANTED,
-  grantedBy,
-  keepGrant,
-  needsConfirmation,
-  resolvePermissions,
-} from '../tools/granted.ts';
-import { type Permissions } from '../options/option-types.ts';
+import { type Granted, NOTHING_GRANTED, grantedBy, keepGrant, needsConfirmation } from '../tools/granted.ts';
 import { type McpBinding, mcpBinding } from '../servers/mcp-binding.ts';
 import { checkServers, serverAnswers } from '../servers/server-answers.ts';
-import { serverSecrets } from '../../mcp/config/server-secrets.ts';
 import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
 import { type OwnRegistry, ownRegistry } from '../tools/registry.ts';
 import type { ForkRunOptions } from '../options/run-options.ts';
@@ -81,217 +69,200 @@ export interface AgentCore {
   configure(changes: AgentOptions): void;
 }
 
-/** Resolves the options of an agent. Throws a `TypeError` that names each wrong one. Does no I/O. */
+/**
+ * Resolves the options of an agent. What it is made of is made in order: options, tools, servers, redaction, ports. Throws a
+ * `TypeError` that names each wrong option. Does no I/O.
+ */
 export function agentCore(asGiven: AgentOptions): AgentCore {
   const given = checkOptions(asGiven);
   checkServers(given.mcpServers);
-  const env = processEnvironment();
-  const name = given.name ?? 'agent';
-  let options = given;
-  let model = resolveModel(given.model, env);
-  const models = new Map(Object.entries(given.models ?? {}).map(([key, spec]) => [key, resolveModel(spec, env)]));
+  const now = new Configured(given);
+  const { name } = now;
   const children = childrenOf(given.children ?? []);
-  let leaves: ReturnType<typeof agentLeaves> | undefined;
-  let work: LeafWork | undefined;
-  let actors: ReturnType<typeof agentActors> | undefined;
-  let machine: ReturnType<typeof providedMachine> | undefined;
-  let store: Promise<Permissions | undefined> | undefined;
-  let composed: { readonly key: string; readonly toolset: Toolset } | undefined;
-  const lookInto = (): ModelFacts => factsOf(model, options.minContextSize ?? 32_768);
-  let facts = lookInto();
-  let remembered = (): Promise<void> => Promise.resolve();
-
-  const permissions = (): Promise<Permissions | undefined> => {
-    store ??= resolvePermissions(options.permissions, name);
-    return store;
-  };
-  const registry: OwnRegistry = ownRegistry(
-    {
-      ...(given.defaultPolicy === undefined ? {} : { defaultPolicy: given.defaultPolicy }),
-      ...(given.onError === undefined ? {} : { onError: given.onError }),
-    },
-    () => mcp,
-    settingsOf(given),
-    { confirm: () => confirmOf(options), permissions },
-  );
-  registry.onChange(() => {
-    composed = undefined;
-  });
-  registry.register(...(given.tools ?? []));
-  for (const one of given.skills ?? []) registry.addSkill(one);
-  for (const [tool, child] of children) registry.addChild(childTool(tool, child));
+  const registry = registryOf(now, children, () => mcp);
   const repairers = repairAgents(() => registry.onErrors());
-  const mcp: McpBinding = mcpBinding({
-    servers: given.mcpServers ?? {},
-    registry,
-    agent: name,
-    limits: given.limits?.mcp ?? {},
-    seal: (value) => vault.seal(value),
-    hide: (text) => void typed.add(text),
-    answers: () =>
-      serverAnswers({
-        options: () => options,
-        terminal: isTerminal(),
-        model: () => model,
-        confirm: () => confirmOf(options),
-        vault,
-      }),
-  });
-
+  const mcp: McpBinding = serversOf(now, registry, () => redaction);
+  const redaction = new Redaction(now, mcp, () => [...children.values(), ...repairers.all().values()]);
+  let remembered = (): Promise<void> => Promise.resolve();
   const ports: AgentPorts = {
-    model: () => model,
-    facts: () => facts,
-    modelNamed: (asked) => {
-      const known = models.get(asked) ?? resolveModel(asked, env);
-      models.set(asked, known);
-      return known;
-    },
+    model: () => now.model,
+    facts: () => now.facts,
+    modelNamed: (asked) => now.modelNamed(asked),
     registry,
     mcp,
-    confirm: () => confirmOf(options),
+    confirm: () => confirmOf(now.options),
     remember: async (spec) => {
-      await keepGrant(await permissions(), spec);
+      await keepGrant(await now.permissions(), spec);
       await remembered();
     },
-    options: () => options,
+    options: now.read,
     setup: async (signal) => (await core.prepare({ signal }))(),
-    decide: (error) => decideBy({ options: () => options, models, registry, children }, error),
+    decide: (error) => decideBy({ options: now.read, models: now.models, registry, children }, error),
     children,
     repairers,
   };
-  const ownLeaves = (): ReturnType<typeof agentLeaves> => {
-    leaves ??= agentLeaves(ports);
-    return leaves;
-  };
-
-  const fixedSecrets = serverSecrets(given.mcpServers ?? {});
-  let listing = false;
-  const ownSecrets = (): readonly string[] => {
-    // A function may have chosen an agent to mend for itself, or for another that mends for it.
-    if (listing) return [];
-    listing = true;
-    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port.secrets());
-    listing = false;
-    const own = [...fixedSecrets, ...mcp.secrets()];
-    return [...(options.secrets ?? []), ...own, ...[model, ...models.values()].flatMap(secretsOf), ...below];
-  };
-  const typed = new Set<string>();
-  let gathering = false;
-  const hidden = (): readonly string[] => {
-    if (gathering) return [];
-    gathering = true;
-    const below = [...children.values(), ...repairers.all().values()].flatMap((port) => port.hidden());
-    gathering = false;
-    return [...typed, ...below];
-  };
-  const vault = createVault(ownSecrets, {}, hidden);
-
-  const setupOf = (now: {
-    readonly granted: Granted;
-    readonly told: readonly string[];
-    readonly below: readonly ChildSetup[];
-    readonly maxSteps?: number | undefined;
-  }): AgentSetup => {
-    const settings = settingsOf(options);
-    const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
-    return {
-      agent: name,
-      instructions: typeof instructions === 'string' ? instructions : '',
-      promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
-      toolset: core.toolset(now.granted),
-      toolCalling: toolCallingOf(options, model),
-      callsNatively: callsNatively(model),
-      settings: {
-        ...settings,
-        maxSteps: now.maxSteps ?? settings.maxSteps,
-        jitterSeed: seed,
-        images: model.takesImages === true ? 'sent' : 'named',
-      },
-      seed,
-      warnings: [...mcp.warnings(), ...now.told],
-      children: now.below,
-      escalates: options.onEscalation !== undefined,
-    };
-  };
-
+  const toolsets = new Toolsets(registry, mcp);
+  const made = new MadeOnce(ports);
+  const setupOf = (parts: SetupParts): AgentSetup => setupNow(now, mcp, core.toolset(parts.granted), parts);
   const core: AgentCore = {
     name,
-    options: () => options,
+    options: now.read,
     registry,
     mcp,
-    vault,
-    vaultOf: (recording) => {
-      const { secrets } = core.journal();
-      const again = createVault(ownSecrets, secrets?.read(recording.head.runId), hidden);
-      // A journal that keeps no secrets leaves those of the options, which have the first marks.
-      if (secrets === undefined) again.seal(options.secrets ?? []);
-      again.reserve([recording.head, recording.lines]);
-      return again;
-    },
-    sealed: (head) => {
-      // What belongs to the agent is numbered first: a replay by an agent like it gets the same marks.
-      const local = head.toolset.tools.filter((one) => one.origin.kind === 'local');
-      vault.seal([options.secrets ?? [], head.instructions, local]);
-      return vault.seal(head);
-    },
-    model: () => model,
-    journal: () => options.journal ?? RUN_ONLY,
-    granted: async () => (needsConfirmation(registry) ? grantedBy(registry, await permissions()) : NOTHING_GRANTED),
+    vault: redaction.vault,
+    vaultOf: (recording) => redaction.vaultOf(recording, core.journal()),
+    sealed: (head) => redaction.sealed(head),
+    model: () => now.model,
+    journal: () => now.options.journal ?? RUN_ONLY,
+    granted: async () => (needsConfirmation(registry) ? grantedBy(registry, await now.permissions()) : NOTHING_GRANTED),
     onRemembered: (listener) => {
       remembered = listener;
     },
     fork: null,
-    toolset: (granted = NOTHING_GRANTED) => {
-      const key = JSON.stringify([[...granted.keys], [...granted.outdated], mcp.notes()]);
-      if (composed?.key === key) return composed.toolset;
-      const tools = registry.specs(granted);
-      const toolset: Toolset = deepFreeze({
-        tools,
-        servers: mcp.notes(),
-        skills: registry.skills(),
-        recovery: registry.recovery(),
-      });
-      composed = { key, toolset };
-      return toolset;
-    },
+    toolset: (granted = NOTHING_GRANTED) => toolsets.now(granted),
     prepare: async ({ maxSteps, signal }) => {
-      const connecting = signal.aborted
-        ? undefined
-        : mcp.ready({ timeoutMs: options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs, signal });
+      const timeoutMs = now.options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs;
+      const connecting = signal.aborted ? undefined : mcp.ready({ timeoutMs, signal });
       const [makeBelow] = await Promise.all([preparedChildren(children, signal), connecting]);
       const granted = await core.granted();
-      return () => setupOf({ granted, told: facts.atStart(), below: makeBelow(), maxSteps });
+      return () => setupOf({ granted, told: now.facts.atStart(), below: makeBelow(), maxSteps });
     },
     setupNow: async () => setupOf({ granted: await core.granted(), told: [], below: await childrenNow(children) }),
     children,
     ports,
-    secrets: ownSecrets,
-    hidden,
-    work: () => {
-      work ??= workOf(Object.values(ownLeaves()));
-      return work;
-    },
-    actors: () => {
-      actors ??= agentActors(ownLeaves());
-      return actors;
-    },
-    machine: () => {
-      machine ??= providedMachine(core.actors());
-      return machine;
-    },
-    configure: (changes) => {
-      checkConfigurable(changes);
-      options = { ...options, ...checkOptions(changes, 'agent.configure') };
-      if (changes.model !== undefined) {
-        model = resolveModel(changes.model, env);
-        facts = lookInto();
-      }
-      if (changes.defaultPolicy !== undefined) registry.setDefaultPolicy(changes.defaultPolicy);
-      if (changes.permissions !== undefined) store = undefined;
-    },
+    secrets: () => redaction.secrets(),
+    hidden: () => redaction.hidden(),
+    work: () => made.work,
+    actors: () => made.actors,
+    machine: () => made.machine,
+    configure: (changes) => now.configure(changes, registry),
   };
   return core;
 }
 
+function registryOf(now: Configured, children: Children, mcp: () => McpBinding): OwnRegistry {
+  const { defaultPolicy, onError, tools = [], skills = [] } = now.options;
+  const registry = ownRegistry(
+    { ...(defaultPolicy === undefined ? {} : { defaultPolicy }), ...(onError === undefined ? {} : { onError }) },
+    mcp,
+    settingsOf(now.options),
+    { confirm: () => confirmOf(now.options), permissions: () => now.permissions() },
+  );
+  registry.register(...tools);
+  for (const one of skills) registry.addSkill(one);
+  for (const [name, child] of children) registry.addChild(childTool(name, child));
+  return registry;
+}
+
+function serversOf(now: Configured, registry: OwnRegistry, redaction: () => Redaction): McpBinding {
+  const { mcpServers = {}, limits } = now.options;
+  return mcpBinding({
+    servers: mcpServers,
+    registry,
+    agent: now.name,
+    limits: limits?.mcp ?? {},
+    seal: (value) => redaction().vault.seal(value),
+    hide: (text) => redaction().hide(text),
+    answers: () =>
+      serverAnswers({
+        options: now.read,
+        terminal: isTerminal(),
+        model: () => now.model,
+        confirm: () => confirmOf(now.options),
+        vault: redaction().vault,
+      }),
+  });
+}
+
 /** Without a journal of the caller's a run is kept by its own handle, as long as somebody has that. */
 const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };
+
+interface SetupParts {
+  readonly granted: Granted;
+  /** What became known of the model. */
+  readonly told: readonly string[];
+  readonly below: readonly ChildSetup[];
+  readonly maxSteps?: number | undefined;
+}
+
+/** What a run would be told now. */
+function setupNow(now: Configured, mcp: McpBinding, toolset: Toolset, parts: SetupParts): AgentSetup {
+  const { options, model, name } = now;
+  const settings = settingsOf(options);
+  const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
+  return {
+    agent: name,
+    instructions: typeof instructions === 'string' ? instructions : '',
+    promptByCode: typeof instructions === 'function' || options.systemPrompt !== undefined,
+    toolset,
+    toolCalling: toolCallingOf(options, model),
+    callsNatively: callsNatively(model),
+    settings: {
+      ...settings,
+      maxSteps: parts.maxSteps ?? settings.maxSteps,
+      jitterSeed: seed,
+      images: model.takesImages === true ? 'sent' : 'named',
+    },
+    seed,
+    warnings: [...mcp.warnings(), ...parts.told],
+    children: parts.below,
+    escalates: options.onEscalation !== undefined,
+  };
+}
+
+/** The toolset as it stands, the same object for as long as it is the same. */
+class Toolsets {
+  readonly #registry: OwnRegistry;
+  readonly #mcp: McpBinding;
+  #composed: { readonly key: string; readonly toolset: Toolset } | undefined;
+
+  constructor(registry: OwnRegistry, mcp: McpBinding) {
+    this.#registry = registry;
+    this.#mcp = mcp;
+    registry.onChange(() => {
+      this.#composed = undefined;
+    });
+  }
+
+  now(granted: Granted): Toolset {
+    const key = JSON.stringify([[...granted.keys], [...granted.outdated], this.#mcp.notes()]);
+    if (this.#composed?.key === key) return this.#composed.toolset;
+    const toolset: Toolset = deepFreeze({
+      tools: this.#registry.specs(granted),
+      servers: this.#mcp.notes(),
+      skills: this.#registry.skills(),
+      recovery: this.#registry.recovery(),
+    });
+    this.#composed = { key, toolset };
+    return toolset;
+  }
+}
+
+/** Leaves, actors and machine of an agent, each made when it is first needed. */
+class MadeOnce {
+  readonly #ports: AgentPorts;
+  #leaves: ReturnType<typeof agentLeaves> | undefined;
+  #work: LeafWork | undefined;
+  #actors: ReturnType<typeof agentActors> | undefined;
+  #machine: ReturnType<typeof providedMachine> | undefined;
+
+  constructor(ports: AgentPorts) {
+    this.#ports = ports;
+  }
+
+  get work(): LeafWork {
+    return (this.#work ??= workOf(Object.values(this.#own)));
+  }
+
+  get actors(): ReturnType<typeof agentActors> {
+    return (this.#actors ??= agentActors(this.#own));
+  }
+
+  get machine(): ReturnType<typeof providedMachine> {
+    return (this.#machine ??= providedMachine(this.actors));
+  }
+
+  get #own(): ReturnType<typeof agentLeaves> {
+    return (this.#leaves ??= agentLeaves(this.#ports));
+  }
+}

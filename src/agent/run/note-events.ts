@@ -4,7 +4,8 @@ import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { AgentContext } from '../../machines/agent/agent-context.ts';
 import { textCallsOf } from '../../machines/agent/planning.ts';
 import type { RunEventBody } from '../../machines/events/run-events.ts';
-import type { Move } from '../../machines/events/transition-log.ts';
+import { type Move, isAt } from '../../machines/events/transition-log.ts';
+import type { agentMachine } from '../../machines/agent/agent.ts';
 import type { ParseReplyOptions } from '../../parsing/reply/reply-source.ts';
 import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
 
@@ -45,7 +46,7 @@ export function tokenEvents(): TokenEvents {
       agents.set(path, following);
       const context: AgentContext = snapshot.context;
       following.reading = { tools: context.toolset.tools, textCalls: textCallsOf(context, context.toolCalling) };
-      if (transition?.to === 'PLANNING.ASKING') following.attempt = 1;
+      if (isAt<typeof agentMachine>(transition, 'PLANNING.ASKING')) following.attempt = 1;
       if (snapshot.status !== 'active') agents.delete(path);
     },
     event: (effectId, note) => {

@@ -2,7 +2,9 @@ import type { AnyActorRef, AnyMachineSnapshot } from 'xstate';
 import { actorPath } from '../../actors/leaf.ts';
 import { questionInput } from '../../machines/agent/escalating.ts';
 import { type ToolCallContext, askedBecause } from '../../machines/tool-call/tool-call-context.ts';
-import { isMachineSnapshot } from '../../machines/events/transition-log.ts';
+import { isIn, isMachineSnapshot, stateText } from '../../machines/events/transition-log.ts';
+import type { agentMachine } from '../../machines/agent/agent.ts';
+import type { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { type JsonObject } from '../../json/json.ts';
 import type { McpBinding } from '../servers/mcp-binding.ts';
 import { sourceOf } from '../../tools/server-tool.ts';
@@ -74,9 +76,10 @@ function waitingCalls(runId: string, actor: AnyActorRef): readonly WaitingCall[]
 }
 
 function waitingCall({ machine, context, value }: AnyMachineSnapshot): Omit<PendingApproval, 'runId'> | null {
-  if (typeof value !== 'object') return null;
-  if (machine.id === 'agent') return value.ERROR_RECOVERY === 'ASKING_HUMAN' ? questionInput(context) : null;
-  if (machine.id !== 'toolCall' || !('AWAITING_APPROVAL' in value)) return null;
+  const state = stateText(value);
+  if (machine.id === 'agent')
+    return isIn<typeof agentMachine>(state, 'ERROR_RECOVERY.ASKING_HUMAN') ? questionInput(context) : null;
+  if (machine.id !== 'toolCall' || !isIn<typeof toolCallMachine>(state, 'AWAITING_APPROVAL')) return null;
   const { request, args, spec }: ToolCallContext = context;
   const about = { callId: request.callId, tool: spec?.name ?? '', args, reason: askedBecause(context) };
   return { ...about, ...(spec === null ? {} : sourceOf(spec)) };

@@ -1,3 +1,4 @@
+import { type ShownConnections, shownConnections } from './shown-connections.ts';
 import { type McpCalls, McpError } from '../../actors/mcp/mcp-calls.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { ServerNote } from '../../machines/contract/agent-setup.ts';
@@ -64,37 +65,154 @@ function asksForMore(connection: McpConnection | null): boolean {
 }
 
 /** Binds servers to a registry. The MCP part of the package is loaded when it is first needed. */
-export function mcpBinding({ servers, registry, answers, agent, limits, seal, hide }: BindingOptions): McpBinding {
-  const listeners: ((news: McpHubNews) => void)[] = [];
-  let hub: McpHub | null = null;
-  let loading: Promise<McpHub> | null = null;
-  let registered: readonly string[] = [];
-  let unsent: readonly string[] = [];
-  const shown = shownConnections({ agent, seal, connections: () => hub });
+export function mcpBinding(options: BindingOptions): McpBinding {
+  return new ServerBinding(options);
+}
 
-  const load = (): Promise<McpHub> => {
-    loading ??= import('../../mcp/hub.ts').then(({ createMcpHub }) => {
-      const made = createMcpHub(servers, { ...answers(), limits: { mcp: limits } });
-      made.onChange((news) => {
-        if (news.type !== 'mcp.oddity' && news.type !== 'mcp.log') synchronize();
-        if (news.type === 'mcp.added' || news.type === 'mcp.removed') shown.update();
-        for (const listener of listeners) listener(news);
+class ServerBinding implements McpBinding {
+  readonly #options: BindingOptions;
+  readonly #shown: ShownConnections;
+  readonly #listeners: ((news: McpHubNews) => void)[] = [];
+  #hub: McpHub | null = null;
+  #loading: Promise<McpHub> | null = null;
+  /** What the registry was last brought in line with. */
+  #registered: readonly string[] = [];
+  #unsent: readonly string[] = [];
+
+  constructor(options: BindingOptions) {
+    this.#options = options;
+    const { agent, seal } = options;
+    this.#shown = shownConnections({ agent, seal, connections: () => this.#hub });
+  }
+
+  async ready({ timeoutMs, signal }: Parameters<McpBinding['ready']>[0]): Promise<void> {
+    if (this.#hub === null && Object.keys(this.#options.servers).length === 0) return;
+    await (await this.#load()).connectAll(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
+    this.#synchronize();
+  }
+
+  notes(): readonly ServerNote[] {
+    return (this.#hub?.servers() ?? []).map(({ name, state, instructions, error }) => ({
+      server: name,
+      instructions: instructions ?? '',
+      ready: state === 'READY' || asksForMore(this.connection(name)),
+      ...(error?.code === 'login-required' ? { needs: 'login' as const } : {}),
+    }));
+  }
+
+  warnings(): readonly string[] {
+    return [
+      ...this.#unready().map(
+        ({ name, state, error }) =>
+          `The MCP server '${name}' is not ready (${state})${error === null ? '' : `: ${error.message}`}`,
+      ),
+      ...(this.#hub?.servers() ?? []).flatMap(({ name, warnings }) =>
+        warnings.map((warning) => `MCP server '${name}': ${warning}.`),
+      ),
+      ...this.#unsent,
+    ];
+  }
+
+  logins(): readonly McpPendingLogin[] {
+    return this.#hub?.logins() ?? [];
+  }
+
+  secrets(): readonly string[] {
+    return this.#hub?.secrets() ?? [];
+  }
+
+  missing(): { readonly code: string; readonly message: string } | null {
+    const server = this.#unready().find(({ required }) => required);
+    if (server === undefined) return null;
+    return {
+      code: server.error?.code ?? 'not-connected',
+      message: `the required MCP server '${server.name}' is not ready${server.error === null ? '' : `: ${server.error.message}`}`,
+    };
+  }
+
+  async connect(name: string, config: McpServerConfig | McpConnection): Promise<boolean> {
+    const hub = await this.#load();
+    hub.add(name, config);
+    const connected = await hub.connect(name);
+    this.#synchronize();
+    return connected;
+  }
+
+  async disconnect(name: string): Promise<boolean> {
+    const removed = (await this.#hub?.remove(name)) ?? false;
+    this.#synchronize();
+    return removed;
+  }
+
+  async disconnectAll(): Promise<void> {
+    await this.#hub?.close();
+    this.#synchronize();
+  }
+
+  connection(name: string): McpConnection | null {
+    return this.#hub?.server(name) ?? null;
+  }
+
+  titled({ server, tool }: { readonly server: string; readonly tool: string }): { readonly title?: string } {
+    const title = this.connection(server)?.tools.find(({ name }) => name === tool)?.title;
+    return title === undefined ? {} : { title };
+  }
+
+  names(): readonly string[] {
+    const connected = (this.#hub?.servers() ?? []).map(({ name }) => name);
+    return [...new Set([...Object.keys(this.#options.servers), ...connected])];
+  }
+
+  showOn(port: RunPort): void {
+    this.#shown.on(port);
+  }
+
+  onNews(listener: (news: McpHubNews) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  callTool(...[server, tool, args, io]: Parameters<McpCalls['callTool']>): ReturnType<McpCalls['callTool']> {
+    const text = `The MCP server '${server}' is not connected; '${tool}' was not called.`;
+    if (this.#hub === null) return Promise.reject(new McpError('not-connected', server, text));
+    return this.#hub.callTool(server, tool, args, { ...io, onHidden: this.#options.hide });
+  }
+
+  async close(): Promise<void> {
+    await this.#hub?.close();
+  }
+
+  #unready() {
+    return (this.#hub?.servers() ?? []).filter(
+      ({ name, state }) => state !== 'READY' && !asksForMore(this.connection(name)),
+    );
+  }
+
+  #load(): Promise<McpHub> {
+    const { servers, answers, limits } = this.#options;
+    this.#loading ??= import('../../mcp/hub.ts').then(({ createMcpHub }) => {
+      const hub = createMcpHub(servers, { ...answers(), limits: { mcp: limits } });
+      hub.onChange((news) => {
+        if (news.type !== 'mcp.oddity' && news.type !== 'mcp.log') this.#synchronize();
+        if (news.type === 'mcp.added' || news.type === 'mcp.removed') this.#shown.update();
+        for (const listener of this.#listeners) listener(news);
       });
-      hub = made;
-      shown.update();
-      return made;
+      this.#hub = hub;
+      this.#shown.update();
+      return hub;
     });
-    return loading;
-  };
+    return this.#loading;
+  }
 
   /** Brings the registry in line with what the servers offer now. */
-  const synchronize = (): void => {
-    const entries = hub?.tools() ?? [];
+  #synchronize(): void {
+    const { registry, limits } = this.#options;
+    const entries = this.#hub?.tools() ?? [];
     const names = entries.map(({ name, tool, identity }) => `${name}:${identity.serverId}:${JSON.stringify(tool)}`);
-    if (names.length === registered.length && names.every((name, index) => name === registered[index])) return;
-    registered = names;
+    if (names.length === this.#registered.length && names.every((name, index) => name === this.#registered[index]))
+      return;
+    this.#registered = names;
     const share = sharedOut(entries, limits.toolsSent ?? DEFAULT_MCP_LIMITS.toolsSent);
-    unsent = share.warning;
+    this.#unsent = share.warning;
     const owned = new Set(registry.list().flatMap(({ name }) => [name, sentName(name)]));
     registry.replaceServerTools(
       entries
@@ -103,105 +221,31 @@ export function mcpBinding({ servers, registry, answers, agent, limits, seal, hi
           server: entry.server,
           serverTool: entry.tool.name,
           identity: entry.identity,
-          tool: toolOf(entry, share.sent.has(entry)),
+          tool: this.#toolOf(entry, share.sent.has(entry)),
         })),
     );
-  };
+  }
 
-  const toolOf = (entry: McpToolEntry, enabled: boolean): Tool => ({
-    name: entry.name,
-    description: entry.tool.description ?? '',
-    inputSchema: entry.tool.inputSchema,
-    policy: entry.policy ?? undefined,
-    effects: entry.effects,
-    atomic: false,
-    polling: entry.polling,
-    enabled,
-    timeoutMs: entry.timeoutMs,
-    check: undefined,
-    onError: onErrorOf(entry),
-    execute: (args, { signal }) => binding.callTool(entry.server, entry.tool.name, args, { signal }),
-  });
-
-  const unready = () =>
-    (hub?.servers() ?? []).filter(({ name, state }) => state !== 'READY' && !asksForMore(hub?.server(name) ?? null));
-
-  const binding: McpBinding = {
-    ready: async ({ timeoutMs, signal }) => {
-      if (hub === null && Object.keys(servers).length === 0) return;
-      await (await load()).connectAll(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
-      synchronize();
-    },
-    notes: () =>
-      (hub?.servers() ?? []).map(({ name, state, instructions, error }) => ({
-        server: name,
-        instructions: instructions ?? '',
-        ready: state === 'READY' || asksForMore(hub?.server(name) ?? null),
-        ...(error?.code === 'login-required' ? { needs: 'login' as const } : {}),
-      })),
-    warnings: () => [
-      ...unready().map(
-        ({ name, state, error }) =>
-          `The MCP server '${name}' is not ready (${state})${error === null ? '' : `: ${error.message}`}`,
-      ),
-      ...(hub?.servers() ?? []).flatMap(({ name, warnings }) =>
-        warnings.map((warning) => `MCP server '${name}': ${warning}.`),
-      ),
-      ...unsent,
-    ],
-    logins: () => hub?.logins() ?? [],
-    secrets: () => hub?.secrets() ?? [],
-    missing: () => {
-      const server = unready().find(({ required }) => required);
-      if (server === undefined) return null;
-      return {
-        code: server.error?.code ?? 'not-connected',
-        message: `the required MCP server '${server.name}' is not ready${server.error === null ? '' : `: ${server.error.message}`}`,
-      };
-    },
-    connect: async (name, config) => {
-      const made = await load();
-      made.add(name, config);
-      const connected = await made.connect(name);
-      synchronize();
-      return connected;
-    },
-    disconnect: async (name) => {
-      const removed = (await hub?.remove(name)) ?? false;
-      synchronize();
-      return removed;
-    },
-    disconnectAll: async () => {
-      await hub?.close();
-      synchronize();
-    },
-    connection: (name) => hub?.server(name) ?? null,
-    titled: ({ server, tool }) => {
-      const title = hub?.server(server)?.tools.find(({ name }) => name === tool)?.title;
-      return title === undefined ? {} : { title };
-    },
-    names: () => [...new Set([...Object.keys(servers), ...(hub?.servers() ?? []).map((server) => server.name)])],
-    showOn: shown.on,
-    onNews: (listener) => void listeners.push(listener),
-    callTool: (server, tool, args, io) =>
-      hub === null
-        ? Promise.reject(
-            new McpError(
-              'not-connected',
-              server,
-              `The MCP server '${server}' is not connected; '${tool}' was not called.`,
-            ),
-          )
-        : hub.callTool(server, tool, args, { ...io, onHidden: hide }),
-    close: async () => {
-      await hub?.close();
-    },
-  };
-  return binding;
+  #toolOf(entry: McpToolEntry, enabled: boolean): Tool {
+    return {
+      name: entry.name,
+      description: entry.tool.description ?? '',
+      inputSchema: entry.tool.inputSchema,
+      policy: entry.policy ?? undefined,
+      effects: entry.effects,
+      atomic: false,
+      polling: entry.polling,
+      enabled,
+      timeoutMs: entry.timeoutMs,
+      check: undefined,
+      onError: onErrorOf(entry),
+      execute: (args, { signal }) => this.callTool(entry.server, entry.tool.name, args, { signal }),
+    };
+  }
 }
 
 /** Which tools of servers are sent to the model, and what to warn of when that is not all of them. */
-export interface SharedOut {
+interface SharedOut {
   readonly sent: ReadonlySet<McpToolEntry>;
   readonly warning: readonly string[];
 }
@@ -210,7 +254,7 @@ export interface SharedOut {
  * Chooses at most so many tools of servers, one of each server in turn, so that a server with a thousand of them takes
  * nothing from the others. Each server's tools count in its own order; denied ones are not sent anyway.
  */
-export function sharedOut(entries: readonly McpToolEntry[], most: number): SharedOut {
+function sharedOut(entries: readonly McpToolEntry[], most: number): SharedOut {
   const open = entries.filter(({ policy }) => policy !== 'deny');
   if (open.length <= most) return { sent: new Set(entries), warning: [] };
   const rows = [...Map.groupBy(open, ({ server }) => server).values()];
@@ -226,49 +270,5 @@ export function sharedOut(entries: readonly McpToolEntry[], most: number): Share
     warning: [
       `MCP servers offer ${open.length} tools, more than limits.mcp.toolsSent allows (${most}); not sent to the model: ${counts}. Name those that are needed in \`tools\` of the server.`,
     ],
-  };
-}
-
-/** The connections of an agent as inspectors are told of them. Without an inspector there is nothing to do. */
-export interface ShownConnections {
-  on(port: RunPort): void;
-  /** There may be other connections now. */
-  update(): void;
-}
-
-interface ShownOptions {
-  readonly agent: string;
-  readonly seal: <T>(value: T) => T;
-  readonly connections: () => McpHub | null;
-}
-
-/** Keeps every inspector's view of the connections in line with those that there are. */
-export function shownConnections({ agent, seal, connections }: ShownOptions): ShownConnections {
-  const ports = new Map<RunPort, Map<McpConnection, () => void>>();
-
-  const update = (): void => {
-    const hub = connections();
-    const now = (hub?.servers() ?? []).flatMap(({ name }) => hub?.server(name) ?? []);
-    for (const [port, shown] of ports) {
-      for (const [connection, leave] of shown) {
-        if (now.includes(connection)) continue;
-        shown.delete(connection);
-        leave();
-      }
-      for (const connection of now) {
-        if (shown.has(connection)) continue;
-        const leave = port.attachActor?.({ title: `MCP ${connection.name}`, agent, actor: connection.actor, seal });
-        if (leave !== undefined) shown.set(connection, leave);
-      }
-    }
-  };
-
-  return {
-    update,
-    on: (port) => {
-      if (ports.has(port)) return;
-      ports.set(port, new Map());
-      update();
-    },
   };
 }

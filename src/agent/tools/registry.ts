@@ -1,26 +1,19 @@
+import { type ServerEntry, Tools } from './tool-entries.ts';
 import { z } from 'zod';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../../actors/mcp/mcp-calls.ts';
 import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../../machines/contract/agent-setup.ts';
-import { MAKE_PLAN } from '../../machines/agent/system-prompt.ts';
 import type { NamesAs } from '../../json/known-options.ts';
-import {
-  type RecoveryData,
-  type ResolvedOnError,
-  type ResolvedSlot,
-  recoveryData,
-  resolveOnError,
-} from '../../recovery/plan-data.ts';
+import { type RecoveryData, type ResolvedSlot, recoveryData } from '../../recovery/plan-data.ts';
 import type { OnError, SlotName } from '../../recovery/steps.ts';
-import { sentName } from '../../tools/lookup.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { ToolIdentity, Policy, ToolOrigin, ToolSpec } from '../../tools/spec.ts';
+import type { Policy, ToolSpec } from '../../tools/spec.ts';
 import type { Skill } from '../../tools/skill.ts';
-import { type Tool, tool } from '../../tools/tool.ts';
+import type { Tool } from '../../tools/tool.ts';
 import { optionError, withoutUndefined } from '../options/option-error.ts';
 import { type Asking, executeAlone } from './execute-alone.ts';
-import { type Granted, NOTHING_GRANTED, grantOf } from './granted.ts';
-import { type Permissions } from '../options/option-types.ts';
+import { type Granted, NOTHING_GRANTED } from './granted.ts';
+import type { Permissions } from '../options/option-types.ts';
 import type { OwnedOnError } from './repair-circle.ts';
 
 /** Options of {@link createToolRegistry}. */
@@ -56,25 +49,11 @@ export interface ToolRegistry {
   ): Promise<ToolResult>;
 }
 
-interface Entry {
-  readonly tool: Tool;
-  readonly origin: ToolOrigin;
-  readonly policy: Policy;
-  readonly skill: Skill | null;
-}
-
 /** A registry with what an agent needs of it. */
 export interface OwnRegistry extends ToolRegistry {
   specs(granted?: Granted): readonly ToolSpec[];
   /** Replaces all tools of MCP servers at once. */
-  replaceServerTools(
-    tools: readonly {
-      readonly server: string;
-      readonly serverTool: string;
-      readonly identity: ToolIdentity;
-      readonly tool: Tool;
-    }[],
-  ): void;
+  replaceServerTools(tools: readonly ServerEntry[]): void;
   isFromServer(name: string): boolean;
   /** Registers the tool that hands tasks to a child agent. */
   addChild(tool: Tool): void;
@@ -138,148 +117,48 @@ function checkRegistryOptions(options: ToolRegistryOptions): void {
   if (!checked.success) throw optionError('createToolRegistry', schema, checked.error, given);
 }
 
-/** Two tools that a server would get under one name could not be told apart. */
-function refuseSameSent(name: string, others: readonly string[]): void {
-  const same = [MAKE_PLAN, ...others].find((other) => sentName(other) === sentName(name));
-  if (same !== undefined)
-    throw new TypeError(
-      `The tools '${name}' and '${same}' would both be sent to the model as '${sentName(name)}'. Choose another name.`,
-    );
-}
-
-/** True for what tool() made, and for what was made of that. */
-function isMade(given: unknown): given is Tool {
-  return typeof given === 'object' && given !== null && 'check' in given;
-}
-
-const ownedByTool = ({ name, onError }: Tool): OwnedOnError => ({ owner: `Tool '${name}'`, onError });
-const ownedBySkill = ({ name, onError }: Skill): OwnedOnError => ({ owner: `Skill '${name}'`, onError });
-
 /** The registry of an agent, which also knows tools of MCP servers. */
 export function ownRegistry(
-  options: { readonly defaultPolicy?: Policy; readonly onError?: OnError },
+  { defaultPolicy = 'allow', onError }: { readonly defaultPolicy?: Policy; readonly onError?: OnError },
   mcp: () => McpCalls,
   settings: AgentSettings & { readonly toolMs: number },
   asking: Asking,
 ): OwnRegistry {
-  const entries = new Map<string, Entry>();
-  const listeners = new Set<() => void>();
-  const resolvedSlots = new WeakMap<Entry, ResolvedOnError>();
-  const skills: Skill[] = [];
-  const { onError } = options;
-  let defaultPolicy = options.defaultPolicy ?? 'allow';
-  let check: (added: readonly OwnedOnError[]) => void = () => undefined;
-  const changed = (): void => {
-    for (const listener of listeners) listener();
-  };
-
-  const slotsOf = (entry: Entry | undefined): ResolvedOnError => {
-    const known = entry === undefined ? undefined : resolvedSlots.get(entry);
-    if (known !== undefined) return known;
-    const resolved = resolveOnError([entry?.tool.onError, entry?.skill?.onError, onError]);
-    if (entry !== undefined) resolvedSlots.set(entry, resolved);
-    return resolved;
-  };
-
-  const add = (ready: Tool, origin: ToolOrigin, skill: Skill | null): void => {
-    entries.set(ready.name, { tool: ready, origin, policy: ready.policy ?? defaultPolicy, skill });
-  };
-  /** All or none: a list with a mistake in it registers nothing. */
-  const addOwn = (made: readonly Tool[], skill: Skill | null): void => {
-    const ready = made.map((one) => (isMade(one) ? one : tool(one)));
-    const taken = ready.find(
-      ({ name }, at) => entries.has(name) || ready.some((one, i) => i < at && one.name === name),
-    );
-    if (taken !== undefined)
-      throw new TypeError(
-        `A tool named '${taken.name}' is registered already. Remove it first, or choose another name.`,
-      );
-    for (const [at, { name }] of ready.entries())
-      refuseSameSent(name, [...entries.keys(), ...ready.slice(0, at).map((one) => one.name)]);
-    check([...ready.map(ownedByTool), ...(skill === null ? [] : [ownedBySkill(skill)])]);
-    for (const one of ready) add(one, { kind: 'local' }, skill);
-  };
-
-  const specOf = (entry: Entry, granted: Granted): ToolSpec => {
-    const { tool: made, origin, policy } = entry;
-    return {
-      name: made.name,
-      description: made.description,
-      inputSchema: made.inputSchema,
-      policy,
-      effects: made.effects,
-      atomic: made.atomic,
-      polling: made.polling,
-      enabled: made.enabled,
-      timeoutMs: made.timeoutMs ?? settings.toolMs,
-      origin,
-      ...grantOf(granted, { name: made.name, origin }),
-      checkedByCode: made.check !== undefined,
-      recovery: recoveryData(slotsOf(entry)),
-    };
-  };
-
+  const tools = new Tools(defaultPolicy, onError, settings.toolMs);
   const registry: OwnRegistry = {
-    register: (...tools) => {
-      addOwn(tools, null);
-      changed();
-    },
-    replaceServerTools: (tools) => {
-      for (const [name, { origin }] of entries) if (origin.kind === 'mcp') entries.delete(name);
-      for (const { server, serverTool, identity, tool: made } of tools)
-        add(made, { kind: 'mcp', server, tool: serverTool, identity }, null);
-      changed();
-    },
-    addSkill: (skill) => {
-      if (skills.some(({ name }) => name === skill.name))
-        throw new TypeError(`There is a skill named '${skill.name}' already. Choose another name.`);
-      addOwn(skill.tools, skill);
-      skills.push(skill);
-      changed();
-    },
-    addChild: (made) => {
-      if (entries.has(made.name))
-        throw new TypeError(`A tool named '${made.name}' is registered already: name the child agent differently.`);
-      refuseSameSent(made.name, [...entries.keys()]);
-      add(made, { kind: 'agent' }, null);
-      changed();
-    },
+    register: (...added) => tools.register(added),
+    replaceServerTools: (added) => tools.replaceServerTools(added),
+    addSkill: (skill) => tools.addSkill(skill),
+    addChild: (made) => tools.addChild(made),
     skills: () =>
-      skills.map(({ name, instructions, tools }) => ({ name, instructions, tools: tools.map((one) => one.name) })),
-    skill: (name) => skills.find((one) => one.name === name),
-    isFromServer: (name) => entries.get(name)?.origin.kind === 'mcp',
-    has: (name) => entries.has(name),
-    find: (name) => entries.get(name)?.tool,
-    remove: (name) => {
-      const removed = entries.delete(name);
-      if (removed) changed();
-      return removed;
-    },
-    clear: () => {
-      entries.clear();
-      changed();
-    },
+      tools.skills.map(({ name, instructions, tools: own }) => ({
+        name,
+        instructions,
+        tools: own.map((one) => one.name),
+      })),
+    skill: (name) => tools.skills.find((one) => one.name === name),
+    isFromServer: (name) => tools.entries.get(name)?.origin.kind === 'mcp',
+    has: (name) => tools.entries.has(name),
+    find: (name) => tools.entries.get(name)?.tool,
+    remove: (name) => tools.remove(name),
+    clear: () => tools.clear(),
     get size() {
-      return entries.size;
+      return tools.entries.size;
     },
-    list: () => [...entries.values()].map((entry) => entry.tool),
-    specs: (granted = NOTHING_GRANTED) => [...entries.values()].map((entry) => specOf(entry, granted)),
-    slot: (name, slot) => slotsOf(entries.get(name))[slot],
-    recovery: () => recoveryData(slotsOf(undefined)),
+    list: () => [...tools.entries.values()].map((entry) => entry.tool),
+    specs: (granted = NOTHING_GRANTED) => tools.specs(granted),
+    slot: (name, slot) => tools.slotsOf(tools.entries.get(name))[slot],
+    recovery: () => recoveryData(tools.slotsOf(undefined)),
     setDefaultPolicy: (policy) => {
-      defaultPolicy = policy;
+      tools.defaultPolicy = policy;
     },
     onChange: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+      tools.listeners.add(listener);
+      return () => void tools.listeners.delete(listener);
     },
-    onErrors: () => [
-      { owner: 'createAgent', onError },
-      ...skills.map(ownedBySkill),
-      ...[...entries.values()].map((entry) => ownedByTool(entry.tool)),
-    ],
+    onErrors: () => tools.onErrors(),
     onRegister: (asked) => {
-      check = asked;
+      tools.check = asked;
     },
     execute: (name, args = {}, io = {}) => executeAlone({ registry, name, args, io, mcp: mcp(), settings, asking }),
   };

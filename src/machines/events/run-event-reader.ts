@@ -10,7 +10,10 @@ import type { RunEventBody } from './run-events.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState } from '../contract/run-result.ts';
 import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
 import { type ToolCallContext, askedBecause } from '../tool-call/tool-call-context.ts';
-import type { Move } from './transition-log.ts';
+import { type Move, type PathOf, isAt } from './transition-log.ts';
+import type { agentMachine } from '../agent/agent.ts';
+import type { llmCallMachine } from '../llm-call/llm-call.ts';
+import type { toolCallMachine } from '../tool-call/tool-call.ts';
 
 interface ReaderOptions {
   readonly runId: string;
@@ -21,104 +24,127 @@ interface ReaderOptions {
 }
 
 /** What the states of recovery are called in events. */
-const RECOVERY_STEPS: { readonly [state: string]: string } = {
-  FIXING: 'fix',
-  SANITIZING: 'sanitize',
-  ASKING_REPAIR_AGENT: 'fix-agent',
-  SUBSTITUTING: 'substitute',
-  RETRYING: 'retry',
-};
+const RECOVERY_STEPS: ReadonlyMap<string, string> = new Map<PathOf<typeof toolCallMachine>, string>([
+  ['RECOVERING.FIXING', 'fix'],
+  ['RECOVERING.SANITIZING', 'sanitize'],
+  ['RECOVERING.ASKING_REPAIR_AGENT', 'fix-agent'],
+  ['RECOVERING.SUBSTITUTING', 'substitute'],
+  ['RECOVERING.RETRYING', 'retry'],
+]);
 
 /**
  * Makes RunEvents of the moves of one run: the only place where they are made. What a child agent does is told like what
  * the root does, with its place; its beginning and end are the call's by which it was asked.
  */
 export function runEventReader(options: ReaderOptions): (move: Move) => void {
-  const readers = new Map<string, (move: Move) => void>();
-  const readerOf = (path: string): ((move: Move) => void) => {
-    const known = readers.get(path) ?? agentReader(options);
+  const readers = new Map<string, AgentReader>();
+  const readerOf = (path: string): AgentReader => {
+    const known = readers.get(path) ?? new AgentReader(options);
     readers.set(path, known);
     return known;
   };
   return (move) => {
     if (move.snapshot.status === 'stopped') return;
-    if (move.machine === 'agent') readerOf(move.path)(move);
+    if (move.machine === 'agent') readerOf(move.path).read(move);
     else if (move.machine === 'toolCall' || move.machine === 'llmCall')
-      readerOf(move.path.slice(0, move.path.lastIndexOf('/')))(move);
+      readerOf(move.path.slice(0, move.path.lastIndexOf('/'))).read(move);
     if (move.machine === 'agent' && move.snapshot.status === 'done') readers.delete(move.path);
   };
 }
 
 /** Reads the moves of one agent of the tree, its calls included. */
-function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move) => void {
-  const began = now();
-  const running = new Map<string, number>();
-  let before: AgentContext | null = null;
-  let state: AgentState = 'PLANNING';
-  let place = '';
-  const emit = (event: RunEventBody): void => emitFor(event, place);
+class AgentReader {
+  readonly #options: ReaderOptions;
+  readonly #began: number;
+  /** When each call that runs was started, by its path. */
+  readonly #running = new Map<string, number>();
+  #before: AgentContext | null = null;
+  #state: AgentState = 'PLANNING';
+  /** The place of the agent in the tree. */
+  #place = '';
 
-  const readAgent = (move: Move): void => {
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.#began = options.now();
+  }
+
+  read(move: Move): void {
+    if (move.machine === 'agent') this.#readAgent(move);
+    else if (move.machine === 'toolCall') this.#readTool(move);
+    else this.#readModel(move);
+  }
+
+  readonly #emit = (event: RunEventBody): void => this.#options.emit(event, this.#place);
+
+  #readAgent(move: Move): void {
     const context: AgentContext = move.snapshot.context;
-    place = context.place.agent;
-    if (before === null) {
-      if (place === '')
-        emit({
+    this.#place = context.place.agent;
+    if (this.#before === null) {
+      if (this.#place === '')
+        this.#emit({
           type: 'run.started',
-          runId,
+          runId: this.#options.runId,
           agent: context.briefing?.agent ?? 'agent',
           task: context.task,
           maxSteps: context.settings.maxSteps,
         });
-      for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
-    } else if (before.briefing?.warnings !== context.briefing?.warnings) {
-      for (const message of context.briefing?.warnings ?? []) emit({ type: 'warning', message });
+      for (const message of context.briefing?.warnings ?? []) this.#emit({ type: 'warning', message });
+    } else if (this.#before.briefing?.warnings !== context.briefing?.warnings) {
+      for (const message of context.briefing?.warnings ?? []) this.#emit({ type: 'warning', message });
     }
-    readPermissions(before, context, emit);
-    readSteps(before, context, emit);
-    if (context.reply !== null && context.reply !== before?.reply)
-      readReplied(context, context.reply, move.event, emit);
-    readPlans(before, context, emit);
+    readPermissions(this.#before, context, this.#emit);
+    readSteps(this.#before, context, this.#emit);
+    if (context.reply !== null && context.reply !== this.#before?.reply)
+      readReplied(context, context.reply, move.event, this.#emit);
+    readPlans(this.#before, context, this.#emit);
     const current = topState(move.transition?.to);
-    if (current !== undefined && current !== state) {
-      emit({ type: 'state.changed', from: state, to: current, event: move.transition?.event ?? '' });
-      state = current;
+    if (current !== undefined && current !== this.#state) {
+      this.#emit({ type: 'state.changed', from: this.#state, to: current, event: move.transition?.event ?? '' });
+      this.#state = current;
     }
-    readEscalation(move, context);
-    before = context;
-    if (move.snapshot.status === 'done' && place === '') readEnd(move.snapshot.output, now() - began);
-  };
+    this.#readEscalation(move, context);
+    this.#before = context;
+    if (move.snapshot.status === 'done' && this.#place === '')
+      this.#readEnd(move.snapshot.output, this.#options.now() - this.#began);
+  }
 
   /** What is decided about an escalation is a step of recovery, of the whole turn. */
-  const readEscalation = ({ transition }: Move, { trouble, place: { callPrefix }, books }: AgentContext): void => {
+  #readEscalation({ transition }: Move, { trouble, place: { callPrefix }, books }: AgentContext): void {
     const verdict = trouble?.verdict ?? null;
     const tool = trouble?.escalation == null ? '' : toolHandedUp(trouble.escalation);
     const callId = `${callPrefix}q${books.verdicts.length}`;
-    if (transition?.to === 'ERROR_RECOVERY.ASKING_HUMAN' && verdict !== null && verdict !== 'unhandled') {
+    if (
+      isAt<typeof agentMachine>(transition, 'ERROR_RECOVERY.ASKING_HUMAN') &&
+      verdict !== null &&
+      verdict !== 'unhandled'
+    ) {
       const question = verdict.kind === 'askHuman' ? verdict.question : '';
-      emit({ type: 'approval.requested', callId, tool, args: { question }, reason: question });
+      this.#emit({ type: 'approval.requested', callId, tool, args: { question }, reason: question });
     }
-    if (transition?.to !== 'ERROR_RECOVERY.JUDGED') return;
+    if (!isAt<typeof agentMachine>(transition, 'ERROR_RECOVERY.JUDGED')) return;
     const step = verdict === null || verdict === 'unhandled' ? 'unhandled' : verdict.kind;
     const error = trouble?.escalation?.reason ?? '';
-    emit({ type: 'recovery.step', callId, tool, step, attempt: books.verdicts.length, error });
-  };
+    this.#emit({ type: 'recovery.step', callId, tool, step, attempt: books.verdicts.length, error });
+  }
 
-  const readEnd = (output: AgentOutput, durationMs: number): void => {
-    if (output.success) emit({ type: 'answer', text: output.result });
-    emit({ type: 'run.finished', result: { ...output, runId, durationMs: Math.round(durationMs) } });
-  };
+  #readEnd(output: AgentOutput, durationMs: number): void {
+    if (output.success) this.#emit({ type: 'answer', text: output.result });
+    this.#emit({
+      type: 'run.finished',
+      result: { ...output, runId: this.#options.runId, durationMs: Math.round(durationMs) },
+    });
+  }
 
-  const readTool = (move: Move): void => {
+  #readTool(move: Move): void {
     const context: ToolCallContext = move.snapshot.context;
     const call = { callId: context.request.callId, tool: context.spec?.name ?? context.request.tool };
-    const to = move.transition?.to ?? '';
-    if (to === 'RUNNING' || to === 'DELEGATING') {
-      running.set(move.path, now());
-      emit({ type: 'tool.started', ...call, args: context.args });
+    const hasReached = (path: PathOf<typeof toolCallMachine>): boolean => isAt(move.transition, path);
+    if (hasReached('RUNNING') || hasReached('DELEGATING')) {
+      this.#running.set(move.path, this.#options.now());
+      this.#emit({ type: 'tool.started', ...call, args: context.args });
     }
-    if (to === 'AWAITING_APPROVAL.ASKING') {
-      emit({
+    if (hasReached('AWAITING_APPROVAL.ASKING')) {
+      this.#emit({
         type: 'approval.requested',
         ...call,
         args: context.args,
@@ -126,39 +152,40 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
         ...(context.spec === null ? {} : sourceOf(context.spec)),
       });
     }
-    const step = RECOVERY_STEPS[to.slice('RECOVERING.'.length)];
-    if (to.startsWith('RECOVERING.') && step !== undefined)
-      emit({
+    const step = RECOVERY_STEPS.get(move.transition?.to ?? '');
+    if (step !== undefined)
+      this.#emit({
         type: 'recovery.step',
         ...call,
         step,
         attempt: context.progress.taken,
         error: context.progress.attempts.at(-1)?.error ?? '',
       });
-    if (to === 'AWAITING_APPROVAL.APPROVED' && move.event.type === 'xstate.error.actor.rememberPermission')
-      emit({
+    if (hasReached('AWAITING_APPROVAL.APPROVED') && move.event.type === 'xstate.error.actor.rememberPermission')
+      this.#emit({
         type: 'warning',
         message: `That '${call.tool}' is always allowed could not be kept, so it will be asked about again: ${leafErrorOf(move.event).message}`,
       });
     if (move.snapshot.status === 'done') {
-      const started = running.get(move.path);
-      running.delete(move.path);
-      readOutcome(move.snapshot.output, started === undefined ? 0 : now() - started);
+      const started = this.#running.get(move.path);
+      this.#running.delete(move.path);
+      this.#readOutcome(move.snapshot.output, started === undefined ? 0 : this.#options.now() - started);
     }
-  };
+  }
 
-  const readOutcome = (outcome: CallOutcome, durationMs: number): void => {
+  #readOutcome(outcome: CallOutcome, durationMs: number): void {
     const { callId, tool, args, result } = outcome;
     if (outcome.kind === 'tool.escalated' && outcome.error.kind === 'escalation')
-      emit({
+      this.#emit({
         type: 'escalation.raised',
         source: outcome.error.source,
         reason: outcome.error.reason,
         severity: outcome.error.severity,
       });
-    if (outcome.kind === 'tool.denied') emit({ type: 'tool.denied', callId, tool, args, reason: result.error ?? '' });
+    if (outcome.kind === 'tool.denied')
+      this.#emit({ type: 'tool.denied', callId, tool, args, reason: result.error ?? '' });
     else
-      emit({
+      this.#emit({
         type: 'tool.finished',
         callId,
         tool,
@@ -167,22 +194,19 @@ function agentReader({ runId, now, emit: emitFor }: ReaderOptions): (move: Move)
         ok: outcome.kind === 'tool.succeeded',
         durationMs: Math.round(durationMs),
       });
-  };
+  }
 
-  const readModel = (move: Move): void => {
+  #readModel(move: Move): void {
     const { error, attempts, shortened } = move.snapshot.context;
     const isAskedAgain = move.snapshot.status === 'active';
     if (shortened && isAskedAgain && leafErrorOf(move.event).code === 'context-overflow')
-      emit({ type: 'warning', message: 'The conversation did not fit the model; older tool results were shortened.' });
-    if (move.transition?.to === 'BACKING_OFF')
-      emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
-  };
-
-  return (move) => {
-    if (move.machine === 'agent') readAgent(move);
-    else if (move.machine === 'toolCall') readTool(move);
-    else readModel(move);
-  };
+      this.#emit({
+        type: 'warning',
+        message: 'The conversation did not fit the model; older tool results were shortened.',
+      });
+    if (isAt<typeof llmCallMachine>(move.transition, 'BACKING_OFF'))
+      this.#emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
+  }
 }
 
 /** Tools of servers that are not the ones any more that were always allowed. */

@@ -1,4 +1,12 @@
-import type { AnyActorRef, AnyMachineSnapshot, AnyTransitionDefinition, InspectionEvent, StateValue } from 'xstate';
+import type {
+  AnyStateMachine,
+  StateValueFrom,
+  AnyActorRef,
+  AnyMachineSnapshot,
+  AnyTransitionDefinition,
+  InspectionEvent,
+  StateValue,
+} from 'xstate';
 import { actorPath } from '../../actors/leaf.ts';
 import type { Transition } from './run-events.ts';
 
@@ -51,6 +59,26 @@ export function moveReader(
 
 function parentOf(actor: AnyActorRef): AnyActorRef | undefined {
   return Reflect.get(actor, '_parent');
+}
+
+/** The states of a machine as dotted paths: what reads states by name breaks by type when one is renamed. */
+export type PathOf<TMachine extends AnyStateMachine> = PathsIn<StateValueFrom<TMachine>>;
+
+type PathsIn<TValue> = TValue extends string
+  ? TValue
+  : { [K in keyof TValue & string]: `${K}.${PathsIn<NonNullable<TValue[K]>>}` }[keyof TValue & string];
+
+/** True for a state text of this state, or of one inside it. */
+export function isIn<TMachine extends AnyStateMachine>(
+  state: string,
+  path: PathOf<TMachine> | keyof Extract<StateValueFrom<TMachine>, object>,
+): boolean {
+  return state === path || state.startsWith(`${String(path)}.`);
+}
+
+/** True for a transition that has led to this state. */
+export function isAt<TMachine extends AnyStateMachine>(transition: Transition | null, path: PathOf<TMachine>): boolean {
+  return transition?.to === path;
 }
 
 /** True for an actor below `root`, or the root itself. */

@@ -1,0 +1,57 @@
+import { type ModelFacts, factsOf } from '../../actors/call-llm.ts';
+import type { Model } from '../../actors/model.ts';
+import { processEnvironment } from '../../models/endpoint/environment.ts';
+import { resolveModel } from '../../models/chat/chat-model.ts';
+import { checkConfigurable } from '../options/check-options.ts';
+import { resolvePermissions } from '../tools/granted.ts';
+import type { Permissions } from '../options/option-types.ts';
+import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
+import type { OwnRegistry } from '../tools/registry.ts';
+
+/** What `agent.configure` changes: the options and what follows from them. */
+export class Configured {
+  readonly name: string;
+  readonly models: Map<string, Model>;
+  options: AgentOptions;
+  model: Model;
+  facts: ModelFacts;
+  readonly read = (): AgentOptions => this.options;
+  readonly #env = processEnvironment();
+  #store: Promise<Permissions | undefined> | undefined;
+
+  constructor(given: AgentOptions) {
+    this.name = given.name ?? 'agent';
+    this.options = given;
+    this.model = resolveModel(given.model, this.#env);
+    this.models = new Map(
+      Object.entries(given.models ?? {}).map(([key, spec]) => [key, resolveModel(spec, this.#env)]),
+    );
+    this.facts = this.#factsNow();
+  }
+
+  modelNamed(asked: string): Model {
+    const known = this.models.get(asked) ?? resolveModel(asked, this.#env);
+    this.models.set(asked, known);
+    return known;
+  }
+
+  permissions(): Promise<Permissions | undefined> {
+    this.#store ??= resolvePermissions(this.options.permissions, this.name);
+    return this.#store;
+  }
+
+  configure(changes: AgentOptions, registry: OwnRegistry): void {
+    checkConfigurable(changes);
+    this.options = { ...this.options, ...checkOptions(changes, 'agent.configure') };
+    if (changes.model !== undefined) {
+      this.model = resolveModel(changes.model, this.#env);
+      this.facts = this.#factsNow();
+    }
+    if (changes.defaultPolicy !== undefined) registry.setDefaultPolicy(changes.defaultPolicy);
+    if (changes.permissions !== undefined) this.#store = undefined;
+  }
+
+  #factsNow(): ModelFacts {
+    return factsOf(this.model, this.options.minContextSize ?? 32_768);
+  }
+}

@@ -1,0 +1,47 @@
+import type { RunPort } from '../../inspector/frames/run-port.ts';
+import type { McpConnection } from '../../mcp/connection-types.ts';
+import type { McpHub } from '../../mcp/hub.ts';
+
+/** The connections of an agent as inspectors are told of them. Without an inspector there is nothing to do. */
+export interface ShownConnections {
+  on(port: RunPort): void;
+  /** There may be other connections now. */
+  update(): void;
+}
+
+interface ShownOptions {
+  readonly agent: string;
+  readonly seal: <T>(value: T) => T;
+  readonly connections: () => McpHub | null;
+}
+
+/** Keeps every inspector's view of the connections in line with those that there are. */
+export function shownConnections({ agent, seal, connections }: ShownOptions): ShownConnections {
+  const ports = new Map<RunPort, Map<McpConnection, () => void>>();
+
+  const update = (): void => {
+    const hub = connections();
+    const now = (hub?.servers() ?? []).flatMap(({ name }) => hub?.server(name) ?? []);
+    for (const [port, shown] of ports) {
+      for (const [connection, leave] of shown) {
+        if (now.includes(connection)) continue;
+        shown.delete(connection);
+        leave();
+      }
+      for (const connection of now) {
+        if (shown.has(connection)) continue;
+        const leave = port.attachActor?.({ title: `MCP ${connection.name}`, agent, actor: connection.actor, seal });
+        if (leave !== undefined) shown.set(connection, leave);
+      }
+    }
+  };
+
+  return {
+    update,
+    on: (port) => {
+      if (ports.has(port)) return;
+      ports.set(port, new Map());
+      update();
+    },
+  };
+}
