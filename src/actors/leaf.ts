@@ -252,7 +252,8 @@ export function leafErrorOf(event: unknown): LeafError {
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const member of Object.values(value)) deepFreeze(member);
+  // A conversation is long, and its list a new one in each turn: it is not copied to be looked through.
+  for (const member of Array.isArray(value) ? value : Object.values(value)) deepFreeze(member);
   return value;
 }
 
