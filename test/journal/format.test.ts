@@ -55,6 +55,16 @@ describe('size', () => {
     expect(perTurn).toBeLessThan(1500);
   });
 
+  test('a large payload of a history that stands elsewhere is not stored again', async () => {
+    const { head } = readRecording((await turns(1, { found: 'a stone' })).recording);
+    const text = unique(50_000);
+    const write = lineWriter(undefined, null, (whole) => ({ ...whole, history: { $history: 'h', from: 0, to: 1 } }));
+    write({ ...head, history: [{ role: 'user', content: text }] });
+    const line = write({ t: 'note', at: 1, note: { text } });
+    expect(line).toContain('$blob');
+    expect(line.length).toBeLessThan(200);
+  });
+
   test.each([
     ['a text', unique(50_000)],
     ['an object that holds it', { found: unique(50_000), at: 'home' }],
