@@ -1,3 +1,4 @@
+import { DEFAULTS, mendedHistory } from './options/agent-settings.ts';
 import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { LogicPort } from './agent-logic.ts';
 import {
@@ -16,7 +17,6 @@ import type { Toolset } from '../machines/contract/agent-setup.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { AgentState, RunResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
-import { mendedHistory } from './options/agent-settings.ts';
 import { checkApproval, checkClose, checkResume, checkRun } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { launchRun } from './run/launch-run.ts';
@@ -205,7 +205,7 @@ export class AgentRuns {
     // A run that continues elsewhere has not ended.
     if (result.status === 'waiting') return;
     for (const message of result.messages.slice(1)) this.#inside.add(message);
-    const most = this.#core.options().maxHistoryMessages ?? 40;
+    const most = this.#core.options().maxHistoryMessages ?? DEFAULTS.maxHistoryMessages;
     this.history = pruneHistory([...before, ...result.messages], most, this.#inside);
   }
 

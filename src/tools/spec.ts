@@ -20,8 +20,11 @@ export interface ToolChange {
   readonly after: string;
 }
 
+/** The policies by strictness. What a tool may do with one says {@link permissionOf}. */
+export const POLICIES = ['allow', 'confirm', 'deny'] as const;
+
 /** Whether a call may run: at once, after somebody agreed, or never. */
-export type Policy = 'allow' | 'confirm' | 'deny';
+export type Policy = (typeof POLICIES)[number];
 
 /** What stands between a call and its tool: nothing, a person who is asked first, or a bar. */
 export type Permission = 'run' | 'ask' | 'never';
@@ -62,8 +65,6 @@ export interface ToolSpec {
   readonly recovery: RecoveryData;
 }
 
-const BY_STRICTNESS: readonly Policy[] = ['allow', 'confirm', 'deny'];
-
 /** What a tool may do. It fails closed: a policy that is not known bars the tool, and only a plain `true` opens anything. */
 export function permissionOf({ policy, enabled, alwaysAllowed }: ToolSpec): Permission {
   if (enabled !== true) return 'never';
@@ -74,8 +75,8 @@ export function permissionOf({ policy, enabled, alwaysAllowed }: ToolSpec): Perm
 
 /** The stricter of two policies: allow, then confirm, then deny, and one that is not known is the strictest. */
 export function stricterPolicy(one: Policy, other: Policy): Policy {
-  const [a, b] = [one, other].map((policy) => BY_STRICTNESS.indexOf(policy));
-  return a === -1 || b === -1 ? 'deny' : (BY_STRICTNESS[Math.max(a ?? 0, b ?? 0)] ?? 'deny');
+  const [a, b] = [one, other].map((policy) => POLICIES.indexOf(policy));
+  return a === -1 || b === -1 ? 'deny' : (POLICIES[Math.max(a ?? 0, b ?? 0)] ?? 'deny');
 }
 
 /** A tool as it was, with whatever has become stricter about it since. What has become laxer does not count. */

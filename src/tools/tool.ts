@@ -1,3 +1,4 @@
+import { POLICIES, type Effects, type Policy } from './spec.ts';
 import type { Issue } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf } from '../json/known-options.ts';
@@ -5,7 +6,6 @@ import { pointer } from '../parsing/schema/fit-context.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { type InputOf, type InputSchema, type StandardIssue, type StandardSchema, readToolSchema } from './schema.ts';
-import type { Effects, Policy } from './spec.ts';
 
 /** What `execute` gets beside the arguments. */
 export interface ExecuteContext<TContext = unknown> {
@@ -127,7 +127,7 @@ const checkMembers = optionsOf<ToolDefinition<InputSchema>>('tool()', 'docs/tool
 });
 
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u;
-const POLICIES: readonly unknown[] = ['allow', 'confirm', 'deny', undefined];
+const KNOWN_POLICIES: readonly unknown[] = [...POLICIES, undefined];
 const EFFECTS: readonly unknown[] = ['none', 'idempotent', 'once', undefined];
 
 /**
@@ -190,7 +190,7 @@ function checkDefinition(definition: unknown): void {
   if (typeof get('execute') !== 'function') wrong('execute', 'a function');
   if (get('validateArgs') !== undefined && typeof get('validateArgs') !== 'function')
     wrong('validateArgs', 'a function');
-  if (!POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
+  if (!KNOWN_POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
   if (!EFFECTS.includes(get('effects'))) wrong('effects', "'none', 'idempotent' or 'once'");
   checkOnError(`Tool '${name}'`, get('onError'));
   for (const member of ['atomic', 'polling', 'enabled'])

@@ -1,3 +1,4 @@
+import { DEFAULTS } from '../options/agent-settings.ts';
 import { type ModelFacts, factsOf } from '../../actors/call-llm.ts';
 import type { Model } from '../../actors/model.ts';
 import { processEnvironment } from '../../models/endpoint/environment.ts';
@@ -52,6 +53,6 @@ export class Configured {
   }
 
   #factsNow(): ModelFacts {
-    return factsOf(this.model, this.options.minContextSize ?? 32_768);
+    return factsOf(this.model, this.options.minContextSize ?? DEFAULTS.minContextSize);
   }
 }

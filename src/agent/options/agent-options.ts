@@ -20,7 +20,7 @@ import { checkOnError } from '../../recovery/plan-data.ts';
 import type { OnError, RepairTask } from '../../recovery/steps.ts';
 import type { OnEscalation } from '../../recovery/verdicts.ts';
 import { type Skill, isSkill } from '../../tools/skill.ts';
-import type { Policy } from '../../tools/spec.ts';
+import { POLICIES, type Policy } from '../../tools/spec.ts';
 import type { ToolFor } from '../../tools/tool.ts';
 import { optionError, withoutUndefined } from './option-error.ts';
 
@@ -168,7 +168,7 @@ const model = z.union(
   [z.string().min(1), object('a model', 'complete')],
   'must be a name such as "ollama:qwen2.5:7b", or an object with a method complete()',
 );
-const policy = z.enum(['allow', 'confirm', 'deny']);
+const policy = z.enum(POLICIES);
 
 const backoff = z.union(
   [

@@ -6,6 +6,14 @@ import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { BUSY_BACKOFF } from '../../recovery/backoff.ts';
 import type { AgentOptions } from './agent-options.ts';
 
+/** The defaults of options that the machines do not know. Theirs are in `DEFAULT_SETTINGS`. */
+export const DEFAULTS = {
+  toolMs: 180_000,
+  responseMs: 120_000,
+  maxHistoryMessages: 40,
+  minContextSize: 32_768,
+} as const;
+
 /** The limits and switches of an agent, of its options. */
 export function settingsOf(options: AgentOptions): AgentSettings & { readonly toolMs: number } {
   const { timeouts = {}, retry = {}, limits = {}, budget = {} } = options;
@@ -16,7 +24,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     maxToolResultChars: options.maxToolResultChars ?? DEFAULT_SETTINGS.maxToolResultChars,
     connectMs: timeouts.connectMs ?? DEFAULT_SETTINGS.connectMs,
     responseMs: timeouts.responseMs ?? null,
-    toolMs: timeouts.toolMs ?? 180_000,
+    toolMs: timeouts.toolMs ?? DEFAULTS.toolMs,
     approvalMs: timeouts.approvalMs ?? null,
     totalMs: timeouts.totalMs ?? null,
     maxAttempts: retry.maxAttempts ?? DEFAULT_SETTINGS.maxAttempts,
@@ -58,8 +66,8 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
   return frozen({
     name: 'agent',
     instructions: '',
-    maxHistoryMessages: 40,
-    minContextSize: 32_768,
+    maxHistoryMessages: DEFAULTS.maxHistoryMessages,
+    minContextSize: DEFAULTS.minContextSize,
     toolCalling: 'auto',
     defaultPolicy: 'allow',
     silent: false,
@@ -72,7 +80,7 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
     plans: settings.plans ?? true,
     parallelToolCalls: settings.parallelToolCalls,
     streaming: settings.streaming,
-    timeouts: { connectMs, responseMs: 120_000, toolMs, ...options.timeouts },
+    timeouts: { connectMs, responseMs: DEFAULTS.responseMs, toolMs, ...options.timeouts },
     retry: { maxAttempts, backoff, ...options.retry },
     limits: {
       argumentBytes: maxArgumentBytes,

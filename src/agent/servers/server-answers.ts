@@ -1,3 +1,4 @@
+import { DEFAULTS } from '../options/agent-settings.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Model, ModelRequest } from '../../actors/model.ts';
 import type { Vault } from '../../actors/vault.ts';
@@ -17,7 +18,6 @@ interface AnswersOptions {
 /** The longest reply that a server gets, in tokens, where the agent's own replies have no limit. */
 const MAX_SAMPLE_TOKENS = 4096;
 /** How long a reply for a server may take where the model does not watch over that itself. */
-const RESPONSE_MS = 120_000;
 
 /**
  * What an agent answers its MCP servers with. Questions to a person go to the option `elicit`, else to the terminal; where
@@ -92,7 +92,7 @@ async function sample(
       maxTokens: Math.min(request.maxTokens, maxTokens),
       ...(temperature === undefined ? {} : { temperature }),
     },
-    { signal: model.keepsTime === true ? signal : AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_MS)]) },
+    { signal: model.keepsTime === true ? signal : AbortSignal.any([signal, AbortSignal.timeout(DEFAULTS.responseMs)]) },
   );
   return {
     text: content,

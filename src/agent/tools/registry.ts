@@ -1,3 +1,5 @@
+import { DEFAULTS } from '../options/agent-settings.ts';
+import { POLICIES, type Policy, type ToolSpec } from '../../tools/spec.ts';
 import { type ServerEntry, Tools } from './tool-entries.ts';
 import { z } from 'zod';
 import type { Confirm } from '../../actors/ask-approval.ts';
@@ -7,7 +9,6 @@ import type { NamesAs } from '../../json/known-options.ts';
 import { type RecoveryData, type ResolvedSlot, recoveryData } from '../../recovery/plan-data.ts';
 import type { OnError, SlotName } from '../../recovery/steps.ts';
 import type { ToolResult } from '../../tools/result.ts';
-import type { Policy, ToolSpec } from '../../tools/spec.ts';
 import type { Skill } from '../../tools/skill.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { optionError, withoutUndefined } from '../options/option-error.ts';
@@ -91,7 +92,7 @@ const NO_MCP: McpCalls = {
  */
 export function createToolRegistry(options: ToolRegistryOptions = {}): ToolRegistry {
   checkRegistryOptions(options);
-  const settings = { ...DEFAULT_SETTINGS, toolMs: options.timeouts?.toolMs ?? 180_000 };
+  const settings = { ...DEFAULT_SETTINGS, toolMs: options.timeouts?.toolMs ?? DEFAULTS.toolMs };
   const asking = {
     confirm: () => Promise.resolve(options.confirm),
     permissions: () => Promise.resolve(options.permissions?.forAgent?.('default') ?? options.permissions),
@@ -108,7 +109,7 @@ function checkRegistryOptions(options: ToolRegistryOptions): void {
         (value) => typeof Reflect.get(Object(value), 'isAlwaysAllowed') === 'function',
         'must be a store',
       ),
-      defaultPolicy: z.enum(['allow', 'confirm', 'deny']),
+      defaultPolicy: z.enum(POLICIES),
       timeouts: z.strictObject({ toolMs: z.number().positive() }).partial(),
     } satisfies NamesAs<ToolRegistryOptions, z.ZodType>)
     .partial();

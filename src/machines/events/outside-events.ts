@@ -1,3 +1,4 @@
+import { POLICIES } from '../../tools/spec.ts';
 import type { JsonObject, JsonSchema } from '../../json/json.ts';
 
 const PLAIN: JsonObject = { type: 'object', properties: {}, additionalProperties: false };
@@ -10,7 +11,7 @@ const TOOL: JsonObject = {
     name: { type: 'string', minLength: 1 },
     description: { type: 'string' },
     inputSchema: { type: ['object', 'boolean'] },
-    policy: { enum: ['allow', 'confirm', 'deny'] },
+    policy: { enum: [...POLICIES] },
     effects: { enum: ['none', 'idempotent', 'once'] },
     atomic: { type: 'boolean' },
     polling: { type: 'boolean' },

@@ -1,5 +1,5 @@
+import { POLICIES, type Effects, type Policy } from '../../tools/spec.ts';
 import { z } from 'zod';
-import type { Effects, Policy } from '../../tools/spec.ts';
 import type { McpSampler } from './answers.ts';
 import { type CheckedAuth, type McpAuth, authSchema } from './auth.ts';
 import type { McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
@@ -159,7 +159,7 @@ export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'criti
 export type McpLogLevel = (typeof LOG_LEVELS)[number];
 
 const time = z.number().positive('must be more than 0 (milliseconds)');
-const policy = z.enum(['allow', 'confirm', 'deny']);
+const policy = z.enum(POLICIES);
 const text = z.string().min(1, 'must not be empty');
 const variables = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String));
 
@@ -174,7 +174,7 @@ const override = z.strictObject({
 });
 
 const settings = {
-  policy: z.enum(['allow', 'confirm', 'deny', 'by-annotations']).optional(),
+  policy: z.enum([...POLICIES, 'by-annotations']).optional(),
   tools: z.array(text).optional(),
   exclude: z.array(text).optional(),
   required: z.boolean().optional(),
