@@ -30,3 +30,8 @@ export type { PlayedBack } from './explore/walk/counterexample.ts';
 export type { OpenEffect, ToolRun, View } from './explore/walk/exploration.ts';
 export type { Edge } from './coverage/edges.ts';
 export type { MachineCoverage } from './coverage/edges.ts';
+export { simulate } from './simulate/simulate.ts';
+export type { AgentMaker, SimulatedAgent } from './simulate/simulated-run.ts';
+export type { CheckedRun } from './simulate/judge.ts';
+export type { FaultName, Faults } from './simulate/faults.ts';
+export type { SimulateOptions, SimulatedFailure, Simulation } from './simulate/simulate.ts';
