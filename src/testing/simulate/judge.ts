@@ -8,11 +8,11 @@ import { agentMachine } from '../../machines/agent/agent.ts';
 import type { RunResult } from '../../machines/contract/run-result.ts';
 import { digest } from '../../json/digest.ts';
 import { describeThrown, toJson } from '../../json/to-json.ts';
-import { isJsonObject } from '../../json/json.ts';
 import type { Edge } from '../coverage/edges.ts';
 import { DEFAULT_LAWS } from '../explore/laws/default-laws.ts';
 import { situationOf } from '../explore/laws/law.ts';
 import type { View } from '../explore/walk/exploration.ts';
+import { textAt } from '../explore/walk/story.ts';
 import { exploredRun } from '../explore/walk/explored-run.ts';
 import type { Problem, SimulatedOutcome } from './simulated-run.ts';
 import { settled } from './virtual-time.ts';
@@ -44,7 +44,7 @@ export interface Taken {
 }
 
 /** Judges a run: the first thing that is wrong with it, or null. Notes in `taken` what the machines have done. */
-export async function judged(outcome: SimulatedOutcome, own: OwnChecks, taken: Taken): Promise<Problem | null> {
+export async function judgedRun(outcome: SimulatedOutcome, own: OwnChecks, taken: Taken): Promise<Problem | null> {
   if (outcome.problem !== null) return outcome.problem;
   const { recording, result, seed } = outcome;
   if (result === null) return { check: 'every run ends', message: 'there is no result' };
@@ -63,13 +63,13 @@ export async function judged(outcome: SimulatedOutcome, own: OwnChecks, taken: T
       drawn: outcome.drawn.map(({ says }) => says),
       ran: played.run.view().ran,
       restarts: recording.lines.filter(({ t }) => t === 'restart').length,
-      recording: () => recordingText(recording),
+      recording: () => recordingLines(recording),
     }),
   );
 }
 
 /** A recording as JSON lines. */
-export function recordingText({ head, lines }: Recording): string {
+export function recordingLines({ head, lines }: Recording): string {
   const write = lineWriter();
   return [head, ...lines].map((line) => write(line)).join('');
 }
@@ -157,7 +157,10 @@ function ranTwice({ store }: SimulatedOutcome): Problem | null {
   for (const { effect, count, outcomes } of store.performances.values()) {
     const unknown = outcomes.filter(isUnknown).length;
     if (effect.effects === 'once' && effect.name === 'callTool' && count - unknown > 1)
-      return { check: 'once', message: `${nameOf(effect.request)} may run once, and was run ${count - unknown} times` };
+      return {
+        check: 'once',
+        message: `'${textAt(effect.request, 'tool')}' may run once, and was run ${count - unknown} times`,
+      };
   }
   return null;
 }
@@ -166,15 +169,11 @@ function isUnknown(out: Outcome): boolean {
   return !out.ok && out.error.code === 'unknown-outcome';
 }
 
-function nameOf(request: unknown): string {
-  return isJsonObject(request) ? `'${String(request['tool'])}'` : 'a tool';
-}
-
 /** What the options say is secret must stand nowhere in what is kept. */
 function secretIn({ agent, recording }: SimulatedOutcome): Problem | null {
   const secrets = agent.options.secrets ?? [];
   if (secrets.length === 0 || recording === null) return null;
-  const text = recordingText(recording);
+  const text = recordingLines(recording);
   const index = secrets.findIndex((secret) => text.includes(JSON.stringify(secret).slice(1, -1)));
   return index === -1 ? null : { check: 'secrets', message: `secret number ${index + 1} stands in the recording` };
 }

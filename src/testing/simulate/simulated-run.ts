@@ -17,8 +17,9 @@ import { describeThrown } from '../../json/to-json.ts';
 import type { Replayable } from '../../journal/replay/replay.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { RunResult } from '../../machines/contract/run-result.ts';
+import { textAt } from '../explore/walk/story.ts';
 import { type Draws, type Drawn, drawsOf } from './draws.ts';
-import { type FaultName, type FaultRates, faultyModel, inventingModel } from './faults.ts';
+import { type FaultName, type FaultRates, type HostileMaker, faultyModel, inventingModel } from './simulated-faults.ts';
 import { type SimulatedStore, simulatedStore } from './simulated-store.ts';
 import { type VirtualTime, realNow, reallyWait, settled } from './virtual-time.ts';
 
@@ -36,6 +37,9 @@ export interface Simulated {
   readonly agent: SimulatedAgent | AgentMaker;
   readonly task: string;
   readonly model: ((seed: number) => Model) | null;
+  readonly hostile: HostileMaker;
+  /** Called before each run. */
+  readonly begin: () => void;
   readonly rates: FaultRates;
   readonly time: VirtualTime;
   /** Real time at which no run waits any longer. */
@@ -82,6 +86,7 @@ export async function simulatedRun(
   const { time } = simulated;
   const draws = drawsOf(seed, only);
   time.reset(draws.source('chance'));
+  simulated.begin();
   return new OneRun(simulated, seed, draws).lead();
 }
 
@@ -101,12 +106,12 @@ class OneRun {
     this.#simulated = simulated;
     this.#seed = seed;
     this.#draws = draws;
-    const { rates, model } = simulated;
+    const { rates, model, hostile } = simulated;
     const canResume = typeof simulated.agent === 'function';
     this.#store = simulatedStore(draws, rates, canResume);
     this.#options = {
       journal: this.#store,
-      model: faultyModel(model?.(seed) ?? inventingModel(draws), draws, rates),
+      model: faultyModel(model?.(seed) ?? inventingModel(draws, hostile), draws, rates, hostile),
       permissions: permissionsInMemory(),
       silent: true,
       inspect: false,
@@ -327,8 +332,8 @@ function nameOf({ name, request }: Effect): string {
 /** The arguments with a text changed, or as they were. */
 function edited(args: unknown): JsonObject {
   const before: JsonObject = typeof args === 'object' && args !== null ? { ...args } : {};
-  const text = Object.entries(before).find(([, value]) => typeof value === 'string');
-  return text === undefined ? before : { ...before, [text[0]]: `${String(text[1])} edited` };
+  const name = Object.keys(before).find((key) => textAt(before, key) !== '');
+  return name === undefined ? before : { ...before, [name]: `${textAt(before, name)} edited` };
 }
 
 function permissionsInMemory(): Permissions {

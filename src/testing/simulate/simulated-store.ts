@@ -13,7 +13,7 @@ import { liveJournal } from '../../journal/run/live-journal.ts';
 import type { JournalStore, Sink } from '../../journal/run/run-journal.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { Draws } from './draws.ts';
-import { type FaultName, type FaultRates, performed } from './faults.ts';
+import { type FaultName, type FaultRates, performed } from './simulated-faults.ts';
 
 /** An outcome that is known and has not arrived yet. */
 export interface HeldOutcome {

@@ -1,17 +1,17 @@
-import { checkReply } from '../../actors/check-reply.ts';
-import type { Model } from '../../actors/model.ts';
-import { optionsOf } from '../../json/known-options.ts';
-import { describeThrown } from '../../json/to-json.ts';
-import { readRecording } from '../../journal/format/recording.ts';
-import { agentMachine } from '../../machines/agent/agent.ts';
-import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
-import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
-import { type MachineCoverage, machineCoverage } from '../coverage/edges.ts';
-import { hostileModel } from '../hostile-model.ts';
-import type { ScriptedReply } from '../scripted-model.ts';
-import { fewest } from './draws.ts';
-import { type FaultName, type Faults, eachFault, ratesOf, without } from './faults.ts';
-import { type OwnChecks, type Taken, judged, recordingText, resumeWrong } from './judge.ts';
+import { checkReply } from '../actors/check-reply.ts';
+import type { Model } from '../actors/model.ts';
+import { optionsOf } from '../json/known-options.ts';
+import { describeThrown } from '../json/to-json.ts';
+import { readRecording } from '../journal/format/recording.ts';
+import { agentMachine } from '../machines/agent/agent.ts';
+import { llmCallMachine } from '../machines/llm-call/llm-call.ts';
+import { toolCallMachine } from '../machines/tool-call/tool-call.ts';
+import { type MachineCoverage, machineCoverage } from './coverage/edges.ts';
+import { hostileModel } from './hostile-model.ts';
+import type { ScriptedReply } from './scripted-model.ts';
+import { fewest } from './simulate/draws.ts';
+import { type FaultName, type Faults, eachFault, ratesOf, without } from './simulate/simulated-faults.ts';
+import { type OwnChecks, type Taken, judgedRun, recordingLines, resumeWrong } from './simulate/judge.ts';
 import {
   type AgentMaker,
   type Problem,
@@ -19,8 +19,8 @@ import {
   type SimulatedAgent,
   type SimulatedOutcome,
   simulatedRun,
-} from './simulated-run.ts';
-import { realNow, settled, virtualTime } from './virtual-time.ts';
+} from './simulate/simulated-run.ts';
+import { realNow, settled, virtualTime } from './simulate/virtual-time.ts';
 
 /** What to simulate, and how much of it. */
 export interface SimulateOptions extends OwnChecks {
@@ -33,6 +33,8 @@ export interface SimulateOptions extends OwnChecks {
    * function that makes a model for a seed. Default: it calls whatever is offered, at random. Faults come on top.
    */
   readonly model?: readonly ScriptedReply[] | string | ((seed: number) => Model);
+  /** Called before each run: what your tools keep outside of the agent begins anew. A crash does not call it. */
+  readonly begin?: () => void;
   /** Which faults happen: a list of names, or rates by name. Default: all at their usual rates. */
   readonly faults?: Faults;
   /** Stops after so much real time, in milliseconds. Default: when all seeds are run. */
@@ -85,6 +87,7 @@ const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md'
   task: true,
   seeds: true,
   model: true,
+  begin: true,
   faults: true,
   budgetMs: true,
   maxFailures: true,
@@ -106,12 +109,13 @@ let last: Promise<unknown> = Promise.resolve();
  */
 export async function simulate(agent: AgentMaker | SimulatedAgent, options: SimulateOptions = {}): Promise<Simulation> {
   checkOptions(options);
+  const rates = ratesOf(options.faults);
+  const model = modelOf(options.model);
   // Time is the whole process's: one simulation after the other.
   const before = last;
   const own = Promise.withResolvers<undefined>();
   last = own.promise;
   await before;
-  const rates = ratesOf(options.faults);
   const began = realNow();
   const time = virtualTime();
   const rejections = unhandledRejections();
@@ -119,7 +123,9 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
     const simulated: Simulated = {
       agent,
       task: options.task ?? 'Simulate.',
-      model: modelOf(options.model),
+      model,
+      hostile: hostileModel,
+      begin: options.begin ?? (() => undefined),
       rates,
       time,
       until: began + (options.budgetMs ?? Infinity),
@@ -181,7 +187,7 @@ class Search {
     unhandled.splice(0);
     try {
       const outcome = await simulatedRun(this.#simulated, seed, only);
-      const wrong = await judged(outcome, this.#options, this.#taken);
+      const wrong = await judgedRun(outcome, this.#options, this.#taken);
       await settled();
       const [first] = unhandled;
       const rejected =
@@ -232,7 +238,7 @@ class Search {
       check: problem.check,
       reason: smallest.problem?.message ?? problem.message,
       drawn: drawn.filter(({ key }) => keys.includes(key)).map(({ says }) => says),
-      recording: recording === null ? '' : recordingText(recording),
+      recording: recording === null ? '' : recordingLines(recording),
       records: { found: recordsIn(outcome), left: recordsIn(smallest.outcome) },
     };
     this.#found.set(kind, { failure, count: 1 });

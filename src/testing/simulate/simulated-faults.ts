@@ -8,7 +8,7 @@ import { didYouMean } from '../../json/nearest-name.ts';
 import { toJson } from '../../json/to-json.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
-import { hostileModel } from '../hostile-model.ts';
+import { textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
 
 /** How often each fault happens where it can: per request, call, append of records, approval or step. */
@@ -92,14 +92,17 @@ function isFault(name: string): name is FaultName {
   return Object.hasOwn(RATES, name);
 }
 
+/** Makes a model that gets a share of its replies wrong; without a model it calls whatever is offered. */
+export type HostileMaker = (options: { readonly seed: number; readonly rate: number; readonly model?: Model }) => Model;
+
 /**
  * A model that answers as another one does, with faults drawn for each request. A request that was answered before is
  * answered the same: after a crash it is asked again.
  */
-export function faultyModel(base: Model, draws: Draws, rates: FaultRates): Model {
+export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostile: HostileMaker): Model {
   const answered = new Map<string, ModelReply>();
   let count = 0;
-  const spoilt = hostileModel({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });
+  const spoilt = hostile({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });
   const answer = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
     const place = `${++count}`;
     const is = (name: FaultName, says: string): boolean =>
@@ -137,8 +140,8 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates): Model
 }
 
 /** A model that has no idea: it calls whatever is offered, and can answer at every request. */
-export function inventingModel(draws: Draws): Model {
-  const inventing = hostileModel({ seed: draws.below('replies', 2 ** 30), rate: 0 });
+export function inventingModel(draws: Draws, hostile: HostileMaker): Model {
+  const inventing = hostile({ seed: draws.below('replies', 2 ** 30), rate: 0 });
   let count = 0;
   return {
     id: 'inventing',
@@ -155,6 +158,9 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
+/** A larger result is refused, here: what is refused at ten megabytes costs a simulation its speed. */
+const LARGEST = 50_000;
+
 /** How a tool goes wrong: what its function does instead of its work. */
 const BROKEN: ReadonlyMap<FaultName, (limitMs: number) => unknown> = new Map<FaultName, (limitMs: number) => unknown>([
   [
@@ -163,7 +169,7 @@ const BROKEN: ReadonlyMap<FaultName, (limitMs: number) => unknown> = new Map<Fau
       throw Object.assign(new Error('the tool failed (simulated)'), { code: 'E_SIMULATED' });
     },
   ],
-  ['tool.huge', () => 'x'.repeat(11_000_000)],
+  ['tool.huge', () => 'x'.repeat(LARGEST + 1)],
   ['tool.type', () => ({ value: 10n, also: () => undefined })],
   ['tool.stall', () => new Promise(() => undefined)],
   ['tool.late', (limitMs) => new Promise((resolve) => setTimeout(() => resolve('late'), limitMs * 2))],
@@ -187,7 +193,7 @@ export async function performed(
   place: string,
 ): Promise<Outcome> {
   if (effect.name !== 'callTool' || !isJsonObject(effect.request)) return perform(io);
-  const tool = String(effect.request['tool']);
+  const tool = textAt(effect.request, 'tool');
   const limitMs = spec?.timeoutMs ?? 180_000;
   const is = (name: FaultName, says: string): boolean =>
     draws.happens(name, place, rates[name], `${tool} (${effect.id}): ${says}`);
@@ -208,19 +214,19 @@ function brokenCall(
   { request, effects }: Effect,
   { io, limitMs, work }: { readonly io: PerformIo; readonly limitMs: number; readonly work: () => unknown },
 ): Promise<Outcome> {
-  const { callId, tool, args } = isJsonObject(request) ? request : {};
+  const args = isJsonObject(request) ? request['args'] : {};
   const logic = callTool({
     local: () => work,
     mcp: () => ({ callTool: () => Promise.reject(new Error('no server')) }),
   });
   const input = {
-    callId: String(callId),
-    tool: String(tool),
+    callId: textAt(request, 'callId'),
+    tool: textAt(request, 'tool'),
     args: isJsonObject(args) ? args : {},
     origin: { kind: 'local' },
     effects,
     timeoutMs: limitMs,
-    maxResultBytes: 10_000_000,
+    maxResultBytes: LARGEST,
     agent: '',
   } as const;
   return new Promise((resolve) => {
