@@ -6,20 +6,22 @@ import { readRecording } from '../journal/format/recording.ts';
 import { agentMachine } from '../machines/agent/agent.ts';
 import { llmCallMachine } from '../machines/llm-call/llm-call.ts';
 import { toolCallMachine } from '../machines/tool-call/tool-call.ts';
-import { type MachineCoverage, machineCoverage } from './coverage/edges.ts';
+import { machineCoverage } from './coverage/edges.ts';
 import { hostileModel } from './hostile-model.ts';
 import type { ScriptedReply } from './scripted-model.ts';
 import { fewest } from './simulate/draws.ts';
-import { type FaultName, type Faults, eachFault, ratesOf, without } from './simulate/simulated-faults.ts';
+import { type Faults, eachFault, ratesOf, without } from './simulate/simulated-faults.ts';
 import { type OwnChecks, type Taken, judgedRun, recordingLines, resumeWrong } from './simulate/judge.ts';
-import {
-  type AgentMaker,
-  type Problem,
-  type Simulated,
-  type SimulatedAgent,
-  type SimulatedOutcome,
-  simulatedRun,
-} from './simulate/simulated-run.ts';
+import { simulatedRun } from './simulate/simulated-run.ts';
+import type {
+  AgentMaker,
+  Problem,
+  Simulated,
+  SimulatedAgent,
+  SimulatedFailure,
+  SimulatedOutcome,
+  Simulation,
+} from './simulate/simulation.ts';
 import { realNow, settled, virtualTime } from './simulate/virtual-time.ts';
 
 /** What to simulate, and how much of it. */
@@ -43,44 +45,6 @@ export interface SimulateOptions extends OwnChecks {
   readonly maxFailures?: number;
   /** Called after each run. */
   readonly onProgress?: (soFar: { readonly runs: number; readonly failures: number }) => void;
-}
-
-/** A failure, by the smallest run that still fails for the same reason. */
-export interface SimulatedFailure {
-  /** The first seed that failed so. */
-  readonly seed: number;
-  /** The check that says so: `check`, `always`, `resume`, `replay`, `law once` … */
-  readonly check: string;
-  readonly reason: string;
-  /** The faults and choices that are left, in words. */
-  readonly drawn: readonly string[];
-  /** The recording of the smallest run, as JSON lines; empty where nothing was written. */
-  readonly recording: string;
-  /** How many records there were when it was found, and how many are left. */
-  readonly records: { readonly found: number; readonly left: number };
-  /** How many of the seeds failed so. */
-  readonly count: number;
-}
-
-/** What a simulation has found. */
-export interface Simulation {
-  /** Nothing failed. */
-  readonly ok: boolean;
-  readonly runs: number;
-  /** Each reason once, the first found first. */
-  readonly failures: readonly SimulatedFailure[];
-  readonly coverage: {
-    /** What of each machine's drawing was taken. */
-    readonly machines: readonly MachineCoverage[];
-    /** How often each fault happened. */
-    readonly faults: Readonly<Record<FaultName, number>>;
-    /** How many runs ended for which reason. */
-    readonly endings: { readonly [reason: string]: number };
-  };
-  /** How many effects were performed. */
-  readonly effects: number;
-  /** Tools that waited in real time. Their runs take as long as they do, and may differ from time to time. */
-  readonly waited: readonly string[];
 }
 
 const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md', {

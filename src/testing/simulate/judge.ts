@@ -14,7 +14,7 @@ import { situationOf } from '../explore/laws/law.ts';
 import type { View } from '../explore/walk/exploration.ts';
 import { textAt } from '../explore/walk/story.ts';
 import { exploredRun } from '../explore/walk/explored-run.ts';
-import type { Problem, SimulatedOutcome } from './simulated-run.ts';
+import type { Problem, SimulatedOutcome } from './simulation.ts';
 import { settled } from './virtual-time.ts';
 
 /** What a check of your own is shown of a run that has ended. */
@@ -123,20 +123,20 @@ type Ending = Pick<RunResult, 'status' | 'reason' | 'stepsTaken'>;
 
 /** The agent itself must go the recorded way, and come to the same answer. */
 async function replayed(outcome: SimulatedOutcome, recording: Recording, result: RunResult): Promise<Problem | null> {
-  let again: RunResult | null = null;
-  let failed: unknown = null;
   const run = outcome.agent[REPLAY](recording, { allow: ['prompt', 'tools'] });
+  const ended: { result?: RunResult; failed?: string } = {};
   run.then(
-    (ended) => {
-      again = ended;
+    (again) => {
+      ended.result = again;
     },
     (error: unknown) => {
-      failed = error ?? new Error('rejected');
+      ended.failed = describeThrown(error).message;
     },
   );
-  for (let turn = 0; turn < 20 && again === null && failed === null; turn++) await settled();
-  if (failed !== null) return { check: 'replay', message: describeThrown(failed).message };
-  if (again === null) return { check: 'replay', message: 'the replay does not end' };
+  for (let turn = 0; turn < 20 && Object.keys(ended).length === 0; turn++) await settled();
+  if (ended.failed !== undefined) return { check: 'replay', message: ended.failed };
+  const again = ended.result;
+  if (again === undefined) return { check: 'replay', message: 'the replay does not end' };
   return sameEnding(again, result) && isSame(texts(again), texts(result))
     ? null
     : { check: 'replay', message: 'the replay gives another result' };

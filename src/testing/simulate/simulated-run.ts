@@ -5,71 +5,19 @@
  * I1 The same seed and the same draws give the same run.
  * I2 Nothing arrives before everything that can happen by itself has happened.
  */
-import type { Agent } from '../../agent/agent-types.ts';
 import type { AgentOptions } from '../../agent/options.ts';
 import type { Permissions } from '../../agent/granted.ts';
-import type { RunOptions } from '../../agent/run/run-options.ts';
 import type { PendingApproval, Run } from '../../agent/run/run.ts';
-import type { Model } from '../../actors/model.ts';
 import type { Effect } from '../../actors/journal.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
-import type { Replayable } from '../../journal/replay/replay.ts';
-import type { Recording } from '../../journal/format/recording.ts';
 import type { RunResult } from '../../machines/contract/run-result.ts';
 import { textAt } from '../explore/walk/story.ts';
-import { type Draws, type Drawn, drawsOf } from './draws.ts';
-import { type FaultName, type FaultRates, type HostileMaker, faultyModel, inventingModel } from './simulated-faults.ts';
+import { type Draws, drawsOf } from './draws.ts';
+import { type FaultName, faultyModel, inventingModel } from './simulated-faults.ts';
 import { type SimulatedStore, simulatedStore } from './simulated-store.ts';
-import { type VirtualTime, realNow, reallyWait, settled } from './virtual-time.ts';
-
-/** An agent, as far as a simulation drives it. */
-export interface SimulatedAgent
-  extends Pick<Agent, 'resume' | 'configure' | 'tools' | 'options' | 'setHistory'>, Replayable<Run> {
-  run(input: string, options?: RunOptions): Run;
-}
-
-/** Makes the agent of one run, with the options that the simulation gives it: journal, model, permissions, confirm. */
-export type AgentMaker = (options: AgentOptions) => SimulatedAgent;
-
-/** What does not change from run to run. */
-export interface Simulated {
-  readonly agent: SimulatedAgent | AgentMaker;
-  readonly task: string;
-  readonly model: ((seed: number) => Model) | null;
-  readonly hostile: HostileMaker;
-  /** Called before each run. */
-  readonly begin: () => void;
-  readonly rates: FaultRates;
-  readonly time: VirtualTime;
-  /** Real time at which no run waits any longer. */
-  readonly until: number;
-  /** Tools that really waited, in place of virtual time. */
-  readonly waited: Set<string>;
-  /** Tools that never settle: nobody waits for them a second time. */
-  readonly hanging: Set<string>;
-  /** Promises that were rejected and that nobody had handled. */
-  readonly unhandled: unknown[];
-}
-
-/** What has come of one seed. */
-export interface SimulatedOutcome {
-  readonly seed: number;
-  readonly drawn: readonly Drawn[];
-  readonly result: RunResult | null;
-  /** What is wrong with the way in which it was driven; null when nothing is. */
-  readonly problem: Problem | null;
-  readonly recording: Recording | null;
-  readonly store: SimulatedStore;
-  /** Whoever played it last. */
-  readonly agent: SimulatedAgent;
-}
-
-/** Something that is wrong: which check says so, and what. */
-export interface Problem {
-  readonly check: string;
-  readonly message: string;
-}
+import { realNow, reallyWait, settled } from './virtual-time.ts';
+import type { Problem, Simulated, SimulatedAgent, SimulatedOutcome } from './simulation.ts';
 
 /** A run in which more than this arrives has no end. */
 const MOST_STEPS = 3_000;
@@ -205,7 +153,7 @@ class OneRun {
     void run.cancel('the simulation has ended');
     for (let turn = 0; turn < 5; turn++) {
       await settled();
-      for (const item of [...this.#store.held]) item.release();
+      for (const item of this.#store.held.splice(0)) item.release();
     }
     return null;
   }
