@@ -10,7 +10,7 @@ import { machineCoverage } from './coverage/edges.ts';
 import { hostileModel } from './hostile-model.ts';
 import type { ScriptedReply } from './scripted-model.ts';
 import { fewest } from './simulate/draws.ts';
-import { type Faults, eachFault, ratesOf, without } from './simulate/simulated-faults.ts';
+import { type Faults, eachFault, ratesOf } from './simulate/simulated-faults.ts';
 import { type OwnChecks, type Taken, judgedRun, recordingLines, resumeWrong } from './simulate/judge.ts';
 import { simulatedRun } from './simulate/simulated-run.ts';
 import type {
@@ -156,18 +156,17 @@ class Search {
       const [first] = unhandled;
       const rejected =
         unhandled.length === 0 ? null : { check: 'unhandled rejection', message: describeThrown(first).message };
-      return { outcome, problem: wrong ?? rejected ?? (await this.#interrupted(outcome, only)) };
+      return { outcome, problem: wrong ?? rejected ?? (await this.#interrupted(outcome)) };
     } finally {
       unhandled.splice(0);
     }
   }
 
   /** Where nothing but interruptions was drawn, the run without them must end alike. */
-  async #interrupted(outcome: SimulatedOutcome, only: ReadonlySet<string> | null): Promise<Problem | null> {
-    const kinds = outcome.drawn.map(({ kind }) => kind);
-    if (!kinds.some(interrupts) || !kinds.every((kind) => interrupts(kind) || HARMLESS.has(kind))) return null;
-    const rates = without(this.#simulated.rates, ['process', 'journal']);
-    const whole = await simulatedRun({ ...this.#simulated, rates }, outcome.seed, only);
+  async #interrupted(outcome: SimulatedOutcome): Promise<Problem | null> {
+    const rest = outcome.drawn.filter(({ kind }) => !interrupts(kind));
+    if (rest.length === outcome.drawn.length || !rest.every(({ kind }) => HARMLESS.has(kind))) return null;
+    const whole = await simulatedRun(this.#simulated, outcome.seed, new Set(rest.map(({ key }) => key)));
     return resumeWrong(outcome, whole);
   }
 

@@ -72,11 +72,6 @@ export function ratesOf(faults: Faults | undefined): FaultRates {
   return eachFault(rateOf);
 }
 
-/** The same rates, without faults of these kinds: the part of their names before the dot. */
-export function without(rates: FaultRates, kinds: readonly string[]): FaultRates {
-  return eachFault((name) => (kinds.includes(name.slice(0, name.indexOf('.'))) ? 0 : rates[name]));
-}
-
 /** A number for each fault. */
 export function eachFault(rateOf: (name: FaultName) => number): FaultRates {
   const rates: Record<FaultName, number> = { ...RATES };
