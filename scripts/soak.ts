@@ -10,6 +10,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   mcp: ['test/mcp/hostile-everywhere', 'test/mcp/soak', 'test/mcp/random-events'],
   authority: ['test/authority'],
   laws: ['test/property', 'test/models/properties'],
+  simulate: ['test/testing/simulate'],
   browser: ['test/browser/long-run'],
 };
 const ONE_HOUR = '3600000';

@@ -1,6 +1,14 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { ToolLoopAgent, jsonSchema, stepCountIs, tool } from 'ai';
-import { type Contender, INSTRUCTIONS, TASK, TOOL_DESCRIPTION, TOOL_SCHEMA, modelFor, weatherIn } from '../harness/job.ts';
+import {
+  type Contender,
+  INSTRUCTIONS,
+  TASK,
+  TOOL_DESCRIPTION,
+  TOOL_SCHEMA,
+  modelFor,
+  weatherIn,
+} from '../harness/job.ts';
 
 /** The Vercel AI SDK's own agent, on its client for compatible servers. */
 export const aiSdkAgent: Contender = (job) => {

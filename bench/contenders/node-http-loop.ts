@@ -1,5 +1,14 @@
 import { Agent, request as httpRequest } from 'node:http';
-import { type Contender, INSTRUCTIONS, TASK, TOOL_DESCRIPTION, TOOL_NAME, TOOL_SCHEMA, modelFor, weatherIn } from '../harness/job.ts';
+import {
+  type Contender,
+  INSTRUCTIONS,
+  TASK,
+  TOOL_DESCRIPTION,
+  TOOL_NAME,
+  TOOL_SCHEMA,
+  modelFor,
+  weatherIn,
+} from '../harness/job.ts';
 
 interface Reply {
   readonly content: string | null;

@@ -1,5 +1,14 @@
 import { OpenAI } from 'openai';
-import { type Contender, INSTRUCTIONS, TASK, TOOL_DESCRIPTION, TOOL_NAME, TOOL_SCHEMA, modelFor, weatherIn } from '../harness/job.ts';
+import {
+  type Contender,
+  INSTRUCTIONS,
+  TASK,
+  TOOL_DESCRIPTION,
+  TOOL_NAME,
+  TOOL_SCHEMA,
+  modelFor,
+  weatherIn,
+} from '../harness/job.ts';
 
 type Fetch = typeof globalThis.fetch;
 

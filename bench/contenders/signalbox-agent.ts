@@ -1,7 +1,16 @@
 import { createAgent, tool } from '../../src/index.ts';
 import type { AgentOptions } from '../../src/index.ts';
 import { type ChatModelOptions, chatModel } from '../../src/models/index.ts';
-import { type Contender, INSTRUCTIONS, TASK, TOOL_DESCRIPTION, TOOL_NAME, TOOL_SCHEMA, modelFor, weatherIn } from '../harness/job.ts';
+import {
+  type Contender,
+  INSTRUCTIONS,
+  TASK,
+  TOOL_DESCRIPTION,
+  TOOL_NAME,
+  TOOL_SCHEMA,
+  modelFor,
+  weatherIn,
+} from '../harness/job.ts';
 
 /** A Signalbox agent with default options, a new one for each run; journal in memory and `openai` unless others are given. */
 export function signalboxAgent(

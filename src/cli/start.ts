@@ -80,6 +80,7 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'recording', load: async () => (await import('./recording/recording-command.ts')).recordingCommand },
   { name: 'parse', load: async () => (await import('./parse/parse-command.ts')).parseCommand },
   { name: 'verify', load: async () => (await import('./verify/verify-command.ts')).verifyCommand },
+  { name: 'simulate', load: async () => (await import('./simulate/simulate-command.ts')).simulateCommand },
   { name: 'permissions', load: async () => (await import('./permissions/permissions-command.ts')).permissionsCommand },
   { name: 'mcp', load: async () => (await import('./mcp/mcp-command.ts')).mcpCommand },
   { name: 'inspect', load: async () => (await import('./inspect-command.ts')).inspectCommand },

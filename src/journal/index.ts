@@ -4,6 +4,7 @@ export { ReplayDivergenceError } from './replay/divergence.ts';
 export { fileJournal } from './stores/file.ts';
 export { fork } from './replay/fork.ts';
 export { JournalError, RecordingError } from './format/journal-error.ts';
+export { liveJournal } from './run/live-journal.ts';
 export { memoryJournal } from './stores/memory.ts';
 export { replay } from './replay/replay.ts';
 export { sqliteJournal } from './stores/sqlite.ts';
@@ -38,6 +39,17 @@ export type {
   RunHead,
   RunJournal,
   RunSecrets,
+  Sink,
   TakenRun,
 } from './run/run-journal.ts';
+export type {
+  Effect,
+  Entry,
+  Journal,
+  LeafError,
+  Outcome,
+  OutsideEvent,
+  Perform,
+  PerformIo,
+} from '../actors/journal.ts';
 export type { SqliteJournalOptions } from './stores/sqlite.ts';

@@ -30,3 +30,8 @@ export type { PlayedBack } from './explore/walk/counterexample.ts';
 export type { OpenEffect, ToolRun, View } from './explore/walk/exploration.ts';
 export type { Edge } from './coverage/edges.ts';
 export type { MachineCoverage } from './coverage/edges.ts';
+export { simulate } from './simulate.ts';
+export type { AgentMaker, SimulatedAgent, SimulatedFailure, Simulation } from './simulate/simulation.ts';
+export type { CheckedRun } from './simulate/judge.ts';
+export type { FaultName, Faults } from './simulate/simulated-faults.ts';
+export type { SimulateOptions } from './simulate.ts';

@@ -45,6 +45,22 @@ export const TEST_TAKERS: Readonly<Record<string, Taker>> = {
     },
     slip: ['mistake', 'mistakes'],
   },
+  simulate: {
+    call: (options) => untyped(testing.simulate, small, given(options, { seeds: [] })),
+    takes: {
+      task: 'Go',
+      seeds: [],
+      model: ['Done.'],
+      begin: nothing,
+      faults: { 'model.busy': 0 },
+      budgetMs: 5,
+      maxFailures: 1,
+      onProgress: nothing,
+      check: nothing,
+      always: nothing,
+    },
+    slip: ['fault', 'faults'],
+  },
   fakeTool: {
     call: (options) => untyped(testing.fakeTool, 'look', [1], options),
     takes: {

@@ -85,7 +85,7 @@ test('every function that the package exports is tried here, or takes no object 
     (
       'silentOutput policyFromAnnotations isSafeShellArg validatePath transitions observeRun recoverArguments ' +
       'checkArguments parseToolCallArguments isJsonObject recoverJson assertEndsWith assertTransitions assertVisited ' +
-      'forbidLiveModels playBack'
+      'forbidLiveModels playBack liveJournal'
     ).split(' '),
   );
   const exported = [signalbox, inspector, journal, machines, mcp, models, parsing, security, testing].flatMap((index) =>

@@ -149,7 +149,10 @@ class ContinuedJournal {
     const played = this.#played;
     if (played.passed() > 1 && this.#continuation.until?.(played.passed()) === true) return null;
     const entry = played.next();
-    if (entry !== null && this.#copies) this.#copied.push(entryRecord(entry, played.at()));
+    if (entry !== null && this.#copies) {
+      const record = entryRecord(entry, played.at());
+      this.#copied.push(record.t === 'event' && played.wasAside() ? { ...record, aside: true } : record);
+    }
     return entry;
   }
 

@@ -33,6 +33,8 @@ export interface Playback {
   next(): Entry | null;
   /** Compares how the run ended; true when the recording has an end, and it is this one. */
   end(output: Json): boolean;
+  /** Whether the latest entry came before effects that the machine had wanted were started. */
+  wasAside(): boolean;
   /** The number of the record that was passed last: its line in a file. 1 is the head. */
   passed(): number;
   /** What was started and has not settled, in order of opening. */
@@ -112,6 +114,11 @@ class RecordingPlayback implements Playback {
       throw this.#diverged('the recorded result', 'another result', recorded.output, output);
     this.#pass(recorded);
     return true;
+  }
+
+  wasAside(): boolean {
+    const latest = this.#recording.lines[this.#cursor - 1];
+    return latest?.t === 'event' && latest.aside === true;
   }
 
   passed(): number {

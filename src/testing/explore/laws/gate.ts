@@ -182,17 +182,20 @@ function deniedWrongly(one: Extract<Happening, { kind: 'moved' }>, story: Story,
   const [kind, tool]: readonly unknown[] = [Reflect.get(Object(denial), 'kind'), Reflect.get(Object(outcome), 'tool')];
   const given = toolsAt(situation, one.actor).find(({ name }) => name === tool);
   if (kind === 'loop') return null;
-  if (given === undefined) return 'a call was denied of a tool that does not exist';
-  const spec = asItStands(given, one.actor, { ...situation, story });
   const { answer, runs, latest } = callFacts(story, one.actor);
+  const bySilence = kind === 'deadline' && one.event === 'approval.expired';
+  const byPerson = kind === 'person' && (answer === 'deny' || answer === 'failed');
+  // A tool may be removed while its call waits for somebody.
+  if (given === undefined) return bySilence || byPerson ? null : 'a call was denied of a tool that does not exist';
+  const spec = asItStands(given, one.actor, { ...situation, story });
   if (runs > 0 && latest === null && isNotRepeated(story, Reflect.get(Object(outcome), 'callId')))
     return `a call of '${given.name}' was denied whose outcome was still to come`;
   const isTrue =
     (kind === 'disabled' && !spec.enabled) ||
     (kind === 'policy' && spec.enabled && permissionOf(spec) === 'never') ||
-    (kind === 'deadline' && one.event === 'approval.expired') ||
-    (kind === 'no-callback' && answer === 'nobody') ||
-    (kind === 'person' && (answer === 'deny' || answer === 'failed'));
+    bySilence ||
+    byPerson ||
+    (kind === 'no-callback' && answer === 'nobody');
   return isTrue ? null : `a call of '${given.name}' was denied as ${String(kind)}, and that is not why`;
 }
 

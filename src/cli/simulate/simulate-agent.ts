@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { makeFolder } from '../../security/folders.ts';
+import type { AgentMaker, SimulatedAgent, Simulation } from '../../testing/index.ts';
+import { UsageError } from '../command/command.ts';
+
+/** The function or agent that a module exports: `wanted`, the default export, or the only agent there is. */
+export async function loadSimulated(file: string, wanted: string | undefined): Promise<AgentMaker | SimulatedAgent> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
+  const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
+  const names = Object.keys(module).join(', ');
+  if (wanted !== undefined && !(wanted in module))
+    throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
+  const named = wanted === undefined ? module['default'] : module[wanted];
+  if (isMaker(named)) return named;
+  const agents = (named === undefined ? Object.values(module) : [named]).filter(isAgent);
+  const [agent, ...others] = agents;
+  if (agent === undefined)
+    throw new UsageError(
+      `'${file}' exports no agent${names === '' ? '' : ` (it exports: ${names})`}. Export a function that makes it: export default (options) => createAgent({ …, ...options }).`,
+    );
+  if (others.length > 0) throw new UsageError(`'${file}' exports several agents. Name one with --export.`);
+  return agent;
+}
+
+/** The text of a recording. */
+export function readReplies(file: string): string {
+  if (!existsSync(file)) throw new UsageError(`there is no file '${file}'.`);
+  return readFileSync(file, 'utf8');
+}
+
+/** Writes the recording of each failure; gives back where. */
+export async function writeFailures({ failures }: Simulation, folder: string): Promise<readonly string[]> {
+  const files: string[] = [];
+  for (const { seed, check, recording } of failures) {
+    const file = join(folder, `seed-${seed}.${check.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-')}.jsonl`);
+    makeFolder(folder);
+    await writeFile(file, recording, { mode: 0o600 });
+    files.push(file);
+  }
+  return files;
+}
+
+function isMaker(value: unknown): value is AgentMaker {
+  return typeof value === 'function';
+}
+
+function isAgent(value: unknown): value is SimulatedAgent {
+  return typeof value === 'object' && value !== null && 'resume' in value && 'configure' in value;
+}

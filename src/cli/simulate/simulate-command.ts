@@ -1,0 +1,128 @@
+import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
+import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
+import { counted } from '../command/text-layout.ts';
+import { inert } from '../../output/console/inert.ts';
+
+/** `signalbox simulate <file>`: an agent under faults in virtual time, once for each seed. */
+export const simulateCommand: Command = {
+  name: 'simulate',
+  summary: 'Run an agent a thousand times under faults.',
+  synopsis: '<agent.ts> [options]',
+  about: [
+    'Loads a module that exports an agent, or by default a function that makes one with the options that',
+    'it is given: createAgent({ …, ...options }). Runs the agent once for each seed, in virtual time, while',
+    'the model, tools, journal, process, clock and people misbehave as the seed draws it. Its tools really',
+    'run, so give it tools that may. Only a function can be simulated with crashes, and resumed.',
+    '',
+    'Every run is checked: it ends, it keeps the laws of verify, its replay is identical, a resumed run ends',
+    'like one that was not interrupted, and no tool runs twice that may run once. A failure is shrunk and',
+    'written as a recording.',
+    '',
+    'Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.',
+  ].join('\n'),
+  options: [
+    { name: 'seeds', value: '<n>', help: 'How many seeds, from 1 on. Default: 1000.' },
+    { name: 'seed', value: '<n>', help: 'This seed alone: repeats a failure.' },
+    { name: 'task', value: '<text>', help: 'What the user asks. Default: Simulate.' },
+    { name: 'faults', value: '<names>', help: 'Only these, separated by commas; none: no fault. Default: all.' },
+    {
+      name: 'model',
+      value: '<recording>',
+      help: 'The model gives the replies of this recording. Default: it calls at random.',
+    },
+    { name: 'max-seconds', value: '<n>', help: 'How long to simulate at most. Default: until all seeds are run.' },
+    { name: 'export', value: '<name>', help: 'Simulate this export: an agent, or a function that makes one.' },
+    { name: 'out', value: '<folder>', help: 'Where recordings are written. Default: .signalbox/simulate.' },
+    { name: 'json', help: 'Print what was found as one JSON object.' },
+  ],
+  async run(args) {
+    const [file, ...rest] = args.positionals;
+    if (file === undefined) throw new UsageError('it is not said which module to simulate.');
+    if (rest.length > 0) throw new UsageError(`one module is simulated, and there are ${args.positionals.length}.`);
+    const seed = readCount(args, 'seed');
+    const seeds = seed === undefined ? (readCount(args, 'seeds') ?? 1000) : [seed];
+    const seconds = readCount(args, 'max-seconds');
+    const task = args.values.get('task');
+    const folder = args.values.get('out') ?? '.signalbox/simulate';
+    // Loaded only now: help and wrong usage need none of it.
+    const { loadSimulated, readReplies, writeFailures } = await import('./simulate-agent.ts');
+    const { simulate } = await import('../../testing/simulate.ts');
+    const faults = await readFaults(args);
+    const model = args.values.get('model');
+    const options: SimulateOptions = {
+      seeds,
+      ...(task === undefined ? {} : { task }),
+      ...(faults === undefined ? {} : { faults }),
+      ...(model === undefined ? {} : { model: readReplies(model) }),
+      ...(seconds === undefined ? {} : { budgetMs: seconds * 1000 }),
+    };
+    const agent = await loadSimulated(file, args.values.get('export'));
+    const found = await simulate(agent, options);
+    const files = await writeFailures(found, folder);
+    if (args.flags.has('json')) console.log(JSON.stringify({ ...found, files }));
+    else console.log(foundText(found, files, commandFor(file, args)));
+    return found.ok ? EXIT_CODE.answered : EXIT_CODE.failed;
+  },
+};
+
+function readCount({ values }: Arguments, name: string): number | undefined {
+  const text = values.get(name);
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(`--${name} must be a whole number from 1 on, and is '${text}'.`);
+}
+
+async function readFaults({ values }: Arguments): Promise<readonly FaultName[] | undefined> {
+  const text = values.get('faults');
+  if (text === undefined) return undefined;
+  if (text === 'none') return [];
+  const { FAULT_NAMES } = await import('../../testing/simulate/simulated-faults.ts');
+  return text.split(',').map((written) => {
+    const name = FAULT_NAMES.find((one) => one === written.trim());
+    if (name === undefined)
+      throw new UsageError(`there is no fault '${written.trim()}'. There are: ${FAULT_NAMES.join(', ')}.`);
+    return name;
+  });
+}
+
+/** The command without its seeds, to be repeated with one. */
+function commandFor(file: string, { values }: Arguments): string {
+  const given = [...values].filter(([name]) => !['seed', 'seeds', 'max-seconds'].includes(name));
+  const options = given.map(
+    ([name, value]) => ` --${name} ${/^[\w.,/-]+$/.test(value) ? value : JSON.stringify(value)}`,
+  );
+  return `signalbox simulate ${file}${options.join('')}`;
+}
+
+function foundText(found: Simulation, files: readonly string[], command: string): string {
+  const { runs, effects, coverage, failures, waited } = found;
+  const endings = Object.entries(coverage.endings)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([reason, count]) => `${reason} ${count}`);
+  const injected = Object.values(coverage.faults).reduce((sum, count) => sum + count, 0);
+  const machines = coverage.machines.map(
+    ({ machine, states, edges }) =>
+      `  ${machine}: ${states.covered} of ${states.total} states, ${edges.covered} of ${edges.total} arrows`,
+  );
+  return [
+    `${counted(runs, 'run')}, ${counted(effects, 'effect')}, ${counted(injected, 'fault')}.`,
+    `Runs that ended: ${endings.length === 0 ? 'none' : endings.join(', ')}.`,
+    ...machines,
+    ...(waited.length === 0 ? [] : [`These tools waited in real time: ${waited.map(inert).join(', ')}.`]),
+    ...(failures.length === 0
+      ? ['Nothing failed.']
+      : failures.flatMap((one, index) => failureLines(one, files[index] ?? '', command))),
+  ].join('\n');
+}
+
+function failureLines(failure: SimulatedFailure, file: string, command: string): readonly string[] {
+  const { seed, check, reason, drawn, records, count } = failure;
+  return [
+    '',
+    `FAILED ${check}: ${inert(reason)}`,
+    `  ${counted(count, 'seed')}, the first ${seed}; ${counted(records.found, 'record')}, shrunk to ${records.left}. What is left:`,
+    ...(drawn.length === 0 ? ['    no fault at all'] : drawn.map((says) => `    ${inert(says)}`)),
+    `  The recording: ${file}`,
+    `  To repeat it: ${command} --seed ${seed}`,
+  ];
+}

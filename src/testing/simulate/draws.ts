@@ -1,0 +1,77 @@
+import { fraction } from '../../recovery/backoff.ts';
+
+/** What was drawn that is not the ordinary course of a run: a fault, another order, an event from outside. */
+export interface Drawn {
+  /** Where it was drawn; the same place has the same name in every run of a seed. */
+  readonly key: string;
+  /** The fault, `order` or `reply`. */
+  readonly kind: string;
+  /** In words. */
+  readonly says: string;
+}
+
+/** All chance of one run. Each draw follows from the seed and its own key alone, so that leaving one out moves no other. */
+export interface Draws {
+  /** Everything that was drawn so far. */
+  readonly drawn: readonly Drawn[];
+  /** Whether something out of the ordinary happens at a place, with this probability. */
+  happens(kind: string, place: string, rate: number, says: string): boolean;
+  /** A whole number from 0 up to, and never, `below`. It is no draw of its own: it says how something happens. */
+  below(key: string, below: number): number;
+  /** A source of numbers of its own, for code that draws one after the other. */
+  source(key: string): () => number;
+}
+
+/** Makes the draws of a seed. With `only` nothing happens but what has one of these keys: how a failure is shrunk. */
+export function drawsOf(seed: number, only: ReadonlySet<string> | null): Draws {
+  const drawn: Drawn[] = [];
+  const at = (key: string): number => fraction(Math.imul(seed | 0, 0x85ebca6b) ^ hashed(key));
+  return {
+    drawn,
+    happens: (kind, place, rate, says) => {
+      const key = `${kind} ${place}`;
+      if (rate <= 0 || (only !== null && !only.has(key)) || at(key) >= rate) return false;
+      drawn.push({ key, kind, says });
+      return true;
+    },
+    below: (key, below) => Math.floor(at(`how ${key}`) * below),
+    source: (key) => {
+      let count = 0;
+      const start = Math.floor(at(key) * 2 ** 32);
+      return () => fraction(start ^ Math.imul(++count, 0x9e3779b1));
+    },
+  };
+}
+
+/** FNV-1a. */
+function hashed(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
+}
+
+/**
+ * Finds the fewest draws that still give the same failure: whole parts are left out, then halves of them, down to single
+ * ones (delta debugging). `fails` runs the seed with these keys alone.
+ */
+export async function fewest(
+  keys: readonly string[],
+  fails: (keys: readonly string[]) => Promise<boolean>,
+): Promise<readonly string[]> {
+  let kept = keys;
+  if (kept.length > 0 && (await fails([]))) return [];
+  for (let parts = 2; kept.length > 1;) {
+    const size = Math.ceil(kept.length / parts);
+    let shorter: readonly string[] | null = null;
+    for (let from = 0; from < kept.length && shorter === null; from += size) {
+      const rest = [...kept.slice(0, from), ...kept.slice(from + size)];
+      if (await fails(rest)) shorter = rest;
+    }
+    if (shorter !== null) {
+      kept = shorter;
+      parts = Math.max(2, parts - 1);
+    } else if (size === 1) break;
+    else parts = Math.min(kept.length, parts * 2);
+  }
+  return kept;
+}

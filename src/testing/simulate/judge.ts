@@ -1,0 +1,221 @@
+import type { Outcome } from '../../actors/journal.ts';
+import { recordedEntry } from '../../journal/format/record.ts';
+import { lineWriter } from '../../journal/format/blobs.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import { inputOf, ROOT_ID } from '../../journal/format/run-input.ts';
+import { REPLAY } from '../../journal/replay/replay.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
+import { digest } from '../../json/digest.ts';
+import { describeThrown, toJson } from '../../json/to-json.ts';
+import type { Edge } from '../coverage/edges.ts';
+import { DEFAULT_LAWS } from '../explore/laws/default-laws.ts';
+import { situationOf } from '../explore/laws/law.ts';
+import type { View } from '../explore/walk/exploration.ts';
+import { textAt } from '../explore/walk/story.ts';
+import { exploredRun } from '../explore/walk/explored-run.ts';
+import type { Problem, SimulatedOutcome } from './simulation.ts';
+import { settled } from './virtual-time.ts';
+
+/** What a check of your own is shown of a run that has ended. */
+export interface CheckedRun {
+  readonly seed: number;
+  readonly result: RunResult;
+  /** The faults and choices that were drawn, in words. */
+  readonly drawn: readonly string[];
+  /** The tools that ran, oldest first. */
+  readonly ran: View['ran'];
+  /** How often the process ended and the run was resumed. */
+  readonly restarts: number;
+  /** The recording, as JSON lines. */
+  recording(): string;
+}
+
+/** Checks of your own. They fail by throwing, or by giving `false` or a text that says what is wrong. */
+export interface OwnChecks {
+  readonly check?: ((run: CheckedRun) => unknown) | undefined;
+  readonly always?: ((state: View) => unknown) | undefined;
+}
+
+/** What the machines have done in a run. */
+export interface Taken {
+  readonly edges: Set<string>;
+  readonly states: Set<string>;
+}
+
+/** Judges a run: the first thing that is wrong with it, or null. Notes in `taken` what the machines have done. */
+export async function judgedRun(outcome: SimulatedOutcome, own: OwnChecks, taken: Taken): Promise<Problem | null> {
+  if (outcome.problem !== null) return outcome.problem;
+  const { recording, result, seed } = outcome;
+  if (result === null) return { check: 'every run ends', message: 'there is no result' };
+  // A run that was cancelled before anything of it was written has nothing to be judged by.
+  if (recording === null) return null;
+  const played = playedThrough(recording, own, taken);
+  if (played.problem !== null) return played.problem;
+  const wrong = replayWrong(played.run.view().output, result) ?? ranTwice(outcome) ?? secretIn(outcome);
+  if (wrong !== null) return wrong;
+  const diverged = await replayed(outcome, recording, result);
+  if (diverged !== null) return diverged;
+  return saysWrong('check', () =>
+    own.check?.({
+      seed,
+      result,
+      drawn: outcome.drawn.map(({ says }) => says),
+      ran: played.run.view().ran,
+      restarts: recording.lines.filter(({ t }) => t === 'restart').length,
+      recording: () => recordingLines(recording),
+    }),
+  );
+}
+
+/** A recording as JSON lines. */
+export function recordingLines({ head, lines }: Recording): string {
+  const write = lineWriter();
+  return [head, ...lines].map((line) => write(line)).join('');
+}
+
+/** Plays a recording on the bare machines, and asks the laws at every state. */
+function playedThrough({ head, lines }: Recording, { always }: OwnChecks, taken: Taken) {
+  const run = exploredRun({ machine: agentMachine, id: ROOT_ID, input: inputOf(head), head, work: new Map() });
+  let judgedSoFar = 0;
+  const atState = (): Problem | null => {
+    const situation = situationOf(run, judgedSoFar);
+    for (const { name, check } of DEFAULT_LAWS) {
+      const message = check(situation);
+      if (message !== null) return { check: `law ${name}`, message };
+    }
+    for (const { snapshot, state } of situation.actors) taken.states.add(`${snapshot.machine.id}: ${state}`);
+    for (const one of situation.fresh) if (one.kind === 'moved') taken.states.add(`${one.machine}: ${one.to}`);
+    judgedSoFar = run.story.length;
+    return always === undefined ? null : saysWrong('always', () => always(run.view()));
+  };
+  let problem = atState();
+  for (const line of lines) {
+    if (problem !== null || run.isOver()) break;
+    const entry = recordedEntry(line);
+    if (entry === null) continue;
+    run.tell({ label: entry.t === 'event' ? entry.event.type : entry.id, entry });
+    problem = atState();
+  }
+  for (const edge of run.edges satisfies ReadonlySet<Edge>) taken.edges.add(edge.key);
+  return { run, problem };
+}
+
+/** The bare machines must end as the run did. */
+function replayWrong(output: unknown, result: RunResult): Problem | null {
+  const ended = isOutput(output) ? output : null;
+  if (ended === null) return { check: 'replay', message: 'the recording stops before its run has ended' };
+  return sameEnding(ended, result)
+    ? null
+    : { check: 'replay', message: `the run ended as ${result.reason}, its recording as ${ended.reason}` };
+}
+
+function isOutput(output: unknown): output is RunResult {
+  return typeof output === 'object' && output !== null && 'reason' in output && 'messages' in output;
+}
+
+/** Whether two runs ended alike, in all that does not depend on the clock or on secrets. */
+export function sameEnding(one: Ending, other: Ending): boolean {
+  return one.status === other.status && one.reason === other.reason && one.stepsTaken === other.stepsTaken;
+}
+
+type Ending = Pick<RunResult, 'status' | 'reason' | 'stepsTaken'>;
+
+/** The agent itself must go the recorded way, and come to the same answer. */
+async function replayed(outcome: SimulatedOutcome, recording: Recording, result: RunResult): Promise<Problem | null> {
+  const run = outcome.agent[REPLAY](recording, { allow: ['prompt', 'tools'] });
+  const ended: { result?: RunResult; failed?: string } = {};
+  run.then(
+    (again) => {
+      ended.result = again;
+    },
+    (error: unknown) => {
+      ended.failed = describeThrown(error).message;
+    },
+  );
+  for (let turn = 0; turn < 20 && Object.keys(ended).length === 0; turn++) await settled();
+  if (ended.failed !== undefined) return { check: 'replay', message: ended.failed };
+  const again = ended.result;
+  if (again === undefined) return { check: 'replay', message: 'the replay does not end' };
+  return sameEnding(again, result) && isSame(texts(again), texts(result))
+    ? null
+    : { check: 'replay', message: 'the replay gives another result' };
+}
+
+/** Without secrets: a replay has marks in their place. */
+function texts({ messages }: RunResult): unknown {
+  return messages.map(({ role, toolCallId }) => [role, toolCallId ?? '']);
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  const [a, b] = [toJson(one), toJson(other)];
+  return a.ok && b.ok && digest(a.value) === digest(b.value);
+}
+
+/** A tool whose effects are `once` must not be performed again while nobody knows what came of it. */
+function ranTwice({ store }: SimulatedOutcome): Problem | null {
+  for (const { effect, count, outcomes } of store.performances.values()) {
+    const unknown = outcomes.filter(isUnknown).length;
+    if (effect.effects === 'once' && effect.name === 'callTool' && count - unknown > 1)
+      return {
+        check: 'once',
+        message: `'${textAt(effect.request, 'tool')}' may run once, and was run ${count - unknown} times`,
+      };
+  }
+  return null;
+}
+
+function isUnknown(out: Outcome): boolean {
+  return !out.ok && out.error.code === 'unknown-outcome';
+}
+
+/** What the options say is secret must stand nowhere in what is kept. */
+function secretIn({ agent, recording }: SimulatedOutcome): Problem | null {
+  const secrets = agent.options.secrets ?? [];
+  if (secrets.length === 0 || recording === null) return null;
+  const text = recordingLines(recording);
+  const index = secrets.findIndex((secret) => text.includes(JSON.stringify(secret).slice(1, -1)));
+  return index === -1 ? null : { check: 'secrets', message: `secret number ${index + 1} stands in the recording` };
+}
+
+/**
+ * A run that was interrupted must end as one that was not, where nothing else was drawn and tools answer the same both times.
+ * Null also where that cannot be said.
+ */
+export function resumeWrong(interrupted: SimulatedOutcome, whole: SimulatedOutcome): Problem | null {
+  if (whole.result === null || interrupted.result === null) return null;
+  const [first, second] = [answersIn(whole), answersIn(interrupted)];
+  if (first === null || second === null) return null;
+  for (const [key, out] of second) if (first.has(key) && first.get(key) !== out) return null;
+  if (sameEnding(whole.result, interrupted.result) && whole.result.result === interrupted.result.result) return null;
+  const { reason, result } = interrupted.result;
+  return {
+    check: 'resume',
+    message: `interrupted it ended as ${reason} (${result}), else as ${whole.result.reason} (${whole.result.result})`,
+  };
+}
+
+/** What each call of a tool gave; null where a tool answered twice in different ways, or nobody knows what it did. */
+function answersIn({ store }: SimulatedOutcome): ReadonlyMap<string, string> | null {
+  const answers = new Map<string, string>();
+  for (const { effect, outcomes } of store.performances.values()) {
+    if (effect.name !== 'callTool') continue;
+    for (const out of outcomes) {
+      const json = toJson(out);
+      const text = json.ok ? digest(json.value) : '';
+      if (isUnknown(out) || (answers.has(effect.key) && answers.get(effect.key) !== text)) return null;
+      answers.set(effect.key, text);
+    }
+  }
+  return answers;
+}
+
+function saysWrong(check: string, ask: () => unknown): Problem | null {
+  try {
+    const said = ask();
+    if (said === false) return { check, message: 'it is false' };
+    return typeof said === 'string' && said !== '' ? { check, message: said } : null;
+  } catch (error) {
+    return { check, message: describeThrown(error).message };
+  }
+}

@@ -1,0 +1,240 @@
+import { createActor } from 'xstate';
+import { callTool } from '../../actors/tool-call/call-tool.ts';
+import { leafErrorOf } from '../../actors/leaf.ts';
+import type { Effect, Outcome, Perform, PerformIo } from '../../actors/journal.ts';
+import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../../actors/model.ts';
+import { digest } from '../../json/digest.ts';
+import { didYouMean } from '../../json/nearest-name.ts';
+import { toJson } from '../../json/to-json.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
+import { textAt } from '../explore/walk/story.ts';
+import type { Draws } from './draws.ts';
+
+/** How often each fault happens where it can: per request, call, append of records, approval or step. */
+const RATES = {
+  'model.busy': 0.04,
+  'model.error': 0.03,
+  'model.stall': 0.01,
+  'model.cut': 0.02,
+  'model.broken-stream': 0.02,
+  'model.malformed': 0.12,
+  'model.usage': 0.02,
+  'tool.throw': 0.05,
+  'tool.slow': 0.04,
+  'tool.huge': 0.01,
+  'tool.type': 0.02,
+  'tool.stall': 0.02,
+  'tool.late': 0.02,
+  'tool.lost': 0.02,
+  'journal.full': 0.005,
+  'journal.io': 0.005,
+  'journal.short': 0.005,
+  'journal.lock': 0.003,
+  'journal.slow': 0.05,
+  'process.crash': 0.03,
+  'clock.forward': 0.01,
+  'clock.backward': 0.01,
+  'person.reject': 0.2,
+  'person.edit': 0.1,
+  'person.late': 0.1,
+  'person.twice': 0.1,
+  'person.wrong': 0.05,
+  'outside.cancel': 0.005,
+  'outside.tools': 0.01,
+} as const;
+
+/** The name of a fault that a simulation can inject. */
+export type FaultName = keyof typeof RATES;
+
+/** How often each fault happens; 0: never. */
+export type FaultRates = Readonly<Record<FaultName, number>>;
+
+/** Which faults happen: those of a list at their usual rates, or all with these rates changed (`false`: never). */
+export type Faults = readonly FaultName[] | { readonly [Name in FaultName]?: number | boolean };
+
+/** The names of all faults. */
+export const FAULT_NAMES: readonly FaultName[] = Object.keys(RATES).filter(isFault);
+
+/** The rates that were asked for. Throws a `TypeError` for a fault that there is not. */
+export function ratesOf(faults: Faults | undefined): FaultRates {
+  const named: readonly string[] = isNames(faults) ? faults : Object.keys(faults ?? {});
+  const unknown = named.find((name) => !isFault(name));
+  if (unknown !== undefined)
+    throw new TypeError(
+      `simulate: there is no fault '${unknown}'.${didYouMean(unknown, FAULT_NAMES)} See docs/simulation.md.`,
+    );
+  const rateOf = (name: FaultName): number => {
+    if (isNames(faults)) return faults.includes(name) ? RATES[name] : 0;
+    const asked = faults?.[name];
+    return typeof asked === 'number' ? asked : asked === false ? 0 : RATES[name];
+  };
+  return eachFault(rateOf);
+}
+
+/** A number for each fault. */
+export function eachFault(rateOf: (name: FaultName) => number): FaultRates {
+  const rates: Record<FaultName, number> = { ...RATES };
+  for (const name of FAULT_NAMES) rates[name] = rateOf(name);
+  return rates;
+}
+
+function isNames(faults: Faults | undefined): faults is readonly FaultName[] {
+  return Array.isArray(faults);
+}
+
+function isFault(name: string): name is FaultName {
+  return Object.hasOwn(RATES, name);
+}
+
+/** Makes a model that gets a share of its replies wrong; without a model it calls whatever is offered. */
+export type HostileMaker = (options: { readonly seed: number; readonly rate: number; readonly model?: Model }) => Model;
+
+/**
+ * A model that answers as another one does, with faults drawn for each request. A request that was answered before is
+ * answered the same: after a crash it is asked again.
+ */
+export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostile: HostileMaker): Model {
+  const answered = new Map<string, ModelReply>();
+  let count = 0;
+  const spoilt = hostile({ seed: draws.below('model', 2 ** 30), model: base, rate: 1 });
+  const answer = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
+    const place = `${++count}`;
+    const is = (name: FaultName, says: string): boolean =>
+      draws.happens(name, place, rates[name], `request ${place}: ${says}`);
+    if (is('model.busy', '429 with Retry-After'))
+      throw new ModelError('rate-limited', 'too many requests (simulated)', { status: 429, retryAfterMs: 1500 });
+    if (is('model.error', 'status 500')) throw new ModelError('server-error', 'failed (simulated)', { status: 500 });
+    if (is('model.stall', 'no answer')) return untilAborted(io.signal);
+    if (is('model.malformed', 'a malformed reply')) return spoilt.complete(request, io);
+    const reply = await base.complete(request, io);
+    if (is('model.broken-stream', 'an error in the middle of the stream')) {
+      io.onToken?.({ kind: 'text', text: reply.content.slice(0, 5) });
+      throw new ModelError('connect-failed', 'the stream ended (simulated)');
+    }
+    if (is('model.cut', 'cut off')) return { content: reply.content.slice(0, 5), finishReason: 'length' };
+    if (is('model.usage', 'wrong usage'))
+      return { ...reply, usage: { inputTokens: -7, outputTokens: Number.NaN, totalTokens: 1e300 } };
+    return reply;
+  };
+  return {
+    id: base.id ?? 'simulated',
+    ...(base.toolCalling === undefined ? {} : { toolCalling: base.toolCalling }),
+    ...(base.takesImages === undefined ? {} : { takesImages: base.takesImages }),
+    complete: async (request, io) => {
+      io.signal.throwIfAborted();
+      const json = toJson(request.messages);
+      const key = json.ok ? digest(json.value) : '';
+      const before = answered.get(key);
+      if (before !== undefined) return before;
+      const reply = await answer(request, io);
+      answered.set(key, reply);
+      return reply;
+    },
+  };
+}
+
+/** A model that has no idea: it calls whatever is offered, and can answer at every request. */
+export function inventingModel(draws: Draws, hostile: HostileMaker): Model {
+  const inventing = hostile({ seed: draws.below('replies', 2 ** 30), rate: 0 });
+  let count = 0;
+  return {
+    id: 'inventing',
+    complete: async (request, io) => {
+      const reply = await inventing.complete(request, io);
+      return draws.happens('reply', `${++count}`, 1, `reply ${count} is invented`) ? reply : { content: 'Done.' };
+    },
+  };
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** A larger result is refused, here: what is refused at ten megabytes costs a simulation its speed. */
+const LARGEST = 50_000;
+
+/** How a tool goes wrong: what its function does instead of its work. */
+const BROKEN: ReadonlyMap<FaultName, (limitMs: number) => unknown> = new Map<FaultName, (limitMs: number) => unknown>([
+  [
+    'tool.throw',
+    () => {
+      throw Object.assign(new Error('the tool failed (simulated)'), { code: 'E_SIMULATED' });
+    },
+  ],
+  ['tool.huge', () => 'x'.repeat(LARGEST + 1)],
+  ['tool.type', () => ({ value: 10n, also: () => undefined })],
+  ['tool.stall', () => new Promise(() => undefined)],
+  ['tool.late', (limitMs) => new Promise((resolve) => setTimeout(() => resolve('late'), limitMs * 2))],
+]);
+
+/** One performance of a leaf, with the fault that was drawn for it, if any. `place` says which, over restarts too. */
+export async function performed(
+  {
+    effect,
+    perform,
+    io,
+    spec,
+  }: {
+    readonly effect: Effect;
+    readonly perform: Perform;
+    readonly io: PerformIo;
+    readonly spec: ToolSpec | undefined;
+  },
+  draws: Draws,
+  rates: FaultRates,
+  place: string,
+): Promise<Outcome> {
+  if (effect.name !== 'callTool' || !isJsonObject(effect.request)) return perform(io);
+  const tool = textAt(effect.request, 'tool');
+  const limitMs = spec?.timeoutMs ?? 180_000;
+  const is = (name: FaultName, says: string): boolean =>
+    draws.happens(name, place, rates[name], `${tool} (${effect.id}): ${says}`);
+  for (const [name, work] of BROKEN) {
+    if (is(name, name.slice(5))) return brokenCall(effect, { io, limitMs, work: () => work(limitMs) });
+  }
+  if (is('tool.lost', 'it ran, and its answer was lost')) {
+    await perform(io);
+    const message = `'${tool}' did not finish within ${limitMs} ms`;
+    return { ok: false, error: { code: 'timeout', message, data: { name: 'TimeoutError' } } };
+  }
+  if (is('tool.slow', 'slow')) await new Promise((resolve) => setTimeout(resolve, Math.min(limitMs / 2, 5_000)));
+  return perform(io);
+}
+
+/** Runs the real leaf of a tool call with a function that does not work. */
+function brokenCall(
+  { request, effects }: Effect,
+  { io, limitMs, work }: { readonly io: PerformIo; readonly limitMs: number; readonly work: () => unknown },
+): Promise<Outcome> {
+  const args = isJsonObject(request) ? request['args'] : {};
+  const logic = callTool({
+    local: () => work,
+    mcp: () => ({ callTool: () => Promise.reject(new Error('no server')) }),
+  });
+  const input = {
+    callId: textAt(request, 'callId'),
+    tool: textAt(request, 'tool'),
+    args: isJsonObject(args) ? args : {},
+    origin: { kind: 'local' },
+    effects,
+    timeoutMs: limitMs,
+    maxResultBytes: LARGEST,
+    agent: '',
+  } as const;
+  return new Promise((resolve) => {
+    const actor = createActor(logic, { input });
+    io.signal.addEventListener('abort', () => actor.stop(), { once: true });
+    actor.subscribe({
+      next: ({ status, output }) => {
+        if (status !== 'done') return;
+        const json = toJson(output);
+        resolve(json.ok ? json : { ok: false, error: { code: 'not-json', message: json.reason } });
+      },
+      error: (error) => resolve({ ok: false, error: leafErrorOf({ error }) }),
+    });
+    actor.start();
+  });
+}

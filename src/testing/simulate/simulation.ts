@@ -1,0 +1,99 @@
+import type { Agent } from '../../agent/agent-types.ts';
+import type { AgentOptions } from '../../agent/options/agent-options.ts';
+import type { RunOptions } from '../../agent/options/run-options.ts';
+import type { Run } from '../../agent/run/run.ts';
+import type { Model } from '../../actors/model.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import type { Replayable } from '../../journal/replay/replay.ts';
+import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { MachineCoverage } from '../coverage/edges.ts';
+import type { Drawn } from './draws.ts';
+import type { FaultName, FaultRates, HostileMaker } from './simulated-faults.ts';
+import type { SimulatedStore } from './simulated-store.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** An agent, as far as a simulation drives it. */
+export interface SimulatedAgent
+  extends Pick<Agent, 'resume' | 'configure' | 'tools' | 'options' | 'setHistory'>, Replayable<Run> {
+  run(input: string, options?: RunOptions): Run;
+}
+
+/** Makes the agent of one run, with the options that the simulation gives it: journal, model, permissions, confirm. */
+export type AgentMaker = (options: AgentOptions) => SimulatedAgent;
+
+/** What does not change from run to run. */
+export interface Simulated {
+  readonly agent: SimulatedAgent | AgentMaker;
+  readonly task: string;
+  readonly model: ((seed: number) => Model) | null;
+  readonly hostile: HostileMaker;
+  /** Called before each run. */
+  readonly begin: () => void;
+  readonly rates: FaultRates;
+  readonly time: VirtualTime;
+  /** Real time at which no run waits any longer. */
+  readonly until: number;
+  /** Tools that really waited, in place of virtual time. */
+  readonly waited: Set<string>;
+  /** Tools that never settle: nobody waits for them a second time. */
+  readonly hanging: Set<string>;
+  /** Promises that were rejected and that nobody had handled. */
+  readonly unhandled: unknown[];
+}
+
+/** What has come of one seed. */
+export interface SimulatedOutcome {
+  readonly seed: number;
+  readonly drawn: readonly Drawn[];
+  readonly result: RunResult | null;
+  /** What is wrong with the way in which it was driven; null when nothing is. */
+  readonly problem: Problem | null;
+  readonly recording: Recording | null;
+  readonly store: SimulatedStore;
+  /** Whoever played it last. */
+  readonly agent: SimulatedAgent;
+}
+
+/** Something that is wrong: which check says so, and what. */
+export interface Problem {
+  readonly check: string;
+  readonly message: string;
+}
+
+/** A failure, by the smallest run that still fails for the same reason. */
+export interface SimulatedFailure {
+  /** The first seed that failed so. */
+  readonly seed: number;
+  /** The check that says so: `check`, `always`, `resume`, `replay`, `law once` … */
+  readonly check: string;
+  readonly reason: string;
+  /** The faults and choices that are left, in words. */
+  readonly drawn: readonly string[];
+  /** The recording of the smallest run, as JSON lines; empty where nothing was written. */
+  readonly recording: string;
+  /** How many records there were when it was found, and how many are left. */
+  readonly records: { readonly found: number; readonly left: number };
+  /** How many of the seeds failed so. */
+  readonly count: number;
+}
+
+/** What a simulation has found. */
+export interface Simulation {
+  /** Nothing failed. */
+  readonly ok: boolean;
+  readonly runs: number;
+  /** Each reason once, the first found first. */
+  readonly failures: readonly SimulatedFailure[];
+  readonly coverage: {
+    /** What of each machine's drawing was taken. */
+    readonly machines: readonly MachineCoverage[];
+    /** How often each fault happened. */
+    readonly faults: Readonly<Record<FaultName, number>>;
+    /** How many runs ended for which reason. */
+    readonly endings: { readonly [reason: string]: number };
+  };
+  /** How many effects were performed. */
+  readonly effects: number;
+  /** Tools that waited in real time. Their runs take as long as they do, and may differ from time to time. */
+  readonly waited: readonly string[];
+}

@@ -1,0 +1,187 @@
+/**
+ * Owns: what the process takes for time and chance while a simulation runs: global timers, `Date`, `performance.now`,
+ * `Math.random`, random ids. Does not own: when time passes (the simulated run says so).
+ *
+ * I1 Nothing fires by itself: time stands still until `fireNext`.
+ * I2 Timers fire in the order of being due; those that are due together in the order in which they were set.
+ * I3 After `restore` everything is as it was.
+ */
+export interface VirtualTime {
+  /** Begins a run: no timers, the same moment, chance from this source. */
+  reset(random: () => number): void;
+  /** Moves to the next timer and fires it; false when there is none. */
+  fireNext(): boolean;
+  /** The timers that are set, with how long each was set for. */
+  readonly pending: readonly PendingTimer[];
+  /** Lets time pass without firing anything: what has become due fires next. */
+  pass(ms: number): void;
+  /** Sets the clock on the wall forwards or backwards; timers do not notice. */
+  setWall(ms: number): void;
+  /** Called for each timer that is set. */
+  onTimer: ((timer: PendingTimer) => void) | null;
+  restore(): void;
+}
+
+/** A timer that is set. */
+export interface PendingTimer {
+  readonly due: number;
+  readonly ms: number;
+}
+
+interface Timer extends PendingTimer {
+  readonly number: number;
+  readonly fire: () => void;
+}
+
+/** When every run begins. */
+const BEGINNING = Date.UTC(2026, 0, 1);
+
+const real = {
+  setTimeout: globalThis.setTimeout,
+  setImmediate: globalThis.setImmediate,
+  now: performance.now.bind(performance),
+};
+
+/** Waits until everything that can happen by itself has happened: all promises, and one turn of the event loop. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    real.setImmediate(() => resolve());
+  });
+}
+
+/** Waits in real time. */
+export function reallyWait(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    real.setTimeout(resolve, ms);
+  });
+}
+
+/** Milliseconds of real time. */
+export function realNow(): number {
+  return real.now();
+}
+
+/** Puts virtual time in the place of the real one, for the whole process. */
+export function virtualTime(): VirtualTime {
+  let now = 0;
+  let wall = BEGINNING;
+  let count = 0;
+  let random = Math.random;
+  const timers = new Map<number, Timer>();
+
+  const set = (fire: () => void, ms: number): Timer => {
+    const delay = ms >= 0 ? ms : 0;
+    const timer = { number: ++count, due: now + delay, ms: delay, fire };
+    timers.set(timer.number, timer);
+    time.onTimer?.(timer);
+    return timer;
+  };
+  const earliest = (): Timer | undefined => {
+    let first: Timer | undefined;
+    for (const timer of timers.values()) if (first === undefined || timer.due < first.due) first = timer;
+    return first;
+  };
+  const time: VirtualTime = {
+    reset: (source) => {
+      [now, wall, count, random] = [0, BEGINNING, 0, source];
+      timers.clear();
+    },
+    fireNext: () => {
+      const timer = earliest();
+      if (timer === undefined) return false;
+      timers.delete(timer.number);
+      now = Math.max(now, timer.due);
+      timer.fire();
+      return true;
+    },
+    get pending() {
+      return [...timers.values()];
+    },
+    pass: (ms) => {
+      now += ms;
+    },
+    setWall: (ms) => {
+      wall += ms;
+    },
+    onTimer: null,
+    restore: () => {
+      for (const undo of undone) undo();
+    },
+  };
+
+  const clear = (handle: unknown): void => {
+    const number: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'number') : handle;
+    if (typeof number === 'number') timers.delete(number);
+  };
+  const today = (): number => Math.round(wall + now);
+  const virtualDate = new Proxy(Date, {
+    construct: (target, given: readonly unknown[], made) =>
+      Reflect.construct(target, given.length === 0 ? [today()] : given, made),
+    apply: () => new Date(today()).toString(),
+    get: (target, key): unknown => (key === 'now' ? today : Reflect.get(target, key)),
+  });
+  const bytes = <T>(array: T): T => {
+    if (array instanceof Uint8Array) for (let at = 0; at < array.length; at++) array[at] = Math.floor(random() * 256);
+    return array;
+  };
+  const undone = [
+    replaced(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+      handleOf(set(() => fire(...args), ms).number),
+    ),
+    replaced(globalThis, 'setInterval', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+      const handle = { number: 0 };
+      const arm = (): void => {
+        handle.number = set(
+          () => {
+            arm();
+            fire(...args);
+          },
+          Math.max(1, ms),
+        ).number;
+      };
+      arm();
+      return handleOf(handle);
+    }),
+    replaced(globalThis, 'clearTimeout', clear),
+    replaced(globalThis, 'clearInterval', clear),
+    replaced(globalThis, 'Date', virtualDate),
+    replaced(performance, 'now', () => now),
+    replaced(Math, 'random', () => random()),
+    replaced(crypto, 'getRandomValues', bytes),
+    replaced(crypto, 'randomUUID', () => {
+      const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
+      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
+    }),
+  ];
+  return time;
+}
+
+/** What programs do with a timer beside clearing it. */
+function handleOf(timer: number | { readonly number: number }): object {
+  const handle = {
+    get number() {
+      return typeof timer === 'number' ? timer : timer.number;
+    },
+    ref: () => handle,
+    unref: () => handle,
+    hasRef: () => true,
+    refresh: () => handle,
+    [Symbol.toPrimitive]: () => handle.number,
+  };
+  return handle;
+}
+
+/** Replaces a member of an object; gives back how to undo it. */
+function replaced(owner: object, name: string, value: unknown): () => void {
+  const before = Object.getOwnPropertyDescriptor(owner, name);
+  Object.defineProperty(owner, name, {
+    value,
+    configurable: true,
+    writable: true,
+    enumerable: before?.enumerable ?? true,
+  });
+  return () => {
+    if (before === undefined) Reflect.deleteProperty(owner, name);
+    else Object.defineProperty(owner, name, before);
+  };
+}

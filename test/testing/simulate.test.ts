@@ -1,0 +1,221 @@
+import { setTimeout as really } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
+import { replay, simulate, scriptedModel } from '../../src/testing/index.ts';
+import { transitions } from '../../src/journal/index.ts';
+import { cases, seedOr } from '../support/soak.ts';
+
+const look = tool({
+  name: 'look',
+  description: 'Looks.',
+  inputSchema: z.object({ at: z.string() }),
+  effects: 'none',
+  execute: ({ at }) => ({ seen: at.length }),
+});
+const pay = tool({
+  name: 'pay',
+  description: 'Pays.',
+  inputSchema: z.object({ cents: z.number().int() }),
+  effects: 'once',
+  policy: 'confirm',
+  execute: ({ cents }) => ({ paid: cents }),
+});
+const clerk = (options: AgentOptions) => createAgent({ maxSteps: 5, tools: [look, pay], ...options });
+const once = [{ content: '', toolCalls: [{ name: 'charge', arguments: {} }] }, 'Paid.'];
+
+/** An agent whose only tool charges a card, by its declared effects; gives back how often it did for one call. */
+function charger(effects: 'once' | 'idempotent') {
+  const charged = new Map<string, number>();
+  const charge = tool({
+    name: 'charge',
+    description: 'Charges the card.',
+    effects,
+    execute: (_args, { idempotencyKey }) => {
+      charged.set(idempotencyKey, (charged.get(idempotencyKey) ?? 0) + 1);
+      return 'charged';
+    },
+  });
+  return {
+    agent: (options: AgentOptions) => createAgent({ tools: [charge], ...options }),
+    begin: () => charged.clear(),
+    check: () => {
+      const most = Math.max(0, ...charged.values());
+      return most <= 1 || `the card was charged ${most} times for one call`;
+    },
+  };
+}
+
+test('an agent that is sound passes under all faults, and every kind of fault has met it', async () => {
+  const first = seedOr(1);
+  const seeds = Array.from({ length: cases(250, 100_000) }, (_, index) => first + index);
+  const { failures, runs, coverage } = await simulate(clerk, { seeds });
+  expect(failures).toEqual([]);
+  expect(runs).toBe(seeds.length);
+  expect(Object.entries(coverage.faults).filter(([, count]) => count === 0)).toEqual([]);
+  expect(coverage.machines.map(({ machine }) => machine)).toEqual(['agent', 'llmCall', 'toolCall']);
+  expect(coverage.machines[0]?.states.covered).toBeGreaterThan(5);
+});
+
+test('the same seed is the same run, and another seed another', async () => {
+  const recordings: string[] = [];
+  const check = ({ recording }: { recording(): string }) => void recordings.push(recording());
+  await simulate(clerk, { seeds: [3, 4, 5, 3, 4, 5], check });
+  expect(recordings.slice(3)).toEqual(recordings.slice(0, 3));
+  expect(new Set(recordings).size).toBe(3);
+});
+
+test('a tool that is charged twice after a crash is found, and the failure is a small recording', async () => {
+  const { agent, ...checks } = charger('idempotent');
+  const { failures } = await simulate(agent, { seeds: 120, model: once, ...checks });
+  const [failure] = failures;
+  expect(failures).toHaveLength(1);
+  expect(failure?.reason).toBe('the card was charged 2 times for one call');
+  expect(failure?.drawn.length).toBeLessThanOrEqual(3);
+  expect(failure?.drawn.join()).toMatch(/crash|journal/);
+  expect(failure?.records.left).toBeLessThanOrEqual(failure?.records.found ?? 0);
+  const ended = await replay(failure?.recording ?? '', agent({}));
+  expect(ended.result).toBe('Paid.');
+  expect(transitions(failure?.recording ?? '').length).toBeGreaterThan(3);
+});
+
+test('the same tool is not charged twice where it says that it may run once', async () => {
+  const { agent, ...checks } = charger('once');
+  expect((await simulate(agent, { seeds: 120, model: once, ...checks })).failures).toEqual([]);
+});
+
+test('a claim about states is asked at every state', async () => {
+  const always = ({ ran }: { readonly ran: readonly { readonly tool: string }[] }) =>
+    ran.every(({ tool: name }) => name !== 'pay');
+  const broken = await simulate(clerk, { seeds: 30, faults: [], always });
+  expect(broken.failures.map(({ check }) => check)).toEqual(['always']);
+  const kept = await simulate(clerk, { seeds: 30, faults: ['person.reject'], model: ['Done.'], always });
+  expect(kept.ok).toBe(true);
+});
+
+describe('faults', () => {
+  test('none happen where none are asked for', async () => {
+    const { coverage } = await simulate(clerk, { seeds: 30, faults: [] });
+    expect(Object.values(coverage.faults).every((count) => count === 0)).toBe(true);
+  });
+
+  test('one can be named alone, given a rate or left out', async () => {
+    const alone = await simulate(clerk, { seeds: 30, faults: ['model.busy'] });
+    const met = Object.entries(alone.coverage.faults).filter(([, count]) => count > 0);
+    expect(met.map(([name]) => name)).toEqual(['model.busy']);
+    const rated = await simulate(clerk, { seeds: 20, faults: { 'outside.cancel': 1, 'process.crash': false } });
+    expect(rated.coverage.endings['cancelled']).toBeGreaterThan(15);
+    expect(rated.coverage.faults['process.crash']).toBe(0);
+  });
+
+  test('one that there is not is refused with the nearest name', async () => {
+    const wrong = Reflect.apply(simulate, undefined, [clerk, { faults: ['model.bussy'] }]);
+    await expect(wrong).rejects.toThrow("there is no fault 'model.bussy'. Did you mean 'model.busy'?");
+  });
+});
+
+describe('time', () => {
+  const nap = tool({
+    name: 'nap',
+    description: 'Sleeps for a minute.',
+    effects: 'none',
+    execute: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+      return new Date().toISOString();
+    },
+  });
+  const replies = [{ content: '', toolCalls: [{ name: 'nap', arguments: {} }] }, 'Good morning.'];
+
+  test('a minute passes at once, the same in every run, and the real time is back afterwards', async () => {
+    const [began, timer] = [Date.now(), setTimeout];
+    const results: string[] = [];
+    const found = await simulate((options) => createAgent({ tools: [nap], ...options }), {
+      seeds: 20,
+      faults: [],
+      model: replies,
+      check: ({ recording }) => void results.push(/"data":"([^"]*)"/.exec(recording())?.[1] ?? ''),
+    });
+    expect(found.failures).toEqual([]);
+    expect(found.waited).toEqual([]);
+    expect([...new Set(results)]).toEqual(['2026-01-01T00:01:00.000Z']);
+    expect(Date.now() - began).toBeLessThan(20_000);
+    expect(setTimeout).toBe(timer);
+  });
+
+  test('a tool that really waits is waited for, and named', async () => {
+    const fetchIt = tool({
+      name: 'fetch_it',
+      description: 'Fetches.',
+      effects: 'none',
+      execute: () => really(15, 'it'),
+    });
+    const found = await simulate((options) => createAgent({ tools: [fetchIt], ...options }), {
+      seeds: 3,
+      faults: [],
+      model: [{ content: '', toolCalls: [{ name: 'fetch_it', arguments: {} }] }, 'Done.'],
+      check: ({ recording }) => recording().includes('"data":"it"'),
+    });
+    expect(found.failures).toEqual([]);
+    expect(found.waited).toEqual(['fetch_it']);
+  });
+});
+
+test('a promise that nobody handles is a failure', async () => {
+  const loose = tool({
+    name: 'loose',
+    description: 'Forgets a promise.',
+    effects: 'none',
+    execute: () => {
+      void Promise.reject(new Error('forgotten'));
+      return 1;
+    },
+  });
+  const { failures } = await simulate((options) => createAgent({ tools: [loose], ...options }), {
+    seeds: 3,
+    faults: [],
+    model: [{ content: '', toolCalls: [{ name: 'loose', arguments: {} }] }, 'Done.'],
+  });
+  expect(failures).toMatchObject([{ check: 'unhandled rejection', reason: 'forgotten', count: 3 }]);
+});
+
+test('the replies of a recording are what the model says', async () => {
+  const agent = createAgent({
+    tools: [look],
+    model: scriptedModel([{ content: '', toolCalls: [{ name: 'look', arguments: { at: 'x' } }] }, 'Seen.']),
+    silent: true,
+  });
+  const run = agent.run('Look');
+  await run;
+  const { failures } = await simulate(clerk, {
+    seeds: 20,
+    faults: ['tool.slow', 'process.crash'],
+    model: run.recording(),
+    check: ({ result, ran }) => result.result === 'Seen.' && ran.length >= 1,
+  });
+  expect(failures).toEqual([]);
+});
+
+test('an agent that is made already is simulated without crashes', async () => {
+  const { ok, coverage } = await simulate(clerk({ silent: true }), { seeds: 40 });
+  expect(ok).toBe(true);
+  expect(coverage.faults['process.crash']).toBe(0);
+  expect(coverage.faults['tool.throw']).toBeGreaterThan(0);
+});
+
+test('a simulation ends with its budget', async () => {
+  const { runs } = await simulate(clerk, { seeds: 1_000_000, budgetMs: 200 });
+  expect(runs).toBeGreaterThan(0);
+  expect(runs).toBeLessThan(10_000);
+});
+
+test('a run resumed several times after its tools changed is read back in the order in which it was told', async () => {
+  const look = tool({ name: 'look', description: 'Looks.', effects: 'none', execute: () => 1 });
+  const call = (n: number) => ({ content: '', toolCalls: [{ name: 'look', arguments: { n } }] });
+  const found = await simulate((options) => createAgent({ tools: [look], ...options }), {
+    seeds: [27],
+    faults: { 'process.crash': 0.1 },
+    model: [call(1), call(2), call(3), call(4), 'Done.'],
+  });
+  expect(found.failures).toEqual([]);
+  expect(found.coverage.faults['process.crash']).toBeGreaterThan(1);
+});
