@@ -65,20 +65,12 @@ const everywhere = [
   ['unreadable', 'protocol-error', 'it answered under the id null, which no request has: Parse error'],
 ] as const;
 
-/** What is cut off while it arrives. */
-const tooMuch = [
-  ['large', 'limit-exceeded', 'limits.mcp.messageBytes allows (10485760)'],
-  ['intricate', 'limit-exceeded', 'it'],
-  ['endless', 'limit-exceeded', 'limits.mcp.messageBytes allows (10485760)'],
-] as const;
-
-test.each([...eachForm(FORMS, everywhere), ...FORMS.flatMap((form) => tooMuch.map((row) => [form, ...row] as const))])(
+test.each(eachForm(FORMS, everywhere))(
   'over %s, %s is an error at once (%s) that says so, and the other server works',
   async (form, tool, code, words) => {
     const { first, agent } = await callOf(form, tool);
     expect(first).toContain(words);
-    // Only what has no end costs the connection.
-    if (form !== 'stdio' || tool !== 'endless') expect(agent.mcp.bad?.state).toBe('READY');
+    expect(agent.mcp.bad?.state).toBe('READY');
     expect(await agent.mcp.bad?.callTool('echo')).toMatchObject({ data: 'echo' });
     expect(await agent.mcp.bad?.callTool(tool)).toMatchObject({ status: 'error', code });
   },
@@ -245,10 +237,22 @@ const memory = [
 
 const stream = [['endless-stream', 'one of its events is larger than limits.mcp.messageBytes']] as const;
 
-test.each([...eachForm(FORMS, memory), ...eachForm(HTTP, stream)])(
+/** What ends a connection, and over which forms of messages it is tried. */
+const fatal = [...eachForm(FORMS, memory), ...eachForm(HTTP, stream)];
+
+const fullLists = eachForm(FORMS, [['full-list/tool_0']] as const);
+
+/** What is cut off while it arrives. */
+const tooMuch = [
+  ['large', 'limits.mcp.messageBytes allows (10485760)'],
+  ['intricate', 'more than 500000 objects and lists'],
+  ['endless', 'limits.mcp.messageBytes allows (10485760)'],
+] as const;
+
+test.each(fatal)(
   'in 256 MB, over %s, %s ends that connection for good, and the other server works',
   async (form, mode, words) => {
-    const { status, code, state, message, results } = await smallHost(form, mode, 'nothing');
+    const { status, code, state, message, results } = await inSmallHost(form, `${mode}/nothing`);
     expect({ status, code, state }).toEqual({ status: 'answered', code: 'limit-exceeded', state: 'FAILED' });
     expect(message).toContain(words);
     expect(results[1]).toContain('all well');
@@ -256,21 +260,25 @@ test.each([...eachForm(FORMS, memory), ...eachForm(HTTP, stream)])(
   LONG,
 );
 
-test.each(eachForm(FORMS, [['endless'], ['large'], ['intricate']] as const))(
-  'in 256 MB, over %s, the %s answer of a call costs that call',
-  async (form, tool) => {
-    const { status, results } = await smallHost(form, 'normal', tool);
+test.each(FORMS.flatMap((form) => tooMuch.map((row) => [form, ...row] as const)))(
+  'in 256 MB, over %s, the %s answer of a call is an error at once that says so, and the other server works',
+  async (form, tool, words) => {
+    const { status, results, state, echo, again } = await inSmallHost(form, `normal/${tool}`);
     expect(status).toBe('answered');
-    expect(results[0]).toMatch(/limits.mcp.messageBytes|objects and lists/);
+    expect(results[0]).toContain(words);
     expect(results[1]).toContain('all well');
+    // Only what has no end costs the connection.
+    if (form !== 'stdio' || tool !== 'endless') expect(state).toBe('READY');
+    expect(echo).toMatchObject({ data: 'echo' });
+    expect(again).toBe('limit-exceeded');
   },
   LONG,
 );
 
-test.each(eachForm(FORMS, [[]] as const))(
+test.each(fullLists)(
   'in 256 MB, over %s, a list just within the limits is used',
-  async (form) => {
-    const { results, sent } = await smallHost(form, 'full-list', 'tool_0');
+  async (form, wanted) => {
+    const { results, sent } = await inSmallHost(form, wanted);
     expect(results[0]).toContain('"data":"tool_0"');
     expect(sent).toBeGreaterThan(38);
   },
@@ -278,19 +286,39 @@ test.each(eachForm(FORMS, [[]] as const))(
 );
 
 interface Told {
+  readonly case: string;
   readonly status: string;
   readonly code?: string;
   readonly state: string;
   readonly message?: string;
   readonly results: readonly string[];
   readonly sent: number;
+  readonly echo?: object;
+  readonly again?: string;
 }
 
-/** A whole agent in a process of its own with 256 MB for its heap; one that runs out of it fails the test. */
-async function smallHost(form: WireForm, mode: string, tool: string): Promise<Told> {
-  const script = fileURLToPath(new URL('children/small-host.ts', import.meta.url));
-  const args = ['--max-old-space-size=256', script, form, mode, tool];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000, killSignal: 'SIGKILL' });
-  const told: Told = JSON.parse(stdout);
+/** The processes with little memory, one for each form of messages; the first test that asks for one starts all. */
+let hosts: Promise<Readonly<Record<WireForm, readonly Told[]>>> | undefined;
+
+/** What became of an agent in a process with 256 MB for its heap; one that runs out of it fails these tests. */
+async function inSmallHost(form: WireForm, wanted: string): Promise<Told> {
+  hosts ??= Promise.all(FORMS.map(smallHost)).then(([stdio, json, sse]) => ({ stdio, json, sse }));
+  const told = (await hosts)[form].find((one) => one.case === wanted);
+  if (told === undefined) throw new Error(`${wanted} was not tried over ${form}`);
   return told;
+}
+
+async function smallHost(form: WireForm): Promise<readonly Told[]> {
+  const script = fileURLToPath(new URL('children/small-host.ts', import.meta.url));
+  const cases = [
+    ...fatal.flatMap(([over, mode]) => (over === form ? [`${mode}/nothing`] : [])),
+    ...tooMuch.map(([tool]) => `normal/${tool}`),
+    ...fullLists.flatMap(([over, wanted]) => (over === form ? [wanted] : [])),
+  ];
+  const args = ['--max-old-space-size=256', script, form, ...cases];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: LONG, killSignal: 'SIGKILL' });
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line): Told => JSON.parse(line));
 }
