@@ -1,6 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test as alone } from 'vitest';
 import { watched } from '../support/mcp/hostile.ts';
 import { startHostileHttp } from '../support/mcp/hostile-http.ts';
+import { besideEachOther, poll } from '../support/beside.ts';
+
+besideEachOther();
+const test = alone.concurrent;
 
 describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s', (answer) => {
   test('is connected, called, and left with a goodbye', async () => {
@@ -18,11 +22,12 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     const { connection, states } = watched({ url: server.url }, patience);
     await connection.connect();
     const call = connection.callTool('hang');
-    await expect.poll(() => server.calls).toEqual(['hang']);
+    await poll(() => server.calls).toEqual(['hang']);
     const killed = performance.now();
     await server.die();
-    await expect.poll(() => states().includes('BACKING_OFF')).toBe(true);
-    expect(performance.now() - killed).toBeLessThan(1000);
+    await poll(() => states().includes('BACKING_OFF')).toBe(true);
+    // Sooner than a ping would find it.
+    expect(performance.now() - killed).toBeLessThan(2000);
     expect(await call).toMatchObject({ status: 'error', code: 'not-connected' });
     expect(performance.now() - killed).toBeLessThan(5000);
   });
@@ -31,12 +36,12 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     const server = await startHostileHttp({ answer });
     const { connection } = watched({ url: server.url });
     await connection.connect();
-    const calls = [connection.callTool('hang', {}, { timeoutMs: 1500 }), connection.callTool('hang_pay')];
-    await expect.poll(() => server.calls.length).toBe(2);
+    const calls = [connection.callTool('hang', {}, { timeoutMs: 4000 }), connection.callTool('hang_pay')];
+    await poll(() => server.calls.length).toBe(2);
     await server.die();
     await server.revive();
     expect(await calls[1]).toMatchObject({ code: 'unknown-outcome' });
-    await expect.poll(() => server.calls, { timeout: 5000 }).toEqual(['hang', 'hang_pay', 'hang']);
+    await poll(() => server.calls, { timeout: 5000 }).toEqual(['hang', 'hang_pay', 'hang']);
     expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
     expect(await calls[0]).toMatchObject({ code: 'timeout' });
   });
@@ -61,7 +66,7 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     await connection.connect();
     server.freeze();
     expect(await connection.callTool('echo', {}, { timeoutMs: 300 })).toMatchObject({ code: 'timeout' });
-    await expect.poll(() => states().includes('BACKING_OFF'), { timeout: 5000 }).toBe(true);
+    await poll(() => states().includes('BACKING_OFF'), { timeout: 5000 }).toBe(true);
   });
 });
 
@@ -108,9 +113,9 @@ test('a server that is idle when it is killed is missed before the next call', a
   const server = await startHostileHttp();
   const { connection, states } = watched({ url: server.url });
   await connection.connect();
-  await expect.poll(() => server.counts.get('GET')).toBe(1);
+  await poll(() => server.counts.get('GET')).toBe(1);
   await server.die();
-  await expect.poll(() => states().includes('BACKING_OFF')).toBe(true);
+  await poll(() => states().includes('BACKING_OFF')).toBe(true);
   await server.revive();
   expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
 });
@@ -120,7 +125,7 @@ test('a server that dies behind a gateway, which holds the streams open, is foun
   const { connection, states } = watched({ url: server.url });
   await connection.connect();
   const call = connection.callTool('hang_pay');
-  await expect.poll(() => server.calls).toEqual(['hang_pay']);
+  await poll(() => server.calls).toEqual(['hang_pay']);
   const gone = performance.now();
   server.refuse(502);
   expect(await call).toMatchObject({ code: 'unknown-outcome' });
@@ -149,10 +154,10 @@ describe('a stream that breaks before the answer came', () => {
     const server = await startHostileHttp();
     const { connection, states } = watched({ url: server.url, retryAfterLoss: 'safe' });
     await connection.connect();
-    const other = connection.callTool('hang', {}, { timeoutMs: 1000 });
+    const other = connection.callTool('hang', {}, { timeoutMs: 2000 });
     const since = performance.now();
     expect(await connection.callTool(tool)).toMatchObject({ code: 'unknown-outcome' });
-    expect(performance.now() - since).toBeLessThan(900);
+    expect(performance.now() - since).toBeLessThan(1900);
     expect(await other).toMatchObject({ code: 'timeout' });
     expect(states()).not.toContain('BACKING_OFF');
   });
@@ -193,7 +198,7 @@ describe('a server of the older transport', () => {
     const { connection, states } = watched({ url: server.url, type: 'sse' });
     await connection.connect();
     const call = connection.callTool('hang_pay');
-    await expect.poll(() => server.calls).toEqual(['hang_pay']);
+    await poll(() => server.calls).toEqual(['hang_pay']);
     const killed = performance.now();
     await server.die();
     expect(await call).toMatchObject({ code: 'unknown-outcome' });
@@ -211,7 +216,7 @@ test('an address where nothing listens is a plain failure, within the patience o
     code: 'not-connected',
     error: expect.stringContaining('ECONNREFUSED'),
   });
-  expect(performance.now() - since).toBeLessThan(1500);
+  expect(performance.now() - since).toBeLessThan(3000);
 });
 
 test('headers of the configuration go with every request', async () => {

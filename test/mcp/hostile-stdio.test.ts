@@ -1,6 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test as alone } from 'vitest';
 import { callLog, watched } from '../support/mcp/hostile.ts';
 import { hostileEntry as hostile } from '../support/mcp/hostile-entry.ts';
+import { besideEachOther, poll } from '../support/beside.ts';
+
+besideEachOther();
+const test = alone.concurrent;
 
 describe('a server that dies in the middle of a call', () => {
   test('is noticed at once, started again, and the call is sent once more', async () => {
@@ -20,7 +24,8 @@ describe('a server that dies in the middle of a call', () => {
     ]);
   });
 
-  test('is noticed within a second even when what it started holds its output open', async () => {
+  // Alone: it is held to its time.
+  alone('is noticed within a second even when what it started holds its output open', async () => {
     const { connection, states } = watched(hostile('normal', { retryAfterLoss: 'safe' }));
     await connection.connect();
     const since = performance.now();
@@ -122,7 +127,8 @@ describe('what a server writes beside its answers', () => {
     expect(oddities()).toEqual(expect.arrayContaining(['noise', 'bad-message', 'unexpected']));
   });
 
-  test('a line of 11 MB costs only the call it answers, at once', async () => {
+  // Alone, as the next one: they keep this process at work.
+  alone('a line of 11 MB costs only the call it answers, at once', async () => {
     const { connection, oddities, states } = watched(hostile());
     await connection.connect();
     expect(await connection.callTool('giant')).toMatchObject({
@@ -134,7 +140,7 @@ describe('what a server writes beside its answers', () => {
     expect(states()).toEqual(['CONNECTING', 'DISCOVERING', 'READY']);
   });
 
-  test('a flood of notifications and of stderr delays the answer and loses nothing', async () => {
+  alone('a flood of notifications and of stderr delays the answer and loses nothing', async () => {
     const { connection } = watched(hostile());
     await connection.connect();
     expect(await connection.callTool('flood')).toEqual({ status: 'success', data: 'after the flood' });
@@ -180,7 +186,7 @@ describe('a server that cannot be used', () => {
       limits: { maxFailures: 3, backoff: { kind: 'constant', ms: 1 } },
     });
     await connection.connect();
-    await expect.poll(() => connection.state).toBe('FAILED');
+    await poll(() => connection.state).toBe('FAILED');
     expect(states().filter((state) => state === 'CONNECTING')).toHaveLength(3);
   });
 });
@@ -208,7 +214,7 @@ describe('the list of tools', () => {
     const { connection, news } = watched(hostile());
     await connection.connect();
     await connection.callTool('grow');
-    await expect.poll(() => connection.tools.some(({ name }) => name === 'grown_0')).toBe(true);
+    await poll(() => connection.tools.some(({ name }) => name === 'grown_0')).toBe(true);
     expect(news).toContainEqual({ type: 'mcp.tools', server: 'hostile', added: ['grown_0'], removed: [], changed: [] });
     expect(connection.state).toBe('READY');
   });

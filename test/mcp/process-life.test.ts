@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test as alone } from 'vitest';
 import { startServer } from '../../src/mcp/stdio/server-process.ts';
 import { isAlive, watched } from '../support/mcp/hostile.ts';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
+import { besideEachOther, onTestFinished, poll } from '../support/beside.ts';
+
+besideEachOther();
+const test = alone.concurrent;
 
 async function pidsOf(connection: ReturnType<typeof watched>['connection']): Promise<readonly number[]> {
   const { data } = await connection.callTool('pids');
@@ -70,7 +74,7 @@ test('what a server that died had started is ended, too', async () => {
   const { connection } = watched(hostileEntry('normal', { retryAfterLoss: 'safe' }));
   const pids = await pidsOf(connection);
   await connection.callTool('die');
-  await expect.poll(() => alive(pids)).toEqual([false, false]);
+  await poll(() => alive(pids)).toEqual([false, false]);
 });
 
 describe('when the host ends, its servers end, and the host ends as it would have', () => {
@@ -84,7 +88,7 @@ describe('when the host ends, its servers end, and the host ends as it would hav
     const child = spawn(process.execPath, [script, way, mode], { stdio: ['ignore', 'pipe', 'ignore'] });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
-    await expect.poll(() => output, { timeout: 10_000 }).toContain('\n');
+    await poll(() => output, { timeout: 10_000 }).toContain('\n');
     const pids = output.split('\n')[0]?.match(/\d+/g)?.map(Number) ?? [];
     expect(pids).toHaveLength(2);
     onTestFinished(() => {
@@ -104,14 +108,14 @@ describe('when the host ends, its servers end, and the host ends as it would hav
     const host = await startHost('waits');
     host.child.kill(signal);
     expect(await ended(host.child)).toEqual({ code: null, signal });
-    await expect.poll(() => alive(host.pids)).toEqual([false, false]);
+    await poll(() => alive(host.pids)).toEqual([false, false]);
   });
 
   test('by SIGTERM, even a server that does not care about that', async () => {
     const host = await startHost('waits', 'stubborn');
     host.child.kill('SIGTERM');
     expect(await ended(host.child)).toEqual({ code: null, signal: 'SIGTERM' });
-    await expect.poll(() => alive(host.pids)).toEqual([false, false]);
+    await poll(() => alive(host.pids)).toEqual([false, false]);
   });
 
   test.each([
@@ -121,20 +125,20 @@ describe('when the host ends, its servers end, and the host ends as it would hav
   ])('because it %s', async (way, code) => {
     const host = await startHost(way);
     expect(await ended(host.child)).toEqual({ code, signal: null });
-    await expect.poll(() => alive(host.pids)).toEqual([false, false]);
+    await poll(() => alive(host.pids)).toEqual([false, false]);
   });
 
   test('by a signal that a passive listener waits for, too', async () => {
     const host = await startHost('has-a-passive-listener');
     host.child.kill('SIGINT');
     expect(await ended(host.child)).toEqual({ code: null, signal: 'SIGINT' });
-    await expect.poll(() => alive(host.pids)).toEqual([false, false]);
+    await poll(() => alive(host.pids)).toEqual([false, false]);
   });
 
   test('a host with a listener of its own goes on, and so do its servers', async () => {
     const host = await startHost('has-a-listener');
     host.child.kill('SIGINT');
-    await expect.poll(host.output).toContain('after SIGINT: success');
+    await poll(host.output).toContain('after SIGINT: success');
     expect(await alive(host.pids)).toEqual([true, true]);
   });
 

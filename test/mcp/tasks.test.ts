@@ -1,10 +1,14 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test as alone } from 'vitest';
 import type { AgentOptions } from '../../src/agent/options.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { agentWith, modern, toldBy } from '../support/mcp/modern.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
 import { calls } from '../support/replies.ts';
+import { besideEachOther, onTestFinished, poll } from '../support/beside.ts';
+
+besideEachOther();
+const test = alone.concurrent;
 
 const once = (tool: string, args: object = {}): AgentOptions => ({
   model: scriptedModel([calls([`lab_${tool}`, JSON.stringify(args), 'a']), 'Done.']),
@@ -28,19 +32,19 @@ describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s',
     const lab = await modern(transport);
     const { agent } = agentWith(lab.config, once('research', { polls: 1e9 }));
     const run = agent.run('Go');
-    await expect.poll(() => lab.received('tasks/get').length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await poll(() => lab.received('tasks/get').length, { timeout: 10_000 }).toBeGreaterThan(0);
     await run.cancel('enough');
     expect(await run).toMatchObject({ status: 'cancelled' });
-    await expect.poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
+    await poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
   });
 
   test('is cancelled at the server also when its id comes only after the run was cancelled', async () => {
     const lab = await modern(transport);
     const { agent } = agentWith(lab.config, once('research', { beginMs: 300 }));
     const run = agent.run('Go');
-    await expect.poll(() => lab.received('tools/call').length, { timeout: 10_000 }).toBe(1);
+    await poll(() => lab.received('tools/call').length, { timeout: 10_000 }).toBe(1);
     await run.cancel();
-    await expect.poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
+    await poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
     expect(lab.received('tasks/get')).toEqual([]);
   });
 
@@ -49,7 +53,7 @@ describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s',
     const { agent } = agentWith(lab.config, once('research', { polls: 1e9 }));
     const [told = ''] = await toldBy(agent);
     expect(told).toContain('no answer within 0.9 s');
-    await expect.poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
+    await poll(() => lab.received('tasks/cancel')).toEqual([{ taskId: 'task-1' }]);
   });
 
   test('that waits for an answer is at work as long as the server says so, whatever the silence of its result', async () => {
@@ -149,7 +153,7 @@ describe.each(['stdio', 'HTTP'] as const)('a task whose connection is lost, over
     const run = agent.run('Go');
     agent.mcp.lab?.on('mcp.changed', ({ state }) => state === 'BACKING_OFF' && void run.cancel());
     expect(await run).toMatchObject({ status: 'cancelled' });
-    await expect.poll(() => lab.received('tasks/cancel'), { timeout: 10_000 }).toEqual([{ taskId: 'task-1' }]);
+    await poll(() => lab.received('tasks/cancel'), { timeout: 10_000 }).toEqual([{ taskId: 'task-1' }]);
     expect(lab.received('initialize')).toHaveLength(2);
     expect(lab.received('tools/call')).toHaveLength(1);
   });
@@ -169,7 +173,7 @@ test('a task that the server has forgotten is of unknown outcome, and not begun 
   const lab = await modern('HTTP');
   const { agent } = agentWith(lab.config, once('research', { polls: 1e9 }));
   const run = agent.run('Go');
-  await expect.poll(() => lab.received('tasks/get').length).toBeGreaterThan(0);
+  await poll(() => lab.received('tasks/get').length).toBeGreaterThan(0);
   delete lab.memory().tasks['task-1'];
   const { messages } = await run;
   expect(String(messages.find(({ role }) => role === 'tool')?.content)).toContain('unknown whether');
