@@ -9,7 +9,13 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
   mcp: ['test/mcp/hostile-everywhere', 'test/mcp/soak', 'test/mcp/random-events'],
   authority: ['test/authority'],
-  laws: ['test/property', 'test/models/properties'],
+  laws: [
+    'test/property',
+    'test/models/properties',
+    'test/testing/hostile-model',
+    'test/agent/late-readers',
+    'test/tools/security/terminal-confirm-screen',
+  ],
   browser: ['test/browser/long-run'],
 };
 const ONE_HOUR = '3600000';
