@@ -7,7 +7,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   machines: ['test/machines/mutants', 'test/testing/explore-'],
   kills: ['test/chaos'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
-  mcp: ['test/mcp/hostile-everywhere', 'test/mcp/soak', 'test/mcp/random-events'],
+  mcp: ['test/mcp/hostile-everywhere', 'test/mcp/hostile-memory', 'test/mcp/soak', 'test/mcp/random-events'],
   authority: ['test/authority'],
   laws: [
     'test/property',
