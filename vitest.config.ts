@@ -27,9 +27,9 @@ export default defineConfig({
     isolate: false,
     // Most of them wait for processes and servers most of the time: one worker for each core would leave the cores idle.
     maxWorkers: availableParallelism() * 2,
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
     // What is awaited comes at once on a free machine, and later on a busy one.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
   },
 });

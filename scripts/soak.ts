@@ -7,9 +7,15 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   machines: ['test/machines/mutants', 'test/testing/explore-'],
   kills: ['test/chaos'],
   damage: ['test/journal/flipped-bits', 'test/journal/torn', 'test/journal/format'],
-  mcp: ['test/mcp/hostile-everywhere', 'test/mcp/soak', 'test/mcp/random-events'],
+  mcp: ['test/mcp/hostile-everywhere', 'test/mcp/hostile-memory', 'test/mcp/soak', 'test/mcp/random-events'],
   authority: ['test/authority'],
-  laws: ['test/property', 'test/models/properties'],
+  laws: [
+    'test/property',
+    'test/models/properties',
+    'test/testing/hostile-model',
+    'test/agent/late-readers',
+    'test/tools/security/terminal-confirm-screen',
+  ],
   simulate: ['test/testing/simulate'],
   browser: ['test/browser/long-run'],
 };

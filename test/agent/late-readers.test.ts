@@ -9,6 +9,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { calls } from '../support/replies.ts';
+import { cases } from '../support/soak.ts';
 import { type Script, modelOf, scripts, toolsOf } from '../property/agent-scripts.ts';
 
 /** Without what differs from run to run: times, and the id of the run. */
@@ -55,7 +56,7 @@ test('whoever comes late gets the events and transitions that a listener got, li
       expect(await eventsOf(afterwards)).toEqual(await fromTheBeginning);
       expect(afterwards.transitions()).toEqual(early.transitions());
     }),
-    { seed: 20_261_122, numRuns: 60, endOnFailure: false },
+    { seed: 20_261_122, numRuns: cases(30, 600), endOnFailure: false },
   );
 });
 

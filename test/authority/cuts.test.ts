@@ -25,8 +25,8 @@ function fault({ title, text, whole, args }: Cut, executed: Outcome['executed'])
 }
 
 test.each([
-  ['json', cases(9, 1)],
-  ['auto', cases(19, 1)],
+  ['json', cases(15, 1)],
+  ['auto', cases(31, 1)],
 ] as const)('%s: a call that was cut off does not run', async (mode, every) => {
   const judge = agentIn(mode);
   const cuts = CUTS.filter((_cut, n) => n % every === 0);

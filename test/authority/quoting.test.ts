@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseReply } from '../../src/parsing/index.ts';
-import { agentIn, NONE_WRONG, type Outcome, ran, TOOLS, wrongOnes } from './agents.ts';
+import { agentIn, type Mode, MODES, NONE_WRONG, type Outcome, ran, TOOLS, wrongOnes } from './agents.ts';
 import { MARKED, WRITERS } from './dialects.ts';
 import { type Quote, QUOTES, TALK } from './quotes.ts';
+import { cases } from '../support/soak.ts';
 
 /** Of all quoted calls, this share may be taken for calls where text may be a call: a fence that is called an example. */
 const TOLERATED = 0.05;
@@ -12,6 +13,12 @@ test('there are calls to quote in every format and place', () => {
   expect(QUOTES.length).toBeGreaterThanOrEqual(300);
   expect(new Set(QUOTES.map(({ title }) => title)).size).toBe(QUOTES.length);
 });
+
+/** All quotes in a soak; in the suite every third, and each of three modes other ones. */
+function quotesFor(mode: Mode): readonly Quote[] {
+  const every = cases(3, 1);
+  return QUOTES.filter((_quote, n) => n % every === MODES.indexOf(mode) % every);
+}
 
 /** What is wrong with the run of a reply that only talks; undefined: nothing. */
 function fault({ title, text, answer }: Quote, outcome: Outcome): string | undefined {
@@ -28,17 +35,20 @@ test.each(['native', 'held to native', 'auto'] as const)(
   '%s: a quoted call runs nothing, and the answer is kept as it is',
   async (mode) => {
     const judge = agentIn(mode);
-    expect(await wrongOnes(QUOTES, async (quote) => fault(quote, await judge(quote.text)))).toEqual(NONE_WRONG);
+    expect(await wrongOnes(quotesFor(mode), async (quote) => fault(quote, await judge(quote.text)))).toEqual(
+      NONE_WRONG,
+    );
   },
 );
 
 test('json: a quoted call is talk', async () => {
   const judge = agentIn('json');
-  const wrong = await wrongOnes(QUOTES, async (quote) => {
+  const quotes = quotesFor('json');
+  const wrong = await wrongOnes(quotes, async (quote) => {
     const outcome = await judge(quote.text);
     return outcome.executed.length > 0 ? fault(quote, outcome) : undefined;
   });
-  expect(wrong.count / QUOTES.length, wrong.first.join('\n\n')).toBeLessThanOrEqual(TOLERATED);
+  expect(wrong.count / quotes.length, wrong.first.join('\n\n')).toBeLessThanOrEqual(TOLERATED);
 });
 
 test('lenient: a call in a quotation, a comment, a list or a made-up turn is talk', async () => {

@@ -9,8 +9,8 @@ test('there are thoughts and quotes with calls of every format', () => {
 });
 
 test.each([
-  ['auto', sampled(3, 1)],
-  ['json', sampled(3, 1)],
+  ['auto', sampled(5, 1)],
+  ['json', sampled(5, 1)],
 ] as const)('%s: what the model only thought or quoted does not run', async (mode, every) => {
   const judge = agentIn(mode);
   const cases = THOUGHTFUL.filter((_one, n) => n % every === 0);
@@ -24,7 +24,7 @@ test.each([
 test('native: neither what was thought nor what follows runs', async () => {
   const judge = agentIn('native');
   const wrong = await wrongOnes(
-    THOUGHTFUL.filter((_one, n) => n % sampled(3, 1) === 0),
+    THOUGHTFUL.filter((_one, n) => n % sampled(5, 1) === 0),
     async ({ title, text }) => ((await judge(text, 'stop')).executed.length > 0 ? `${title}: ${text}` : undefined),
   );
   expect(wrong).toEqual(NONE_WRONG);

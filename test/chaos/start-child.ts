@@ -4,14 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { Job } from './job.ts';
 
 const SCRIPT = fileURLToPath(new URL('children/runs.ts', import.meta.url));
-
-/** Compiled code, kept from child to child: most of what a short one costs is loading. */
-const CACHE = mkdtempSync(join(tmpdir(), 'signalbox-chaos-code-'));
-afterAll(() => rmSync(CACHE, { recursive: true, force: true }));
 
 /** A folder for runs and a file for what tools note, gone after the test. */
 export function workplace(): Pick<Job, 'dir' | 'log'> {
@@ -24,7 +20,6 @@ export function workplace(): Pick<Job, 'dir' | 'log'> {
 export function startChild(job: Job): ChildProcess {
   const child = spawn(process.execPath, [SCRIPT, JSON.stringify(job)], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: CACHE },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { discoverEndpoint } from '../../src/models/discovery/discover-endpoint.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { processesNaming } from './processes.ts';
-import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
+import { NO_SERVERS, runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 
 const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
 const CTRL_C = '\u0003';
@@ -48,7 +48,7 @@ test.skipIf(await findsServer())('without any model server it says where it look
 test('the first question may be another one', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Hello yourself.']);
-  const ended = await runCli(['chat', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  const ended = await runCli(['chat', 'Hello?', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 0 });
   expect(ended.stdout).toContain('Hello yourself.\n');
   expect(server.requests[0]?.body.messages.at(-1)).toMatchObject({ role: 'user', content: 'Hello?' });
@@ -57,7 +57,7 @@ test('the first question may be another one', async () => {
 test('a first run that fails without a terminal ends with exit code 1', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(() => ({ status: 400, body: { error: { message: 'no' } } }));
-  const ended = await runCli(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  const ended = await runCli(['chat', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   expect(ended.code).toBe(1);
 });
 
@@ -85,7 +85,7 @@ test.skipIf(!hasTerminal)('in a terminal it takes further questions, of one conv
 test.skipIf(!hasTerminal)('the answer appears once in a terminal', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.']);
-  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   await cli.until(FIRST_PROMPT);
   cli.child.stdin.write(CTRL_D);
   await cli.ended;
@@ -112,7 +112,7 @@ test.skipIf(!hasTerminal)('Ctrl-C cancels the answer that is being worked on, an
 test.skipIf(!hasTerminal)('Ctrl-C at the prompt asks once more before it leaves', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.']);
-  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   await cli.until(FIRST_PROMPT);
   const hint = cli.until('Ctrl-C once more');
   cli.child.stdin.write(CTRL_C);
@@ -124,7 +124,7 @@ test.skipIf(!hasTerminal)('Ctrl-C at the prompt asks once more before it leaves'
 test.skipIf(!hasTerminal)('pasted lines are one question', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Two files.', 'I see three lines.']);
-  const cli = startInTerminal(['chat', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startInTerminal(['chat', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   await cli.until(FIRST_PROMPT);
   const answered = cli.until(NEXT_PROMPT);
   cli.child.stdin.write(`first${ENTER}second${ENTER}third${ENTER}`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { processesNaming } from './processes.ts';
-import { runCli, runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
+import { NO_SERVERS, runCli, runCliProcess, startCli, temporaryFolder } from './spawn-cli.ts';
 
 const LIST = { name: 'files_list_directory', arguments: { path: '.' } };
 const onLinux = process.platform === 'linux';
@@ -40,7 +40,9 @@ test('--json prints the whole result as one object and nothing else', async () =
 test('a model that fails: the reason on standard error, exit code 1', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(() => ({ status: 401, body: { error: { message: 'wrong key' } } }));
-  const ended = await runCliProcess(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  const ended = await runCliProcess(['run', 'Hello?', '--base-url', server.baseURL, ...NO_SERVERS], {
+    cwd: folder.path,
+  });
   expect(ended).toMatchObject({ code: 1, stdout: '' });
   expect(ended.stderr).toContain('Unable to complete task due to LLM error:');
   expect(ended.stderr).toContain('wrong key');
@@ -50,7 +52,9 @@ test('an endpoint that nobody listens at is named, exit code 1, and --json still
   await using folder = await temporaryFolder();
   const gone = await startModelServer([]);
   await gone.close();
-  const ended = await runCli(['run', 'Hello?', '--json', '--base-url', gone.baseURL], { cwd: folder.path });
+  const ended = await runCli(['run', 'Hello?', '--json', '--base-url', gone.baseURL, ...NO_SERVERS], {
+    cwd: folder.path,
+  });
   expect(ended.code).toBe(1);
   expect(JSON.parse(ended.stdout)).toMatchObject({ success: false, status: 'failed', reason: 'llm-error' });
   expect(ended.stderr).toContain(`Cannot reach ${gone.baseURL}`);
@@ -61,7 +65,7 @@ test('a run that reaches --max-steps is stopped with exit code 3', async () => {
   await using server = await startModelServer(({ body }) => ({
     toolCalls: [{ name: 'files_get_file_info', arguments: { path: `${body.messages.length}.txt` } }],
   }));
-  const ended = await runCliProcess(['run', 'Go on', '--max-steps', '2', '--base-url', server.baseURL], {
+  const ended = await runCli(['run', 'Go on', '--max-steps', '2', '--base-url', server.baseURL], {
     cwd: folder.path,
   });
   expect(ended).toMatchObject({ code: 3, stdout: '' });
@@ -75,11 +79,13 @@ test.each([
 ])('exit code %i for a reply that ends by %s: why, and what there is of it', async (code, finishReason, why) => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(() => ({ content: 'It is qui', finishReason }));
-  const shown = await runCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  const shown = await runCli(['run', 'Hello?', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   expect(shown).toMatchObject({ code, stdout: '' });
   expect(shown.stderr).toContain(why);
   expect(shown.stderr).toContain('It is qui');
-  const silent = await runCli(['run', 'Hello?', '--silent', '--base-url', server.baseURL], { cwd: folder.path });
+  const silent = await runCli(['run', 'Hello?', '--silent', '--base-url', server.baseURL, ...NO_SERVERS], {
+    cwd: folder.path,
+  });
   expect(silent).toEqual({ code, stdout: '', stderr: `${why}\nIt is qui\n` });
 });
 
@@ -103,7 +109,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
 test('a cancelled run without --json says so on standard error', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(() => ({ hang: true }));
-  const cli = startCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  const cli = startCli(['run', 'Hello?', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   await server.received(1);
   cli.child.kill('SIGINT');
   const ended = await cli.ended;
@@ -130,7 +136,7 @@ test('--silent still says in one line why there is no answer', async () => {
 test('--record names the file of the recording', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Hello.']);
-  const ended = await runCli(['run', 'Hello?', '--record', 'run.jsonl', '--base-url', server.baseURL], {
+  const ended = await runCli(['run', 'Hello?', '--record', 'run.jsonl', '--base-url', server.baseURL, ...NO_SERVERS], {
     cwd: folder.path,
   });
   expect(ended.stderr).toContain('Recorded in run.jsonl');
@@ -145,7 +151,7 @@ test.skipIf(process.getuid?.() === 0)(
     await using folder = await temporaryFolder();
     await using server = await startModelServer(['Hello.']);
     await chmod(folder.path, 0o555);
-    const ended = await runCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+    const ended = await runCli(['run', 'Hello?', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
     await chmod(folder.path, 0o755);
     expect(ended).toMatchObject({ code: 0, stdout: 'Hello.\n' });
     expect(ended.stderr).toContain('Not recorded: this folder cannot be written to.');
@@ -156,7 +162,7 @@ test('a file in the place of the folder of recordings is no reason not to run', 
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Hello.']);
   await writeFile(join(folder.path, '.signalbox'), '');
-  const ended = await runCli(['run', 'Hello?', '--base-url', server.baseURL], { cwd: folder.path });
+  const ended = await runCli(['run', 'Hello?', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 0, stdout: 'Hello.\n' });
   expect(ended.stderr).toContain('Not recorded: this folder cannot be written to.');
 });
@@ -164,7 +170,7 @@ test('a file in the place of the folder of recordings is no reason not to run', 
 test('--model and --api-key-env reach the server', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Hello.']);
-  const args = ['run', 'Hello?', '--base-url', server.baseURL, '-m', 'qwen3', '--api-key-env', 'MY_KEY'];
+  const args = ['run', 'Hello?', '--base-url', server.baseURL, '-m', 'qwen3', '--api-key-env', 'MY_KEY', ...NO_SERVERS];
   await runCli(args, { cwd: folder.path, env: { MY_KEY: 'sesame' } });
   expect(server.requests[0]?.body.model).toBe('qwen3');
   expect(server.requests[0]?.headers.authorization).toBe('Bearer sesame');
@@ -173,7 +179,10 @@ test('--model and --api-key-env reach the server', async () => {
 test.each(['OPENAI_BASE_URL', 'LEMONADE_BASE_URL'])('%s is used and named', async (variable) => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Hello.']);
-  const ended = await runCli(['run', 'Hello?'], { cwd: folder.path, env: { [variable]: server.baseURL } });
+  const ended = await runCli(['run', 'Hello?', ...NO_SERVERS], {
+    cwd: folder.path,
+    env: { [variable]: server.baseURL },
+  });
   expect(ended).toMatchObject({ code: 0, stdout: 'Hello.\n' });
   expect(ended.stderr).toContain(`${server.baseURL} (${variable}).`);
 });
@@ -181,7 +190,7 @@ test.each(['OPENAI_BASE_URL', 'LEMONADE_BASE_URL'])('%s is used and named', asyn
 test('--show-prompts and --show-stats show the prompt and the figures', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer(['Hello.']);
-  const args = ['run', 'Hello?', '--base-url', server.baseURL, '--show-prompts', '--show-stats'];
+  const args = ['run', 'Hello?', '--base-url', server.baseURL, '--show-prompts', '--show-stats', ...NO_SERVERS];
   const { stderr } = await runCli(args, { cwd: folder.path });
   expect(stderr).toContain('You are a helpful assistant.');
   expect(stderr).toContain('12 tokens in, 7 out');

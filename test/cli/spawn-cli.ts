@@ -8,6 +8,9 @@ import { type CliEnd, type CliOptions, runInProcess } from './run-in-process.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
+/** For commands whose tools are not the point: most of what a short one costs is the start of the file server. */
+export const NO_SERVERS = ['--mcp', join(import.meta.dirname, 'no-servers.json')];
+
 /** A folder of its own for a test, with two files of different size; removed when the test ends. */
 export async function temporaryFolder(): Promise<{ readonly path: string } & AsyncDisposable> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'signalbox-cli-')));

@@ -2,12 +2,19 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { runCli, startInTerminal, temporaryFolder } from './spawn-cli.ts';
 
 const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script');
 
 const source = (path: string): string => JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)));
+
+/** Lets the clock of this process run so many times as fast until the test ends. */
+function hurryClock(times: number): void {
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() * times);
+  onTestFinished(() => clock.mockRestore());
+}
 
 /** A folder with a module that exports agents. */
 async function agentFolder(exported: string) {
@@ -77,6 +84,7 @@ test('a function that gives an agent will do, by default or by its name', { time
 test('time is a bound too, and whoever waits sees how far it is', { timeout: 60_000 }, async () => {
   await using folder = await agentFolder(`export default make('shop');`);
   const args = ['verify', 'agents/agent.ts', '--max-steps', '9', '--max-seconds'];
+  hurryClock(5);
   const bounded = await runCli([...args, '6'], { cwd: folder.path });
   expect(bounded.code).toBe(3);
   expect(bounded.stdout).toContain('maxSeconds (6) was reached: everything within');

@@ -16,7 +16,7 @@ import { answered, interrupted } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** How many bits are flipped in a database, and four times as many in files. */
-const FLIPS = Number(process.env['SIGNALBOX_FLIPS'] ?? cases(1000, 20_000));
+const FLIPS = Number(process.env['SIGNALBOX_FLIPS'] ?? cases(600, 20_000));
 const IN_FILES = 4 * FLIPS;
 const SEED = seedOr(1);
 const LONG = 60_000 + FLIPS * 30;

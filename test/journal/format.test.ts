@@ -189,7 +189,7 @@ describe('whatever is written is read', () => {
         const text = records.map((record) => write(record)).join('');
         expect(readRecording(`${head}\n${text}`).lines).toEqual(records);
       }),
-      { numRuns: cases(100, 6000), seed: seedOr(1) },
+      { numRuns: cases(60, 6000), seed: seedOr(1) },
     );
   });
 
@@ -226,7 +226,7 @@ describe('whatever is written is read', () => {
         const read = lines.map((line) => (line.t === 'start' ? restore(line.id, line.request ?? null) : null));
         expect(read).toEqual(requests);
       }),
-      { numRuns: cases(100, 6000), seed: seedOr(1) },
+      { numRuns: cases(60, 6000), seed: seedOr(1) },
     );
   });
 });

@@ -70,6 +70,6 @@ test('cut at any byte, a run that is taken is written on where it was whole', as
       ).not.toThrow();
       expect(readRecording(text).lines.at(-1)).toEqual(NOTE);
     }),
-    { numRuns: cases(400, 8000), seed: seedOr(1) },
+    { numRuns: cases(250, 8000), seed: seedOr(1) },
   );
 });

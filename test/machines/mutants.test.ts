@@ -38,7 +38,7 @@ describe.each([
 
 describe('the machine as it is', () => {
   /** Everything that can happen is for a soak; the suite explores so much of it, the shortest paths first. */
-  const bounds = SOAKING ? {} : { maxPaths: 300 };
+  const bounds = SOAKING ? {} : { maxPaths: 200 };
 
   test.each<Setting>([
     { tools: ['look', 'buy', 'wipe'], maxSteps: 2, maxConsecutiveRepeats: 2 },

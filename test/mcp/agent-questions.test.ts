@@ -178,7 +178,7 @@ test('a real server gets its folders, its answer and its reply', async () => {
 test('how far a call is can be seen while it runs', async () => {
   const events: RunEvent[] = [];
   const agent = asking({
-    model: scriptedModel([calls(['desk_steps', { steps: 3, everyMs: 120 }, 'a']), 'Done.']),
+    model: scriptedModel([calls(['desk_steps', { steps: 3, everyMs: 400 }, 'a']), 'Done.']),
     onEvent: (event) => events.push(event),
   });
   await agent.run('Walk');

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { watched } from '../support/mcp/hostile.ts';
 import { startHostileHttp } from '../support/mcp/hostile-http.ts';
+import { besideEachOther, poll } from '../support/beside.ts';
+
+besideEachOther();
 
 describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s', (answer) => {
-  test('is connected, called, and left with a goodbye', async () => {
+  test.concurrent('is connected, called, and left with a goodbye', async () => {
     const server = await startHostileHttp({ answer });
     const { connection } = watched({ url: server.url });
     expect(await connection.connect()).toBe(true);
@@ -12,36 +15,37 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     expect(server.counts.get('DELETE')).toBe(1);
   });
 
-  test('that is killed in the middle of a call is noticed at once, and the call says so within 5 s', async () => {
+  test.concurrent('that is killed in the middle of a call is noticed at once, and the call says so within 5 s', async () => {
     const server = await startHostileHttp({ answer });
     const patience = answer === 'sse' ? {} : { patienceMs: 1000 };
     const { connection, states } = watched({ url: server.url }, patience);
     await connection.connect();
     const call = connection.callTool('hang');
-    await expect.poll(() => server.calls).toEqual(['hang']);
+    await poll(() => server.calls).toEqual(['hang']);
     const killed = performance.now();
     await server.die();
-    await expect.poll(() => states().includes('BACKING_OFF')).toBe(true);
-    expect(performance.now() - killed).toBeLessThan(1000);
+    await poll(() => states().includes('BACKING_OFF')).toBe(true);
+    // Sooner than a ping would find it.
+    expect(performance.now() - killed).toBeLessThan(2000);
     expect(await call).toMatchObject({ status: 'error', code: 'not-connected' });
     expect(performance.now() - killed).toBeLessThan(5000);
   });
 
-  test('that is killed and comes back gets the call once more', async () => {
+  test.concurrent('that is killed and comes back gets the call once more', async () => {
     const server = await startHostileHttp({ answer });
     const { connection } = watched({ url: server.url });
     await connection.connect();
-    const calls = [connection.callTool('hang', {}, { timeoutMs: 1500 }), connection.callTool('hang_pay')];
-    await expect.poll(() => server.calls.length).toBe(2);
+    const calls = [connection.callTool('hang', {}, { timeoutMs: 4000 }), connection.callTool('hang_pay')];
+    await poll(() => server.calls.length).toBe(2);
     await server.die();
     await server.revive();
     expect(await calls[1]).toMatchObject({ code: 'unknown-outcome' });
-    await expect.poll(() => server.calls, { timeout: 5000 }).toEqual(['hang', 'hang_pay', 'hang']);
+    await poll(() => server.calls, { timeout: 5000 }).toEqual(['hang', 'hang_pay', 'hang']);
     expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
     expect(await calls[0]).toMatchObject({ code: 'timeout' });
   });
 
-  test.each([404, 400] as const)(
+  test.concurrent.each([404, 400] as const)(
     'that has forgotten the session (%i) gets a new one, and the call is carried out once',
     async (status) => {
       const server = await startHostileHttp({ answer });
@@ -55,30 +59,33 @@ describe.each(['sse', 'json'] as const)('a server over HTTP that answers with %s
     },
   );
 
-  test('that freezes costs a call its timeout, and then the connection is made anew', async () => {
+  test.concurrent('that freezes costs a call its timeout, and then the connection is made anew', async () => {
     const server = await startHostileHttp({ answer });
     const { connection, states } = watched({ url: server.url });
     await connection.connect();
     server.freeze();
     expect(await connection.callTool('echo', {}, { timeoutMs: 300 })).toMatchObject({ code: 'timeout' });
-    await expect.poll(() => states().includes('BACKING_OFF'), { timeout: 5000 }).toBe(true);
+    await poll(() => states().includes('BACKING_OFF'), { timeout: 5000 }).toBe(true);
   });
 });
 
-test.each([401, 403])('a server that wants authorization (%i) is asked once and not again', async (status) => {
-  const server = await startHostileHttp();
-  server.refuse(status);
-  const { connection } = watched({ url: server.url });
-  expect(await connection.connect()).toBe(false);
-  expect(connection.state).toBe('AUTH_REQUIRED');
-  const calls = Array.from({ length: 5 }, () => connection.callTool('echo'));
-  for (const result of await Promise.all(calls)) expect(result).toMatchObject({ code: 'auth-required' });
-  expect(server.counts.get('initialize')).toBe(1);
-  server.refuse(null);
-  expect(await connection.connect()).toBe(true);
-});
+test.concurrent.each([401, 403])(
+  'a server that wants authorization (%i) is asked once and not again',
+  async (status) => {
+    const server = await startHostileHttp();
+    server.refuse(status);
+    const { connection } = watched({ url: server.url });
+    expect(await connection.connect()).toBe(false);
+    expect(connection.state).toBe('AUTH_REQUIRED');
+    const calls = Array.from({ length: 5 }, () => connection.callTool('echo'));
+    for (const result of await Promise.all(calls)) expect(result).toMatchObject({ code: 'auth-required' });
+    expect(server.counts.get('initialize')).toBe(1);
+    server.refuse(null);
+    expect(await connection.connect()).toBe(true);
+  },
+);
 
-test('a server of the older transport that wants authorization is asked once, too', async () => {
+test.concurrent('a server of the older transport that wants authorization is asked once, too', async () => {
   const server = await startHostileHttp({ old: true });
   server.refuse(401);
   const { connection } = watched({ url: server.url, type: 'sse' });
@@ -87,7 +94,7 @@ test('a server of the older transport that wants authorization is asked once, to
   expect(server.counts.get('GET')).toBe(1);
 });
 
-test('a web page is no server, and is not asked again', async () => {
+test.concurrent('a web page is no server, and is not asked again', async () => {
   const server = await startHostileHttp({ page: true });
   const { connection } = watched({ url: server.url });
   expect(await connection.connect()).toBe(false);
@@ -95,7 +102,7 @@ test('a web page is no server, and is not asked again', async () => {
   expect(connection.error).toMatchObject({ code: 'protocol-error', message: expect.stringContaining('text/html') });
 });
 
-test('an authorization that ends in the middle of it all is noticed with the next call', async () => {
+test.concurrent('an authorization that ends in the middle of it all is noticed with the next call', async () => {
   const server = await startHostileHttp();
   const { connection } = watched({ url: server.url });
   await connection.connect();
@@ -104,23 +111,23 @@ test('an authorization that ends in the middle of it all is noticed with the nex
   expect(connection.state).toBe('AUTH_REQUIRED');
 });
 
-test('a server that is idle when it is killed is missed before the next call', async () => {
+test.concurrent('a server that is idle when it is killed is missed before the next call', async () => {
   const server = await startHostileHttp();
   const { connection, states } = watched({ url: server.url });
   await connection.connect();
-  await expect.poll(() => server.counts.get('GET')).toBe(1);
+  await poll(() => server.counts.get('GET')).toBe(1);
   await server.die();
-  await expect.poll(() => states().includes('BACKING_OFF')).toBe(true);
+  await poll(() => states().includes('BACKING_OFF')).toBe(true);
   await server.revive();
   expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
 });
 
-test('a server that dies behind a gateway, which holds the streams open, is found by a ping within 5 s', async () => {
+test.concurrent('a server that dies behind a gateway, which holds the streams open, is found by a ping within 5 s', async () => {
   const server = await startHostileHttp();
   const { connection, states } = watched({ url: server.url });
   await connection.connect();
   const call = connection.callTool('hang_pay');
-  await expect.poll(() => server.calls).toEqual(['hang_pay']);
+  await poll(() => server.calls).toEqual(['hang_pay']);
   const gone = performance.now();
   server.refuse(502);
   expect(await call).toMatchObject({ code: 'unknown-outcome' });
@@ -128,7 +135,7 @@ test('a server that dies behind a gateway, which holds the streams open, is foun
   expect(states().slice(3, 5)).toEqual(['SUSPECT', 'BACKING_OFF']);
 });
 
-test('a slow server that answers pings is left in peace', async () => {
+test.concurrent('a slow server that answers pings is left in peace', async () => {
   const server = await startHostileHttp();
   const { connection, states } = watched({ url: server.url });
   await connection.connect();
@@ -138,27 +145,27 @@ test('a slow server that answers pings is left in peace', async () => {
 });
 
 describe('a stream that breaks before the answer came', () => {
-  test('is taken up again where the server allows it', async () => {
+  test.concurrent('is taken up again where the server allows it', async () => {
     const server = await startHostileHttp();
     const { connection } = watched({ url: server.url });
     await connection.connect();
     expect(await connection.callTool('resumable')).toEqual({ status: 'success', data: 'resumed' });
   });
 
-  test.each(['unresumable', 'cut'])('for good (%s) loses only its call, and at once', async (tool) => {
+  test.concurrent.each(['unresumable', 'cut'])('for good (%s) loses only its call, and at once', async (tool) => {
     const server = await startHostileHttp();
     const { connection, states } = watched({ url: server.url, retryAfterLoss: 'safe' });
     await connection.connect();
-    const other = connection.callTool('hang', {}, { timeoutMs: 1000 });
+    const other = connection.callTool('hang', {}, { timeoutMs: 2000 });
     const since = performance.now();
     expect(await connection.callTool(tool)).toMatchObject({ code: 'unknown-outcome' });
-    expect(performance.now() - since).toBeLessThan(900);
+    expect(performance.now() - since).toBeLessThan(1900);
     expect(await other).toMatchObject({ code: 'timeout' });
     expect(states()).not.toContain('BACKING_OFF');
   });
 });
 
-test('a refusal of one request (HTTP 400) that is not about the session costs only that call', async () => {
+test.concurrent('a refusal of one request (HTTP 400) that is not about the session costs only that call', async () => {
   const server = await startHostileHttp();
   const { connection, states } = watched({ url: server.url });
   await connection.connect();
@@ -170,7 +177,7 @@ test('a refusal of one request (HTTP 400) that is not about the session costs on
   expect(states()).not.toContain('BACKING_OFF');
 });
 
-test('a server that offers no stream of its own is no worse for it', async () => {
+test.concurrent('a server that offers no stream of its own is no worse for it', async () => {
   const server = await startHostileHttp({ listens: false });
   const { connection, oddities, states } = watched({ url: server.url });
   await connection.connect();
@@ -180,7 +187,7 @@ test('a server that offers no stream of its own is no worse for it', async () =>
 });
 
 describe('a server of the older transport', () => {
-  test('is found out and spoken to', async () => {
+  test.concurrent('is found out and spoken to', async () => {
     const server = await startHostileHttp({ old: true });
     const { connection } = watched({ url: server.url });
     expect(await connection.connect()).toBe(true);
@@ -188,12 +195,12 @@ describe('a server of the older transport', () => {
     expect(await connection.callTool('echo')).toEqual({ status: 'success', data: 'echo' });
   });
 
-  test('that is killed in the middle of a call is noticed at once', async () => {
+  test.concurrent('that is killed in the middle of a call is noticed at once', async () => {
     const server = await startHostileHttp({ old: true });
     const { connection, states } = watched({ url: server.url, type: 'sse' });
     await connection.connect();
     const call = connection.callTool('hang_pay');
-    await expect.poll(() => server.calls).toEqual(['hang_pay']);
+    await poll(() => server.calls).toEqual(['hang_pay']);
     const killed = performance.now();
     await server.die();
     expect(await call).toMatchObject({ code: 'unknown-outcome' });
@@ -202,7 +209,7 @@ describe('a server of the older transport', () => {
   });
 });
 
-test('an address where nothing listens is a plain failure, within the patience of a call', async () => {
+test.concurrent('an address where nothing listens is a plain failure, within the patience of a call', async () => {
   const server = await startHostileHttp();
   await server.die();
   const { connection } = watched({ url: server.url }, { patienceMs: 500 });
@@ -211,10 +218,10 @@ test('an address where nothing listens is a plain failure, within the patience o
     code: 'not-connected',
     error: expect.stringContaining('ECONNREFUSED'),
   });
-  expect(performance.now() - since).toBeLessThan(1500);
+  expect(performance.now() - since).toBeLessThan(3000);
 });
 
-test('headers of the configuration go with every request', async () => {
+test.concurrent('headers of the configuration go with every request', async () => {
   const server = await startHostileHttp();
   const { connection } = watched({ url: server.url, headers: { Authorization: 'Bearer mine' } });
   await connection.callTool('echo');

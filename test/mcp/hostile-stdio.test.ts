@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { callLog, watched } from '../support/mcp/hostile.ts';
 import { hostileEntry as hostile } from '../support/mcp/hostile-entry.ts';
+import { besideEachOther, poll } from '../support/beside.ts';
+
+besideEachOther();
 
 describe('a server that dies in the middle of a call', () => {
-  test('is noticed at once, started again, and the call is sent once more', async () => {
+  test.concurrent('is noticed at once, started again, and the call is sent once more', async () => {
     const { connection, states } = watched(hostile());
     const log = await callLog();
     await connection.connect();
@@ -20,6 +23,7 @@ describe('a server that dies in the middle of a call', () => {
     ]);
   });
 
+  // Alone: it is held to its time.
   test('is noticed within a second even when what it started holds its output open', async () => {
     const { connection, states } = watched(hostile('normal', { retryAfterLoss: 'safe' }));
     await connection.connect();
@@ -30,7 +34,7 @@ describe('a server that dies in the middle of a call', () => {
     expect(states()).toContain('BACKING_OFF');
   });
 
-  test('twice for the same call is not given a third chance', async () => {
+  test.concurrent('twice for the same call is not given a third chance', async () => {
     const { connection } = watched(hostile());
     const log = await callLog();
     await connection.connect();
@@ -38,7 +42,7 @@ describe('a server that dies in the middle of a call', () => {
     expect(await log.calls()).toHaveLength(2);
   });
 
-  test('leaves its last words in the error', async () => {
+  test.concurrent('leaves its last words in the error', async () => {
     const { connection } = watched(hostile('normal', { retryAfterLoss: 'safe' }));
     await connection.connect();
     await expect(connection.call('die', {})).rejects.toMatchObject({
@@ -50,7 +54,7 @@ describe('a server that dies in the middle of a call', () => {
 });
 
 describe('after a loss a call is sent once more', () => {
-  test.each([
+  test.concurrent.each([
     ['read', 'read-only', 'unless-destructive', 2],
     ['put', 'idempotent', 'unless-destructive', 2],
     ['act', 'not annotated', 'unless-destructive', 2],
@@ -69,7 +73,7 @@ describe('after a loss a call is sent once more', () => {
     if (sent === 1) expect(result.error).toContain('Assume neither that it was done nor that it was not');
   });
 
-  test.each([
+  test.concurrent.each([
     ['act', 'once', 1],
     ['pay', 'idempotent', 2],
   ] as const)(
@@ -85,7 +89,7 @@ describe('after a loss a call is sent once more', () => {
 });
 
 describe('a server that hangs', () => {
-  test('costs a call its timeout and not the connection, when it still answers a ping', async () => {
+  test.concurrent('costs a call its timeout and not the connection, when it still answers a ping', async () => {
     const { connection, states } = watched(hostile());
     await connection.connect();
     expect(await connection.callTool('hang', {}, { timeoutMs: 200 })).toMatchObject({
@@ -96,7 +100,7 @@ describe('a server that hangs', () => {
     expect(states()).toEqual(['CONNECTING', 'DISCOVERING', 'READY', 'SUSPECT', 'READY']);
   });
 
-  test('altogether is killed and started again', async () => {
+  test.concurrent('altogether is killed and started again', async () => {
     const { connection, states } = watched(hostile());
     await connection.connect();
     expect(await connection.callTool('freeze', {}, { timeoutMs: 200 })).toMatchObject({ code: 'timeout' });
@@ -104,7 +108,7 @@ describe('a server that hangs', () => {
     expect(states().slice(3)).toEqual(['SUSPECT', 'BACKING_OFF', 'CONNECTING', 'DISCOVERING', 'READY']);
   });
 
-  test('when it is to connect fails after connectTimeoutMs', async () => {
+  test.concurrent('when it is to connect fails after connectTimeoutMs', async () => {
     const { connection } = watched(hostile('silent', { connectTimeoutMs: 300 }));
     expect(await connection.connect()).toBe(false);
     expect(connection.error).toMatchObject({
@@ -115,13 +119,14 @@ describe('a server that hangs', () => {
 });
 
 describe('what a server writes beside its answers', () => {
-  test('noise, broken JSON and answers that nobody waits for are survived and told', async () => {
+  test.concurrent('noise, broken JSON and answers that nobody waits for are survived and told', async () => {
     const { connection, oddities } = watched(hostile());
     await connection.connect();
     expect(await connection.callTool('noise')).toEqual({ status: 'success', data: 'still here' });
     expect(oddities()).toEqual(expect.arrayContaining(['noise', 'bad-message', 'unexpected']));
   });
 
+  // Alone, as the next one: they keep this process at work.
   test('a line of 11 MB costs only the call it answers, at once', async () => {
     const { connection, oddities, states } = watched(hostile());
     await connection.connect();
@@ -140,7 +145,7 @@ describe('what a server writes beside its answers', () => {
     expect(await connection.callTool('flood')).toEqual({ status: 'success', data: 'after the flood' });
   });
 
-  test('of two answers to one call the first counts', async () => {
+  test.concurrent('of two answers to one call the first counts', async () => {
     const { connection, oddities } = watched(hostile());
     await connection.connect();
     expect(await connection.callTool('double')).toEqual({ status: 'success', data: 'first' });
@@ -148,7 +153,7 @@ describe('what a server writes beside its answers', () => {
     expect(oddities()).toEqual(['unexpected']);
   });
 
-  test('no secret of ours reaches it, only what is configured', async () => {
+  test.concurrent('no secret of ours reaches it, only what is configured', async () => {
     process.env.SIGNALBOX_TEST_SECRET = 'hidden';
     const { connection } = watched({ ...hostile(), env: { GIVEN: 'yes' } });
     const { data } = await connection.callTool('env');
@@ -160,7 +165,7 @@ describe('what a server writes beside its answers', () => {
 });
 
 describe('a server that cannot be used', () => {
-  test.each([
+  test.concurrent.each([
     ['dies-at-start', 'not-connected', 'cannot open database'],
     ['old-version', 'protocol-error', '1999-01-01'],
   ])('%s: %s, and says why', async (mode, code, words) => {
@@ -169,58 +174,58 @@ describe('a server that cannot be used', () => {
     expect(connection.error).toMatchObject({ code, message: expect.stringContaining(words) });
   });
 
-  test('a program that is no server at all is told as noise and times out', async () => {
+  test.concurrent('a program that is no server at all is told as noise and times out', async () => {
     const { connection, news } = watched(hostile('garbage', { connectTimeoutMs: 1500 }));
     expect(await connection.connect()).toBe(false);
     expect(news).toContainEqual(expect.objectContaining({ kind: 'noise', message: '<html>not a server</html>' }));
   });
 
-  test('one that starts and dies again and again runs into the limit', async () => {
+  test.concurrent('one that starts and dies again and again runs into the limit', async () => {
     const { connection, states } = watched(hostile('dies-after-listing'), {
       limits: { maxFailures: 3, backoff: { kind: 'constant', ms: 1 } },
     });
     await connection.connect();
-    await expect.poll(() => connection.state).toBe('FAILED');
+    await poll(() => connection.state).toBe('FAILED');
     expect(states().filter((state) => state === 'CONNECTING')).toHaveLength(3);
   });
 });
 
 describe('the list of tools', () => {
-  test('has all pages', async () => {
+  test.concurrent('has all pages', async () => {
     const { connection } = watched(hostile('pages'));
     const tools = await connection.listTools();
     expect(tools).toHaveLength(250);
     expect(tools.at(-1)?.name).toBe('tool_249');
   });
 
-  test('ends when a server names the same page again', async () => {
+  test.concurrent('ends when a server names the same page again', async () => {
     const { connection } = watched(hostile('endless-pages'));
     expect((await connection.listTools()).some(({ name }) => name === 'echo')).toBe(true);
   });
 
-  test('loses only the tools that make no sense', async () => {
+  test.concurrent('loses only the tools that make no sense', async () => {
     const { connection, oddities } = watched(hostile('bad-tools'));
     expect((await connection.listTools()).map(({ name }) => name)).toEqual(['good']);
     expect(oddities()).toEqual(['bad-tool', 'bad-tool', 'bad-tool', 'bad-tool']);
   });
 
-  test('is fetched again when the server says that it has changed', async () => {
+  test.concurrent('is fetched again when the server says that it has changed', async () => {
     const { connection, news } = watched(hostile());
     await connection.connect();
     await connection.callTool('grow');
-    await expect.poll(() => connection.tools.some(({ name }) => name === 'grown_0')).toBe(true);
+    await poll(() => connection.tools.some(({ name }) => name === 'grown_0')).toBe(true);
     expect(news).toContainEqual({ type: 'mcp.tools', server: 'hostile', added: ['grown_0'], removed: [], changed: [] });
     expect(connection.state).toBe('READY');
   });
 
-  test('is fetched again on demand', async () => {
+  test.concurrent('is fetched again on demand', async () => {
     const { connection } = watched(hostile());
     const before = await connection.listTools();
     expect(await connection.listTools({ refresh: true })).toEqual(before);
   });
 });
 
-test('progress reaches the caller, up to the answer and not beyond', async () => {
+test.concurrent('progress reaches the caller, up to the answer and not beyond', async () => {
   const { connection } = watched(hostile());
   const heard: unknown[] = [];
   expect(await connection.callTool('progress', {}, { onProgress: (told) => heard.push(told) })).toMatchObject({
@@ -232,7 +237,7 @@ test('progress reaches the caller, up to the answer and not beyond', async () =>
   ]);
 });
 
-test('a caller whose progress listener throws gets its answer all the same', async () => {
+test.concurrent('a caller whose progress listener throws gets its answer all the same', async () => {
   const { connection } = watched(hostile());
   const onProgress = (): never => {
     throw new Error('my own fault');
@@ -240,7 +245,7 @@ test('a caller whose progress listener throws gets its answer all the same', asy
   expect(await connection.callTool('progress', {}, { onProgress })).toMatchObject({ data: 'whole' });
 });
 
-test('a cancelled call ends at once, and the server is told', async () => {
+test.concurrent('a cancelled call ends at once, and the server is told', async () => {
   const { connection } = watched(hostile());
   await connection.connect();
   const controller = new AbortController();
@@ -251,7 +256,7 @@ test('a cancelled call ends at once, and the server is told', async () => {
   expect(connection.state).toBe('READY');
 });
 
-test('calls made before the connection stands wait for it, and a hundred of them come back in order', async () => {
+test.concurrent('calls made before the connection stands wait for it, and a hundred of them come back in order', async () => {
   const { connection } = watched(hostile());
   const calls = Array.from({ length: 100 }, (_, at) => connection.callTool('echo', { text: String(at) }));
   expect((await Promise.all(calls)).map(({ data }) => data)).toEqual(
@@ -259,7 +264,7 @@ test('calls made before the connection stands wait for it, and a hundred of them
   );
 });
 
-test('calls under way share one reconnect', async () => {
+test.concurrent('calls under way share one reconnect', async () => {
   const { connection, states } = watched(hostile());
   await connection.connect();
   const log = await callLog();

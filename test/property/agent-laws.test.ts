@@ -7,7 +7,7 @@ import type { ApprovalDecision } from '../../src/actors/ask-approval.ts';
 import { type Script, type Witness, modelOf, scripts, toolsOf, unpaired } from './agent-scripts.ts';
 import { cases, seedOr } from '../support/soak.ts';
 
-const parameters = { seed: seedOr(20_240_607), numRuns: cases(150, 3000), endOnFailure: false } as const;
+const parameters = { seed: seedOr(20_240_607), numRuns: cases(100, 3000), endOnFailure: false } as const;
 
 function agentOf({ replies, options, approvals }: Script, witness: Witness) {
   let asked = 0;
@@ -83,7 +83,7 @@ test('several runs of one agent leave a history that is paired and no longer tha
         if (maxHistoryMessages > 0) expect(agent.history.length).toBeLessThanOrEqual(maxHistoryMessages);
       }
     }),
-    { ...parameters, numRuns: cases(60, 2000) },
+    { ...parameters, numRuns: cases(40, 2000) },
   );
 });
 
@@ -101,6 +101,6 @@ test('a run that is cancelled at any moment ends as cancelled or had ended befor
       expect({ ...(await again), durationMs: 0 }).toEqual({ ...result, durationMs: 0 });
       expect(again.transitions()).toEqual(run.transitions());
     }),
-    { ...parameters, numRuns: cases(100, 2000) },
+    { ...parameters, numRuns: cases(60, 2000) },
   );
 });

@@ -94,12 +94,16 @@ function eventsOf({ changes }: Row) {
 }
 
 const ROWS = pairwise();
-const OPTIONS = { maxPaths: cases(100, 2000), maxViolations: 1 };
+const OPTIONS = { maxPaths: cases(60, 2000), maxViolations: 1 };
 
 describe('agents of every pair of policy, check, recovery, agents below, plans and changes', () => {
   test('are a few, and no pair is left out', () => {
     const pairs = new Set(ROWS.flatMap(pairsOf));
-    for (const row of combinations()) for (const pair of pairsOf(row)) expect(pairs).toContain(pair);
+    expect(
+      combinations()
+        .flatMap(pairsOf)
+        .filter((pair) => !pairs.has(pair)),
+    ).toEqual([]);
     expect(ROWS.length).toBeLessThan(60);
   });
 

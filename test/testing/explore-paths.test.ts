@@ -81,7 +81,7 @@ describe('exploring an agent as it is configured', () => {
       budget: { maxToolCalls: 1, maxTokens: 100 },
       timeouts: { totalMs: 1000, approvalMs: 500 },
     });
-    const found = await explorePaths(agent, { maxPaths: cases(500, 20_000) });
+    const found = await explorePaths(agent, { maxPaths: cases(300, 20_000) });
     expect(found.violations).toEqual([]);
     if (SOAKING) expect(found.exhaustive).toBe(true);
     const reasons = new Set(found.paths.map(({ reason }) => reason));
@@ -120,7 +120,7 @@ describe('exploring machines', () => {
   test('the connection machine has no dead state, and every state of it can be reached', async () => {
     const explored = async (auth: 'none' | 'login' | 'stored-login' | 'credentials') => {
       const input = { server: 'files', limits: { maxFailures: 2 }, auth };
-      const found = await explorePaths(mcpConnectionMachine, { input, maxPaths: cases(800, 3000) });
+      const found = await explorePaths(mcpConnectionMachine, { input, maxPaths: cases(500, 3000) });
       expect(found.violations).toEqual([]);
       return found.coverage[0]?.states.missed ?? ['everything'];
     };

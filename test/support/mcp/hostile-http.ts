@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import { onTestFinished } from 'vitest';
+import { onTestFinished } from '../beside.ts';
 
 /** An MCP server over HTTP, in this process and written by hand, that misbehaves on demand. */
 export interface HostileHttp {

@@ -1,10 +1,10 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { McpServerConfig } from '../../../src/mcp/config/config.ts';
 import type { McpConnectionOptions } from '../../../src/mcp/connection-types.ts';
 import { type McpConnection, type McpConnectionNews, createMcpConnection } from '../../../src/mcp/index.ts';
+import { onTestFinished } from '../beside.ts';
 
 /** A connection that the test leaves behind in no case, with all that it tells. */
 export function watched(config: McpServerConfig, options: McpConnectionOptions = {}) {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config/config.ts';
+import { COMPILED } from './hostile-entry.ts';
 
 /** How a misbehaving server sends its messages. */
 export type WireForm = 'stdio' | 'json' | 'sse';
@@ -22,7 +23,7 @@ export async function misbehaving(
   const args = [fileURLToPath(new URL('misbehaving-server.ts', import.meta.url)), form, mode];
   const { headers = {}, ...rest } = settings;
   if (form === 'stdio') {
-    return { config: { command: process.execPath, args, ...rest }, end: () => undefined };
+    return { config: { command: process.execPath, args, env: COMPILED, ...rest }, end: () => undefined };
   }
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'ignore'] });
   const lines = createInterface({ input: child.stdout });

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { McpServerSettings, McpStdioConfig } from '../../../src/mcp/config/config.ts';
 import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
+import { COMPILED } from './hostile-entry.ts';
 
 /** What reached the server, over all its connections. */
 export interface Memory {
@@ -190,7 +191,7 @@ function call(
 
 /** The entry of this server over stdio. `file` keeps its memory while it is away. */
 export function modernEntry(file: string, settings: McpServerSettings = {}): McpStdioConfig {
-  return { command: process.execPath, args: [fileURLToPath(import.meta.url), file], ...settings };
+  return { command: process.execPath, args: [fileURLToPath(import.meta.url), file], env: COMPILED, ...settings };
 }
 
 /** The server over HTTP, in this process. */

@@ -1,13 +1,13 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Agent } from '../../../src/agent/agent-types.ts';
 import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config/config.ts';
 import { type Memory, modernEntry, readMemory, startModernHttp } from './modern-server.ts';
+import { onTestFinished } from '../beside.ts';
 
 /** The modern server over one transport, ended with the test. */
 export interface Modern {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { McpStdioConfig } from '../../../src/mcp/config/config.ts';
+import { COMPILED } from './hostile-entry.ts';
 
 const resolve = createRequire(import.meta.url).resolve;
 
@@ -16,5 +17,6 @@ export function hasServer(name: ServerName): boolean {
 
 /** The entry of a published server, started with this Node. */
 export function realServer(name: ServerName, args: readonly string[] = []): McpStdioConfig {
-  return { command: process.execPath, args: [resolve(`@modelcontextprotocol/server-${name}/dist/index.js`), ...args] };
+  const entry = resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
+  return { command: process.execPath, args: [entry, ...args], env: COMPILED };
 }

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { McpServerConfig, McpServerSettings } from '../../../src/mcp/config/config.ts';
 import { type JsonObject, isJsonObject } from '../../../src/json/json.ts';
+import { COMPILED } from './hostile-entry.ts';
 import { replyTo } from './tool-program.ts';
 
 /** A server under the control of a test. */
@@ -35,7 +36,12 @@ export function stdioToolServer(tools: readonly JsonObject[], arg = 'plain'): To
   const { list, log } = folderOf(tools);
   const script = fileURLToPath(new URL('tool-program.ts', import.meta.url));
   return {
-    entry: (settings = {}) => ({ command: process.execPath, args: [script, list, log, arg], ...settings }),
+    entry: (settings = {}) => ({
+      command: process.execPath,
+      args: [script, list, log, arg],
+      env: COMPILED,
+      ...settings,
+    }),
     list: (next) => writeFileSync(list, JSON.stringify(next)),
     ran: () => readFileSync(log, 'utf8').split('\n').filter(Boolean),
   };

@@ -4,6 +4,7 @@ import { makeInert } from '../../../src/terminal/boxed-text.ts';
 import { type Drawing, USUAL, openScreen } from '../../support/screen.ts';
 import { APPROVAL, BAR, hostileText, ownWords } from './prompt-laws.ts';
 import { fakeTerminal, question } from './terminal.ts';
+import { cases } from '../../support/soak.ts';
 
 const SEED = 20_261_122;
 const SIZES = [
@@ -89,7 +90,7 @@ test.each(DRAWINGS)(
         expect(lastRow(screen.visible())).toMatch(/^Allow\? /);
         type('n\r');
       }),
-      { seed: SEED, numRuns: 150 },
+      { seed: SEED, numRuns: cases(80, 1500) },
     );
   },
 );
@@ -106,7 +107,7 @@ test.each(DRAWINGS)('on %s the same holds when the size changes while it waits, 
       }
       type('n\r');
     }),
-    { seed: SEED, numRuns: 100 },
+    { seed: SEED, numRuns: cases(50, 1000) },
   );
 });
 
@@ -122,7 +123,7 @@ test('no call is so long that the name of its tool, above it and below, leaves t
       }
       type('n\r');
     }),
-    { seed: SEED, numRuns: 100 },
+    { seed: SEED, numRuns: cases(50, 1000) },
   );
 });
 
@@ -142,7 +143,7 @@ test('s shows all of a call, sign by sign, and asks again', () => {
       expect(texts.join('').replaceAll(' ', '')).toBe(wanted.join('').replaceAll(' ', ''));
       type('n\r');
     }),
-    { seed: SEED, numRuns: 100 },
+    { seed: SEED, numRuns: cases(50, 1000) },
   );
 });
 
