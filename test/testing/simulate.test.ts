@@ -209,9 +209,9 @@ test('a simulation ends with its budget', async () => {
 });
 
 test('a run resumed several times after its tools changed is read back in the order in which it was told', async () => {
-  const look = tool({ name: 'look', description: 'Looks.', effects: 'none', execute: () => 1 });
-  const call = (n: number) => ({ content: '', toolCalls: [{ name: 'look', arguments: { n } }] });
-  const found = await simulate((options) => createAgent({ tools: [look], ...options }), {
+  const view = tool({ name: 'view', description: 'Looks.', effects: 'none', execute: () => 1 });
+  const call = (n: number) => ({ content: '', toolCalls: [{ name: 'view', arguments: { n } }] });
+  const found = await simulate((options) => createAgent({ tools: [view], ...options }), {
     seeds: [27],
     faults: { 'process.crash': 0.1 },
     model: [call(1), call(2), call(3), call(4), 'Done.'],

@@ -5,12 +5,12 @@
  * I1 Nothing is kept of an append that failed but what its fault says.
  * I2 Once the process has crashed, its journal writes nothing any more.
  */
-import type { Effect, Outcome, Perform } from '../../actors/journal.ts';
+import type { PerformIo, Effect, Outcome, Perform } from '../../actors/journal.ts';
+import type { TakenRun, RunHead, RunJournal, JournalStore, Sink } from '../../journal/run/run-journal.ts';
 import { JournalError } from '../../journal/format/journal-error.ts';
 import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
-import type { JournalStore, Sink } from '../../journal/run/run-journal.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { Draws } from './draws.ts';
 import { type FaultName, type FaultRates, performed } from './simulated-faults.ts';
@@ -71,131 +71,160 @@ const FOREIGN = 'simulated';
 
 /** Makes the store of one simulated run. */
 export function simulatedStore(draws: Draws, rates: FaultRates, canResume: boolean): SimulatedStore {
-  let head: RunRecord | null = null;
-  let lines: RecordLine[] | null = null;
-  let life = 0;
-  let appends = 0;
-  let crash: FaultName | null = null;
-  const held: HeldOutcome[] = [];
-  const working = new Map<string, Effect>();
-  const timers = new Set<string>();
-  const performances = new Map<string, { effect: Effect; count: number; outcomes: Outcome[] }>();
+  return new FaultyStore(draws, rates, canResume);
+}
 
-  const hold = (says: string, signal?: AbortSignal): Promise<void> =>
-    new Promise((resolve) => {
+class FaultyStore implements SimulatedStore {
+  readonly held: HeldOutcome[] = [];
+  readonly working = new Map<string, Effect>();
+  readonly timers = new Set<string>();
+  readonly performances = new Map<string, { effect: Effect; count: number; outcomes: Outcome[] }>();
+  plain = false;
+  crash: FaultName | null = null;
+  readonly #draws: Draws;
+  readonly #rates: FaultRates;
+  readonly #canResume: boolean;
+  #head: RunRecord | null = null;
+  #lines: RecordLine[] | null = null;
+  /** How often the process was started again. */
+  #life = 0;
+  #appends = 0;
+
+  constructor(draws: Draws, rates: FaultRates, canResume: boolean) {
+    this.#draws = draws;
+    this.#rates = rates;
+    this.#canResume = canResume;
+  }
+
+  recording(): Recording | null {
+    return this.#head === null || this.#lines === null ? null : { head: this.#head, lines: [...this.#lines] };
+  }
+
+  restart(): void {
+    this.#life++;
+    this.crash = null;
+    this.held.splice(0);
+    this.working.clear();
+    this.timers.clear();
+  }
+
+  open(run: RunHead): RunJournal {
+    const born = this.#life;
+    this.#head ??= run.head;
+    const inner = liveJournal(run, this.#sink(born));
+    return {
+      ...inner,
+      open: (effect, perform) => {
+        if (effect.ms !== undefined) {
+          this.timers.add(effect.id);
+          return inner.open(effect, perform);
+        }
+        inner.open(effect, (io) => this.#perform({ effect, perform, io }, run.head, born));
+      },
+      close: (id) => {
+        this.timers.delete(id);
+        inner.close(id);
+      },
+      next: async () => {
+        const entry = await inner.next();
+        if (entry?.t === 'timer') this.timers.delete(entry.id);
+        return entry;
+      },
+    };
+  }
+
+  async take(): Promise<TakenRun | null> {
+    const recording = this.recording();
+    if (recording === null) return null;
+    if (this.plain) return { recording, sink: this.#sink(this.#life) };
+    const { head } = recording;
+    return {
+      recording: { ...recording, head: { ...head, machine: { ...head.machine, hash: FOREIGN } } },
+      sink: { append: () => undefined, close: () => undefined },
+    };
+  }
+
+  async remove(): Promise<boolean> {
+    return true;
+  }
+
+  async #perform(
+    { effect, perform, io }: { readonly effect: Effect; readonly perform: Perform; readonly io: PerformIo },
+    head: RunRecord,
+    born: number,
+  ): Promise<Outcome> {
+    const rest = (): void => {
+      if (this.working.get(effect.id) === effect) this.working.delete(effect.id);
+    };
+    const really: Perform = (given) => {
+      if (effect.name !== 'callLlm') this.working.set(effect.id, effect);
+      given.signal.addEventListener('abort', rest, { once: true });
+      return perform(given);
+    };
+    const known = this.performances.get(effect.id) ?? { effect, count: 0, outcomes: [] };
+    this.performances.set(effect.id, known);
+    known.count++;
+    const place = `${effect.id}${known.count > 1 ? ` time ${known.count}` : ''}`;
+    const { request } = effect;
+    const spec = head.toolset.tools.find(({ name }) => isJsonObject(request) && name === request['tool']);
+    const out = await performed({ effect, perform: really, io, spec }, this.#draws, this.#rates, place);
+    known.outcomes.push(out);
+    rest();
+    if (!io.signal.aborted && born === this.#life) await this.#hold(effect.id, io.signal);
+    return out;
+  }
+
+  #hold(says: string, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
       const item = {
         says,
         release: () => {
-          const index = held.indexOf(item);
-          if (index !== -1) held.splice(index, 1);
+          const index = this.held.indexOf(item);
+          if (index !== -1) this.held.splice(index, 1);
           resolve();
         },
       };
       signal?.addEventListener('abort', item.release, { once: true });
-      held.push(item);
+      this.held.push(item);
     });
-  const keep = (records: readonly RecordLine[]): void => {
-    for (const record of records) {
-      // Who takes a run up again begins with all of its past.
-      if (record.t === 'run') [head, lines] = [record, []];
-      else (lines ??= []).push(record);
-    }
-  };
-  const failWith = (fault: FaultName, code: string, records: readonly RecordLine[]): never => {
-    crash = fault;
-    if (fault === 'journal.short') keep(records.slice(0, records.length >> 1));
-    // A process may end behind a write as well as before it.
-    if (fault === 'process.crash' && draws.below(`crash ${appends}`, 2) === 1) keep(records);
-    if (fault === 'journal.lock' && head !== null) throw new JournalError('run-locked', head.runId, 'simulated');
-    throw new SimulatedCrash(fault, code);
-  };
-  const sinkOf = (born: number): Sink => ({
-    append: (records) => {
-      if (crash !== null || born !== life) throw new SimulatedCrash('process.crash', 'crashed');
-      const place = `${++appends}`;
-      const isRewritten = life > 0 && records[0]?.t === 'run';
-      const mayCrash = canResume && !isRewritten && life < MOST_CRASHES;
-      for (const [fault, code] of CRASHES) {
-        const rate = mayCrash ? rates[fault] : 0;
-        if (draws.happens(fault, place, rate, `write ${place}: ${fault}`)) failWith(fault, code, records);
-      }
-      if (!draws.happens('journal.slow', place, rates['journal.slow'], `write ${place}: slow`)) return keep(records);
-      return hold(`write ${place}`).then(() => {
-        if (born === life && crash === null) keep(records);
-      });
-    },
-    close: () => undefined,
-  });
+  }
 
-  const store: SimulatedStore = {
-    held,
-    working,
-    timers,
-    performances,
-    plain: false,
-    get crash() {
-      return crash;
-    },
-    recording: () => (head === null || lines === null ? null : { head, lines: [...lines] }),
-    restart: () => {
-      life++;
-      crash = null;
-      held.splice(0);
-      working.clear();
-      timers.clear();
-    },
-    open: (run) => {
-      const born = life;
-      head ??= run.head;
-      const inner = liveJournal(run, sinkOf(born));
-      return {
-        ...inner,
-        open: (effect, perform) => {
-          if (effect.ms !== undefined) {
-            timers.add(effect.id);
-            return inner.open(effect, perform);
-          }
-          const rest = (): void => {
-            if (working.get(effect.id) === effect) working.delete(effect.id);
-          };
-          const really: Perform = (io) => {
-            if (effect.name !== 'callLlm') working.set(effect.id, effect);
-            io.signal.addEventListener('abort', rest, { once: true });
-            return perform(io);
-          };
-          inner.open(effect, async (io) => {
-            const known = performances.get(effect.id) ?? { effect, count: 0, outcomes: [] };
-            performances.set(effect.id, known);
-            known.count++;
-            const place = `${effect.id}${known.count > 1 ? ` time ${known.count}` : ''}`;
-            const spec = run.head.toolset.tools.find(
-              ({ name }) => isJsonObject(effect.request) && name === effect.request['tool'],
-            );
-            const out = await performed({ effect, perform: really, io, spec }, draws, rates, place);
-            known.outcomes.push(out);
-            rest();
-            if (!io.signal.aborted && born === life) await hold(effect.id, io.signal);
-            return out;
-          });
-        },
-        close: (id) => {
-          timers.delete(id);
-          inner.close(id);
-        },
-        next: async () => {
-          const entry = await inner.next();
-          if (entry?.t === 'timer') timers.delete(entry.id);
-          return entry;
-        },
-      };
-    },
-    take: async () => {
-      if (head === null || lines === null) return null;
-      const hash = store.plain ? head.machine.hash : FOREIGN;
-      const recording = { head: { ...head, machine: { ...head.machine, hash } }, lines: [...lines] };
-      return { recording, sink: store.plain ? sinkOf(life) : { append: () => undefined, close: () => undefined } };
-    },
-    remove: async () => true,
-  };
-  return store;
+  #keep(records: readonly RecordLine[]): void {
+    for (const record of records) {
+      // A run that is resumed begins with all of its past.
+      if (record.t === 'run') [this.#head, this.#lines] = [record, []];
+      else (this.#lines ??= []).push(record);
+    }
+  }
+
+  #failWith(fault: FaultName, code: string, records: readonly RecordLine[]): never {
+    this.crash = fault;
+    if (fault === 'journal.short') this.#keep(records.slice(0, records.length >> 1));
+    // A process may end behind a write as well as before it.
+    if (fault === 'process.crash' && this.#draws.below(`crash ${this.#appends}`, 2) === 1) this.#keep(records);
+    if (fault === 'journal.lock' && this.#head !== null)
+      throw new JournalError('run-locked', this.#head.runId, 'simulated');
+    throw new SimulatedCrash(fault, code);
+  }
+
+  #sink(born: number): Sink {
+    return {
+      append: (records) => {
+        if (this.crash !== null || born !== this.#life) throw new SimulatedCrash('process.crash', 'crashed');
+        const place = `${++this.#appends}`;
+        const isRewritten = this.#life > 0 && records[0]?.t === 'run';
+        const mayCrash = this.#canResume && !isRewritten && this.#life < MOST_CRASHES;
+        for (const [fault, code] of CRASHES) {
+          const rate = mayCrash ? this.#rates[fault] : 0;
+          if (this.#draws.happens(fault, place, rate, `write ${place}: ${fault}`)) this.#failWith(fault, code, records);
+        }
+        const slow = this.#rates['journal.slow'];
+        if (!this.#draws.happens('journal.slow', place, slow, `write ${place}: slow`)) return this.#keep(records);
+        return this.#hold(`write ${place}`).then(() => {
+          if (born === this.#life && this.crash === null) this.#keep(records);
+        });
+      },
+      close: () => undefined,
+    };
+  }
 }

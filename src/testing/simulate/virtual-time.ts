@@ -63,97 +63,118 @@ export function realNow(): number {
 
 /** Puts virtual time in the place of the real one, for the whole process. */
 export function virtualTime(): VirtualTime {
-  let now = 0;
-  let wall = BEGINNING;
-  let count = 0;
-  let random = Math.random;
-  const timers = new Map<number, Timer>();
+  return new ReplacedTime();
+}
 
-  const set = (fire: () => void, ms: number): Timer => {
+class ReplacedTime implements VirtualTime {
+  onTimer: VirtualTime['onTimer'] = null;
+  #now = 0;
+  #wall = BEGINNING;
+  #count = 0;
+  #random = Math.random;
+  readonly #timers = new Map<number, Timer>();
+  readonly #undone: readonly (() => void)[];
+
+  constructor() {
+    this.#undone = [...this.#replaceTimers(), ...this.#replaceClocks(), ...this.#replaceChance()];
+  }
+
+  reset(source: () => number): void {
+    [this.#now, this.#wall, this.#count, this.#random] = [0, BEGINNING, 0, source];
+    this.#timers.clear();
+  }
+
+  fireNext(): boolean {
+    const timer = this.#earliest();
+    if (timer === undefined) return false;
+    this.#timers.delete(timer.number);
+    this.#now = Math.max(this.#now, timer.due);
+    timer.fire();
+    return true;
+  }
+
+  get pending(): readonly PendingTimer[] {
+    return [...this.#timers.values()];
+  }
+
+  pass(ms: number): void {
+    this.#now += ms;
+  }
+
+  setWall(ms: number): void {
+    this.#wall += ms;
+  }
+
+  restore(): void {
+    for (const undo of this.#undone) undo();
+  }
+
+  #set(fire: () => void, ms: number): Timer {
     const delay = ms >= 0 ? ms : 0;
-    const timer = { number: ++count, due: now + delay, ms: delay, fire };
-    timers.set(timer.number, timer);
-    time.onTimer?.(timer);
+    const timer = { number: ++this.#count, due: this.#now + delay, ms: delay, fire };
+    this.#timers.set(timer.number, timer);
+    this.onTimer?.(timer);
     return timer;
-  };
-  const earliest = (): Timer | undefined => {
-    let first: Timer | undefined;
-    for (const timer of timers.values()) if (first === undefined || timer.due < first.due) first = timer;
-    return first;
-  };
-  const time: VirtualTime = {
-    reset: (source) => {
-      [now, wall, count, random] = [0, BEGINNING, 0, source];
-      timers.clear();
-    },
-    fireNext: () => {
-      const timer = earliest();
-      if (timer === undefined) return false;
-      timers.delete(timer.number);
-      now = Math.max(now, timer.due);
-      timer.fire();
-      return true;
-    },
-    get pending() {
-      return [...timers.values()];
-    },
-    pass: (ms) => {
-      now += ms;
-    },
-    setWall: (ms) => {
-      wall += ms;
-    },
-    onTimer: null,
-    restore: () => {
-      for (const undo of undone) undo();
-    },
-  };
+  }
 
-  const clear = (handle: unknown): void => {
-    const number: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'number') : handle;
-    if (typeof number === 'number') timers.delete(number);
-  };
-  const today = (): number => Math.round(wall + now);
-  const virtualDate = new Proxy(Date, {
-    construct: (target, given: readonly unknown[], made) =>
-      Reflect.construct(target, given.length === 0 ? [today()] : given, made),
-    apply: () => new Date(today()).toString(),
-    get: (target, key): unknown => (key === 'now' ? today : Reflect.get(target, key)),
-  });
-  const bytes = <T>(array: T): T => {
-    if (array instanceof Uint8Array) for (let at = 0; at < array.length; at++) array[at] = Math.floor(random() * 256);
-    return array;
-  };
-  const undone = [
-    replaced(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
-      handleOf(set(() => fire(...args), ms).number),
-    ),
-    replaced(globalThis, 'setInterval', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
-      const handle = { number: 0 };
-      const arm = (): void => {
-        handle.number = set(
-          () => {
-            arm();
-            fire(...args);
-          },
-          Math.max(1, ms),
-        ).number;
-      };
-      arm();
-      return handleOf(handle);
-    }),
-    replaced(globalThis, 'clearTimeout', clear),
-    replaced(globalThis, 'clearInterval', clear),
-    replaced(globalThis, 'Date', virtualDate),
-    replaced(performance, 'now', () => now),
-    replaced(Math, 'random', () => random()),
-    replaced(crypto, 'getRandomValues', bytes),
-    replaced(crypto, 'randomUUID', () => {
-      const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
-      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
-    }),
-  ];
-  return time;
+  #earliest(): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of this.#timers.values()) if (first === undefined || timer.due < first.due) first = timer;
+    return first;
+  }
+
+  #replaceTimers(): readonly (() => void)[] {
+    const clear = (handle: unknown): void => {
+      const number: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'number') : handle;
+      if (typeof number === 'number') this.#timers.delete(number);
+    };
+    return [
+      replaced(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+        handleOf(this.#set(() => fire(...args), ms).number),
+      ),
+      replaced(globalThis, 'setInterval', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+        const handle = { number: 0 };
+        const tick = (): void => {
+          arm();
+          fire(...args);
+        };
+        const arm = (): void => {
+          handle.number = this.#set(tick, Math.max(1, ms)).number;
+        };
+        arm();
+        return handleOf(handle);
+      }),
+      replaced(globalThis, 'clearTimeout', clear),
+      replaced(globalThis, 'clearInterval', clear),
+    ];
+  }
+
+  #replaceClocks(): readonly (() => void)[] {
+    const today = (): number => Math.round(this.#wall + this.#now);
+    const virtualDate = new Proxy(Date, {
+      construct: (target, given: readonly unknown[], made) =>
+        Reflect.construct(target, given.length === 0 ? [today()] : given, made),
+      apply: () => new Date(today()).toString(),
+      get: (target, key): unknown => (key === 'now' ? today : Reflect.get(target, key)),
+    });
+    return [replaced(globalThis, 'Date', virtualDate), replaced(performance, 'now', () => this.#now)];
+  }
+
+  #replaceChance(): readonly (() => void)[] {
+    const digit = (below: number): number => Math.floor(this.#random() * below);
+    const bytes = <T>(array: T): T => {
+      if (array instanceof Uint8Array) for (let at = 0; at < array.length; at++) array[at] = digit(256);
+      return array;
+    };
+    return [
+      replaced(Math, 'random', () => this.#random()),
+      replaced(crypto, 'getRandomValues', bytes),
+      replaced(crypto, 'randomUUID', () => {
+        const hex = Array.from({ length: 32 }, () => digit(16).toString(16)).join('');
+        return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
+      }),
+    ];
+  }
 }
 
 /** What programs do with a timer beside clearing it. */
