@@ -14,7 +14,8 @@ const once = (tool: string, args: object = {}): AgentOptions => ({
 });
 
 describe.each(['stdio', 'HTTP'] as const)('a tool that requires tasks, over %s', (transport) => {
-  test.concurrent('is run as one: begun once, polled, and its result is what the model gets', async () => {
+  // Alone: it counts the polls.
+  test('is run as one: begun once, polled, and its result is what the model gets', async () => {
     const lab = await modern(transport);
     const { agent, events } = agentWith(lab.config, once('research', { polls: 3 }));
     const [told = ''] = await toldBy(agent);

@@ -45,14 +45,11 @@ export interface SimulatedStore extends JournalStore {
 }
 
 /** Thrown out of a simulated journal in the place of a process that ends. */
-class SimulatedCrash extends Error {
-  override readonly name = 'SimulatedCrash';
-  readonly code: string;
-
-  constructor(fault: FaultName, code: string) {
-    super(`The journal could not write: ${fault} (simulated).`);
-    this.code = code;
-  }
+function simulatedCrash(fault: FaultName, code: string): Error {
+  return Object.assign(new Error(`The journal could not write: ${fault} (simulated).`), {
+    name: 'SimulatedCrash',
+    code,
+  });
 }
 
 const CRASHES: readonly (readonly [FaultName, string])[] = [
@@ -204,13 +201,13 @@ class FaultyStore implements SimulatedStore {
     if (fault === 'process.crash' && this.#draws.below(`crash ${this.#appends}`, 2) === 1) this.#keep(records);
     if (fault === 'journal.lock' && this.#head !== null)
       throw new JournalError('run-locked', this.#head.runId, 'simulated');
-    throw new SimulatedCrash(fault, code);
+    throw simulatedCrash(fault, code);
   }
 
   #sink(born: number): Sink {
     return {
       append: (records) => {
-        if (this.crash !== null || born !== this.#life) throw new SimulatedCrash('process.crash', 'crashed');
+        if (this.crash !== null || born !== this.#life) throw simulatedCrash('process.crash', 'crashed');
         const place = `${++this.#appends}`;
         const isRewritten = this.#life > 0 && records[0]?.t === 'run';
         const mayCrash = this.#canResume && !isRewritten && this.#life < MOST_CRASHES;
