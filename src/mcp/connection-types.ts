@@ -1,3 +1,4 @@
+import type { McpLoginStatus } from './config/auth.ts';
 import type { AnyActorRef } from 'xstate';
 import type { McpLogMessage } from './connection-news.ts';
 import type { McpAnswers } from './config/answers.ts';
@@ -18,7 +19,6 @@ import type { JsonObject } from '../json/json.ts';
 import type { ToolResult } from '../tools/result.ts';
 import type { McpResourceUpdate } from './calls/subscriptions.ts';
 import type { McpLogin } from '../actors/mcp/mcp-auth.ts';
-import type { McpLoginStatus } from './auth/authorizer.ts';
 import { optionsOf } from '../json/known-options.ts';
 
 /**

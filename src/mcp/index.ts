@@ -3,12 +3,11 @@ import '../platform.ts';
 export { createMcpConnection } from './create-connection.ts';
 export { terminalElicit, type TerminalElicitOptions } from './questions/terminal-elicit.ts';
 export { policyFromAnnotations } from './policies/annotations.ts';
-export { clientCredentials, oauth } from './config/auth.ts';
+export { clientCredentials, oauth, type McpLoginStatus } from './config/auth.ts';
 export { TokenStoreError, fileTokenStore } from './auth/token-store.ts';
 export { McpError } from '../actors/mcp/mcp-calls.ts';
 export type { McpErrorCode, McpQuestion, McpTool, McpToolAnnotations } from '../actors/mcp/mcp-calls.ts';
 export type { McpLogin } from '../actors/mcp/mcp-auth.ts';
-export type { McpLoginStatus } from './auth/authorizer.ts';
 export type {
   ClientCredentialsOptions,
   ClientCredentialsSettings,

@@ -5,10 +5,10 @@
  * I1 A token, code or secret leaves here only in a request, or into the store.
  * I2 Of all who share a store, one at a time refreshes a login; whoever waited uses what the first one got.
  */
+import type { McpLoginStatus, CheckedAuth, OAuthSettings, TokenStore } from '../config/auth.ts';
 import type { McpAuthStep, McpAuthorizer } from '../../actors/mcp/mcp-auth.ts';
 import type { McpAuthKind } from '../../machines/mcp/mcp-connection-parts.ts';
 import { type TokenHolder, isExpired } from './token-holder.ts';
-import type { CheckedAuth, OAuthSettings, TokenStore } from '../config/auth.ts';
 import { type McpClock, limitTime } from '../wire/link.ts';
 import { KeptLogin, fileTokenStore } from './token-store.ts';
 import { Renewal } from './renewal.ts';
@@ -16,17 +16,6 @@ import type { AuthServer } from './find-server.ts';
 import { McpError } from '../../actors/mcp/mcp-calls.ts';
 import { AuthFault, loginError, loginRequired } from './auth-fetch.ts';
 import type { PreparedLogin } from './pending-login.ts';
-
-/** A login as it is kept. */
-export interface McpLoginStatus {
-  readonly signedIn: boolean;
-  readonly issuer: string | null;
-  readonly scopes: readonly string[];
-  /** Milliseconds since 1970; null: it does not say. */
-  readonly expiresAt: number | null;
-  /** It is renewed without a person. */
-  readonly renews: boolean;
-}
 
 /** What signs one connection in. */
 export interface Authorizer extends McpAuthorizer {

@@ -6,6 +6,7 @@
  * I2 Only a 400 or 401 that says `invalid_grant` or `invalid_client` counts as such.
  * I3 No error holds a code, a token or a secret.
  */
+import type { AuthClient, ClientCredentialsSettings, IdentityProviderOptions } from '../config/auth.ts';
 import {
   type AddClientAuthentication,
   type OAuthTokens,
@@ -19,16 +20,7 @@ import {
 import type { AuthServer } from './find-server.ts';
 import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
 import { attempt, codeText } from './auth-error.ts';
-import type { ClientCredentialsSettings, IdentityProviderOptions } from '../config/auth.ts';
 import { scopesOf } from '../http/challenge.ts';
-
-/** This client, as an authorization server knows it. */
-export interface AuthClient {
-  readonly client_id: string;
-  readonly client_secret?: string | undefined;
-  readonly token_endpoint_auth_method?: string | undefined;
-  readonly client_secret_expires_at?: number | undefined;
-}
 
 /** Tokens as they came. */
 export interface GivenTokens {

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { McpLogin } from '../../actors/mcp/mcp-auth.ts';
 import { type AuthServer, checkLogin, isSame } from './find-server.ts';
-import { type AuthClient, register, startLogin } from './oauth-client.ts';
-import { type OAuthSettings, isLoopback } from '../config/auth.ts';
+import { register, startLogin } from './oauth-client.ts';
+import { type OAuthSettings, isLoopback, type AuthClient } from '../config/auth.ts';
 import type { KeptClient, KeptLogin } from './token-store.ts';
 import { AuthFault, type AuthNet } from './auth-fetch.ts';
 

@@ -10,13 +10,14 @@ import type { KeptLogin, KeptTokens } from './token-store.ts';
 import { AuthFault, type AuthNet, loginRequired } from './auth-fetch.ts';
 import type { AuthServer } from './find-server.ts';
 import type { McpAuthStep } from '../../actors/mcp/mcp-auth.ts';
-import type { AuthClient, GivenTokens } from './oauth-client.ts';
+import type { GivenTokens } from './oauth-client.ts';
 import {
   type CheckedAuth,
   type ClientCredentialsSettings,
   type OAuthSettings,
   type TokenSource,
   isLoopback,
+  type AuthClient,
 } from '../config/auth.ts';
 import { LinkFault } from '../wire/faults.ts';
 

@@ -4,14 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { optionsOf } from '../../json/known-options.ts';
-import type { TokenStore } from '../config/auth.ts';
+import type { TokenStore, AuthClient } from '../config/auth.ts';
 import { homeFolder, makeFolder } from '../../security/folders.ts';
 import { takeRunLock } from '../../journal/stores/run-lock.ts';
 import { systemCode } from '../../security/folders.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { replaceFile } from '../../security/permissions-file.ts';
 import { takeLock } from '../../security/lock-file.ts';
-import type { AuthClient } from './oauth-client.ts';
 
 /** The tokens cannot be kept or read. `code` says why. */
 export class TokenStoreError extends Error {

@@ -226,3 +226,22 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 export function isLoopback(address: string | URL): boolean {
   return LOOPBACK.test(new URL(address).hostname);
 }
+
+/** A login as it is kept. */
+export interface McpLoginStatus {
+  readonly signedIn: boolean;
+  readonly issuer: string | null;
+  readonly scopes: readonly string[];
+  /** Milliseconds since 1970; null: it does not say. */
+  readonly expiresAt: number | null;
+  /** It is renewed without a person. */
+  readonly renews: boolean;
+}
+
+/** This client, as an authorization server knows it. */
+export interface AuthClient {
+  readonly client_id: string;
+  readonly client_secret?: string | undefined;
+  readonly token_endpoint_auth_method?: string | undefined;
+  readonly client_secret_expires_at?: number | undefined;
+}
