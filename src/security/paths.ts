@@ -50,6 +50,7 @@ interface PathRules {
   dirname(path: string): string;
   normalize(path: string): string;
   parse(path: string): { readonly root: string };
+  readonly sep: string;
 }
 
 /** The file system as the check sees it, so that the rules of every platform can be tested on any. Each function may throw. */
