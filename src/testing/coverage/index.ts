@@ -2,18 +2,12 @@
  * A vitest reporter that reports which states and arrows of the machines no test has taken:
  * `reporters: ['default', 'signalbox/testing/coverage']`.
  */
+import { OWN_MACHINES } from '../../inspector/diagram/own-machines.ts';
 import '../../platform.ts';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { agentMachine } from '../../machines/agent/agent.ts';
-import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
-import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
-import { mcpCallMachine } from '../../machines/mcp/mcp-call-machine.ts';
-import { mcpConnectionMachine } from '../../machines/mcp/mcp-connection.ts';
-import { mcpTaskMachine } from '../../machines/mcp/mcp-task.ts';
-import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { type MachineCoverage, machineCoverage, edgeText } from './edges.ts';
@@ -37,15 +31,7 @@ const checkOptions = optionsOf<CoverageOptions>('signalbox/testing/coverage', 'd
   print: true,
 });
 
-const MACHINES = [
-  agentMachine,
-  llmCallMachine,
-  toolCallMachine,
-  loopDetectionMachine,
-  mcpConnectionMachine,
-  mcpCallMachine,
-  mcpTaskMachine,
-];
+const MACHINES = [...OWN_MACHINES.values()];
 
 /** The reporter. Made by vitest; workers are watched through a setup file that it adds. */
 export default class CoverageReporter {
