@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Run } from '../../src/agent/run/run.ts';
+import { RunReaders } from '../../src/agent/run/run-reader.ts';
+import { readRecording, recorder } from '../../src/journal/format/recording.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -110,6 +113,17 @@ test.for([
     const same = listened.run('Wait');
     await same;
     expect(plain((await events) ?? [])).toEqual(plain(heard));
+    const third = gate();
+    const unheard = createAgent({
+      model: scriptedModel(waiting()),
+      tools: [third.wait],
+      streaming: true,
+      silent: true,
+    });
+    third.release();
+    const afterwards = unheard.run('Wait');
+    await afterwards;
+    expect(plain(await eventsOf(afterwards))).toEqual(plain(heard));
     expect(heard.filter(({ type }) => type === 'model.token').length).toBeGreaterThan(1);
     expect(run.transitions()).toEqual(same.transitions());
   },
@@ -159,4 +173,13 @@ test('a replay that diverges ends a late iteration with its error', async () => 
   const replayed = replay(wrong, other);
   await expect(replayed).rejects.toThrow();
   await expect(eventsOf(replayed)).rejects.toThrow();
+});
+
+test('nothing is inspected while nobody listens, and everything from the beginning once somebody does', () => {
+  const listening = { runId: 'r', replayed: () => false, onMove: () => undefined, onEvent: () => undefined };
+  const head = readRecording(readFileSync(new URL('../recordings/plain-answer.jsonl', import.meta.url), 'utf8')).head;
+  expect(new RunReaders(listening).begin(head, recorder(head))).toBeUndefined();
+  const heard = new RunReaders(listening);
+  heard.reader();
+  expect(heard.begin(head, recorder(head))).toBeTypeOf('function');
 });
