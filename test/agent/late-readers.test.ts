@@ -97,8 +97,11 @@ test.for([
       if (what === 'events') events = eventsOf(run);
       else expect(run.transitions().at(-1)).toMatchObject({ to: 'RUNNING' });
     }
+    await new Promise((resolve) => setTimeout(resolve, 60));
     release();
     await run;
+    const took = ((await events) ?? []).find((event) => event.type === 'tool.finished');
+    expect(took?.durationMs).toBeGreaterThanOrEqual(40);
 
     const other = gate();
     const heard: RunEvent[] = [];
