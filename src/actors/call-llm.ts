@@ -120,9 +120,10 @@ async function complete(
       signal,
       connectMs: input.connectMs,
       ...(input.responseMs === null ? {} : { responseMs: input.responseMs }),
-      onToken: ({ kind, text, callIndex }) => {
+      onToken: ({ kind, text, callIndex, tool }) => {
         if (settled || signal.aborted) return;
-        note({ note: 'token', kind, text, index: index++, ...(callIndex === undefined ? {} : { callIndex }) });
+        const ofCall = callIndex === undefined ? {} : { callIndex, ...(tool === undefined ? {} : { tool }) };
+        note({ note: 'token', kind, text, index: index++, ...ofCall });
       },
     });
   } finally {

@@ -29,13 +29,19 @@ export interface ComposePromptInput {
 /** The system prompt for each way of calling tools. */
 export type PromptTexts = { readonly [mode in ToolCalling]: string };
 
+/** What the prompt is composed of beside the author's own text: tools, and what the answer must be (null: text). */
+interface Shown<TToolset, TOutput> {
+  readonly toolset: TToolset;
+  readonly output: TOutput | null;
+}
+
 /** Makes the system prompt of the next turn, for agents whose instructions or prompt are functions. */
-export const composePrompt = <TToolset>(ports: {
+export const composePrompt = <TToolset, TOutput>(ports: {
   readonly compose: (
-    input: ComposePromptInput & { readonly toolset: TToolset; readonly context: unknown },
+    input: ComposePromptInput & Shown<TToolset, TOutput> & { readonly context: unknown },
   ) => PromptTexts | Promise<PromptTexts>;
 }) =>
-  leaf<ComposePromptInput & { readonly toolset: TToolset }, PromptTexts>(
+  leaf<ComposePromptInput & Shown<TToolset, TOutput>, PromptTexts>(
     'composePrompt',
     { effects: 'none', request: ({ task, state }) => ({ task, step: state.step }) },
     (input, { context }) => ports.compose({ ...input, context }),

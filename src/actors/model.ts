@@ -36,8 +36,10 @@ export interface ModelRequest {
   /** Native mode only; absent or empty: no tools are offered. */
   readonly tools?: readonly ModelTool[];
   readonly parallelToolCalls?: boolean;
-  /** The envelope's schema in json mode: a hint for servers that can constrain their output. */
+  /** What the reply's text is to be, for servers that can hold it to that: in json mode the envelope, else the answer. */
   readonly responseSchema?: JsonObject;
+  /** The reply is held to all of `responseSchema`, where the server can; absent: it is a hint. */
+  readonly strictSchema?: boolean;
   readonly stream: boolean;
   readonly temperature?: number;
   readonly maxTokens?: number;
@@ -83,6 +85,8 @@ export interface ModelToken {
   readonly text: string;
   /** Position of the tool call that an `arguments` piece belongs to. */
   readonly callIndex?: number;
+  /** The tool that it calls, where its name has come already. */
+  readonly tool?: string;
 }
 
 /** What a model may use while it answers. */
@@ -109,6 +113,8 @@ export interface Model {
   readonly callsNatively?: boolean;
   /** True when it takes images: those of tools' results are sent to it. Default false: it receives their type and size. */
   readonly takesImages?: boolean;
+  /** True when the server takes tools and a schema of the reply in one request. Default false. */
+  readonly takesSchemaWithTools?: boolean;
   /** True when the model enforces `connectMs` and `responseMs` itself; otherwise Signalbox does. */
   readonly keepsTime?: boolean;
   /**

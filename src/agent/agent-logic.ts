@@ -13,16 +13,16 @@ import type { AgentLogicInput } from './options/run-options.ts';
 import { checkLogicInput } from './options/check-options.ts';
 import { ResumeError } from './options/agent-errors.ts';
 import { newRunId } from './options/run-options.ts';
-import type { Run } from './run/run.ts';
+import type { AnyRun, Run } from './run/run.ts';
 
 /** How a run of `agent.logic` is started. Both throw when the agent is closed. */
 export interface LogicPort {
-  readonly begin: (input: AgentLogicInput, runId: string, how: Listening) => Run;
+  readonly begin: (input: AgentLogicInput, runId: string, how: Listening) => AnyRun;
   readonly resume: (
     input: AgentLogicInput,
     runId: string,
     how: Listening & { readonly after: Promise<unknown> | undefined },
-  ) => Run;
+  ) => AnyRun;
 }
 
 interface Listening {
@@ -30,16 +30,19 @@ interface Listening {
   readonly onStable: () => void;
 }
 
-type View = Pick<AgentLogicSnapshot, 'value' | 'step' | 'pending' | 'run' | 'begun'>;
+/** The snapshot of a run of which it is not known what its answer is. */
+type AnySnapshot = AgentLogicSnapshot<never>;
+
+type View = Pick<AnySnapshot, 'value' | 'step' | 'pending' | 'run' | 'begun'>;
 
 type OwnEvent =
-  | { readonly type: 'run.settled'; readonly result: RunResult }
+  | { readonly type: 'run.settled'; readonly result: RunResult<never> }
   | { readonly type: 'run.failed'; readonly error: unknown }
   | { readonly type: 'run.moved'; readonly view: View };
 
 /** The run behind one actor. */
 interface Going {
-  run: Run | null;
+  run: AnyRun | null;
   stopped: boolean;
 }
 
@@ -52,7 +55,7 @@ const leaving = new Map<string, Promise<unknown>>();
  * Makes an actor logic of what starts a run: it is done with the RunResult, emits the RunEvents, and its snapshot shows
  * where the run is.
  */
-export function agentLogic(port: LogicPort): AgentLogic {
+export function agentLogic(port: LogicPort): AgentLogic<never> {
   const actors = new WeakMap<object, Going>();
   return {
     config: { agent: true },
@@ -112,7 +115,7 @@ export function agentLogic(port: LogicPort): AgentLogic {
 }
 
 /** Begins the run of an actor, or takes it up, and follows it to its end. */
-function goOn(port: LogicPort, snapshot: AgentLogicSnapshot, at: Scope & { readonly going: Going }): void {
+function goOn(port: LogicPort, snapshot: AnySnapshot, at: Scope & { readonly going: Going }): void {
   const { input, runId, begun } = snapshot;
   const { going, self, emit } = at;
   const tell = (event: OwnEvent): void => {
@@ -125,12 +128,12 @@ function goOn(port: LogicPort, snapshot: AgentLogicSnapshot, at: Scope & { reado
     const { value, step, pending } = from ?? viewOf(run);
     tell({ type: 'run.moved', view: { value, step, pending, run, begun: how } });
   };
-  const begin = (): Run => {
+  const begin = (): AnyRun => {
     rests = 0;
     // At the first rest nothing is written yet; at the next, what the machine was told is.
     return port.begin(input, runId, { onStable: () => show(++rests > 1 ? 'recorded' : 'perhaps') });
   };
-  const follow = async (run: Run, from?: View): Promise<void> => {
+  const follow = async (run: AnyRun, from?: View): Promise<void> => {
     going.run = run;
     show(begun === 'no' ? 'perhaps' : begun, from);
     for await (const event of run) emit(event);
@@ -138,7 +141,8 @@ function goOn(port: LogicPort, snapshot: AgentLogicSnapshot, at: Scope & { reado
     // A run that was let go has not ended, and neither has its actor: persisted and restored, it goes on.
     if (result.status !== 'waiting') tell({ type: 'run.settled', result });
   };
-  const resume = (): Run => port.resume(input, runId, { onStable: () => show('recorded'), after: leaving.get(runId) });
+  const resume = (): AnyRun =>
+    port.resume(input, runId, { onStable: () => show('recorded'), after: leaving.get(runId) });
   // A run that is taken up is shown as it was persisted until its past was played.
   (begun === 'no' ? follow(begin()) : follow(resume(), snapshot))
     .catch((error: unknown) => {
@@ -154,7 +158,7 @@ function viewOf({ state, pending }: Run): Pick<View, 'value' | 'step' | 'pending
 }
 
 /** The same snapshot where nothing is different: whoever renders it need not do so again. */
-function changed(snapshot: AgentLogicSnapshot, view: View): AgentLogicSnapshot {
+function changed(snapshot: AnySnapshot, view: View): AnySnapshot {
   const before = snapshot.pending.map(({ callId }) => callId).join(' ');
   const pending = view.pending.map(({ callId }) => callId).join(' ') === before ? snapshot.pending : view.pending;
   const { value, step, run, begun } = snapshot;
@@ -162,7 +166,7 @@ function changed(snapshot: AgentLogicSnapshot, view: View): AgentLogicSnapshot {
   return isSame && begun === view.begun ? snapshot : { ...snapshot, ...view, pending };
 }
 
-async function answer(run: Run, { pending }: AgentLogicSnapshot, event: AgentLogicEvent): Promise<void> {
+async function answer(run: Run, { pending }: AnySnapshot, event: AgentLogicEvent): Promise<void> {
   if (event.type === 'run.cancelled') return void (await run.cancel(event.reason));
   const [only, another] = pending.filter(({ login }) => login === undefined);
   const callId = event.callId ?? (another === undefined ? only?.callId : undefined);
@@ -173,7 +177,7 @@ async function answer(run: Run, { pending }: AgentLogicSnapshot, event: AgentLog
 }
 
 /** Lets go of the run of a stopped actor, unless the actor is started again at once. */
-function stop(going: Going, { input, runId }: AgentLogicSnapshot, forget: () => void): void {
+function stop(going: Going, { input, runId }: AnySnapshot, forget: () => void): void {
   going.stopped = true;
   const left = Promise.resolve().then(async () => {
     const { run } = going;
@@ -188,6 +192,6 @@ function stop(going: Going, { input, runId }: AgentLogicSnapshot, forget: () => 
   void left.catch(() => undefined).then(() => leaving.get(runId) === left && leaving.delete(runId));
 }
 
-function isPersisted(snapshot: Snapshot<unknown>): snapshot is AgentLogicSnapshot {
+function isPersisted(snapshot: Snapshot<unknown>): snapshot is AnySnapshot {
   return typeof Reflect.get(snapshot, 'runId') === 'string' && Reflect.get(snapshot, 'input') != null;
 }

@@ -15,12 +15,14 @@ import type { Message } from '../actors/model.ts';
 import { runRecord } from '../journal/format/run-input.ts';
 import type { Toolset } from '../machines/contract/agent-setup.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
-import type { AgentState, RunResult } from '../machines/contract/run-result.ts';
+import type { AgentState, AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
 import { checkApproval, checkClose, checkResume, checkRun } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
+import { typedOutput } from './options/output-options.ts';
+import { workFor } from './below/agent-actors.ts';
 import { launchRun } from './run/launch-run.ts';
-import { type PendingApproval, type Run, approvalGiven } from './run/run.ts';
+import { type AnyRun, type PendingApproval, type Run, approvalGiven } from './run/run.ts';
 import type { StartedRun } from './run/start-run.ts';
 
 const GRACE_MS = 5000;
@@ -28,7 +30,7 @@ const GRACE_MS = 5000;
 /** What a run that is begun belongs to. */
 interface Begun {
   readonly history: readonly Message[];
-  readonly onDone?: (result: RunResult) => void;
+  readonly onDone?: (result: AnyResult) => void;
   readonly onStable?: () => void;
   /** What the run is made with. Default: the agent's own parts. */
   readonly as?: AgentCore;
@@ -76,7 +78,7 @@ export class AgentRuns {
     return this.#live?.run.state.state ?? this.#lastState;
   }
 
-  run(input: string, given: RunOptions): Run {
+  run(input: string, given: RunOptions): AnyRun {
     checkRun(input, given);
     this.#checkFree();
     const before = this.history;
@@ -91,7 +93,7 @@ export class AgentRuns {
     return this.#live.run;
   }
 
-  resume(runId: string, given: ResumeOptions): Run {
+  resume(runId: string, given: ResumeOptions): AnyRun {
     checkResume(given);
     this.#checkFree();
     return this.past.resume(runId, given);
@@ -162,6 +164,7 @@ export class AgentRuns {
     const { as = core } = own;
     const runId = given.runId ?? newRunId();
     const metadata = metadataOf(given.metadata);
+    const output = typedOutput('agent.run', { outputSchema: given.outputSchema });
     const at = new Date().toISOString();
     const journal = (): JournalStore => given.journal ?? core.journal();
     const started = launchRun(core, {
@@ -173,6 +176,7 @@ export class AgentRuns {
       prepare: async (signal) => {
         const makeSetup = await as.prepare({
           ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
+          ...(output === null ? {} : { output }),
           signal,
         });
         return (why) => {
@@ -187,7 +191,7 @@ export class AgentRuns {
             ...(refused === null ? {} : { refused }),
           };
           const head = core.sealed(runRecord(whole, { runId, at, metadata }));
-          return { head, work: as.work(), journal: (accepts) => journal().open({ head, accepts }) };
+          return { head, work: workFor(as.work(), output), journal: (accepts) => journal().open({ head, accepts }) };
         };
       },
       onDone: (result) => {
@@ -201,7 +205,7 @@ export class AgentRuns {
     return started;
   }
 
-  #keepHistory(before: readonly Message[], result: RunResult): void {
+  #keepHistory(before: readonly Message[], result: AnyResult): void {
     // A run that continues elsewhere has not ended.
     if (result.status === 'waiting') return;
     for (const message of result.messages.slice(1)) this.#inside.add(message);

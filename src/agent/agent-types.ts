@@ -22,6 +22,7 @@ import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './below/agent-actors.ts';
 import type { ChildAgent } from './options/option-types.ts';
 import type { AgentOptions } from './options/agent-options.ts';
+import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { ToolRegistry } from './tools/registry.ts';
 import type { PendingApproval, Run } from './run/run.ts';
 
@@ -38,7 +39,7 @@ export type AgentLogicEvent =
   | { readonly type: 'approval.refused'; readonly callId?: string; readonly reason?: string };
 
 /** The snapshot of an invoked agent: where its run is, and then its result. Persisted, it is enough to resume the run. */
-export type AgentLogicSnapshot = Snapshot<RunResult> & {
+export type AgentLogicSnapshot<TOutput = null> = Snapshot<RunResult<TOutput>> & {
   readonly input: AgentLogicInput;
   readonly runId: string;
   /** The state as a dotted path: `PLANNING.ASKING`. */
@@ -54,8 +55,8 @@ export type AgentLogicSnapshot = Snapshot<RunResult> & {
 };
 
 /** An actor logic that runs an agent with a journal of its own: input in, RunResult out, RunEvents emitted. */
-export type AgentLogic = ActorLogic<
-  AgentLogicSnapshot,
+export type AgentLogic<TOutput = null> = ActorLogic<
+  AgentLogicSnapshot<TOutput>,
   AgentLogicEvent,
   AgentLogicInput,
   AnyActorRef['system'],
@@ -80,10 +81,31 @@ type RunArguments<TContext> = undefined extends TContext
   ? [options?: RunOptions<TContext>]
   : [options: RunOptions<TContext> & { readonly context: TContext }];
 
+/** The options of a run whose answer has a schema of its own. */
+type TypedRunOptions<TContext, TSchema> = RunOptions<TContext, TSchema> & {
+  readonly outputSchema: TSchema;
+} & (undefined extends TContext ? object : { readonly context: TContext });
+
+/** The same run with another answer. */
+type WithOutput<TRun, TOutput> =
+  TRun extends Run<infer TEvent, infer TLast, infer _> ? Run<TEvent, TLast, TOutput> : never;
+
+/** The answer of a run. */
+type OutputIn<TRun> = TRun extends Run<infer _TEvent, infer _TLast, infer TOutput> ? TOutput : unknown;
+
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
 export interface Agent<TContext = unknown, TRun = Run>
   extends Replayable<Run>, Forkable<Run>, Explorable, Repairer, ChildAgent {
   readonly name: string;
+  /**
+   * Starts a run whose answer has a schema of its own, instead of the agent's.
+   *
+   * @example const { output } = await agent.run('Who wrote it?', { outputSchema: z.object({ name: z.string() }) });
+   */
+  run<const TSchema extends OutputSchema>(
+    input: string,
+    options: TypedRunOptions<TContext, TSchema>,
+  ): WithOutput<TRun, OutputOf<TSchema>>;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
   run(input: string, ...options: RunArguments<TContext>): TRun;
   /**
@@ -133,7 +155,7 @@ export interface Agent<TContext = unknown, TRun = Run>
    * Runs this agent inside your own machine, recorded. Any number at once, each with a history of its own. A persisted
    * actor resumes its run from the journal; without one it fails with a `ResumeError` rather than repeat what was done.
    */
-  readonly logic: AgentLogic;
+  readonly logic: AgentLogic<OutputIn<TRun>>;
   /**
    * Cancels the runs that go on, or with `runs: 'release'` lets those go that can be resumed; waits for them at most
    * `graceMs` (5000), and ends all MCP servers of this agent.

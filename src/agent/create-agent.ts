@@ -5,7 +5,8 @@ import { AgentRuns } from './agent-runs.ts';
 import { EXPLORE, REPLAY } from '../journal/replay/replay.ts';
 import { FORK } from '../journal/replay/fork.ts';
 import type { AgentState } from '../machines/contract/run-result.ts';
-import { joinParts, promptParts } from '../machines/agent/system-prompt.ts';
+import { shownOutput } from '../machines/agent/typed-output.ts';
+import { joinParts, promptParts, toolNames } from '../machines/agent/system-prompt.ts';
 import { type AgentCore, agentCore } from './core/agent-core.ts';
 import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './options/option-types.ts';
@@ -14,18 +15,21 @@ import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-s
 import { checkListTools } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
+import type { OutputOf, OutputSchema } from './options/output-options.ts';
+import type { RunEvent } from '../machines/events/run-events.ts';
+import type { ToolResult } from '../tools/result.ts';
 import { repairBy } from './core/repair.ts';
 import { declareOnErrors, refuseRepairCircle } from './tools/repair-circle.ts';
-import type { PendingApproval, Run } from './run/run.ts';
+import type { AnyRun, PendingApproval, Run } from './run/run.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ContextOf, RunEventOf, ToolResultOf } from './run/typed-events.ts';
 
-/** A run of an agent with these tools. */
-type RunOf<TTools extends readonly Tool[]> = Run<RunEventOf<TTools>, ToolResultOf<TTools>>;
+/** A run of an agent with these tools, whose answer has this schema. */
+type RunOf<TTools extends readonly Tool[], TSchema> = Run<RunEventOf<TTools>, ToolResultOf<TTools>, OutputOf<TSchema>>;
 
 /** Options of an agent all of whose tools are known: no others come from elsewhere. */
-interface OnlyTools<TContext, TTools extends readonly Tool[]> extends Omit<
-  AgentOptions<TContext>,
+interface OnlyTools<TContext, TTools extends readonly Tool[], TSchema> extends Omit<
+  AgentOptions<TContext, TSchema>,
   'tools' | 'skills' | 'children' | 'mcpServers'
 > {
   readonly tools: TTools;
@@ -42,16 +46,19 @@ interface OnlyTools<TContext, TTools extends readonly Tool[]> extends Omit<
  * const agent = createAgent({ instructions: 'You are a weather assistant.', model: 'ollama', tools: [weather] });
  * const { result } = await agent.run('What is the weather in Austin?');
  */
-export function createAgent<const TTools extends readonly Tool[]>(
-  options: OnlyTools<ContextOf<TTools>, TTools>,
-): Agent<ContextOf<TTools>, RunOf<TTools>>;
+export function createAgent<const TTools extends readonly Tool[], TSchema extends OutputSchema | undefined = undefined>(
+  options: OnlyTools<ContextOf<TTools>, TTools, TSchema>,
+): Agent<ContextOf<TTools>, RunOf<TTools, TSchema>>;
+export function createAgent<TContext = unknown, TSchema extends OutputSchema = OutputSchema>(
+  options: AgentOptions<TContext, TSchema> & { readonly outputSchema: TSchema },
+): Agent<TContext, Run<RunEvent, ToolResult, OutputOf<TSchema>>>;
 export function createAgent<TContext = unknown>(options?: AgentOptions<TContext>): Agent<TContext>;
-export function createAgent(options: AgentOptions = {}): Agent {
+export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
   const core = agentCore(options);
   const runs = new AgentRuns(core);
-  const agent: Agent = {
+  const agent: Agent<unknown, AnyRun> = {
     name: core.name,
-    run: (input, given = {}) => runs.run(input, given),
+    run: (input: string, given?: object) => runs.run(input, given ?? {}),
     resume: (runId, given = {}) => runs.resume(runId, given),
     get history() {
       return runs.history;
@@ -134,5 +141,8 @@ function systemPromptOf(core: AgentCore): string {
   const { instructions = '', plans } = core.options();
   const mode = toolCallingOf(core.options(), core.model());
   const text = typeof instructions === 'string' ? instructions : '';
-  return joinParts(promptParts(text, core.toolset(), { mode, plans }));
+  const toolset = core.toolset();
+  const spec = core.ports.output?.spec(core.model().takesSchemaWithTools === true);
+  const output = spec === undefined ? null : shownOutput(spec, toolNames(toolset));
+  return joinParts(promptParts(text, toolset, { mode, plans, output }));
 }

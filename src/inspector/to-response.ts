@@ -109,6 +109,8 @@ const PRIVATE: LeftOut = {
   'step.started': {},
   'state.changed': {},
   'model.token': {},
+  'output.partial': {},
+  'output.element': {},
   'model.replied': { text: 'messages', toolCalls: 'arguments', repairs: 'arguments' },
   'model.retrying': {},
   thought: 'thoughts',

@@ -15,5 +15,5 @@ export type { LlmCallInput } from './llm-call/llm-call.ts';
 export type { LlmCallOutput } from './llm-call/llm-call.ts';
 export type { CallProposed, LoopVerdict, RoundSettled } from './tool-call/loop-detection.ts';
 export type { RunEvent, RunEventBody, Transition } from './events/run-events.ts';
-export type { AgentOutput, AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from './contract/run-result.ts';
+export type { AgentOutput, AgentState, ErrorEntry, RunReason, AnyResult, RunStatus } from './contract/run-result.ts';
 export type { ApprovalEvent, ToolCallInput } from './tool-call/tool-call-context.ts';

@@ -1,10 +1,11 @@
 import { AssertionError } from 'node:assert';
 import type { Run } from '../agent/run/run.ts';
-import type { RunReason, RunResult, RunStatus } from '../machines/contract/run-result.ts';
+import type { RunReason, AnyResult, RunStatus } from '../machines/contract/run-result.ts';
 import {
   type CallOptions,
   checkCalledTool,
   checkEnding,
+  checkFinalOutput,
   checkTransitions,
   checkVisited,
   type Pending,
@@ -13,7 +14,7 @@ import type { RecordingSource, Subject, Judgement } from './judges/evidence.ts';
 import { framesAbove } from './recordings/recording-errors.ts';
 import type { ExpectedTransitions } from './judges/judge-path.ts';
 
-type AtOnce = RunResult | RecordingSource;
+type AtOnce = AnyResult | RecordingSource;
 
 /**
  * Throws an `AssertionError` unless the states were visited in this order; a promise for a `Run`. For node:test and every
@@ -55,6 +56,17 @@ export function assertEndsWith(
   text?: string | RegExp,
 ): void | Promise<void> {
   return enforced(checkEnding(subject, how, text), assertEndsWith);
+}
+
+/**
+ * Throws an `AssertionError` unless the run gave an answer that has a schema, holding at least this; a promise for a `Run`.
+ *
+ * @example await assertOutput(agent.run('Who wrote it?'), { name: 'Ann' });
+ */
+export function assertOutput(run: Run, expected?: unknown): Promise<void>;
+export function assertOutput(done: AtOnce, expected?: unknown): void;
+export function assertOutput(subject: Subject, expected?: unknown): void | Promise<void> {
+  return enforced(checkFinalOutput(subject, expected), assertOutput);
 }
 
 /**

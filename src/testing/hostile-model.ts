@@ -3,6 +3,7 @@ import { optionsOf } from '../json/known-options.ts';
 import { type ScriptedReply, scriptedReply } from './scripted-model.ts';
 import {
   JSON_MISTAKES,
+  OUTPUT_MISTAKES,
   type Mistake,
   garbling,
   losing,
@@ -60,7 +61,7 @@ const TURN_MISTAKES = {
   ),
 } as const;
 
-const MISTAKES = { ...JSON_MISTAKES, ...TEXT_MISTAKES, ...TURN_MISTAKES } as const;
+const MISTAKES = { ...JSON_MISTAKES, ...TEXT_MISTAKES, ...OUTPUT_MISTAKES, ...TURN_MISTAKES } as const;
 
 /** The names of the mistakes that a hostile model can make. */
 export type MistakeName = keyof typeof MISTAKES;
@@ -138,7 +139,9 @@ export function hostileModel(options: HostileModelOptions): HostileModel {
       const number = requests.push(request);
       const random = seeded(seed * 7919 + number);
       const said = saidOf(await meant(request, io, random), request);
-      const spoilt = random.chance(rate) ? spoil(names, { said, request, before, random }) : null;
+      const spoilt = random.chance(rate)
+        ? spoil(names ?? allMistakes(request), { said, request, before, random })
+        : null;
       if (spoilt !== null) mistakesMade.push({ request: number, mistake: spoilt.name });
       if (spoilt === null || MISTAKES[spoilt.name].keepsMeaning) position += 1;
       if (spoilt?.made instanceof Error) throw spoilt.made;
@@ -164,13 +167,20 @@ function spoil(
   return null;
 }
 
+/** All mistakes that there are to make: those in answers that have a schema only where one is asked for. */
+function allMistakes({ tools = [] }: ModelRequest): readonly MistakeName[] {
+  return tools.some(({ name }) => name.startsWith('final_answer')) ? ALL : OTHERS;
+}
+
 const ALL: readonly MistakeName[] = Object.keys(MISTAKES).filter(isMistake);
 
-function checkedNames(names: readonly string[] | undefined): readonly MistakeName[] {
+const OTHERS = ALL.filter((name) => !Object.hasOwn(OUTPUT_MISTAKES, name));
+
+function checkedNames(names: readonly string[] | undefined): readonly MistakeName[] | undefined {
   const unknown = names?.find((name) => !isMistake(name));
   if (unknown !== undefined)
     throw new TypeError(`hostileModel: there is no mistake '${unknown}'. There are: ${ALL.join(', ')}.`);
-  return names?.filter(isMistake) ?? ALL;
+  return names?.filter(isMistake);
 }
 
 function isMistake(name: string): name is MistakeName {

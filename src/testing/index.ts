@@ -1,6 +1,6 @@
 import '../platform.ts';
 export { replay } from '../journal/replay/replay.ts';
-export { assertCalledTool, assertEndsWith, assertTransitions, assertVisited } from './assertions.ts';
+export { assertCalledTool, assertEndsWith, assertOutput, assertTransitions, assertVisited } from './assertions.ts';
 export { canReach } from './explore/explore-paths.ts';
 export { ExplorationError } from './explore/walk/exploration-error.ts';
 export { explorePaths } from './explore/explore-paths.ts';

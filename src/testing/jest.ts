@@ -28,6 +28,8 @@ declare global {
       toHaveCalledTool(tool: string, args?: object, options?: CallOptions): Checked<R, T>;
       /** The run ended with this reason or status, and its text holds or matches this. */
       toEndWith(how: RunReason | RunStatus, text?: string | RegExp): Checked<R, T>;
+      /** The run gave an answer that has a schema, holding at least this; without `expected`, any. */
+      toHaveOutput(expected?: unknown): Checked<R, T>;
       /** These, and no others, were the moves: texts, or the transitions of another run or recording. */
       toMatchTransitions(expected: ExpectedTransitions | Run | RecordingSource): Checked<R, T>;
     }

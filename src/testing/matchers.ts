@@ -4,6 +4,7 @@ import {
   type CallOptions,
   checkCalledTool,
   checkEnding,
+  checkFinalOutput,
   checkTransitions,
   checkVisited,
   type Pending,
@@ -32,6 +33,9 @@ export const matchers = {
   /** The run ended with this reason or status, and its text holds or matches this. */
   toEndWith: (received: Subject, how: RunReason | RunStatus, text?: string | RegExp): Pending =>
     checkEnding(received, how, text),
+
+  /** The run gave an answer that has a schema, holding at least this; without `expected`, any. */
+  toHaveOutput: (received: Subject, expected?: unknown): Pending => checkFinalOutput(received, expected),
 
   /** These, and no others, were the moves: texts of the agent's own, or the transitions of another run or recording. */
   toMatchTransitions: (received: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending =>

@@ -116,3 +116,11 @@ function wordsOf(name: string): readonly string[] {
 function digitsOf(word: string): string {
   return word.replaceAll(/\P{N}/gu, '');
 }
+
+/** A title as a part of a tool's name: letters and digits of ASCII, in lower case, with `_` between words. */
+export function toolSlug(title: string): string {
+  return sentName(title.trim())
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+}

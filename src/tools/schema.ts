@@ -1,4 +1,6 @@
+import type { Issue } from '../json/errors.ts';
 import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../json/json.ts';
+import { pointer } from '../parsing/schema/fit-context.ts';
 
 /** A Standard Schema (zod and others), as far as tools use it: its types, its check, its JSON Schema. */
 export interface StandardSchema<TInput = unknown, TOutput = unknown> {
@@ -116,4 +118,12 @@ export function schemaProblem(schema: Json, path: string): string | null {
     if (problem !== null) return problem;
   }
   return schema.items === undefined ? null : schemaProblem(schema.items, `${path}/items`);
+}
+
+/** What a Standard Schema found wrong, in our form. */
+export function standardIssues(issues: readonly StandardIssue[]): readonly Issue[] {
+  return issues.map(({ message, path = [] }) => ({
+    path: pointer(path.map((step) => String(typeof step === 'object' ? step.key : step))),
+    message,
+  }));
 }

@@ -2,10 +2,9 @@ import { POLICIES, type Effects, type Policy } from './spec.ts';
 import type { Issue } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf } from '../json/known-options.ts';
-import { pointer } from '../parsing/schema/fit-context.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
-import { type InputOf, type InputSchema, type StandardIssue, type StandardSchema, readToolSchema } from './schema.ts';
+import { type InputOf, type InputSchema, type StandardSchema, standardIssues, readToolSchema } from './schema.ts';
 
 /** What `execute` gets beside the arguments. */
 export interface ExecuteContext<TContext = unknown> {
@@ -220,10 +219,5 @@ function checkBy(
 async function validated(standard: StandardSchema['~standard'], args: JsonObject) {
   const result = await standard.validate(args);
   if (result.issues === undefined) return { ok: true as const, args: result.value };
-  const issues = result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message }));
-  return { ok: false as const, issues, own: false };
-}
-
-function pathOf({ path = [] }: StandardIssue): string {
-  return pointer(path.map((step) => String(typeof step === 'object' ? step.key : step)));
+  return { ok: false as const, issues: standardIssues(result.issues), own: false };
 }

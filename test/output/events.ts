@@ -23,6 +23,7 @@ export function resultOf(changes: Partial<RunResult> = {}): RunResult {
     states: ['PLANNING', 'DIRECT_EXECUTION', 'PLANNING', 'COMPLETION'],
     messages: [],
     durationMs: 1200,
+    output: null,
     ...changes,
   };
 }

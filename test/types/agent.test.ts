@@ -45,7 +45,7 @@ describe('the types of an agent', () => {
       expectTypeOf(event.seq).toBeNumber();
       expectTypeOf(event.replayed).toBeBoolean();
       if (event.type === 'tool.finished') expectTypeOf(event.durationMs).toBeNumber();
-      if (event.type === 'run.finished') expectTypeOf(event.result).toEqualTypeOf<RunResult>();
+      if (event.type === 'run.finished') expectTypeOf(event.result).toEqualTypeOf<RunResult<unknown>>();
       if (event.type === 'state.changed') expectTypeOf(event.to).toEqualTypeOf<AgentState>();
       // @ts-expect-error -- there is no such event
       if (event.type === 'tool.exploded') break;
@@ -56,6 +56,8 @@ describe('the types of an agent', () => {
       | 'step.started'
       | 'state.changed'
       | 'model.token'
+      | 'output.partial'
+      | 'output.element'
       | 'model.replied'
       | 'model.retrying'
       | 'thought'
@@ -90,6 +92,7 @@ describe('the types of an agent', () => {
       | 'plan-limit'
       | 'refused'
       | 'content-filter'
+      | 'output-invalid'
       | 'length'
       | 'llm-error'
       | 'tool-error'
@@ -104,7 +107,7 @@ describe('the types of an agent', () => {
     expectTypeOf<RunResult['states']>().toEqualTypeOf<readonly AgentState[]>();
     expectTypeOf<(typeof AGENT_STATES)[number]>().toEqualTypeOf<AgentState>();
     expectTypeOf<RunError['code']>().toEqualTypeOf<RunReason>();
-    expectTypeOf<RunError['result']>().toEqualTypeOf<RunResult>();
+    expectTypeOf<RunError['result']>().toEqualTypeOf<RunResult<unknown>>();
   });
 
   test('options that do not exist do not compile', () => {

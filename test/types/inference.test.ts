@@ -70,12 +70,12 @@ describe('an agent whose tools are known', () => {
     type Seen = ReturnType<typeof agent.run> extends AsyncIterable<infer TEvent> ? TEvent : never;
     expectTypeOf<Seen>().toExtend<RunEvent>();
     const toolless = createAgent({ model: model(), silent: true });
-    expectTypeOf(toolless.run).returns.toEqualTypeOf<Run>();
+    expectTypeOf<ReturnType<typeof toolless.run>>().toEqualTypeOf<Run>();
   });
 
   test('knows no names where tools come from elsewhere, too', () => {
     const agent = createAgent({ model: model(), tools: [weather], mcpServers: {}, silent: true });
-    expectTypeOf(agent.run).returns.toEqualTypeOf<Run>();
+    expectTypeOf<ReturnType<typeof agent.run>>().toEqualTypeOf<Run>();
   });
 });
 

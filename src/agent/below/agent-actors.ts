@@ -3,6 +3,10 @@ import { askEscalation, rememberPermission, askApproval, type Confirm } from '..
 import { callLlm } from '../../actors/call-llm.ts';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { checkArgs } from '../../actors/tool-call/check-args.ts';
+import { type OutputCheck, checkOutput } from '../../actors/check-output.ts';
+import { type LeafWork, workOf } from '../../actors/leaf.ts';
+import type { JsonSchema } from '../../json/json.ts';
+import type { TypedOutput } from '../options/output-options.ts';
 import {
   describeAgent,
   type ComposePromptInput,
@@ -10,11 +14,12 @@ import {
   composePrompt,
 } from '../../actors/compose-prompt.ts';
 import { runFixer } from '../../actors/tool-call/run-fixer.ts';
-import type { AgentSetup, Toolset } from '../../machines/contract/agent-setup.ts';
+import type { AgentSetup, OutputSpec, Toolset } from '../../machines/contract/agent-setup.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
 import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
-import { joinParts, promptParts } from '../../machines/agent/system-prompt.ts';
+import { shownOutput } from '../../machines/agent/typed-output.ts';
+import { joinParts, promptParts, toolNames } from '../../machines/agent/system-prompt.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
 
 /** The leaves of an agent and of all agents below it. Each is told which agent it works for, by its place in the tree. */
@@ -30,6 +35,7 @@ export function agentLeaves(root: AgentPorts) {
       local: (name, agent) => of(agent).registry.find(name)?.execute,
       mcp: (agent) => of(agent).mcp,
     }),
+    checkOutput: checkOutput({ check: (agent, schema) => outputCheck(of(agent).output, schema) }),
     checkArgs: checkArgs({ check: (name, agent) => of(agent).registry.find(name)?.check }),
     askApproval: askApproval({ confirm: (agent) => confirmOf(root, agent) }),
     runFixer: runFixer<AgentSetup>({
@@ -42,8 +48,23 @@ export function agentLeaves(root: AgentPorts) {
     rememberPermission: rememberPermission({ add: (tool, agent) => of(agent).remember(tool) }),
     askEscalation: askEscalation({ decide: (agent, error) => of(agent).decide(error) }),
     describeAgent: describeAgent<AgentSetup>({ setup: root.setup }),
-    composePrompt: composePrompt<Toolset>({ compose: (input) => composeByCode(of(input.agent).options(), input) }),
+    composePrompt: composePrompt<Toolset, OutputSpec>({
+      compose: (input) => composeByCode(of(input.agent).options(), input),
+    }),
   };
+}
+
+/** The check of an answer, by the output that has this schema. */
+function outputCheck(output: TypedOutput | null, schema: JsonSchema): OutputCheck | null {
+  const isOwn = output !== null && JSON.stringify(output.spec(false).schema) === JSON.stringify(schema);
+  return isOwn ? output.check : null;
+}
+
+/** The work of an agent's leaves for a run whose answer has a schema of its own. */
+export function workFor(work: LeafWork, output: TypedOutput | null): LeafWork {
+  if (output === null) return work;
+  const own = workOf([checkOutput({ check: (agent, schema) => (agent === '' ? outputCheck(output, schema) : null) })]);
+  return new Map([...work, ...own]);
 }
 
 /** What an agent in the tree reaches. A child that is gone is as if it had never been: its parent's leaves find nothing. */
@@ -81,6 +102,7 @@ export function agentActors(leaves: ReturnType<typeof agentLeaves>) {
     describeAgent: describe,
     composePrompt: compose,
     askEscalation: decide,
+    checkOutput: checkAnswer,
     ...ofCalls
   } = leaves;
   return {
@@ -89,6 +111,7 @@ export function agentActors(leaves: ReturnType<typeof agentLeaves>) {
     describeAgent: describe,
     composePrompt: compose,
     askEscalation: decide,
+    checkOutput: checkAnswer,
     askApproval: ofCalls.askApproval,
   };
 }
@@ -100,12 +123,20 @@ export function providedMachine(actors: ReturnType<typeof agentActors>) {
 
 async function composeByCode(
   { instructions = '', systemPrompt, plans }: AgentOptions,
-  input: ComposePromptInput & { readonly toolset: Toolset; readonly context: unknown },
+  input: ComposePromptInput & {
+    readonly toolset: Toolset;
+    readonly output: OutputSpec | null;
+    readonly context: unknown;
+  },
 ): Promise<PromptTexts> {
-  const { task, state, context, toolset } = input;
+  const { task, state, context, toolset, output } = input;
   const text = typeof instructions === 'string' ? instructions : await instructions({ input: task, context, state });
   const compose = async (mode: 'native' | 'json'): Promise<string> => {
-    const parts = promptParts(text, toolset, { mode, plans });
+    const parts = promptParts(text, toolset, {
+      mode,
+      plans,
+      output: output === null ? null : shownOutput(output, toolNames(toolset)),
+    });
     return systemPrompt === undefined ? joinParts(parts) : systemPrompt(parts);
   };
   return { native: await compose('native'), json: await compose('json') };

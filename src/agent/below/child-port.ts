@@ -7,9 +7,10 @@ import type { EscalationError } from '../../json/errors.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { McpCalls } from '../../actors/mcp/mcp-calls.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
+import type { TypedOutput } from '../options/output-options.ts';
 import type { ModelFacts } from '../../actors/call-llm.ts';
 import type { ChildSetup, AgentSetup } from '../../machines/contract/agent-setup.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 
 /** What an agent needs of one below it. */
 export interface ChildPort {
@@ -34,7 +35,7 @@ export interface ChildPort {
   /** The agent as it mends arguments below a call; null for one that mends by its own code. */
   readonly repairer: ChildPort | null;
   /** Does a task on its own, beside whatever it does else. */
-  run(task: string, io: { readonly signal: AbortSignal; readonly context: unknown }): PromiseLike<RunResult>;
+  run(task: string, io: { readonly signal: AbortSignal; readonly context: unknown }): PromiseLike<AnyResult>;
 }
 
 /** How deep agents may stand one below the other. */
@@ -52,6 +53,8 @@ export interface AgentPorts {
   readonly facts: () => ModelFacts;
   /** A model of the option `models`, or of a preset. Throws for any other name. */
   readonly modelNamed: (name: string) => Model;
+  /** The schema of the answer and its check; null: the answer is text. */
+  readonly output: TypedOutput | null;
   readonly registry: OwnRegistry;
   readonly mcp: McpCalls;
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;

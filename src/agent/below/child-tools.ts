@@ -1,6 +1,7 @@
-import type { JsonObject } from '../../json/json.ts';
+import type { Json, JsonObject } from '../../json/json.ts';
+import { toJson } from '../../json/to-json.ts';
 import type { ChildSetup } from '../../machines/contract/agent-setup.ts';
-import { endingInWords, type RunResult } from '../../machines/contract/run-result.ts';
+import { endingInWords, type AnyResult } from '../../machines/contract/run-result.ts';
 import { childResult } from '../../machines/tool-call/delegation.ts';
 import type { Repairer } from '../../recovery/steps.ts';
 import type { ToolResult } from '../../tools/result.ts';
@@ -67,10 +68,15 @@ export function childTool(name: string, child: ChildPort): Tool {
   });
 }
 
-function resultOf(result: RunResult): ToolResult {
+function resultOf(result: AnyResult): ToolResult {
   return result.status === 'answered' || result.status === 'stopped'
-    ? childResult(result)
+    ? childResult({ ...result, output: jsonOf(result.output) ?? result.result })
     : { status: 'error', error: endingInWords(result) };
+}
+
+function jsonOf(output: unknown): Json | null {
+  const json = toJson(output);
+  return json.ok ? json.value : null;
 }
 
 /** Has all children prepare, and gives what takes their setups as they stand then. */

@@ -24,6 +24,7 @@ import { type McpBinding, mcpBinding } from '../servers/mcp-binding.ts';
 import { checkServers, serverAnswers } from '../servers/server-answers.ts';
 import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
 import { type OwnRegistry, ownRegistry } from '../tools/registry.ts';
+import type { TypedOutput } from '../options/output-options.ts';
 import type { ForkRunOptions } from '../options/run-options.ts';
 
 /** The parts of one agent, resolved and held together; everything heavy is made when it is first needed. */
@@ -44,7 +45,11 @@ export interface AgentCore {
    * Waits for what a run needs (its servers) until `signal` aborts; what it gives then takes the
    * tools as they stand when it is called.
    */
-  prepare(overrides: { readonly maxSteps?: number; readonly signal: AbortSignal }): Promise<() => AgentSetup>;
+  prepare(overrides: {
+    readonly maxSteps?: number;
+    readonly output?: TypedOutput | null;
+    readonly signal: AbortSignal;
+  }): Promise<() => AgentSetup>;
   /** What a run would be told now, without waiting for anything but the permission store. */
   setupNow(): Promise<AgentSetup>;
   readonly children: Children;
@@ -87,6 +92,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
   const ports: AgentPorts = {
     model: () => now.model,
     facts: () => now.facts,
+    output: now.output,
     modelNamed: (asked) => now.modelNamed(asked),
     registry,
     mcp,
@@ -120,12 +126,12 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     },
     fork: null,
     toolset: (granted = NOTHING_GRANTED) => toolsets.now(granted),
-    prepare: async ({ maxSteps, signal }) => {
+    prepare: async ({ maxSteps, output, signal }) => {
       const timeoutMs = now.options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs;
       const connecting = signal.aborted ? undefined : mcp.ready({ timeoutMs, signal });
       const [makeBelow] = await Promise.all([preparedChildren(children, signal), connecting]);
       const granted = await core.granted();
-      return () => setupOf({ granted, told: now.facts.atStart(), below: makeBelow(), maxSteps });
+      return () => setupOf({ granted, told: now.facts.atStart(), below: makeBelow(), maxSteps, output });
     },
     setupNow: async () => setupOf({ granted: await core.granted(), told: [], below: await childrenNow(children) }),
     children,
@@ -183,12 +189,15 @@ interface SetupParts {
   readonly told: readonly string[];
   readonly below: readonly ChildSetup[];
   readonly maxSteps?: number | undefined;
+  /** What the answer of this run must be, instead of the agent's. */
+  readonly output?: TypedOutput | null | undefined;
 }
 
 /** What a run would be told now. */
 function setupNow(now: Configured, mcp: McpBinding, toolset: Toolset, parts: SetupParts): AgentSetup {
   const { options, model, name } = now;
   const settings = settingsOf(options);
+  const output = parts.output ?? now.output;
   const { instructions = '', seed = Math.floor(Math.random() * 2 ** 31) } = options;
   return {
     agent: name,
@@ -207,6 +216,7 @@ function setupNow(now: Configured, mcp: McpBinding, toolset: Toolset, parts: Set
     warnings: [...mcp.warnings(), ...parts.told],
     children: parts.below,
     escalates: options.onEscalation !== undefined,
+    ...(output === null ? {} : { output: output.spec(model.takesSchemaWithTools === true) }),
   };
 }
 

@@ -6,6 +6,7 @@ import { resolveModel } from '../../models/chat/chat-model.ts';
 import { checkConfigurable } from '../options/check-options.ts';
 import { resolvePermissions } from '../tools/granted.ts';
 import type { Permissions } from '../options/option-types.ts';
+import { type TypedOutput, typedOutput } from '../options/output-options.ts';
 import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
 import type { OwnRegistry } from '../tools/registry.ts';
 
@@ -15,6 +16,7 @@ export class Configured {
   readonly models: Map<string, Model>;
   options: AgentOptions;
   model: Model;
+  readonly output: TypedOutput | null;
   facts: ModelFacts;
   readonly read = (): AgentOptions => this.options;
   readonly #env = processEnvironment();
@@ -23,6 +25,7 @@ export class Configured {
   constructor(given: AgentOptions) {
     this.name = given.name ?? 'agent';
     this.options = given;
+    this.output = typedOutput('createAgent', given);
     this.model = resolveModel(given.model, this.#env);
     this.models = new Map(
       Object.entries(given.models ?? {}).map(([key, spec]) => [key, resolveModel(spec, this.#env)]),

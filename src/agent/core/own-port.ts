@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { AgentSetup, Toolset } from '../../machines/contract/agent-setup.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { heldTo, type ToolSpec } from '../../tools/spec.ts';
 import type { ChildPort, Policies } from '../below/child-port.ts';
 import { replayedChildren } from '../below/child-tools.ts';
@@ -11,7 +11,7 @@ import { repairCore } from './repair.ts';
 const LONGEST_SUMMARY = 300;
 
 /** Does a task by an agent, beside whatever that does else. */
-export type RunBeside = (core: AgentCore, ...given: Parameters<ChildPort['run']>) => PromiseLike<RunResult>;
+export type RunBeside = (core: AgentCore, ...given: Parameters<ChildPort['run']>) => PromiseLike<AnyResult>;
 
 /** What an agent offers to agents above it. */
 export function ownPort(core: AgentCore, run: RunBeside): ChildPort {
@@ -72,11 +72,13 @@ export function policiesFor({ head, lines }: Recording): Policies {
  */
 export function replayHead(recorded: RunRecord, core: AgentCore, policies: Policies): RunRecord {
   const { instructions = '', systemPrompt } = core.options();
+  const { output, ...rest } = recorded;
   return core.sealed({
-    ...recorded,
+    ...rest,
     instructions: typeof instructions === 'string' ? instructions : '',
     promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
     toolset: replayToolset(recorded.toolset, core, policies),
+    ...replayedOutput(output, core),
     ...(recorded.children === undefined
       ? {}
       : { children: replayedChildren(recorded.children, core.children, policies) }),
@@ -86,14 +88,23 @@ export function replayHead(recorded: RunRecord, core: AgentCore, policies: Polic
 /** A child's recorded setup as it would give it now. */
 export function replaySetup(recorded: AgentSetup, core: AgentCore, policies: Policies): AgentSetup {
   const { instructions = '', systemPrompt, onEscalation } = core.options();
+  const { output, ...rest } = recorded;
   return {
-    ...recorded,
+    ...rest,
     instructions: typeof instructions === 'string' ? instructions : '',
     promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
     toolset: replayToolset(recorded.toolset, core, policies),
+    ...replayedOutput(output, core),
     children: replayedChildren(recorded.children, core.children, policies),
     escalates: onEscalation !== undefined,
   };
+}
+
+/** What the answer must be: as the agent says now, unless the run had a schema of its own. Mode and model stay as recorded. */
+function replayedOutput(output: RunRecord['output'], core: AgentCore): Pick<AgentSetup, 'output'> {
+  if (output?.ofRun === true) return { output };
+  const own = core.ports.output?.spec(output?.besideTools ?? false);
+  return own === undefined ? {} : { output: own };
 }
 
 /** Recorded order; local tools as they are now, those that are gone left out, new ones at the end. */

@@ -1,6 +1,6 @@
 import { workOf } from '../../actors/leaf.ts';
 import { type AgentSetup, DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
-import type { AgentOutput } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { repairRequest, repairedBy } from '../../machines/tool-call/tool-recovery.ts';
 import type { ToolError } from '../../json/errors.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
@@ -108,7 +108,7 @@ function severityOf(error: ToolError): ReturnType<typeof readSeverity> {
 export async function repairBy(
   core: AgentCore,
   task: RepairTask,
-  run: (core: AgentCore, task: string) => PromiseLike<AgentOutput>,
+  run: (core: AgentCore, task: string) => PromiseLike<AnyResult>,
 ): Promise<Repaired> {
   const { implementedBy } = core.options();
   if (implementedBy !== undefined) return { kind: 'arguments', value: await implementedBy(task) };

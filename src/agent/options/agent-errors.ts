@@ -1,4 +1,4 @@
-import type { RunReason, RunResult } from '../../machines/contract/run-result.ts';
+import type { RunReason, AnyResult } from '../../machines/contract/run-result.ts';
 
 /** A second `run` was asked for while one is live: an agent does one at a time. Make one agent a user or session. */
 export class AgentBusyError extends Error {
@@ -26,16 +26,16 @@ export class AgentClosedError extends Error {
 export class RunError extends Error {
   override readonly name: string = 'RunError';
   readonly code: RunReason;
-  readonly result: RunResult;
+  readonly result: AnyResult;
 
-  constructor(result: RunResult) {
+  constructor(result: AnyResult) {
     super(textOf(result));
     this.code = result.reason;
     this.result = result;
   }
 }
 
-function textOf({ result, error }: RunResult): string {
+function textOf({ result, error }: AnyResult): string {
   if (error === undefined) return result;
   return error.message === result ? `${result} (${error.code})` : `${result} (${error.code}: ${error.message})`;
 }

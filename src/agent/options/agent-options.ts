@@ -19,13 +19,15 @@ import type { Backoff } from '../../recovery/backoff.ts';
 import { checkOnError } from '../../recovery/plan-data.ts';
 import type { OnError, RepairTask } from '../../recovery/steps.ts';
 import type { OnEscalation } from '../../recovery/verdicts.ts';
+import { OUTPUT_MODES, type OutputMode } from '../../machines/contract/agent-setup.ts';
 import { type Skill, isSkill } from '../../tools/skill.ts';
 import { POLICIES, type Policy } from '../../tools/spec.ts';
 import type { ToolFor } from '../../tools/tool.ts';
+import type { CheckOutputContext, OutputOf } from './output-options.ts';
 import { optionError, withoutUndefined } from './option-error.ts';
 
 /** All options of an agent. Every one has a default; a wrong one is refused by name when the agent is made. */
-export interface AgentOptions<TContext = unknown> {
+export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   /** Names the agent in outputs, recordings and the permission store. Default `agent`. */
   readonly name?: string;
   /** Who the agent is and what it should do: text, or a function asked once a turn. */
@@ -37,6 +39,15 @@ export interface AgentOptions<TContext = unknown> {
   /** More models by name. */
   readonly models?: { readonly [name: string]: ModelName | Model };
   readonly tools?: readonly ToolFor<TContext>[];
+  /** What `result.output` must be: zod, another Standard Schema that gives JSON Schema, or a JSON Schema. Default: text. */
+  readonly outputSchema?: TSchema;
+  /**
+   * How the model gives an answer that has a schema: by a tool (`tool`), held to it by the server (`native`), or as JSON in
+   * its text (`prompt`). Default `auto`: by a tool where there are tools, else by the server where it can.
+   */
+  readonly outputMode?: OutputMode;
+  /** Checks an answer that fits the schema. What it throws is told to the model, which sends the answer again. */
+  readonly checkOutput?: (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
   /** Groups of tools with instructions and error handling of their own. */
   readonly skills?: readonly Skill[];
   /** MCP servers by name, as every client configures them, or connections made by `createMcpConnection`. */
@@ -195,6 +206,9 @@ const schema = z
     model,
     models: z.record(z.string(), model),
     tools: z.array(object('a tool made by tool()', 'execute')),
+    outputSchema: z.unknown(),
+    outputMode: z.enum(OUTPUT_MODES),
+    checkOutput: fn,
     skills: z.array(z.custom<object>((value) => isSkill(value), 'must be a skill made by skill()')),
     mcpServers: z.record(
       z.string(),

@@ -19,6 +19,7 @@ const DOCS = 'docs/agents.md';
 export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   signal: true,
   maxSteps: true,
+  outputSchema: true,
   context: true,
   metadata: true,
   runId: true,

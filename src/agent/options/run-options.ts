@@ -8,11 +8,13 @@ import { toJson } from '../../json/to-json.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 
 /** Options of one run. */
-export interface RunOptions<TContext = unknown> {
+export interface RunOptions<TContext = unknown, TSchema = undefined> {
   /** Cancels the run when it aborts. One that is aborted already gives `cancelled` without a request. */
   readonly signal?: AbortSignal;
   /** Overrides the agent's for this run. */
   readonly maxSteps?: number;
+  /** What the answer of this run must be, instead of the agent's `outputSchema`; the agent's `checkOutput` is left out then. */
+  readonly outputSchema?: TSchema;
   /** A value of yours for tools, `validateArgs` and `confirm`; never shown to the model nor written. */
   readonly context?: TContext;
   /**

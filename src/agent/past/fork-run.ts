@@ -15,10 +15,10 @@ import { type LiveRuns, restartNews } from './live-runs.ts';
 import { replayHead } from '../core/own-port.ts';
 import { newRunId } from '../options/run-options.ts';
 import type { ForkRunOptions } from '../options/run-options.ts';
-import type { Run } from '../run/run.ts';
+import type { AnyRun } from '../run/run.ts';
 
 /** Starts a run of its own from a point of a recorded one. Throws a `TypeError` for a point that is none. */
-export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOptions): Run {
+export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOptions): AnyRun {
   const { core } = live;
   const { input, outcome, then = 'live', missing = 'live', runId = newRunId(), context, signal, inspect } = options;
   const at = options.at ?? (input === undefined ? Number.NaN : 1);

@@ -4,10 +4,10 @@ import type { Recording } from '../../journal/format/recording.ts';
 import { runRecord } from '../../journal/format/run-input.ts';
 import type { ExploredStart, ReplayOptions } from '../../journal/replay/replay.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import type { ForkRunOptions, ResumeOptions } from '../options/run-options.ts';
-import type { PendingApproval, Run } from '../run/run.ts';
+import type { AnyRun, PendingApproval } from '../run/run.ts';
 import type { StartedRun } from '../run/start-run.ts';
 import { forkRun } from './fork-run.ts';
 import { liveRuns } from './live-runs.ts';
@@ -17,11 +17,11 @@ import { answerStored, pendingStored } from './stored-approvals.ts';
 
 /** What an agent does with runs that have a past. */
 export interface PastRuns {
-  replay(recording: Recording, options: ReplayOptions): Run;
-  fork(recording: Recording, options: ForkRunOptions): Run;
-  resume(runId: string, options: ResumeOptions): Run;
+  replay(recording: Recording, options: ReplayOptions): AnyRun;
+  fork(recording: Recording, options: ForkRunOptions): AnyRun;
+  resume(runId: string, options: ResumeOptions): AnyRun;
   /** Takes up a run that is not the agent's own: its conversation stays as it is. */
-  carryOn(runId: string, how: CarryOn): Run;
+  carryOn(runId: string, how: CarryOn): AnyRun;
   pending(runId: string): Promise<readonly PendingApproval[]>;
   answer(runId: string, callId: string, answer: OutsideEvent): Promise<boolean>;
 }
@@ -42,7 +42,7 @@ interface Owner {
    * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
    * there is no result, and the history stays as it is.
    */
-  readonly occupy: (run: StartedRun) => (result: RunResult | null, history: readonly Message[]) => void;
+  readonly occupy: (run: StartedRun) => (result: AnyResult | null, history: readonly Message[]) => void;
 }
 
 /** Binds what can be done with past runs to an agent. */

@@ -12,11 +12,11 @@ import type { ReplayOptions, ReplayPoint } from '../../journal/replay/replay.ts'
 import type { AgentCore } from '../core/agent-core.ts';
 import { restartNews } from './live-runs.ts';
 import { policiesFor, replayHead } from '../core/own-port.ts';
-import type { Run } from '../run/run.ts';
+import type { AnyRun } from '../run/run.ts';
 import { startRun } from '../run/start-run.ts';
 
 /** Plays a recording on an agent; with `then` in the options, a model answers behind the recorded part. */
-export function replayRun(core: AgentCore, recording: Recording, options: ReplayOptions): Run {
+export function replayRun(core: AgentCore, recording: Recording, options: ReplayOptions): AnyRun {
   const { allow = [], until, then } = options;
   if (then !== undefined) runnable(recording);
   const head = replayHead(recording.head, core, then === undefined ? policiesFor(recording) : 'recorded');

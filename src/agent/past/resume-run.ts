@@ -7,7 +7,7 @@ import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
 import type { RunHead, RunJournal, TakenRun } from '../../journal/run/run-journal.ts';
 import type { Message } from '../../actors/model.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { ResumeError } from '../options/agent-errors.ts';
 import { type RunToLaunch, launchRun } from '../run/launch-run.ts';
@@ -19,7 +19,7 @@ interface Resumption extends Pick<RunToLaunch, 'onStable'> {
   /** Waited for before the run is taken: whoever had it in this process gives it back. */
   readonly after?: Promise<unknown>;
   readonly onTaken: (history: readonly Message[]) => void;
-  readonly onDone: (result: RunResult | null) => void;
+  readonly onDone: (result: AnyResult | null) => void;
 }
 
 /** Takes up a run that an agent's journal keeps. Returns at once; what is in the way makes the result reject. */

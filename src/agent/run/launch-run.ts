@@ -1,7 +1,7 @@
 import type { Outcome } from '../../actors/journal.ts';
 import type { OwnVault } from '../../actors/vault.ts';
 import { readRecording } from '../../journal/format/recording.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { pendingLogins } from './pending-approvals.ts';
@@ -28,7 +28,7 @@ export interface RunToLaunch {
   /** Waits for what the run needs until the signal aborts, which a cancel does. */
   readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
   /** The run's place may be asked for again as soon as what this gives is over. */
-  readonly onDone: (result: RunResult | null) => void | Promise<void>;
+  readonly onDone: (result: AnyResult | null) => void | Promise<void>;
   /** Whether its journal can take the run up again; one that cannot is never released. */
   readonly resumable: boolean;
   /** As in a run's plan. */
@@ -177,7 +177,7 @@ async function own(silent: boolean): Promise<RunPort> {
 
 interface Traced {
   readonly runId: string;
-  readonly result: RunResult;
+  readonly result: AnyResult;
   readonly recording: () => string;
   /** With `debugPrompts`: the system prompt of each request. */
   readonly prompts?: readonly string[];

@@ -4,28 +4,37 @@ import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { AgentContext } from '../../machines/agent/agent-context.ts';
 import { textCallsOf } from '../../machines/agent/planning.ts';
 import type { RunEventBody } from '../../machines/events/run-events.ts';
+import type { ShownOutput } from '../../machines/agent/typed-output.ts';
+import { OutputSoFar } from './output-events.ts';
 import { type Move, isAt } from '../../machines/events/transition-log.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import type { ParseReplyOptions } from '../../parsing/reply/reply-source.ts';
 import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
 
+type Replied = Pick<Extract<RunEventBody, { readonly type: 'model.replied' }>, 'text' | 'toolCalls'>;
 type TokenBody = Extract<RunEventBody, { readonly type: 'model.token' }>;
 
 /** Makes token events of what a model call notes while it runs: each agent's reply is followed on its own. */
 export interface TokenEvents {
   /** Takes note of an attempt or a turn that begins. */
   follow(move: Move): void;
-  /** The event of a note; null for a note that is none of tokens. */
-  event(effectId: string, note: JsonObject): { readonly body: TokenBody; readonly agent: string } | null;
+  /** The events of a note, the token first; null for a note that is none of tokens. */
+  event(
+    effectId: string,
+    note: JsonObject,
+  ): { readonly bodies: readonly RunEventBody[]; readonly agent: string } | null;
   /** The place of the agent that an effect belongs to; empty for the root. */
   placeOf(effectId: string): string;
-  /** The whole text of a reply at once, as a replay gives it. */
-  whole(text: string, agent: string): TokenBody;
+  /** The whole of a reply at once, as a replay gives it. */
+  whole(reply: Replied, agent: string): readonly RunEventBody[];
 }
 
 interface Following {
   readonly agent: string;
   readonly soFar: ReplySoFar;
+  readonly output: OutputSoFar;
+  /** How the answer is asked for, where it has a schema. */
+  shown: ShownOutput | null;
   attempt: number;
   /** How the agent reads its replies now: its tools may change between them. */
   reading: ParseReplyOptions;
@@ -34,7 +43,14 @@ interface Following {
 /** Token events of one run. */
 export function tokenEvents(): TokenEvents {
   const agents = new Map<string, Following>();
-  const fresh = (agent: string): Following => ({ agent, soFar: replySoFar(), attempt: 1, reading: {} });
+  const fresh = (agent: string): Following => ({
+    agent,
+    soFar: replySoFar(),
+    output: new OutputSoFar(),
+    shown: null,
+    attempt: 1,
+    reading: {},
+  });
   return {
     follow: ({ machine, path, snapshot, transition }) => {
       if (machine === 'llmCall') {
@@ -45,6 +61,7 @@ export function tokenEvents(): TokenEvents {
       const following = agents.get(path) ?? fresh(snapshot.context.place.agent);
       agents.set(path, following);
       const context: AgentContext = snapshot.context;
+      following.shown = context.shown.output;
       following.reading = { tools: context.toolset.tools, textCalls: textCallsOf(context, context.toolCalling) };
       if (isAt<typeof agentMachine>(transition, 'PLANNING.ASKING')) following.attempt = 1;
       if (snapshot.status !== 'active') agents.delete(path);
@@ -52,14 +69,34 @@ export function tokenEvents(): TokenEvents {
     event: (effectId, note) => {
       if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return null;
       const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
-      const { agent, soFar, attempt, reading } = agents.get(agentPath(effectId)) ?? fresh('');
+      const following = agents.get(agentPath(effectId)) ?? fresh('');
+      const { agent, soFar, attempt, reading, output, shown } = following;
       const piece = { kind, text: note.text, index: note.index } as const;
-      return { agent, body: { type: 'model.token', ...piece, attempt, ...soFar.take(piece, reading) } };
+      const token: TokenBody = { type: 'model.token', ...piece, attempt, ...soFar.take(piece, reading) };
+      if (shown === null) return { agent, bodies: [token] };
+      if (note.index === 0) output.begin();
+      const tool = typeof note.tool === 'string' ? note.tool : undefined;
+      return { agent, bodies: [token, ...output.take({ ...piece, tool }, shown, attempt)] };
     },
     placeOf: (effectId) => agents.get(agentPath(effectId))?.agent ?? '',
-    whole: (text, agent) => {
-      const { soFar, reading } = [...agents.values()].find((one) => one.agent === agent) ?? fresh(agent);
-      return { type: 'model.token', kind: 'text', text, attempt: 1, index: 0, ...soFar.whole(text, reading) };
+    whole: ({ text, toolCalls }, agent) => {
+      const { soFar, reading, shown, output } = [...agents.values()].find((one) => one.agent === agent) ?? fresh(agent);
+      const token = (): TokenBody => ({
+        type: 'model.token',
+        kind: 'text',
+        text,
+        attempt: 1,
+        index: 0,
+        ...soFar.whole(text, reading),
+      });
+      const tokens = text === '' ? [] : [token()];
+      if (shown === null) return tokens;
+      output.begin();
+      const pieces = [
+        { kind: 'text', text } as const,
+        ...toolCalls.map((call) => ({ kind: 'arguments', text: call.arguments, tool: call.name }) as const),
+      ];
+      return [...tokens, ...pieces.flatMap((piece) => output.take(piece, shown, 1, true))];
     },
   };
 }

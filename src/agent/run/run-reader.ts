@@ -57,8 +57,9 @@ class RunReader {
   /** Adds an event of the run, with the next number. */
   emit(body: RunEventBody, agent = ''): void {
     const isReplayed = this.#options.replayed();
-    if (isReplayed && body.type === 'model.replied' && body.text !== '' && this.#isStreaming)
-      this.#publish({ ...this.#tokens.whole(body.text, agent), seq: this.#seq, replayed: true, ...ofAgent(agent) });
+    if (isReplayed && body.type === 'model.replied' && this.#isStreaming)
+      for (const token of this.#tokens.whole(body, agent))
+        this.#publish({ ...token, seq: this.#seq, replayed: true, ...ofAgent(agent) });
     this.#seq += 1;
     this.#publish({ ...body, seq: this.#seq, replayed: isReplayed, ...ofAgent(agent) });
   }
@@ -73,7 +74,7 @@ class RunReader {
     const body = effect.name === 'callTool' ? eventOfNote(effect, note) : null;
     if (body !== null) return this.announce(body, this.#tokens.placeOf(effect.id));
     const token = this.#tokens.event(effect.id, note);
-    if (token !== null) this.announce(token.body, token.agent);
+    for (const one of token?.bodies ?? []) this.announce(one, token?.agent);
   }
 
   #publish(event: RunEvent): void {

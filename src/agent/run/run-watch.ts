@@ -3,7 +3,7 @@ import type { RunWatcher, Attachment, RunPort } from '../../inspector/frames/run
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recorder } from '../../journal/format/recording.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { Move } from '../../machines/events/transition-log.ts';
 import type { Json } from '../../json/json.ts';
 import type { Run } from './run.ts';
@@ -22,7 +22,7 @@ export interface RunWatch {
   onMove(move: Move): void;
   onEvent(event: RunEvent): void;
   attach(inspector: RunPort | null, watched: Watched): void;
-  ended(result: RunResult): void;
+  ended(result: AnyResult): void;
 }
 
 /** Makes what stands between a run and the inspector. Whoever watches cannot break the run. */

@@ -62,13 +62,17 @@ export function approvalGiven({ always = false, args }: ApprovalOptions): Outsid
  * for await (const event of run) console.log(event.type);
  * const { result } = await run;
  */
-export interface Run<TEvent = RunEvent, TLast = ToolResult> extends PromiseLike<RunResult>, AsyncIterable<TEvent> {
+export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
+  extends PromiseLike<RunResult<TOutput>>, AsyncIterable<TEvent> {
   readonly runId: string;
   readonly state: RunState<TLast>;
-  catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult | T>;
-  finally(onFinally?: (() => void) | null): Promise<RunResult>;
-  /** The answer's text. Throws a `RunError` for any other ending, a `ToolExecutionError` after `throwException`. */
-  orThrow(): Promise<string>;
+  catch<T = never>(onRejected?: ((reason: unknown) => T | PromiseLike<T>) | null): Promise<RunResult<TOutput> | T>;
+  finally(onFinally?: (() => void) | null): Promise<RunResult<TOutput>>;
+  /**
+   * The answer: the value that `outputSchema` asks for, or without a schema its text. Throws a `RunError` for any other ending,
+   * a `ToolExecutionError` after `throwException`.
+   */
+  orThrow(): Promise<TOutput extends null ? string : TOutput>;
   /**
    * Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. Rejects, as `approve` and
    * `reject` do, with the cause where the journal cannot write it: the run then ends here as failed, with that code.
@@ -94,8 +98,10 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult> extends PromiseLike<
 /** What stands behind a run's handle. */
 export interface RunControls {
   readonly runId: string;
-  readonly done: Promise<RunResult>;
+  readonly done: Promise<RunResult<unknown>>;
   readonly state: () => RunState;
+  /** Whether the answer has a schema. */
+  readonly isTyped: () => boolean;
   readonly read: () => AsyncIterator<RunEvent, undefined>;
   readonly cancel: (reason: string) => Promise<boolean>;
   readonly release: () => Promise<boolean>;
@@ -112,9 +118,16 @@ function unawaited<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** The handle of a run. Nobody awaiting it is no unhandled rejection, whatever happens. */
-export function runHandle(controls: RunControls): Run {
-  const done = unawaited(controls.done);
+/** A run of which the type does not say what its answer is: the options that it was started with do. */
+export type AnyRun = Run<RunEvent, ToolResult, never>;
+
+/**
+ * The handle of a run. Nobody awaiting it is no unhandled rejection, whatever happens. What the answer is, the options know
+ * that the run was started with: the handle stands for a run with any.
+ */
+export function runHandle(controls: RunControls): AnyRun {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  const done = unawaited(controls.done) as Promise<RunResult<never>>;
   return {
     runId: controls.runId,
     get state() {
@@ -129,7 +142,8 @@ export function runHandle(controls: RunControls): Run {
     finally: (onFinally) => done.finally(onFinally),
     orThrow: async () => {
       const result = await done;
-      if (result.success) return result.result;
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+      if (result.success) return (controls.isTyped() ? result.output : result.result) as never;
       throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
     },
     cancel: (reason = '') => unawaited(controls.cancel(reason)),

@@ -19,13 +19,13 @@ import type { RunPort } from '../../inspector/frames/run-port.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
-import type { AgentOutput, RunResult } from '../../machines/contract/run-result.ts';
+import { type AgentOutput, type AnyResult, runResultOf } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
 import type { Json } from '../../json/json.ts';
 import { type PendingLogins, pendingApprovals, waitingPath } from './pending-approvals.ts';
 import { failedOutput, promptOf, releasedOutput, stateOf } from './run-state.ts';
 import { runWatch } from './run-watch.ts';
-import { type Run, approvalGiven, runHandle } from './run.ts';
+import { type AnyRun, approvalGiven, runHandle } from './run.ts';
 import { RunReaders } from './run-reader.ts';
 
 /** What a run needs to begin, found out before it does. */
@@ -67,7 +67,7 @@ interface RunPlan {
   /** Gets the system prompt of each request. */
   readonly onPrompt?: (prompt: string) => void;
   /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
-  readonly onDone: (result: RunResult | null) => void | Promise<void>;
+  readonly onDone: (result: AnyResult | null) => void | Promise<void>;
   /** Whether the run may be released. Default: no. */
   readonly resumable?: boolean;
   /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
@@ -76,7 +76,7 @@ interface RunPlan {
 
 /** A run, and what its agent may do with it beyond what the handle offers. */
 export interface StartedRun {
-  readonly run: Run;
+  readonly run: AnyRun;
   /** Puts an event from outside in order; false when the run does not take it. */
   readonly send: (event: OutsideEvent) => Promise<boolean>;
   /** Tells of something that is no part of the run itself; it has the number of the event before it. */
@@ -101,12 +101,12 @@ interface Live {
 }
 
 class RunningRun {
-  readonly run: Run;
+  readonly run: AnyRun;
   readonly #plan: RunPlan;
   readonly #watch = runWatch();
   readonly #preparing = new AbortController();
   readonly #begun = Promise.withResolvers<undefined>();
-  readonly #ended: Promise<RunResult>;
+  readonly #ended: Promise<AnyResult>;
   #live: Live | null = null;
   #isOver = false;
   #isReleased = false;
@@ -142,9 +142,9 @@ class RunningRun {
   }
 
   /** From the beginning to the result, whatever happens. */
-  async #lead(): Promise<RunResult> {
+  async #lead(): Promise<AnyResult> {
     const plan = this.#plan;
-    let result: RunResult;
+    let result: AnyResult;
     try {
       result = await this.#perform();
     } catch (error) {
@@ -155,7 +155,7 @@ class RunningRun {
         throw error;
       }
       const output = failedOutput(plan.task, this.#snapshot(), error);
-      result = plan.vault.seal({ ...output, runId: plan.runId, durationMs: 0 });
+      result = plan.vault.seal(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
       const failed = result;
       this.#readers.remark((reader) => reader.emit({ type: 'run.finished', result: failed }));
     }
@@ -167,7 +167,7 @@ class RunningRun {
   }
 
   /** Plays the machine to its end, or until the run is let go. */
-  async #perform(): Promise<RunResult> {
+  async #perform(): Promise<AnyResult> {
     const plan = this.#plan;
     const makeStart = await plan.prepare(this.#preparing.signal);
     const { head, work, journal: open, inspector = null } = makeStart(this.#cancelled);
@@ -204,14 +204,15 @@ class RunningRun {
     const snapshot = this.#snapshot();
     if (durationMs === null) {
       const { elapsed } = recording;
-      const result = { ...releasedOutput(plan.runId, plan.task, snapshot), runId: plan.runId, durationMs: elapsed };
+      const released = releasedOutput(plan.runId, plan.task, snapshot);
+      const result = runResultOf(released, { runId: plan.runId, durationMs: elapsed });
       // Nothing more comes; no resumed run counts this event.
       this.#readers.remark((reader) => reader.announce({ type: 'run.finished', result }, '', false));
       return result;
     }
     const output: AgentOutput | undefined = snapshot?.output;
-    if (output !== undefined) return { ...output, runId: plan.runId, durationMs };
-    return { ...failedOutput(plan.task, snapshot), runId: plan.runId, durationMs: 0 };
+    if (output !== undefined) return runResultOf(output, { runId: plan.runId, durationMs });
+    return runResultOf(failedOutput(plan.task, snapshot), { runId: plan.runId, durationMs: 0 });
   }
 
   /** Drives the machine; gives back how long the run took, in milliseconds, and null where it was let go before its end. */
@@ -256,12 +257,13 @@ class RunningRun {
     return path === undefined ? false : this.send(event, path);
   }
 
-  #handle(): Run {
+  #handle(): AnyRun {
     const { runId, logins } = this.#plan;
     return runHandle({
       runId,
       done: this.#ended,
       state: () => stateOf(this.#snapshot()),
+      isTyped: () => this.#snapshot()?.context.shown.output != null,
       read: () => this.#readers.reader().log.read(),
       release: () => this.#release(),
       cancel: async (reason) => {

@@ -1,5 +1,5 @@
 import type { Run } from '../../agent/run/run.ts';
-import { type RunResult, endingInWords } from '../../machines/contract/run-result.ts';
+import { type AnyResult, endingInWords } from '../../machines/contract/run-result.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { StopSignal } from '../command/interrupts.ts';
 import type { CliAgent } from './make-agent.ts';
@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 
 /** A run that has ended, and the signal that cancelled it, if one did. */
 export interface FinishedRun {
-  readonly result: RunResult;
+  readonly result: AnyResult;
   readonly stoppedBy: StopSignal | null;
 }
 
@@ -44,14 +44,14 @@ export function answerOnConsole(): boolean {
 }
 
 /** Prints what a run came to, where the console has not shown it already. */
-export function reportResult({ console: shown }: CliAgent, result: RunResult): void {
+export function reportResult({ console: shown }: CliAgent, result: AnyResult): void {
   if (result.success && (shown === null || !answerOnConsole())) console.log(result.result);
   // Whatever happened is said at least once, even by a silent command.
   if (!result.success && shown === null) console.error(endingInWords(result));
 }
 
 /** Says where the recording of a run is; null for a run that failed before there was one. */
-export function whereRecorded({ journal }: CliAgent, { runId }: RunResult): string | null {
+export function whereRecorded({ journal }: CliAgent, { runId }: AnyResult): string | null {
   if (journal.kind === 'memory') return 'Not recorded: this folder cannot be written to.';
   const file = journal.fileOf(runId);
   return file !== undefined && existsSync(file) ? `Recorded in ${file}` : null;
@@ -60,7 +60,7 @@ export function whereRecorded({ journal }: CliAgent, { runId }: RunResult): stri
 /** Says how a run came out that has a past, and gives the exit code; `said`: the console has shown its end. */
 export function reportEnd(
   cli: CliAgent,
-  result: RunResult,
+  result: AnyResult,
   { json, said }: { readonly json: boolean; readonly said: boolean },
 ): number {
   if (json) console.log(JSON.stringify(result));

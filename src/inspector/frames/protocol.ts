@@ -146,7 +146,7 @@ export type Frame =
 
 /** False for tokens and news of servers: they are not part of a recording, and have the number of what came before them. */
 export function isNumbered({ type }: RunEvent): boolean {
-  return type !== 'model.token' && type !== 'mcp.changed' && type !== 'mcp.log';
+  return type !== 'model.token' && !type.startsWith('output.') && type !== 'mcp.changed' && type !== 'mcp.log';
 }
 
 /** A stretch of a session's numbered frames: `frames[0]` has the number `from + 1`. `next` null: there are no more yet. */

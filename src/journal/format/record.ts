@@ -1,6 +1,6 @@
 import type { Effect, Entry, LeafError, OutsideEvent } from '../../actors/journal.ts';
 import type { Message, ToolCalling } from '../../actors/model.ts';
-import type { AgentSettings, ChildSetup, Toolset } from '../../machines/contract/agent-setup.ts';
+import type { AgentSettings, ChildSetup, OutputSpec, Toolset } from '../../machines/contract/agent-setup.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import type { Effects } from '../../tools/spec.ts';
 
@@ -33,6 +33,8 @@ export interface RunRecord {
   readonly children?: readonly ChildSetup[];
   /** Code decides about escalations. */
   readonly escalates?: boolean;
+  /** What the answer must be; left out where it is text. */
+  readonly output?: OutputSpec;
   readonly metadata: JsonObject;
   /** Of a fork: the run that it comes from, and the number of the last record that it shares with it. */
   readonly parent?: { readonly runId: string; readonly entry: number };

@@ -113,9 +113,20 @@ const OPTIONS: JsonObject = {
   ],
 };
 
+const OUTPUT: JsonObject = record({
+  schema: { type: ['object', 'boolean'] },
+  mode: { enum: ['auto', 'tool', 'native', 'prompt'] },
+  checkedByCode: SWITCH,
+  besideTools: SWITCH,
+  ofRun: SWITCH,
+});
+
 const CHILDREN: JsonObject = { type: 'array', items: { $ref: '#/$defs/child' } };
 const $defs: JsonObject = {
-  child: record({ tool: TEXT, setup: record({ toolset: TOOLSET, settings: OPTIONS, children: CHILDREN }) }),
+  child: record({
+    tool: TEXT,
+    setup: record({ toolset: TOOLSET, settings: OPTIONS, children: CHILDREN, output: OUTPUT }),
+  }),
 };
 
 const HEAD: JsonObject = {
@@ -138,6 +149,7 @@ const HEAD: JsonObject = {
     warnings: { type: 'array', items: TEXT },
     children: CHILDREN,
     escalates: SWITCH,
+    output: OUTPUT,
   },
   required: [
     'runId',

@@ -40,6 +40,7 @@ export function runRecord(
     warnings: setup.warnings,
     ...(setup.children.length === 0 ? {} : { children: setup.children }),
     ...(setup.escalates ? { escalates: true } : {}),
+    ...(setup.output === undefined ? {} : { output: setup.output }),
     metadata: run.metadata,
   };
 }
@@ -63,6 +64,7 @@ export function inputOf(head: RunRecord): WholeInput {
       warnings: head.warnings,
       children: head.children ?? [],
       escalates: head.escalates ?? false,
+      ...(head.output === undefined ? {} : { output: head.output }),
     },
   };
 }

@@ -171,6 +171,7 @@ export type DivergenceCause =
   | 'prompt-edited'
   | 'tool-edited'
   | 'toolset-changed'
+  | 'output-schema-edited'
   | 'code-changed'
   | 'conversation-changed'
   | 'reading-changed'
@@ -183,6 +184,7 @@ export const CAUSE_TEXTS: { readonly [cause in DivergenceCause]: string } = {
   'prompt-edited': 'the instructions or the system prompt were edited',
   'tool-edited': 'a tool was edited: its description, schema, policy or limits',
   'toolset-changed': 'a tool was added or removed',
+  'output-schema-edited': "the option 'outputSchema' was edited: it was added, removed or asks for something else",
   'code-changed': 'the machines of Signalbox changed: the recording was made by another version',
   'conversation-changed': 'the conversation came out differently: a text that Signalbox or a tool makes was changed',
   'reading-changed': 'the reading of replies changed in 0.2',
@@ -211,6 +213,7 @@ export function likelyCause({ recorded, now, difference, atEnd, afterReply }: Ev
   if (atEnd) return 'recording-cut';
   const readOtherwise = afterReply && recorded.machine.version === READ_AS_IN_0_1;
   const tools = toolsChanged(recorded, now);
+  if (outputEdited(recorded, now)) return 'output-schema-edited';
   const otherMachines = recorded.machine.hash !== definitionHash();
   if (difference.startsWith('/tools') || difference.startsWith('/responseSchema')) return tools ?? 'tool-edited';
   if (difference.startsWith('/messages/0/')) {
@@ -229,6 +232,14 @@ export function causeOfDifference(difference: string): DivergenceCause {
   if (difference.startsWith('/tools') || difference.startsWith('/responseSchema')) return 'tool-edited';
   if (difference.startsWith('/messages/0/')) return 'prompt-edited';
   return difference.startsWith('/messages/') ? 'conversation-changed' : 'unknown';
+}
+
+/** True when the answer is to be something else than was recorded, of this agent or of one below it. */
+function outputEdited(recorded: RunRecord, now: RunRecord | null): boolean {
+  if (now === null) return false;
+  const outputs = ({ output, children = [] }: RunRecord): string =>
+    JSON.stringify([output ?? null, ...children.map(({ setup }) => setup.output ?? null)]);
+  return outputs(recorded) !== outputs(now);
 }
 
 function toolsChanged(recorded: RunRecord, now: RunRecord | null): 'tool-edited' | 'toolset-changed' | null {

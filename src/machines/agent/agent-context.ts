@@ -1,5 +1,6 @@
 import type { Message, ModelTool, ToolCalling, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
+import type { Json } from '../../json/json.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { Verdict } from '../../recovery/verdicts.ts';
 import type { ToolResult } from '../../tools/result.ts';
@@ -9,6 +10,7 @@ import {
   type AgentSetup,
   type ChildSetup,
   DEFAULT_SETTINGS,
+  type OutputSpec,
   type Place,
   ROOT_PLACE,
   type Toolset,
@@ -18,7 +20,8 @@ import { type LoopSnapshot, type LoopVerdict, loopBegun } from '../tool-call/loo
 import { toJsonMode } from '../llm-call/conversation.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { AgentState, ErrorEntry, RunReason, RunStatus } from '../contract/run-result.ts';
-import { type Prompts, composePrompts, modelTools } from './system-prompt.ts';
+import { type Prompts, composePrompts, modelTools, toolNames } from './system-prompt.ts';
+import { type ShownOutput, shownOutput } from './typed-output.ts';
 
 /** A call of the current turn or plan step, before it starts. */
 export interface PlannedCall {
@@ -77,6 +80,8 @@ export interface Ending {
   readonly status?: RunStatus;
   /** What is handed up to the agent above, where there is one. */
   readonly escalation?: EscalationError;
+  /** The answer as a value, where it has a schema and fits it. */
+  readonly output?: Json;
 }
 
 /** What a run was told of its agent, apart from what has a place of its own. */
@@ -89,12 +94,15 @@ export interface Briefing {
   readonly warnings: readonly string[];
   readonly children: readonly ChildSetup[];
   readonly escalates: boolean;
+  readonly output: OutputSpec | null;
 }
 
 /** What the model is shown, which follows from the toolset. */
 export interface Shown {
   readonly prompts: Prompts;
   readonly modelTools: readonly ModelTool[];
+  /** How the answer is asked for, where it has a schema. */
+  readonly output: ShownOutput | null;
 }
 
 /** What a run has counted and collected. */
@@ -104,6 +112,10 @@ export interface Books {
   readonly planIterations: number;
   readonly plansRefused: number;
   readonly unusableInARow: number;
+  /** Answers that did not fit the schema, each told to the model. */
+  readonly corrections: number;
+  /** The limit for which the last turn was kept for the answer; null: none was. */
+  readonly lastTurn: 'max-steps' | 'budget' | null;
   readonly callsMade: number;
   /** How the model has been seen to call: `native`, or the format of its text; null: it has not. */
   readonly heldTo: string | null;
@@ -163,6 +175,8 @@ const NEW_BOOKS: Books = {
   planIterations: 0,
   plansRefused: 0,
   unusableInARow: 0,
+  corrections: 0,
+  lastTurn: null,
   callsMade: 0,
   heldTo: null,
   callQuestioned: false,
@@ -209,14 +223,24 @@ export function fromSetup(setup: AgentSetup | null) {
     settings: setup?.settings ?? DEFAULT_SETTINGS,
     briefing: setup === null ? null : briefingOf(setup),
     toolset,
-    shown: fromToolset(setup?.instructions ?? '', toolset, setup?.settings),
+    shown: fromToolset(setup?.instructions ?? '', toolset, setup?.settings, setup?.output),
     toolCalling: setup?.toolCalling ?? ('native' as const),
   };
 }
 
 function briefingOf(setup: AgentSetup): Briefing {
-  const { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates } = setup;
-  return { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates };
+  const {
+    agent,
+    instructions,
+    promptByCode,
+    callsNatively,
+    seed,
+    warnings,
+    children,
+    escalates,
+    output = null,
+  } = setup;
+  return { agent, instructions, promptByCode, callsNatively, seed, warnings, children, escalates, output };
 }
 
 /** What the model is told, which changes when the toolset does. */
@@ -224,13 +248,19 @@ export function fromToolset(
   instructions: string,
   toolset: Toolset,
   { plans = true, texts }: Partial<AgentSettings> = {},
+  spec: OutputSpec | null = null,
 ): Shown {
   const how = { plans, fenced: texts === 3 };
   const before = composed.get(toolset);
-  if (before?.instructions === instructions && before.plans === plans && before.fenced === how.fenced)
-    return before.parts;
-  const parts = { prompts: composePrompts(instructions, toolset, how), modelTools: modelTools(toolset, plans) };
-  composed.set(toolset, { instructions, ...how, parts });
+  const isSame = before?.instructions === instructions && before.plans === plans && before.fenced === how.fenced;
+  if (isSame && before.spec === spec) return before.parts;
+  const output = spec === null ? null : shownOutput(spec, toolNames(toolset));
+  const parts = {
+    prompts: composePrompts(instructions, toolset, { ...how, output }),
+    modelTools: modelTools(toolset, plans, output),
+    output,
+  };
+  composed.set(toolset, { instructions, ...how, spec, parts });
   return parts;
 }
 
@@ -241,6 +271,7 @@ const composed = new WeakMap<
     readonly instructions: string;
     readonly plans: boolean;
     readonly fenced: boolean;
+    readonly spec: OutputSpec | null;
     readonly parts: Shown;
   }
 >();

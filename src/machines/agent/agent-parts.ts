@@ -5,14 +5,31 @@ import {
   type ApprovalAnswer,
   askApproval,
 } from '../../actors/ask-approval.ts';
+import { type CheckOutputResult, checkOutput } from '../../actors/check-output.ts';
 import { describeAgent, type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import { type AgentContext, cancelledEnding, fromSetup } from './agent-context.ts';
-import type { AgentInput, AgentSetup, ToolsChanged, Toolset } from '../contract/agent-setup.ts';
+import type { AgentInput, AgentSetup, OutputSpec, ToolsChanged, Toolset } from '../contract/agent-setup.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { type AgentOutput, type AgentState, childAgent } from '../contract/run-result.ts';
 import { changeBelow } from '../tool-call/delegation.ts';
 import { type PlainReason, abandonedEnding, booksClosed, endingFor, thrownEnding } from './endings.ts';
+import {
+  MAX_CORRECTIONS,
+  delivered,
+  endedAtLimit,
+  gaveOutput,
+  handOverAnswered,
+  isAnswerToCheck,
+  isLastTurnDue,
+  isLastTurnLeft,
+  lastTurnKept,
+  outputChecked,
+  outputCorrected,
+  outputFits,
+  outputInvalidEnding,
+  outputUncheckedEnding,
+} from './delivering.ts';
 import {
   answerOf,
   answerTold,
@@ -33,7 +50,6 @@ import {
 } from './escalating.ts';
 import {
   batchClosed,
-  callerOf,
   isSettled,
   outcomeTaken,
   planClosed,
@@ -45,6 +61,7 @@ import {
 import { type LlmCallOutput, llmCallMachine } from '../llm-call/llm-call.ts';
 import {
   areCallsSpent,
+  callerOf,
   isTokenBudgetSpent,
   batchPrepared,
   callQuestioned,
@@ -82,18 +99,29 @@ export const agentParts = setup({
   actors: {
     llmCall: llmCallMachine,
     toolCall: toolCallMachine,
+    checkOutput: checkOutput({ check: () => null }),
     describeAgent: describeAgent<AgentSetup>({ setup: () => Promise.reject(new Error(NOT_PROVIDED)) }),
     askEscalation: askEscalation({ decide: () => null }),
     askApproval: askApproval({ confirm: () => undefined }),
     childAgent,
-    composePrompt: composePrompt<Toolset>({ compose: () => Promise.reject(new Error(NOT_PROVIDED)) }),
+    composePrompt: composePrompt<Toolset, OutputSpec>({ compose: () => Promise.reject(new Error(NOT_PROVIDED)) }),
   },
   guards: {
     endedBeforeStart: ({ context }) => context.ending !== null,
     needsSetup: ({ context }) => context.briefing === null,
     promptIsDynamic: ({ context }) => context.briefing?.promptByCode === true,
     stepLimitReached: ({ context }) => context.stepsTaken >= context.settings.maxSteps,
-    tokenBudgetSpent: ({ context }) => isTokenBudgetSpent(context),
+    tokenBudgetSpent: ({ context }) => context.books.lastTurn === null && isTokenBudgetSpent(context),
+    outputHeld: ({ context }) => context.reply?.output != null,
+    gaveOutput: ({ context }) => gaveOutput(context),
+    outputFits: ({ context }) => outputFits(context),
+    outputCheckedByCode: ({ context }) => context.shown.output?.spec.checkedByCode === true,
+    outputAccepted: (_, result: CheckOutputResult) => result.ok,
+    correctionsLeft: ({ context }) => context.books.corrections < MAX_CORRECTIONS,
+    lastTurnLeft: ({ context }) => isLastTurnLeft(context),
+    lastTurnDue: ({ context }) => isLastTurnDue(context),
+    isLastTurn: ({ context }) => context.books.lastTurn !== null,
+    handOverToCheck: ({ context, event }) => isAnswerToCheck(context, event),
     callBudgetSpent: ({ context }) => areCallsSpent(context),
     modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
     modelRefused: ({ context }) => context.reply?.ended === 'refused',
@@ -155,6 +183,17 @@ export const agentParts = setup({
     }),
     countStep: assign({ stepsTaken: ({ context }) => context.stepsTaken + 1 }),
     takeReply: assign(({ context }, output: LlmCallOutput) => takenReply(context, output)),
+    deliverOutput: assign(({ context }) => delivered(context, context.reply?.output?.value ?? null)),
+    deliverChecked: assign(({ context }, result: CheckOutputResult) =>
+      delivered(context, result.ok ? result.value : null),
+    ),
+    takeOutputProblems: assign(({ context }, result: CheckOutputResult) => outputChecked(context, result)),
+    correctOutput: assign(({ context }) => outputCorrected(context)),
+    keepLastTurn: assign(({ context }) => lastTurnKept(context)),
+    endAtLimit: assign(({ context }) => endedAtLimit(context)),
+    endOutputInvalid: assign({ ending: ({ context }) => outputInvalidEnding(context) }),
+    endOutputUnchecked: assign({ ending: ({ context, event }) => outputUncheckedEnding(context, event) }),
+    takeHandOverAnswer: assign(({ context }, output: AgentOutput) => handOverAnswered(context, output)),
     questionCall: assign(({ context }) => callQuestioned(context)),
     correct: assign(({ context }) => corrected(context)),
     refusePlan: assign(({ context }) => planRefused(context)),

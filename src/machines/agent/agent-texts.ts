@@ -47,6 +47,9 @@ export function planLimitText(limit: number): string {
 export const PLAN_DONE =
   'All steps of the plan are done. Answer the user now, or make a new plan if something is missing.';
 
+/** What stands before the results of a plan that a limit stopped. */
+export const PLAN_STOPPED = 'The plan stopped at a limit of the run: its other steps were not run.';
+
 /** What stands before the results of a plan that stopped at a denied step. */
 export const PLAN_DENIED =
   'The plan stopped, because a step of it was denied. Go on without it: answer the user, or find another way.';

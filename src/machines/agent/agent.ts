@@ -11,7 +11,9 @@ import { initialContext } from './agent-context.ts';
 import { promptInput } from './planning.ts';
 import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
-import { escalationInput, handOverInput, questionInput } from './escalating.ts';
+import { delivering } from './delivering-states.ts';
+import { offeredTools, responseSchema } from './delivering.ts';
+import { errorRecovery } from './error-recovery.ts';
 import { stepInput } from './execution.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 
@@ -38,7 +40,9 @@ export const agentMachine = agentParts.createMachine({
           always: [
             { guard: 'endedBeforeStart', target: '#agent.COMPLETION' },
             { guard: 'needsSetup', target: 'PREPARING' },
+            { guard: 'outputHeld', target: 'DELIVERING' },
             { guard: 'stepLimitReached', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'max-steps' } },
+            { guard: 'lastTurnDue', actions: 'keepLastTurn' },
             { guard: 'tokenBudgetSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
             { guard: 'promptIsDynamic', target: 'COMPOSING' },
             { target: 'ASKING' },
@@ -73,7 +77,8 @@ export const agentMachine = agentParts.createMachine({
             input: ({ context }) => ({
               system: context.shown.prompts,
               messages: context.messages,
-              tools: context.shown.modelTools,
+              tools: offeredTools(context),
+              responseSchema: responseSchema(context),
               toolCalling: context.toolCalling,
               settings: context.settings,
               seed: (context.briefing?.seed ?? 0) + context.stepsTaken,
@@ -95,6 +100,8 @@ export const agentMachine = agentParts.createMachine({
           always: [
             { guard: 'modelRefused', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'refused' } },
             { guard: 'filtered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'content-filter' } },
+            { guard: 'gaveOutput', target: 'DELIVERING' },
+            { guard: 'isLastTurn', target: '#agent.COMPLETION', actions: 'endAtLimit' },
             { guard: and(['proposedPlan', 'plansLeft']), target: '#agent.EXECUTING_PLAN', actions: 'takePlan' },
             {
               guard: and(['proposedPlan', 'answerWasDemanded']),
@@ -110,6 +117,7 @@ export const agentMachine = agentParts.createMachine({
             { target: 'CHECKING_BUDGET', actions: 'correct' },
           ],
         },
+        DELIVERING: delivering,
       },
     },
     EXECUTING_PLAN: {
@@ -119,7 +127,13 @@ export const agentMachine = agentParts.createMachine({
         NEXT_STEP: {
           always: [
             { guard: not('stepsLeftInPlan'), target: '#agent.PLANNING', actions: 'closePlan' },
+            { guard: 'lastTurnDue', target: '#agent.PLANNING', actions: 'closePlan' },
             { guard: 'stepLimitReached', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'max-steps' } },
+            {
+              guard: and(['callBudgetSpent', 'lastTurnLeft']),
+              target: '#agent.PLANNING',
+              actions: ['closePlan', 'keepLastTurn'],
+            },
             { guard: 'callBudgetSpent', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'budget' } },
             { target: 'RUNNING_STEP', actions: 'prepareStep' },
           ],
@@ -199,6 +213,16 @@ export const agentMachine = agentParts.createMachine({
               actions: ['closeBatch', { type: 'endAs', params: 'loop' }],
             },
             {
+              guard: and(['allCallsSettled', 'batchExceedsBudget', 'lastTurnLeft', 'aCallFailed']),
+              target: '#agent.ERROR_RECOVERY',
+              actions: ['closeBatch', 'keepLastTurn'],
+            },
+            {
+              guard: and(['allCallsSettled', 'batchExceedsBudget', 'lastTurnLeft']),
+              target: '#agent.PLANNING',
+              actions: ['closeBatch', 'keepLastTurn'],
+            },
+            {
               guard: and(['allCallsSettled', 'batchExceedsBudget']),
               target: '#agent.COMPLETION',
               actions: ['closeBatch', { type: 'endAs', params: 'budget' }],
@@ -209,86 +233,7 @@ export const agentMachine = agentParts.createMachine({
         },
       },
     },
-    ERROR_RECOVERY: {
-      entry: { type: 'enter', params: 'ERROR_RECOVERY' },
-      initial: 'ASSESSING',
-      states: {
-        ASSESSING: {
-          always: [
-            { guard: 'escalationPending', target: 'ESCALATING' },
-            { guard: 'escalatesToParent', target: '#agent.COMPLETION', actions: 'endEscalated' },
-            { guard: 'escalationIsCritical', target: '#agent.COMPLETION', actions: 'endEscalated' },
-            { target: '#agent.PLANNING', actions: 'reportFailure' },
-          ],
-        },
-        ESCALATING: {
-          invoke: {
-            id: 'askEscalation',
-            src: 'askEscalation',
-            input: ({ context }) => escalationInput(context),
-            onDone: { target: 'JUDGED', actions: { type: 'takeVerdict', params: ({ event }) => event.output } },
-            onError: { target: 'JUDGED', actions: 'takeNoVerdict' },
-          },
-        },
-        JUDGED: {
-          always: [
-            { guard: 'verdictIsRetry', target: '#agent.PLANNING', actions: 'switchModelOnce' },
-            { guard: 'verdictIsRerouteToAgent', target: 'HANDING_OVER' },
-            { guard: 'verdictIsRerouteToSkill', target: '#agent.PLANNING', actions: 'limitToSkill' },
-            { guard: 'verdictIsAskHuman', target: 'ASKING_HUMAN' },
-            { guard: 'verdictIsPartialResult', target: '#agent.COMPLETION', actions: 'endPartially' },
-            { guard: 'verdictIsThrow', target: '#agent.COMPLETION', actions: 'endByVerdict' },
-            { target: 'ASSESSING' },
-          ],
-        },
-        HANDING_OVER: {
-          on: { 'tools.changed': { actions: ['takeTools', 'forwardToChild'] } },
-          invoke: {
-            id: 'childAgent',
-            src: 'childAgent',
-            input: ({ context }) => handOverInput(context),
-            onDone: [
-              {
-                guard: { type: 'childFailed', params: ({ event }) => event.output },
-                target: 'ASSESSING',
-                actions: { type: 'takeFailedHandOver', params: ({ event }) => event.output },
-              },
-              {
-                target: '#agent.COMPLETION',
-                actions: { type: 'takeHandOver', params: ({ event }) => event.output },
-              },
-            ],
-            onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },
-          },
-        },
-        ASKING_HUMAN: {
-          entry: 'startDeadline',
-          exit: 'stopDeadline',
-          on: {
-            'approval.given': { target: '#agent.PLANNING', actions: 'addAnswer' },
-            'approval.refused': { target: '#agent.PLANNING', actions: 'addAnswer' },
-            'approval.expired': { target: 'ASSESSING', actions: 'takeNoVerdict' },
-          },
-          invoke: {
-            id: 'askApproval',
-            src: 'askApproval',
-            input: ({ context }) => questionInput(context),
-            onDone: [
-              {
-                guard: { type: 'nobodyToAsk', params: ({ event }) => event.output },
-                target: 'ASSESSING',
-                actions: 'takeNoVerdict',
-              },
-              {
-                target: '#agent.PLANNING',
-                actions: { type: 'addDecision', params: ({ event }) => event.output },
-              },
-            ],
-            onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },
-          },
-        },
-      },
-    },
+    ERROR_RECOVERY: errorRecovery,
     COMPLETION: {
       type: 'final',
       entry: [{ type: 'enter', params: 'COMPLETION' }, 'closeBooks'],

@@ -15,6 +15,7 @@ const STATUS: { readonly [reason in RunReason]: RunStatus } = {
   timeout: 'stopped',
   budget: 'stopped',
   length: 'stopped',
+  'output-invalid': 'failed',
   refused: 'failed',
   'content-filter': 'failed',
   'llm-error': 'failed',
@@ -25,7 +26,10 @@ const STATUS: { readonly [reason in RunReason]: RunStatus } = {
 };
 
 /** The reasons of endings that need no more than the run's memory. */
-export type PlainReason = Exclude<RunReason, 'llm-error' | 'tool-error' | 'thrown' | 'cancelled' | 'released'>;
+export type PlainReason = Exclude<
+  RunReason,
+  'llm-error' | 'tool-error' | 'thrown' | 'cancelled' | 'released' | 'output-invalid'
+>;
 
 /** The endings that need no more than the run's memory. */
 export function endingFor(context: AgentContext, reason: PlainReason): Ending {
@@ -146,6 +150,7 @@ export function outputOf(context: AgentContext): AgentOutput {
     errorHistory: context.books.errorHistory,
     states: context.books.states,
     messages: context.messages.slice(context.books.historyLength),
+    ...(ending.output === undefined ? {} : { output: ending.output }),
     ...(context.place.agent === ''
       ? {}
       : { nested: { toolCalls: context.books.toolCallsRun, escalation: ending.escalation ?? null } }),

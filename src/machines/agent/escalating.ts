@@ -14,7 +14,8 @@ import {
 } from '../contract/agent-setup.ts';
 import { recoveryText, userMessage, withMessages } from './agent-texts.ts';
 import { childInput, spentBy } from '../tool-call/delegation.ts';
-import { budgetLeft, troubleTold } from './execution.ts';
+import { troubleTold } from './execution.ts';
+import { budgetLeft } from './planning.ts';
 import { type AgentOutput, endingInWords, usageTogether } from '../contract/run-result.ts';
 
 type Update = Partial<AgentContext>;
@@ -109,7 +110,7 @@ export function limitedToSkill(context: AgentContext): Update {
   return {
     ...troubleTold(context),
     toolset,
-    shown: fromToolset(context.briefing?.instructions ?? '', toolset, context.settings),
+    shown: fromToolset(context.briefing?.instructions ?? '', toolset, context.settings, context.briefing?.output),
     detour: { ...context.detour, skill },
   };
 }
@@ -121,7 +122,7 @@ export function toolsTaken(context: AgentContext, told: ToolsChanged): Update {
   const toolset = limited(toolsetAfter(context.toolset, told.toolset, isRestart), detour.skill);
   return {
     toolset,
-    shown: fromToolset(briefing?.instructions ?? '', toolset, context.settings),
+    shown: fromToolset(briefing?.instructions ?? '', toolset, context.settings, briefing?.output),
     ...(briefing === null || told.children === undefined
       ? {}
       : { briefing: { ...briefing, children: childrenAfter(briefing.children, told.children, isRestart) } }),
@@ -213,7 +214,7 @@ export function handOverFailed(context: AgentContext, output: AgentOutput): Upda
   };
 }
 
-function childCounted({ books }: AgentContext, output: AgentOutput): Update {
+export function childCounted({ books }: AgentContext, output: AgentOutput): Update {
   const { usage, toolCalls } = spentBy(output);
   return {
     books: { ...books, usage: usageTogether(books.usage, usage), toolCallsRun: books.toolCallsRun + toolCalls },

@@ -5,6 +5,7 @@ import {
   imageMessages,
   PLAN_DENIED,
   PLAN_DONE,
+  PLAN_STOPPED,
   planReport,
   recoveryText,
   resultForModel,
@@ -17,14 +18,13 @@ import {
 import type { EscalationError, ToolError } from '../../json/errors.ts';
 import { higher } from '../../recovery/verdicts.ts';
 import { describeToolError } from '../../tools/error-text.ts';
-import { lookUp } from '../../tools/lookup.ts';
 import { type CallOutcome, type CallRequest, callKey } from '../tool-call/call-request.ts';
 import { resultText } from '../llm-call/conversation.ts';
 import { loopStepped } from '../tool-call/loop-detection.ts';
 import { resolvePlaceholders } from './placeholders.ts';
-import { judged } from './planning.ts';
+import { callerOf, judged } from './planning.ts';
 import { type ErrorEntry, NOTHING_SPENT, spentTogether, usageTogether } from '../contract/run-result.ts';
-import type { Caller, ToolCallInput } from '../tool-call/tool-call-context.ts';
+import type { ToolCallInput } from '../tool-call/tool-call-context.ts';
 
 type Update = Partial<AgentContext>;
 
@@ -51,14 +51,17 @@ export function batchClosed(context: AgentContext): Update {
   const { batch } = context;
   if (batch === null) return {};
   const outcomes = outcomesInOrder(batch);
+  const isHeld = batch.calls.every(({ request }) => batch.outcomes[request.callId]?.result.status !== 'error');
   const messages = inCallOrder(
     context,
     batch.calls.map(({ request }, index) =>
       callMessage(context, { request, outcome: batch.outcomes[request.callId], started: index < batch.started }),
     ),
+    isHeld && outcomes.length === batch.calls.length,
   );
   return {
     batch: null,
+    ...heldOutput(context, isHeld && outcomes.length === batch.calls.length),
     messages: withMessages(context.messages, ...messages, ...imageMessages(context, outcomes)),
     ...accounted(
       context,
@@ -69,14 +72,29 @@ export function batchClosed(context: AgentContext): Update {
   };
 }
 
-/** The results in the order of the reply's calls. A plan among them that could not be read is answered as well. */
-function inCallOrder({ reply }: AgentContext, results: readonly Message[]): readonly Message[] {
-  const unread = reply?.nativeCalls.find(({ id }) => id === reply.planCallId);
-  if (reply === null || unread === undefined) return results;
-  const at = reply.nativeCalls.indexOf(unread);
-  const content = `This plan cannot be run: ${reply.planError ?? 'it could not be read'}.`;
-  return results.toSpliced(at, 0, { role: 'tool', toolCallId: unread.id, name: unread.name, content });
+/** An answer that was given beside the calls counts once all of them have succeeded. */
+function heldOutput({ reply }: AgentContext, counts: boolean): Update {
+  return reply?.output == null || counts ? {} : { reply: { ...reply, output: null } };
 }
+
+/** The results in the order of the reply's calls. A plan that could not be read and an answer are answered as well. */
+function inCallOrder({ reply }: AgentContext, results: readonly Message[], counts: boolean): readonly Message[] {
+  if (reply === null || reply.nativeCalls.length === results.length) return results;
+  const left = [...results];
+  return reply.nativeCalls.flatMap(({ id, name }): readonly Message[] => {
+    if (left[0]?.toolCallId === id) return left.splice(0, 1);
+    const isPlan = id === reply.planCallId;
+    const content = isPlan
+      ? `This plan cannot be run: ${reply.planError ?? 'it could not be read'}.`
+      : counts && id === reply.output?.call?.toolCallId
+        ? HELD
+        : NOT_HELD;
+    return [{ role: 'tool', toolCallId: id, name, content }];
+  });
+}
+
+const HELD = 'The answer was taken; the calls beside it ran first.';
+const NOT_HELD = 'not used: a call beside it did not succeed. Look at its result, then give the answer again.';
 
 function callMessage(
   context: AgentContext,
@@ -131,7 +149,8 @@ export function stepTaken(context: AgentContext, outcome: CallOutcome): Update {
 export function planClosed(context: AgentContext): Update {
   const { plan } = context;
   if (plan === null) return {};
-  const note = plan.outcomes.at(-1)?.kind === 'tool.denied' ? PLAN_DENIED : PLAN_DONE;
+  const isDenied = plan.outcomes.at(-1)?.kind === 'tool.denied';
+  const note = isDenied ? PLAN_DENIED : plan.index < plan.steps.length ? PLAN_STOPPED : PLAN_DONE;
   return { plan: null, step: null, messages: withMessages(context.messages, ...planMessages(context, plan, note)) };
 }
 
@@ -209,29 +228,6 @@ function worstEscalation(outcomes: readonly CallOutcome[]): EscalationError | nu
     if (worst === null || higher(worst.severity, outcome.error.severity) !== worst.severity) worst = outcome.error;
   }
   return worst;
-}
-
-/** What is left of the run's budget for each of so many agents below, once the calls that run now are paid. */
-export function budgetLeft({ settings, books, batch, step }: AgentContext, agents: number): Caller['budget'] {
-  const { maxToolCalls, maxTokens } = settings.budget;
-  const running = batch?.runnable ?? (step === null ? 0 : 1);
-  const share = (most: number | null, used: number): number | null =>
-    most === null ? null : Math.max(0, Math.floor((most - used) / Math.max(1, agents)));
-  return {
-    maxToolCalls: share(maxToolCalls, books.toolCallsRun + running),
-    maxTokens: share(maxTokens, books.usage.totalTokens),
-  };
-}
-
-/** What the calls of this turn are told of their agent. Agents that it hands tasks to share what is left. */
-export function callerOf(context: AgentContext): Caller {
-  const { place, briefing, batch, toolset } = context;
-  const children = briefing?.children ?? [];
-  const handed = (children.length === 0 ? [] : (batch?.calls ?? [])).filter(({ request }) => {
-    const found = lookUp(toolset.tools, request.tool);
-    return found.ok && found.spec.origin.kind === 'agent';
-  });
-  return { agent: place.agent, children, budget: budgetLeft(context, handed.length), recovery: toolset.recovery };
 }
 
 /** What outcomes change in the run's books: tools used, errors, the loop detection. */

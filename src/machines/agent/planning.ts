@@ -3,7 +3,7 @@ import type { ComposePromptInput } from '../../actors/compose-prompt.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import type { Message, ToolCalling } from '../../actors/model.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
-import type { Toolset } from '../contract/agent-setup.ts';
+import type { OutputSpec, Toolset } from '../contract/agent-setup.ts';
 import type { AgentContext, Batch, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
 import {
   assistantMessage,
@@ -16,10 +16,12 @@ import {
   withMessages,
 } from './agent-texts.ts';
 import { type CallRequest, callKey, isPolling } from '../tool-call/call-request.ts';
+import type { Caller } from '../tool-call/tool-call-context.ts';
 import { lookUp } from '../../tools/lookup.ts';
 import { shortenOlderResults, toJsonMode } from '../llm-call/conversation.ts';
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
 import { type LoopVerdict, loopStepped } from '../tool-call/loop-detection.ts';
+import { withTypedAnswer } from './read-answer.ts';
 import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
 
 type Update = Partial<AgentContext>;
@@ -29,7 +31,8 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
   if (output.kind === 'model.failed') return {};
   const before = output.toolCalling === context.toolCalling ? context.messages : toJsonMode(context.messages);
   const messages = output.shortened ? shortenOlderResults(before) : before;
-  const read = readReply({
+  const { output: shown } = context.shown;
+  const replied = readReply({
     reply: output.reply,
     tools: context.toolset.tools,
     toolCalling: output.toolCalling,
@@ -40,7 +43,10 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     isKnownId: knownCalls(messages),
     plans: context.settings.plans ?? true,
     maxArgumentChars: context.settings.maxArgumentBytes,
+    shown,
   });
+  const how = { shown, toolCalling: output.toolCalling };
+  const read = withTypedAnswer(replied, output.reply, how);
   const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;
   return {
     reply,
@@ -49,7 +55,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     detour: context.detour.model === '' ? context.detour : { ...context.detour, model: '' },
     books: {
       ...context.books,
-      callsMade: context.books.callsMade + reply.calls.length,
+      callsMade: context.books.callsMade + reply.calls.length + (reply.output?.call == null ? 0 : 1),
       usage:
         output.reply.usage === undefined ? context.books.usage : usageTogether(context.books.usage, output.reply.usage),
       unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
@@ -106,7 +112,7 @@ function knownCalls(messages: readonly Message[]): (id: string) => boolean {
 
 /** True when the reply says what to do: answer, call or plan. */
 function isUsable(reply: ReadReply): boolean {
-  if (reply.plan !== null || reply.calls.length > 0) return true;
+  if (reply.plan !== null || reply.calls.length > 0 || reply.output !== null) return true;
   return reply.answer !== null && !reply.cut && reply.planError === null;
 }
 
@@ -219,6 +225,29 @@ export function areCallsSpent({ settings: { budget }, books: { toolCallsRun } }:
   return budget.maxToolCalls !== null && toolCallsRun >= budget.maxToolCalls;
 }
 
+/** What is left of the run's budget for each of so many agents below, once the calls that run now are paid. */
+export function budgetLeft({ settings, books, batch, step }: AgentContext, agents: number): Caller['budget'] {
+  const { maxToolCalls, maxTokens } = settings.budget;
+  const running = batch?.runnable ?? (step === null ? 0 : 1);
+  const share = (most: number | null, used: number): number | null =>
+    most === null ? null : Math.max(0, Math.floor((most - used) / Math.max(1, agents)));
+  return {
+    maxToolCalls: share(maxToolCalls, books.toolCallsRun + running),
+    maxTokens: share(maxTokens, books.usage.totalTokens),
+  };
+}
+
+/** What the calls of this turn are told of their agent. Agents that it hands tasks to share what is left. */
+export function callerOf(context: AgentContext): Caller {
+  const { place, briefing, batch, toolset } = context;
+  const children = briefing?.children ?? [];
+  const handed = (children.length === 0 ? [] : (batch?.calls ?? [])).filter(({ request }) => {
+    const found = lookUp(toolset.tools, request.tool);
+    return found.ok && found.spec.origin.kind === 'agent';
+  });
+  return { agent: place.agent, children, budget: budgetLeft(context, handed.length), recovery: toolset.recovery };
+}
+
 /** What the code that makes the next turn's prompt is told. */
 export function promptInput({
   task,
@@ -226,11 +255,13 @@ export function promptInput({
   stepsTaken,
   books,
   place,
-}: AgentContext): ComposePromptInput & { readonly toolset: Toolset } {
+  briefing,
+}: AgentContext): ComposePromptInput & { readonly toolset: Toolset; readonly output: OutputSpec | null } {
   const { planIterations, lastResult, errorHistory } = books;
   return {
     task,
     toolset,
+    output: briefing?.output ?? null,
     agent: place.agent,
     state: { step: stepsTaken + 1, stepsTaken, planIterations, lastResult, errorHistory },
   };

@@ -1,6 +1,7 @@
 import type { MessageToolCall, ModelReply, ToolCalling } from '../../actors/model.ts';
 import { type CallNotRun, readReplyText } from '../../parsing/reply/parse-reply.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
+import type { ToolName } from '../../parsing/calls/registered-tools.ts';
 import { readPlan, type PlanStep, type ToolCallRequest } from '../../parsing/calls/call-forms.ts';
 import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
 import type { Repair } from '../../parsing/repair/repairs.ts';
@@ -11,6 +12,7 @@ import type { CallRequest } from '../tool-call/call-request.ts';
 import { envelopeOf } from '../llm-call/conversation.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import { MAKE_PLAN } from './system-prompt.ts';
+import type { ShownOutput, TypedAnswer } from './typed-output.ts';
 
 /** A model's reply as the agent understands it. */
 export interface ReadReply {
@@ -41,6 +43,8 @@ export interface ReadReply {
   readonly notRun: (CallNotRun & { readonly textCalls: TextCalls }) | null;
   /** The text to keep in the conversation. */
   readonly text: string;
+  /** The answer, where it has a schema and the reply brings one; read by `withTypedAnswer`. */
+  readonly output: TypedAnswer | null;
 }
 
 interface ReadInput {
@@ -60,9 +64,11 @@ interface ReadInput {
   readonly plans: boolean;
   /** Larger arguments are not run; characters of JSON. */
   readonly maxArgumentChars: number;
+  /** How the answer was asked for, where it has a schema. */
+  readonly shown: ShownOutput | null;
 }
 
-type Reading = Omit<ReadReply, 'ended'>;
+type Reading = Omit<ReadReply, 'ended' | 'output'>;
 
 /** Reads a reply: native calls where there are any, else what its text holds. */
 export function readReply(input: ReadInput): ReadReply {
@@ -74,6 +80,7 @@ export function readReply(input: ReadInput): ReadReply {
     ...refused,
     ended: endOf(input.reply),
     calls: read.calls.map((call) => limited(call, input.maxArgumentChars)),
+    output: null,
   };
 }
 
@@ -114,9 +121,14 @@ const RAW_KEPT = 1000;
 /** JSON that says nothing: no answer for anybody to read. */
 const BLANK = /^(?:null|\{\s*\}|\[\s*\]|"\s*")$/;
 
-function readText({ reply, tools, toolCalling, textCalls, heldTo, firstCall, callPrefix }: ReadInput): Reading {
+function readText(input: ReadInput): Reading {
+  const { reply, toolCalling, textCalls, heldTo, firstCall, callPrefix } = input;
   const finished = reply.finishReason === 'stop';
-  const { reply: parsed, form, notRun } = readReplyText(reply.content, { tools, textCalls, heldTo, finished });
+  const {
+    reply: parsed,
+    form,
+    notRun,
+  } = readReplyText(reply.content, { tools: toolsOf(input), textCalls, heldTo, finished });
   const calls = parsed.calls.map((call, index) => fromText(call, `${callPrefix}${firstCall + index}`, reply));
   const set = parsed.ambiguous === undefined;
   const malformed = reply.finishReason === 'malformed-tool-call';
@@ -142,6 +154,11 @@ function readText({ reply, tools, toolCalling, textCalls, heldTo, firstCall, cal
     notRun: notRun === null ? null : { ...notRun, textCalls },
     text: withoutThinking(reply.content),
   };
+}
+
+/** What text may call: the tools, and those by which the answer is given. */
+function toolsOf({ tools, shown }: ReadInput): readonly ToolName[] {
+  return shown === null ? tools : [...tools, ...shown.tools.map(({ tool }) => tool)];
 }
 
 function fromText(call: ToolCallRequest, callId: string, reply: ModelReply): CallRequest {

@@ -2,8 +2,10 @@ import { deepFreeze } from '../../actors/leaf.ts';
 import type { Message, ModelTool, ToolCalling } from '../../actors/model.ts';
 import type { JsonSchema } from '../../json/json.ts';
 import { isJsonObject } from '../../json/json.ts';
+import { sentName } from '../../tools/lookup.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import type { ServerNote, SkillNote, Toolset } from '../contract/agent-setup.ts';
+import { type ShownOutput, outputText } from './typed-output.ts';
 
 /** The reserved name of the tool by which a model plans in native mode. */
 export const MAKE_PLAN = 'make_plan';
@@ -27,12 +29,19 @@ const JSON_PLAN = `To call several tools one after the other, when you know the 
 
 const jsonFormat = (
   plans: boolean,
+  output: ShownOutput | null,
 ): string => `Reply with exactly one JSON object and nothing else, in one of these forms.
 To call a tool: {"thought": "why", "goal": "what for", "tool": "name", "tool_args": {"argument": "value"}}
-${plans ? JSON_PLAN : ''}To answer the user: {"thought": "why", "answer": "the answer"}
+${plans ? JSON_PLAN : ''}To answer the user: ${answerForm(output)}
 ${plans ? `${PLACEHOLDER_HELP} ` : ''}Answer as soon as you know enough; never invent the result of a tool.`;
 
-const JSON_FORMAT_WITHOUT_TOOLS = `Reply with exactly one JSON object and nothing else: {"thought": "why", "answer": "the answer"}`;
+const formatWithoutTools = (output: ShownOutput | null): string =>
+  `Reply with exactly one JSON object and nothing else: ${answerForm(output)}`;
+
+function answerForm(output: ShownOutput | null): string {
+  if (output === null) return '{"thought": "why", "answer": "the answer"}';
+  return `{"thought": "why", "answer": the answer as JSON}\nThe value of "answer" must fit this JSON Schema: ${JSON.stringify(output.spec.schema)}`;
+}
 
 const PLAN_TOOL: ModelTool = deepFreeze({
   name: MAKE_PLAN,
@@ -62,14 +71,24 @@ export function visibleTools(toolset: Toolset): readonly ToolSpec[] {
   return toolset.tools.filter((tool) => tool.enabled && tool.policy !== 'deny');
 }
 
-/** The tools as native mode offers them, `make_plan` among them unless plans are switched off. */
-export function modelTools(toolset: Toolset, plans: boolean): readonly ModelTool[] {
+/** The names that a model may call, also under which names are sent. */
+export function toolNames(toolset: Toolset): readonly string[] {
+  return visibleTools(toolset).map(({ name }) => sentName(name));
+}
+
+/**
+ * The tools as native mode offers them: `make_plan` among them unless plans are switched off, and those by which the answer
+ * is given.
+ */
+export function modelTools(toolset: Toolset, plans: boolean, output: ShownOutput | null): readonly ModelTool[] {
   const tools = visibleTools(toolset).map(({ name, description, inputSchema, atomic }) => ({
     name,
     description: described(description, atomic),
     inputSchema,
   }));
-  return tools.length === 0 ? [] : deepFreeze([...tools, ...(plans ? [PLAN_TOOL] : [])]);
+  const answers = output?.way === 'tool' ? output.tools.map(({ tool }) => tool) : [];
+  if (tools.length === 0) return answers;
+  return deepFreeze([...tools, ...(plans ? [PLAN_TOOL] : []), ...answers]);
 }
 
 /** How a prompt is composed. */
@@ -79,24 +98,27 @@ export interface PromptOptions {
   readonly plans?: boolean | undefined;
   /** Default true: what servers say stands behind a bar, and is called theirs. False in replays of older recordings. */
   readonly fenced?: boolean;
+  /** How the answer is asked for, where it has a schema. */
+  readonly output?: ShownOutput | null;
 }
 
 /** The pieces that the prompt is composed of, for `systemPrompt` functions and for the composition itself. */
 export function promptParts(
   instructions: string,
   toolset: Toolset,
-  { mode, plans = true, fenced = true }: PromptOptions,
+  { mode, plans = true, fenced = true, output = null }: PromptOptions,
 ): PromptParts {
   const tools = visibleTools(toolset);
   const legend = fenced && tools.some(({ origin }) => origin.kind === 'mcp') ? `${BAR_LEGEND}\n` : '';
-  const format = tools.length === 0 ? JSON_FORMAT_WITHOUT_TOOLS : jsonFormat(plans);
+  const format = tools.length === 0 ? formatWithoutTools(output) : jsonFormat(plans, output);
+  const ofAnswer = output === null ? '' : outputText(output);
   return {
     instructions,
     tools:
       mode === 'json' && tools.length > 0
         ? `Tools:\n${legend}${tools.map((tool) => toolText(tool, fenced)).join('\n')}`
         : '',
-    format: mode === 'json' ? format : '',
+    format: mode === 'json' ? format : ofAnswer,
     skills: toolset.skills.map(skillText).filter(Boolean).join('\n\n'),
     servers: toolset.servers
       .map((note) => serverText(note, fenced))

@@ -1,4 +1,5 @@
 import type { Message, ToolCalling } from '../../actors/model.ts';
+import type { JsonSchema } from '../../json/json.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import { type Backoff, BUSY_BACKOFF, DEFAULT_BACKOFF } from '../../recovery/backoff.ts';
 import type { RecoveryData } from '../../recovery/plan-data.ts';
@@ -97,6 +98,27 @@ export interface Restart {
   readonly notRepeated: readonly string[];
 }
 
+/**
+ * How a model gives an answer that has a schema: as the call of a tool of its own, held to it by the server, or as JSON in
+ * its text. `auto`: by a tool where there are tools, else by the server where that can.
+ */
+export const OUTPUT_MODES = ['auto', 'tool', 'native', 'prompt'] as const;
+
+/** One of the ways in which a model gives an answer that has a schema. */
+export type OutputMode = (typeof OUTPUT_MODES)[number];
+
+/** What the answer of a run must be. */
+export interface OutputSpec {
+  readonly schema: JsonSchema;
+  readonly mode: OutputMode;
+  /** Code checks the answer too (a Standard Schema, `checkOutput`), so a leaf is asked. */
+  readonly checkedByCode: boolean;
+  /** The model takes a schema and tools in one request. */
+  readonly besideTools: boolean;
+  /** The run was given it, not its agent: a replay by the agent takes it from the recording. */
+  readonly ofRun?: true;
+}
+
 /** Everything that a run is told of its agent: one immutable JSON value, written into the recording's first line. */
 export interface AgentSetup {
   readonly agent: string;
@@ -115,6 +137,8 @@ export interface AgentSetup {
   readonly children: readonly ChildSetup[];
   /** Code decides about escalations, so a leaf is asked. */
   readonly escalates: boolean;
+  /** What the answer must be; absent: text. */
+  readonly output?: OutputSpec;
 }
 
 /** An agent below another, as its tool calls it. */

@@ -1,5 +1,6 @@
 import type { Message, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
+import type { Json } from '../../json/json.ts';
 import type { AgentInput } from './agent-setup.ts';
 import type { ActorLogic, AnyActorRef, EventObject, Snapshot } from 'xstate';
 
@@ -21,6 +22,7 @@ export type RunReason =
   | 'refused'
   | 'content-filter'
   | 'length'
+  | 'output-invalid'
   | 'released';
 
 /** Endings whose `result` is what the model said, where it said anything; `error` says why that is no answer. */
@@ -69,6 +71,8 @@ export interface AgentOutput {
   readonly states: readonly AgentState[];
   /** What this run added to the conversation. */
   readonly messages: readonly Message[];
+  /** The answer as the value that `outputSchema` asks for; absent where there is none. */
+  readonly output?: Json;
   /** What an agent above needs to know of this one; left out where there is none above. */
   readonly nested?: {
     /** Tool calls that ran, those of its own children included. */
@@ -79,9 +83,22 @@ export interface AgentOutput {
 }
 
 /** The result of a run. */
-export interface RunResult extends AgentOutput {
+export interface RunResult<TOutput = null> extends Omit<AgentOutput, 'output'> {
   readonly runId: string;
   readonly durationMs: number;
+  /**
+   * The answer as the value that `outputSchema` asks for. Always there where `success` is true and a schema was given; null
+   * without one, and where a run that stopped, failed or was cancelled has none.
+   */
+  readonly output: TOutput | null;
+}
+
+/** The result of a run of which it is not known what its answer is. */
+export type AnyResult = RunResult<unknown>;
+
+/** The result of a run that ended with this output. */
+export function runResultOf(output: AgentOutput, run: Pick<RunResult, 'runId' | 'durationMs'>): AnyResult {
+  return { ...output, output: output.output ?? null, ...run };
 }
 
 /** The logic of an agent inside of another: input in, output out, all of its machine visible below the caller. */

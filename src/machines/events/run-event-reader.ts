@@ -7,7 +7,7 @@ import { toolHandedUp } from '../agent/escalating.ts';
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
 import type { ReadReply } from '../agent/read-reply.ts';
 import type { RunEventBody } from './run-events.ts';
-import { AGENT_STATES, type AgentOutput, type AgentState } from '../contract/run-result.ts';
+import { AGENT_STATES, type AgentOutput, type AgentState, runResultOf } from '../contract/run-result.ts';
 import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
 import { type ToolCallContext, askedBecause } from '../tool-call/tool-call-context.ts';
 import { type Move, type PathOf, isAt } from './transition-log.ts';
@@ -131,7 +131,7 @@ class AgentReader {
     if (output.success) this.#emit({ type: 'answer', text: output.result });
     this.#emit({
       type: 'run.finished',
-      result: { ...output, runId: this.#options.runId, durationMs: Math.round(durationMs) },
+      result: runResultOf(output, { runId: this.#options.runId, durationMs: Math.round(durationMs) }),
     });
   }
 

@@ -4,7 +4,7 @@ import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { Repair } from '../../parsing/repair/repairs.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { ToolChange } from '../../tools/spec.ts';
-import type { AgentState, RunResult } from '../contract/run-result.ts';
+import type { AgentState, AnyResult } from '../contract/run-result.ts';
 
 /** What an event says, without its number. */
 export type RunEventBody =
@@ -31,6 +31,13 @@ export type RunEventBody =
       readonly thought: string;
       readonly answer: string;
     }
+  /**
+   * What there is so far of an answer that has a schema (with `streaming`): a snapshot, members still missing. Like the
+   * tokens, it has the `seq` of the event before it, and a new `attempt` or turn voids it.
+   */
+  | { readonly type: 'output.partial'; readonly output: Json; readonly attempt: number }
+  /** An element of an answer that is a list: whole, and it fits the schema of the items. */
+  | { readonly type: 'output.element'; readonly element: Json; readonly index: number; readonly attempt: number }
   | {
       readonly type: 'model.replied';
       readonly text: string;
@@ -160,7 +167,7 @@ export type RunEventBody =
   | { readonly type: 'answer'; readonly text: string }
   /** `code` is stable; absent: there is nothing that code could do about it. */
   | { readonly type: 'warning'; readonly message: string; readonly code?: 'text-call-not-run' }
-  | { readonly type: 'run.finished'; readonly result: RunResult };
+  | { readonly type: 'run.finished'; readonly result: AnyResult };
 
 /**
  * Something that happened in a run. `seq` counts what the machines made and is the same in every replay; `replayed` is

@@ -9,7 +9,7 @@ import {
   type ModelTool,
   type ToolCalling,
 } from '../../actors/model.ts';
-import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import { isJsonObject, type JsonObject, type JsonSchema } from '../../json/json.ts';
 import { backoffMs } from '../../recovery/backoff.ts';
 import { type AgentSettings, MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 import { shortenOlderResults, toJsonMode, withoutImages } from './conversation.ts';
@@ -180,6 +180,8 @@ export interface LlmCallInput {
   readonly system: { readonly [mode in ToolCalling]: Message };
   readonly messages: readonly Message[];
   readonly tools: readonly ModelTool[];
+  /** The schema of the answer, and what a native request holds the whole reply to, where it does; null: it is text. */
+  readonly responseSchema: { readonly answer: JsonSchema; readonly native: JsonObject | null } | null;
   readonly toolCalling: ToolCalling;
   readonly settings: AgentSettings;
   readonly seed: number;
@@ -201,6 +203,29 @@ const ENVELOPE_SCHEMA = envelopeSchema({
   },
 });
 const WITHOUT_PLAN = envelopeSchema({});
+
+/** What the server may hold the reply to: the envelope, or the answer where it has a schema and stands alone. */
+function heldTo({ toolCalling, responseSchema, settings }: LlmCallInput): Partial<ModelRequest> {
+  if (toolCalling === 'native') {
+    const schema = responseSchema?.native ?? null;
+    return schema === null ? {} : { responseSchema: schema, strictSchema: true };
+  }
+  const envelope = settings.plans === false ? WITHOUT_PLAN : ENVELOPE_SCHEMA;
+  return { responseSchema: responseSchema === null ? envelope : withAnswer(envelope, responseSchema.answer) };
+}
+
+/** The envelope with an answer of this schema. References to its own root would lead elsewhere: such an answer stays open. */
+function withAnswer(envelope: JsonObject, answer: JsonSchema): JsonObject {
+  const { $defs, definitions, ...rest } = isJsonObject(answer) ? answer : {};
+  const isClosed = !/"\$ref":"#(?!\/(?:\$defs|definitions)\/)/.test(JSON.stringify(rest));
+  const properties = isJsonObject(envelope.properties) ? envelope.properties : {};
+  return {
+    ...envelope,
+    properties: { ...properties, answer: isClosed ? rest : {} },
+    ...($defs === undefined ? {} : { $defs }),
+    ...(definitions === undefined ? {} : { definitions }),
+  };
+}
 
 function envelopeSchema(plan: JsonObject): JsonObject {
   return deepFreeze({
@@ -226,7 +251,7 @@ export function composeRequest(input: LlmCallInput): ModelRequest {
     messages: [input.system[toolCalling], ...(takesImages ? input.messages : withoutImages(input.messages))],
     toolCalling,
     ...(native ? { tools, parallelToolCalls: settings.parallelToolCalls } : {}),
-    ...(toolCalling === 'json' ? { responseSchema: settings.plans === false ? WITHOUT_PLAN : ENVELOPE_SCHEMA } : {}),
+    ...heldTo(input),
     stream: settings.streaming,
     ...(settings.temperature === null ? {} : { temperature: settings.temperature }),
     ...(settings.maxTokens === null ? {} : { maxTokens: settings.maxTokens }),

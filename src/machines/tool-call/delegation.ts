@@ -55,10 +55,11 @@ export function spentBy({ usage, nested }: AgentOutput): Spent {
 }
 
 /** The result of a call by which a child answered, or stopped with something to show. */
-export function childResult({ result, status, reason }: AgentOutput): ToolResult {
+export function childResult(child: Pick<AgentOutput, 'result' | 'status' | 'reason' | 'output'>): ToolResult {
+  const { result, status, reason, output = result } = child;
   return status === 'answered'
-    ? { status: 'success', data: result }
-    : { status: 'partial', data: result, message: `The agent stopped before it was done (${reason}).` };
+    ? { status: 'success', data: output }
+    : { status: 'partial', data: output, message: `The agent stopped before it was done (${reason}).` };
 }
 
 /** A child that failed, as the error of the call that it was. */

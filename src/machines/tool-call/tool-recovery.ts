@@ -75,7 +75,7 @@ export function repairOf({ progress: { step } }: ToolCallContext, output: AgentO
 }
 
 /** The same for an agent of this name. One that failed is an escalation; one that stopped on its way, or said nothing of use, has mended nothing. */
-export function repairedBy(by: string, output: AgentOutput): Repaired & { readonly by?: string } {
+export function repairedBy(by: string, output: Omit<AgentOutput, 'output'>): Repaired & { readonly by?: string } {
   const escalation = output.nested?.escalation ?? null;
   if (output.reason === 'thrown') return { kind: 'throw', reason: output.error?.message ?? output.result };
   if (escalation !== null) return { kind: 'escalate', reason: escalation.reason, severity: escalation.severity, by };

@@ -69,7 +69,7 @@ interface Output {
  * Holds the structured content of a result against what the tool has promised. What breaks the promise is kept, for the
  * tool has run: the result becomes `partial`, its message says what is wrong, and it is reported.
  */
-export function checkOutput(result: ToolResult, { tool, raw, outputSchema, onWarning }: Output): ToolResult {
+export function checkStructured(result: ToolResult, { tool, raw, outputSchema, onWarning }: Output): ToolResult {
   if (result.status !== 'success') return result;
   const issues = brokenPromise(raw, outputSchema);
   if (issues === null) return result;

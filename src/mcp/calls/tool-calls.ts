@@ -7,7 +7,7 @@ import type { McpServer, McpToolTraits } from '../config/config.ts';
 import { effectsOf, mayRepeat } from '../policies/annotations.ts';
 import type { McpClock, McpLink, McpProgress, ProtocolWarning, ToolRequestIo } from '../wire/link.ts';
 import type { CallQueue } from './call-queue.ts';
-import { checkOutput, mapResult } from './map-result.ts';
+import { checkStructured, mapResult } from './map-result.ts';
 import type { OpenLink } from './queued-call.ts';
 import { type McpCallOptions, traceMeta } from './requests.ts';
 import { TaskCall, taskOf } from './task-call.ts';
@@ -82,7 +82,7 @@ class ToolCall {
     const { outputSchema } = this.#listed() ?? {};
     return outputSchema === undefined
       ? result
-      : checkOutput(result, { tool: this.#tool, raw, outputSchema, onWarning });
+      : checkStructured(result, { tool: this.#tool, raw, outputSchema, onWarning });
   }
 
   async #perform({ link, generation }: OpenLink, { signal, heard, ttl }: TaskStart): Promise<JsonObject> {

@@ -3,7 +3,13 @@ import { askModel } from './ask-model.ts';
 import { checkContext, knownContextWarnings } from '../discovery/check-context.ts';
 import { createConnection, DEFAULT_CONNECT_MS, type Connection } from './model-connection.ts';
 import { recallEndpoint, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
-import { checkModelOptions, settleEndpoint, type ChatModelOptions, type Endpoint } from '../endpoint/endpoint.ts';
+import {
+  checkModelOptions,
+  isOpenAIHost,
+  settleEndpoint,
+  type ChatModelOptions,
+  type Endpoint,
+} from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable, type Environment } from '../endpoint/environment.ts';
 import { rememberSecrets } from '../endpoint/model-secrets.ts';
 import { discoveredSource, settledSource, type EndpointSource } from '../discovery/discover-endpoint.ts';
@@ -76,6 +82,10 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
   const chat: Model = {
     keepsTime: true,
     takesImages: options.images === true,
+    get takesSchemaWithTools() {
+      const baseURL = source.known()?.baseURL;
+      return baseURL !== undefined && isOpenAIHost(baseURL);
+    },
     get id() {
       return id();
     },

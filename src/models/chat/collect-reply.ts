@@ -24,7 +24,9 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
   let stats: ReplyStats | undefined;
 
   const onPiece =
-    onToken && ((piece: string, callIndex: number) => onToken({ kind: 'arguments', text: piece, callIndex }));
+    onToken &&
+    ((piece: string, callIndex: number, tool: string) =>
+      onToken({ kind: 'arguments', text: piece, callIndex, ...(tool === '' ? {} : { tool }) }));
   const addText = (kind: 'text' | 'reasoning', piece: string) => {
     if (piece === '') return;
     (kind === 'text' ? text : reasoning).push(piece);
@@ -128,7 +130,7 @@ interface OpenCall {
 /** Puts tool calls together from whole ones or pieces. */
 export interface CallCollector {
   /** Takes one entry of `tool_calls`. `onPiece` hears of argument text as it comes. */
-  add(entry: unknown, onPiece?: (text: string, callIndex: number) => void): void;
+  add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void): void;
   calls(): ReplyCalls;
 }
 
@@ -148,7 +150,7 @@ export function createCallCollector(): CallCollector {
       if (typeof piece.args !== 'string') call.args = piece.args;
       else if (piece.args !== '') {
         call.args = typeof call.args === 'string' ? call.args + piece.args : piece.args;
-        onPiece?.(piece.args, open.indexOf(call));
+        onPiece?.(piece.args, open.indexOf(call), call.name);
       }
     },
     calls: () => finished(open),

@@ -3,7 +3,8 @@ import { processEnvironment, readVariable, type Environment } from '../endpoint/
 import { findRoute } from '../http/http-routes.ts';
 import { NodeRequest } from '../http/node-request.ts';
 import type { ResponseHeaders } from './failure.ts';
-import { customHeaders, isOpenAIHost, type ClientSettings } from './openai-client.ts';
+import { isOpenAIHost } from '../endpoint/endpoint.ts';
+import { customHeaders, type ClientSettings } from './openai-client.ts';
 import type { ChatClient, ResponseListener } from './send-request.ts';
 
 /**

@@ -1,6 +1,7 @@
 import type { ModelRequest, ModelTool, Message, MessageToolCall, Part } from '../../actors/model.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
+import { strictForm } from './strict-schema.ts';
 import { parsedBody } from '../http/fetch.ts';
 
 /** A request ready to be sent. */
@@ -47,11 +48,15 @@ function optionalFields(request: ModelRequest, withTools: boolean, options: Enco
   if (request.temperature !== undefined) fields['temperature'] = request.temperature;
   if (request.maxTokens !== undefined) fields[limitName(options)] = request.maxTokens;
   if (withTools && request.parallelToolCalls !== undefined) fields['parallel_tool_calls'] = request.parallelToolCalls;
-  if (request.toolCalling === 'json' && request.responseSchema !== undefined) {
-    const schema = { name: 'reply', schema: request.responseSchema };
-    fields['response_format'] = { type: 'json_schema', json_schema: schema };
-  }
+  if (request.responseSchema !== undefined) fields['response_format'] = responseFormat(request.responseSchema, request);
   return fields;
+}
+
+/** A schema that has a strict form is sent in it; any other is a hint. */
+function responseFormat(schema: JsonObject, { strictSchema = false }: ModelRequest): JsonObject {
+  const strict = strictSchema ? strictForm(schema) : null;
+  const sent = strict === null ? { name: 'reply', schema } : { name: 'reply', strict: true, schema: strict };
+  return { type: 'json_schema', json_schema: sent };
 }
 
 /** The two names of the same limit: the server's usual one first, the other where that one was refused. */

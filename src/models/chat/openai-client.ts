@@ -1,4 +1,5 @@
 import type { ClientRequestOptions, Fetch, OpenAIClient } from '../endpoint/endpoint.ts';
+import { isOpenAIHost } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable } from '../endpoint/environment.ts';
 import { parsedBody, readBody, type BodyReading } from '../http/fetch.ts';
 import type { RefusedRequest, ResponseHeaders } from './failure.ts';
@@ -74,11 +75,6 @@ export function fetchThrough(client: OpenAIClient, baseURL: string): Fetch {
       return Response.json(refused.body, { status: refused.status });
     }
   };
-}
-
-/** True for OpenAI's own servers. */
-export function isOpenAIHost(baseURL: string): boolean {
-  return new URL(baseURL).hostname === 'api.openai.com';
 }
 
 function post(

@@ -207,3 +207,8 @@ export function endpointText({ baseURL, preset }: Endpoint): string {
   const address = `${url.origin}${url.pathname}`;
   return preset === undefined ? address : `${preset.title} at ${address}`;
 }
+
+/** True for OpenAI's own servers. */
+export function isOpenAIHost(baseURL: string): boolean {
+  return new URL(baseURL).hostname === 'api.openai.com';
+}

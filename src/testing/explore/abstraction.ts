@@ -88,6 +88,9 @@ function agentMemory({ context, value }: SnapshotFrom<typeof agentMachine>, call
           ]),
         ],
     trouble === null ? null : [trouble.escalation?.severity ?? null, verdictKind(trouble.verdict), trouble.ran],
+    context.shown.output === null
+      ? null
+      : [books.corrections, books.lastTurn, context.reply?.output?.issues.length ?? null],
     context.books.verdicts.length,
     [context.detour.model !== '', context.detour.skill],
     loopPattern(context.loop.context, { turns, calls: turns * callsATurn }),

@@ -57,6 +57,7 @@ function sceneOf(effect: Effect, actors: readonly LiveActor[], world: World): Le
   return {
     effect,
     tools,
+    output: outputNear(ownerOf(effect), actors),
     again: isAskedAgain(ownerOf(effect), actors),
     tokens: tokensOf(actors),
     argumentsFor: (tool): Json | undefined => {
@@ -78,6 +79,13 @@ function toolsNear(path: string, actors: readonly LiveActor[]): readonly KnownTo
       return snapshot.context.tools.map(({ name, inputSchema }) => ({ name, inputSchema, usable: true }));
   }
   return [];
+}
+
+/** How the nearest agent asks for its answer, where that has a schema. */
+function outputNear(path: string, actors: readonly LiveActor[]): LeafScene['output'] {
+  const above = actors.filter((actor) => path === actor.path || path.startsWith(`${actor.path}/`)).toReversed();
+  const agent = above.find(({ snapshot }) => isAgent(snapshot))?.snapshot;
+  return agent !== undefined && isAgent(agent) ? agent.context.shown.output : null;
 }
 
 function known(spec: {

@@ -134,6 +134,44 @@ const DIALECTS: readonly [(call: SaidCall) => string, ...((call: SaidCall) => st
 
 const fence = '```';
 
+/** The call by which an answer that has a schema is given, among the tools of a request. */
+function answerCall({ said, request }: Making): SaidCall | undefined {
+  const names = new Set((request.tools ?? []).flatMap(({ name }) => (name.startsWith('final_answer') ? [name] : [])));
+  return said.calls.find(({ name }) => names.has(name));
+}
+
+/** Mistakes in answers that have a schema. */
+export const OUTPUT_MISTAKES = {
+  'output-prose': losing((making) => {
+    const call = answerCall(making);
+    return call === undefined ? null : { ...making.said, calls: [], content: 'I found it; it is as you expected.' };
+  }),
+
+  'output-wrong-type': losing((making) => {
+    const { said, random } = making;
+    const call = answerCall(making);
+    if (call === undefined) return null;
+    const args = random.pick(['{}', '[]', '"done"', '{"value": {"nested": true}}', '{"answer": 42}']);
+    return { ...said, calls: said.calls.map((one) => (one === call ? { ...one, args } : one)) };
+  }),
+
+  'output-cut-off': losing((making) => {
+    const { said, random } = making;
+    const call = answerCall(making);
+    if (call === undefined) return null;
+    const args = call.args.slice(0, Math.max(1, random.below(call.args.length)));
+    return { ...said, calls: said.calls.map((one) => (one === call ? { ...one, args } : one)), finishReason: 'length' };
+  }),
+
+  'output-beside-tools': garbling((making) => {
+    const { said, request } = making;
+    const call = answerCall(making);
+    const tool = (request.tools ?? []).find(({ name }) => !name.startsWith('final_answer') && name !== 'make_plan');
+    if (call === undefined || tool === undefined) return null;
+    return { ...said, calls: [{ name: tool.name, args: '{}' }, ...said.calls] };
+  }),
+} as const;
+
 /** Mistakes in the text around what is meant. */
 export const TEXT_MISTAKES = {
   fences: garbling(({ said }) => inJson(said, (text) => `${fence}json\n${text}\n${fence}`)),

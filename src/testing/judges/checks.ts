@@ -49,6 +49,11 @@ export function checkEnding(subject: Subject, how: RunReason | RunStatus, text?:
   return judged(subject, (evidence) => judgeEnding(evidence, text === undefined ? { how } : { how, text }));
 }
 
+/** Judges the answer of a run whose answer has a schema. */
+export function checkFinalOutput(subject: Subject, expected?: unknown): Pending {
+  return judged(subject, (evidence) => judgeOutput(evidence, expected));
+}
+
 /** Judges the way that the run took. */
 export function checkTransitions(subject: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending {
   if (isRun(expected)) return afterBoth(subject, expected);
@@ -94,6 +99,7 @@ const KNOWN: { readonly [how in RunReason | RunStatus]: true } = {
   refused: true,
   'content-filter': true,
   length: true,
+  'output-invalid': true,
   released: true,
   answered: true,
   stopped: true,
@@ -117,6 +123,22 @@ function judgeEnding(evidence: Evidence, { how, text }: ExpectedEnding): Judgeme
         `expected ${evidence.subject} ${pass ? 'not ' : ''}to end with ${wanted}, but it`,
         ...endingLines(evidence),
         pathLine(evidence),
+      ].join('\n'),
+  };
+}
+
+/** Did the run give an answer that has a schema, holding at least this? */
+function judgeOutput(evidence: Evidence, expected: unknown): Judgement {
+  const { output } = evidence.ending;
+  const pass = output !== null && (expected === undefined || holdsAll(expected, output));
+  const wanted = expected === undefined ? 'an output' : `the output ${shown(expected)}`;
+  const has = output === null ? 'it has none' : `it is ${shortened(shown(output))}`;
+  return {
+    pass,
+    message: () =>
+      [
+        `expected ${evidence.subject} ${pass ? 'not ' : ''}to have ${wanted}, and ${has}`,
+        ...endingLines(evidence),
       ].join('\n'),
   };
 }

@@ -5,7 +5,7 @@ import { readRecording } from '../../journal/format/recording.ts';
 import { ROOT_ID } from '../../journal/format/run-input.ts';
 import { transitions } from '../../journal/replay/replay.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
-import type { AgentState, ErrorEntry, RunReason, RunResult, RunStatus } from '../../machines/contract/run-result.ts';
+import type { AgentState, ErrorEntry, RunReason, AnyResult, RunStatus } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import type { Message } from '../../actors/model.ts';
 import { parseReply } from '../../parsing/reply/parse-reply.ts';
@@ -15,7 +15,7 @@ import { recoverJson } from '../../parsing/recover/recover-json.ts';
 export type RecordingSource = string | readonly (string | object)[];
 
 /** What the matchers and assertions look at. A `Run` is waited for; a recording is played back. */
-export type Subject = Run | RunResult | RecordingSource;
+export type Subject = Run | AnyResult | RecordingSource;
 
 /** How a run ended. */
 interface Ending {
@@ -23,6 +23,8 @@ interface Ending {
   readonly reason: RunReason;
   readonly result: string;
   readonly error: ErrorEntry | null;
+  /** The answer as a value; null where there is none. */
+  readonly output: unknown;
 }
 
 /** What is known of a run, whatever it was read from. */
@@ -55,7 +57,7 @@ function isList(value: unknown): value is readonly (string | object)[] {
   return Array.isArray(value);
 }
 
-function isResult(value: unknown): value is RunResult {
+function isResult(value: unknown): value is AnyResult {
   return isJsonObject(value) && Array.isArray(value.states) && typeof value.reason === 'string';
 }
 
@@ -64,7 +66,7 @@ async function ofRun(run: Run): Promise<Evidence> {
   return { ...ofResult(result), subject: 'the run', moves: run.transitions(), calls: callsIn(run.recording()) };
 }
 
-function ofResult(result: RunResult): Evidence {
+function ofResult(result: AnyResult): Evidence {
   const { states, status, reason, error = null } = result;
   const ran = new Set(result.toolsUsed);
   return {
@@ -72,7 +74,7 @@ function ofResult(result: RunResult): Evidence {
     states,
     moves: null,
     calls: callsInMessages(result.messages).filter(({ tool }) => ran.has(tool)),
-    ending: { status, reason, result: result.result, error },
+    ending: { status, reason, result: result.result, error, output: result.output },
   };
 }
 
@@ -82,17 +84,17 @@ function ofRecording(recording: RecordingSource): Evidence {
   const end = lines.findLast((line) => line.t === 'end');
   const output: unknown = end?.output;
   if (!isOutput(output)) throw new TypeError('The recording has no end: its run was interrupted, and has no result.');
-  const { states, status, reason, error = null, result } = output;
+  const { states, status, reason, error = null, result, output: value = null } = output;
   return {
     subject: 'the recording',
     states,
     moves,
     calls: callsIn(recording),
-    ending: { status, reason, result, error },
+    ending: { status, reason, result, error, output: value },
   };
 }
 
-function isOutput(value: unknown): value is Omit<RunResult, 'messages' | 'runId' | 'durationMs'> {
+function isOutput(value: unknown): value is Omit<AnyResult, 'messages' | 'runId' | 'durationMs'> {
   return isResult(value);
 }
 

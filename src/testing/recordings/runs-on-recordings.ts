@@ -16,7 +16,7 @@ import { mixedJournal, type Matching } from './recorded-answers.ts';
 import { RecordingMissError, UseRecordingError } from './recording-errors.ts';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, basename } from 'node:path';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
 import type { RecordLine } from '../../journal/format/record.ts';
 
@@ -136,7 +136,7 @@ function miss(
  * Writes a recording that was just made, whole or not at all. One of a run that ended because its model could not be asked
  * is refused: it would be replayed for ever.
  */
-function keepRecording(path: string, recording: string, result: RunResult): void {
+function keepRecording(path: string, recording: string, result: AnyResult): void {
   if (result.reason === 'llm-error' && result.error?.code !== 'unusable-reply')
     throw new UseRecordingError(
       'recording-failed',
@@ -168,7 +168,7 @@ function stable(line: RecordLine): readonly RecordLine[] {
 
 /** What is done when a run is over, before an awaiting caller sees it; what it throws is the run's rejection. */
 interface RunEnds {
-  readonly onDone: (result: RunResult) => void;
+  readonly onDone: (result: AnyResult) => void;
   /** Gives the error to reject with. */
   readonly onError: (error: unknown) => unknown;
 }
@@ -188,6 +188,7 @@ function runThen(run: Run, { onDone, onError }: RunEnds): Run {
     runId: run.runId,
     done: Promise.resolve(done),
     state: () => run.state,
+    isTyped: () => readRecording(run.recording()).head.output !== undefined,
     read: () => readThen(run, done),
     cancel: (reason) => run.cancel(reason),
     release: () => run.release(),
@@ -200,7 +201,7 @@ function runThen(run: Run, { onDone, onError }: RunEnds): Run {
 }
 
 /** The events of the run; its end, good or bad, is that of `done`. */
-async function* readThen(run: Run, done: PromiseLike<RunResult>) {
+async function* readThen(run: Run, done: PromiseLike<AnyResult>) {
   try {
     yield* run;
   } catch {

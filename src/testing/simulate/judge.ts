@@ -5,7 +5,7 @@ import type { Recording } from '../../journal/format/recording.ts';
 import { inputOf, ROOT_ID } from '../../journal/format/run-input.ts';
 import { REPLAY } from '../../journal/replay/replay.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { digest } from '../../json/digest.ts';
 import { describeThrown, toJson } from '../../json/to-json.ts';
 import type { Edge } from '../coverage/edges.ts';
@@ -20,7 +20,7 @@ import { settled } from './virtual-time.ts';
 /** What a check of your own is shown of a run that has ended. */
 export interface CheckedRun {
   readonly seed: number;
-  readonly result: RunResult;
+  readonly result: AnyResult;
   /** The faults and choices that were drawn, in words. */
   readonly drawn: readonly string[];
   /** The tools that ran, oldest first. */
@@ -102,7 +102,7 @@ function playedThrough({ head, lines }: Recording, { always }: OwnChecks, taken:
 }
 
 /** The bare machines must end as the run did. */
-function replayWrong(output: unknown, result: RunResult): Problem | null {
+function replayWrong(output: unknown, result: AnyResult): Problem | null {
   const ended = isOutput(output) ? output : null;
   if (ended === null) return { check: 'replay', message: 'the recording stops before its run has ended' };
   return sameEnding(ended, result)
@@ -110,7 +110,7 @@ function replayWrong(output: unknown, result: RunResult): Problem | null {
     : { check: 'replay', message: `the run ended as ${result.reason}, its recording as ${ended.reason}` };
 }
 
-function isOutput(output: unknown): output is RunResult {
+function isOutput(output: unknown): output is AnyResult {
   return typeof output === 'object' && output !== null && 'reason' in output && 'messages' in output;
 }
 
@@ -119,12 +119,12 @@ export function sameEnding(one: Ending, other: Ending): boolean {
   return one.status === other.status && one.reason === other.reason && one.stepsTaken === other.stepsTaken;
 }
 
-type Ending = Pick<RunResult, 'status' | 'reason' | 'stepsTaken'>;
+type Ending = Pick<AnyResult, 'status' | 'reason' | 'stepsTaken'>;
 
 /** The agent itself must go the recorded way, and come to the same answer. */
-async function replayed(outcome: SimulatedOutcome, recording: Recording, result: RunResult): Promise<Problem | null> {
+async function replayed(outcome: SimulatedOutcome, recording: Recording, result: AnyResult): Promise<Problem | null> {
   const run = outcome.agent[REPLAY](recording, { allow: ['prompt', 'tools'] });
-  const ended: { result?: RunResult; failed?: string } = {};
+  const ended: { result?: AnyResult; failed?: string } = {};
   run.then(
     (again) => {
       ended.result = again;
@@ -143,7 +143,7 @@ async function replayed(outcome: SimulatedOutcome, recording: Recording, result:
 }
 
 /** Without secrets: a replay has marks in their place. */
-function texts({ messages }: RunResult): unknown {
+function texts({ messages }: AnyResult): unknown {
   return messages.map(({ role, toolCallId }) => [role, toolCallId ?? '']);
 }
 

@@ -11,7 +11,7 @@ import type { PendingApproval, Run } from '../../agent/run/run.ts';
 import type { Effect } from '../../actors/journal.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { textAt } from '../explore/walk/story.ts';
 import { type Draws, drawsOf } from './draws.ts';
 import { type FaultName, faultyModel, inventingModel } from './simulated-faults.ts';
@@ -121,8 +121,8 @@ class OneRun {
   }
 
   /** Drives one life of the process, to the end of the run or to a crash. */
-  async #live(start: () => Run): Promise<RunResult | null> {
-    let result: RunResult | null | undefined;
+  async #live(start: () => Run): Promise<AnyResult | null> {
+    let result: AnyResult | null | undefined;
     const run = start();
     run.then(
       (ended) => {

@@ -5,7 +5,7 @@ import type { Run } from '../../agent/run/run.ts';
 import type { Model } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { Replayable } from '../../journal/replay/replay.ts';
-import type { RunResult } from '../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { MachineCoverage } from '../coverage/edges.ts';
 import type { Drawn } from './draws.ts';
 import type { FaultName, FaultRates, HostileMaker } from './simulated-faults.ts';
@@ -45,7 +45,7 @@ export interface Simulated {
 export interface SimulatedOutcome {
   readonly seed: number;
   readonly drawn: readonly Drawn[];
-  readonly result: RunResult | null;
+  readonly result: AnyResult | null;
   /** What is wrong with the way in which it was driven; null when nothing is. */
   readonly problem: Problem | null;
   readonly recording: Recording | null;

@@ -1,5 +1,5 @@
 import type { RunEvent, RunEventBody } from '../../../machines/events/run-events.ts';
-import type { RunResult } from '../../../machines/contract/run-result.ts';
+import type { AnyResult } from '../../../machines/contract/run-result.ts';
 import type { Json } from '../../../json/json.ts';
 import type { ToolResult } from '../../../tools/result.ts';
 import type { ToolSource } from '../../../tools/server-tool.ts';
@@ -58,7 +58,7 @@ export type TalkItem = { readonly at: number; readonly step: number; readonly la
     }
   | { readonly kind: 'note'; readonly tone: 'info' | 'caution' | 'danger'; readonly text: string }
   | { readonly kind: 'answer'; readonly text: string }
-  | { readonly kind: 'end'; readonly result: RunResult }
+  | { readonly kind: 'end'; readonly result: AnyResult }
 );
 
 /** The conversation, in order. An entry that changes is replaced by a new value in its place. */

@@ -1,5 +1,5 @@
 import type { Law } from './law.ts';
-import { ends, honesty, nothingLeft, oneResult } from './run-endings.ts';
+import { ends, fittingOutput, honesty, nothingLeft, oneResult } from './run-endings.ts';
 import { planLimit, spending, stepBudget } from './run-limits.ts';
 import { modelTurns } from './model-turns.ts';
 import { recoveryTried } from './recovery.ts';
@@ -27,6 +27,7 @@ export const DEFAULT_LAWS: readonly Law[] = [
   oneResult,
   nothingLeft,
   honesty,
+  fittingOutput,
   noLoops,
   planLimit,
   spending,

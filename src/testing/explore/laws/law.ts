@@ -1,5 +1,6 @@
 import type { AgentSettings } from '../../../machines/contract/agent-setup.ts';
 import type { AgentOutput } from '../../../machines/contract/run-result.ts';
+import type { JsonSchema } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import type { ExploredRun } from '../walk/explored-run.ts';
 import { type LiveActor, isAgent, isLlmCall, isToolCall } from '../walk/live-actors.ts';
@@ -25,6 +26,8 @@ export interface Situation {
   readonly settings: AgentSettings | null;
   /** The tools that the machine was given. */
   readonly tools: readonly ToolSpec[];
+  /** What the answer must be; null: text. */
+  readonly schema: JsonSchema | null;
   /** What an agent ended with; null while it runs, and for other machines. */
   readonly output: AgentOutput | null;
 }
@@ -47,6 +50,8 @@ export function situationOf(run: ExploredRun, since: number): Situation {
     actors,
     settings: given?.settings ?? null,
     tools: given?.tools ?? [],
+    schema:
+      root !== undefined && isAgent(root.snapshot) ? (root.snapshot.context.shown.output?.spec.schema ?? null) : null,
     output: root !== undefined && isAgent(root.snapshot) ? (root.snapshot.output ?? null) : null,
   };
 }

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../../json/json.ts';
 import { isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
+import { issuesOf } from '../../../parsing/schema/fit.ts';
 import type { Law } from './law.ts';
 
 /** How a run may end. */
@@ -46,19 +47,46 @@ export const nothingLeft: Law = {
 export const honesty: Law = {
   name: 'honesty',
   says: 'Success is claimed for an answer that the model gave, and for nothing else.',
-  check: ({ story, output }) => {
+  check: ({ story, output, schema }) => {
     if (output === null) return null;
     const { success, status, reason, result } = output;
     if (success !== (status === 'answered') || success !== (reason === 'answer'))
       return `success is ${success}, the status ${status} and the reason ${reason}`;
     // A task that was handed over is answered by the agent that took it.
-    if (!success || story.some(isHandOver)) return null;
+    if (!success || schema !== null || story.some(isHandOver)) return null;
     const last = story.findLast(
       (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
     );
     const reply = last?.kind === 'settled' && last.out.ok && isJsonObject(last.out.value) ? last.out.value : {};
     if (reply.finishReason === 'length') return 'an answer that was cut off counted as an answer';
     return result !== '' && textAt(reply, 'content').includes(result) ? null : 'success was claimed without an answer';
+  },
+};
+
+/** What an answer that has a schema must be. */
+export const fittingOutput: Law = {
+  name: 'output',
+  says: 'Success means an answer that fits its schema, none stands beside a failure, no tool runs while it is checked, and it is corrected at most twice.',
+  check: ({ story, output, schema }) => {
+    if (schema === null) return null;
+    const own = story.filter((one) => one.kind !== 'moved' || (one.machine === 'agent' && isOwn(one.actor)));
+    const corrections = own.filter(
+      (one) => one.kind === 'moved' && one.from === 'PLANNING.DELIVERING.REJECTED' && one.to.startsWith('PLANNING'),
+    ).length;
+    if (corrections > 2) return `an answer was corrected for the ${corrections}th time`;
+    const checked = own.findLastIndex((one) => one.kind === 'moved' && one.to === 'PLANNING.DELIVERING.CHECKING');
+    const after = own.slice(checked + 1);
+    const left = after.findIndex((one) => one.kind === 'moved');
+    const during = checked === -1 ? [] : after.slice(0, left === -1 ? undefined : left);
+    if (during.some((one) => one.kind === 'started' && one.effect.name === 'callTool'))
+      return 'a tool ran after the answer was given';
+    if (output === null) return null;
+    const value = output.output;
+    if (value === undefined) return output.success ? 'success was claimed without an answer' : null;
+    if (output.status !== 'answered' && output.status !== 'stopped')
+      return `an answer stands beside the status ${output.status}`;
+    const [issue] = issuesOf(value, schema);
+    return issue === undefined ? null : `the answer does not fit its schema: ${issue.path} ${issue.message}`;
   },
 };
 

@@ -38,7 +38,7 @@ export const planLimit: Law = {
 export const spending: Law = {
   name: 'spending',
   says: 'No call runs beyond budget.maxToolCalls, and no model turn begins once budget.maxTokens is spent.',
-  check: ({ story, settings, fresh, output }) => {
+  check: ({ story, settings, fresh, output, schema }) => {
     if (settings === null) return null;
     const { maxToolCalls, maxTokens } = settings.budget;
     const calls = new Set(
@@ -54,11 +54,22 @@ export const spending: Law = {
     if (output?.reason === 'budget' && maxToolCalls === null && (maxTokens === null || spent < maxTokens))
       return `the run ended at its budget after ${calls} calls and ${spent} tokens`;
     const turn = fresh.some((one) => isMove(one) && one.to === 'PLANNING.ASKING');
-    return maxTokens !== null && turn && spent >= maxTokens
+    const isKept = schema !== null && turnsAfter(story, maxTokens) === 1;
+    return maxTokens !== null && turn && spent >= maxTokens && !isKept
       ? `a model turn began after ${spent} of ${maxTokens} tokens`
       : null;
   },
 };
+
+/** How many turns began after the tokens were spent: one is kept for an answer that has a schema. */
+function turnsAfter(story: Situation['story'], maxTokens: number | null): number {
+  let spent = 0;
+  let turns = 0;
+  for (const one of story)
+    if (one.kind === 'settled' && one.out.ok) spent += tokensOf(one.out.value);
+    else if (isMove(one) && one.to === 'PLANNING.ASKING' && maxTokens !== null && spent >= maxTokens) turns += 1;
+  return turns;
+}
 
 function tokensOf(value: Json): number {
   if (!isJsonObject(value) || !isJsonObject(value.usage)) return 0;

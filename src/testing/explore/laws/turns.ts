@@ -27,7 +27,7 @@ export const turns: Law = {
 };
 
 /** A reply that is withheld or cut off within its answer ends the run as that; nothing else does. */
-function endedWrongly({ fresh, output, actors }: Situation, failed: boolean): string | null {
+function endedWrongly({ fresh, output, actors, schema }: Situation, failed: boolean): string | null {
   const turn = fresh.findLast(
     (one) => one.kind === 'settled' && one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect)),
   );
@@ -36,6 +36,8 @@ function endedWrongly({ fresh, output, actors }: Situation, failed: boolean): st
   if (turn?.kind !== 'settled' || (!turn.out.ok && !failed)) return null;
   const told = ENDS.get(turn.out.ok ? textAt(turn.out.value, 'finishReason') : turn.out.error.code);
   const ended = output?.reason;
+  // An answer that has a schema is asked for again where it was cut off.
+  if (told === 'length' && schema !== null) return null;
   if (told === ended || (told === 'length' && turn.out.ok && !isPlainText(turn.out.value))) return null;
   if (told !== undefined)
     return `the run should have ended as ${told}, and ${ended === undefined ? 'went on' : `ended as ${ended}`}`;
@@ -57,6 +59,7 @@ function isPlainText(reply: Json): boolean {
   return isJsonObject(reply) && reply.toolCalls === undefined && !/[{<]/.test(textAt(reply, 'content'));
 }
 
+const STEPS: ReadonlySet<string> = new Set(['PLANNING.ASKING', 'EXECUTING_PLAN.RUNNING_STEP']);
 const MOST = 2;
 
 function isMove(one: Happening, machine: string): one is Move {
@@ -77,7 +80,7 @@ function plansBegun({ story }: Situation): number {
   return story.some((one) => isMove(one, 'agent') && one.to.startsWith('EXECUTING_PLAN')) ? 1 : 0;
 }
 
-function hasEmptyPlan({ story, fresh }: Situation): boolean {
+function hasEmptyPlan({ story, fresh, schema, settings }: Situation): boolean {
   const begun = story.findLastIndex(
     (one) => isMove(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
   );
@@ -88,5 +91,8 @@ function hasEmptyPlan({ story, fresh }: Situation): boolean {
     )
   )
     return false;
+  // The last step of the run is kept for an answer that has a schema.
+  const steps = story.slice(0, begun).filter((one) => isMove(one, 'agent') && STEPS.has(one.to)).length;
+  if (schema !== null && steps === (settings?.maxSteps ?? 0) - 1) return false;
   return !story.slice(begun).some((one) => isMove(one, 'agent') && one.to === 'EXECUTING_PLAN.RUNNING_STEP');
 }

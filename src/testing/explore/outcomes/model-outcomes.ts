@@ -17,6 +17,7 @@ export function modelOutcomes(scene: LeafScene): readonly Representative[] {
   if (scene.again) return onceMore(scene, say);
   return [
     say.text('answers', 'Done.'),
+    ...answersOf(scene, say),
     ...scene.tools.flatMap((tool) => callsOf(tool, scene, say)),
     say.calls('calls a tool that does not exist', [{ name: 'no_such_tool', arguments: {} }]),
     ...batchesOf(scene, say),
@@ -32,9 +33,35 @@ function onceMore(scene: LeafScene, say: Speaker): readonly Representative[] {
   const [call] = callables(scene);
   return [
     say.text('answers', 'Done.'),
+    ...answersOf(scene, say).slice(0, 1),
     ...(call === undefined ? [] : [say.calls(`calls ${call.name}`, [call])]),
     say.reply('says nothing', { content: '' }),
     ...failures(isNative(scene.effect.request)),
+  ];
+}
+
+/** What can come of an answer that has a schema: one that fits, one that does not, one that is cut off, one beside a call. */
+function answersOf(scene: LeafScene, say: Speaker): readonly Representative[] {
+  const [tool] = scene.output?.tools ?? [];
+  if (scene.output === null || tool === undefined) return [];
+  const { name, inputSchema } = tool.tool;
+  const valid = scene.argumentsFor({ name, inputSchema, usable: true });
+  if (valid === undefined) return [];
+  const wrong = wrongArguments(inputSchema, valid);
+  const value = tool.wraps && isJsonObject(valid) ? (valid.value ?? null) : valid;
+  const [call] = callables(scene);
+  const byTool = scene.output.way === 'tool';
+  const give = (label: string, args: Json): Representative =>
+    say.answer(label, byTool ? { name, arguments: args } : null, args);
+  return [
+    byTool ? give('gives the answer', valid) : say.answer('gives the answer', null, value),
+    ...(wrong === undefined ? [] : [give('gives an answer that does not fit', wrong)]),
+    byTool
+      ? say.cut('gives the answer, cut off', name)
+      : say.reply('gives the answer, cut off', { content: '{"val', finishReason: 'length' }),
+    ...(byTool && call !== undefined
+      ? [say.calls(`calls ${call.name} and gives the answer`, [call, { name, arguments: valid }])]
+      : []),
   ];
 }
 
@@ -118,6 +145,8 @@ function isNative(request: Json): boolean {
 interface Speaker {
   reply(label: string, reply: JsonObject): Representative;
   text(label: string, answer: string): Representative;
+  /** An answer that has a schema, by its tool where there is one. */
+  answer(label: string, call: ModelCall | null, value: Json): Representative;
   calls(label: string, calls: readonly ModelCall[], more?: JsonObject): Representative;
   cut(label: string, tool: string): Representative;
   plan(label: string, steps: readonly JsonObject[]): Representative;
@@ -137,6 +166,8 @@ function nativeReplies(tokens: number | null): Speaker {
   return {
     reply,
     text: (label, answer) => reply(label, { content: answer }),
+    answer: (label, call, value) =>
+      call === null ? reply(label, { content: JSON.stringify(value) }) : calls(label, [call]),
     calls,
     cut: (label, tool) => calls(label, [{ name: tool, arguments: CUT }], { finishReason: 'length' }),
     plan: (label, steps) => calls(label, [{ name: 'make_plan', arguments: { plan: steps } }]),
@@ -150,6 +181,7 @@ function envelopeReplies(tokens: number | null): Speaker {
   return {
     reply,
     text: (label, answer) => envelope(label, { thought: '', answer }),
+    answer: (label, _call, value) => envelope(label, { thought: '', answer: value }),
     calls: (label, list, more = {}) =>
       reply(label, {
         content: list.map((call) => JSON.stringify({ tool: call.name, tool_args: call.arguments })).join('\n'),

@@ -1,5 +1,6 @@
 import type { Effect, LeafError, Outcome } from '../../../actors/journal.ts';
 import { type Json, type JsonSchema, type JsonObject, isJsonObject } from '../../../json/json.ts';
+import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import { checkArguments } from '../../../parsing/calls/arguments.ts';
 
 /** One thing that can come of a leaf, standing for all that the machines treat alike. The label names it in a path. */
@@ -22,6 +23,8 @@ export interface LeafScene {
   readonly tools: readonly KnownTool[];
   /** Arguments that a tool takes; undefined when none could be made up of its schema. */
   readonly argumentsFor: (tool: KnownTool) => Json | undefined;
+  /** How the answer is asked for, where it has a schema. */
+  readonly output: ShownOutput | null;
   /** The model is asked once more in the same turn. Its reply is handed on unread, so one of each sort will do. */
   readonly again: boolean;
   /** How many tokens a reply is to cost; null when nobody counts. */

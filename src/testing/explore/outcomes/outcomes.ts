@@ -17,6 +17,7 @@ export const OUTCOMES: ReadonlyMap<string, OutcomesOf> = new Map<string, Outcome
   ['callLlm', modelOutcomes],
   ['callTool', callToolOutcomes],
   ['checkArgs', checkArgsOutcomes],
+  ['checkOutput', checkOutputOutcomes],
   ['askApproval', askApprovalOutcomes],
   ['rememberPermission', rememberOutcomes],
   ['runFixer', runFixerOutcomes],
@@ -100,6 +101,15 @@ function checkArgsOutcomes(scene: LeafScene): readonly Representative[] {
     { label: 'rejects', value: { ok: false, issues, own: true } },
     { label: 'rejects by its schema', value: { ok: false, issues, own: false } },
     fails('throws', 'error', 'the check is out of order'),
+  ];
+}
+
+/** What the author's own check can say of an answer. */
+function checkOutputOutcomes(scene: LeafScene): readonly Representative[] {
+  return [
+    { label: 'accepts the answer', value: { ok: true, value: requestOf(scene).value ?? null } },
+    { label: 'rejects the answer', value: { ok: false, issues: [{ path: '', message: 'not acceptable' }] } },
+    fails('throws', 'timeout', 'the check took too long'),
   ];
 }
 

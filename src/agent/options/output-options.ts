@@ -1,0 +1,110 @@
+import type { OutputCheck } from '../../actors/check-output.ts';
+import type { Issue } from '../../json/errors.ts';
+import { OptionError } from '../../json/known-options.ts';
+import { toJson } from '../../json/to-json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { OutputMode, OutputSpec } from '../../machines/contract/agent-setup.ts';
+import { type StandardSchema, isStandard, standardIssues, schemaProblem, writtenAsJson } from '../../tools/schema.ts';
+
+/** What `outputSchema` may be: zod, another Standard Schema that gives its JSON Schema, or a JSON Schema. */
+export type OutputSchema = StandardSchema | JsonObject;
+
+/** The value that a schema asks for; null for no schema. */
+export type OutputOf<TSchema> = TSchema extends undefined
+  ? null
+  : TSchema extends StandardSchema<unknown, infer TOutput>
+    ? TOutput
+    : TSchema extends JsonObject
+      ? Json
+      : unknown;
+
+/** What `checkOutput` gets beside the answer. */
+export interface CheckOutputContext<TContext = unknown> {
+  /** The value given to `run(input, { context })`; undefined without one. */
+  readonly context: TContext;
+  /** Aborts when the run is cancelled, and when the check takes too long. */
+  readonly signal: AbortSignal;
+}
+
+/** The options by which an answer gets a schema. */
+export interface OutputOptions {
+  readonly outputSchema?: OutputSchema | undefined;
+  readonly outputMode?: OutputMode | undefined;
+  readonly checkOutput?: ((value: never, io: CheckOutputContext<never>) => unknown) | undefined;
+}
+
+/** The schema of an answer, read: what the machine is given, and what code checks. */
+export interface TypedOutput {
+  /** The same object each time, so that what follows from it is composed once. */
+  readonly spec: (besideTools: boolean) => OutputSpec;
+  readonly check: OutputCheck | null;
+}
+
+/**
+ * Reads the schema of an answer; null where there is none. Throws an `OptionError` that names the option: a schema that is
+ * no JSON Schema and gives none, or a check without a schema.
+ */
+export function typedOutput(what: 'createAgent' | 'agent.run', given: OutputOptions): TypedOutput | null {
+  const { outputSchema, outputMode = 'auto', checkOutput } = given;
+  const wrong = (option: string, problem: string): OptionError =>
+    new OptionError('wrong-option', `${what}: option '${option}': ${problem}`);
+  if (outputSchema === undefined) {
+    if (checkOutput !== undefined) throw wrong('checkOutput', "it needs 'outputSchema' beside it.");
+    return null;
+  }
+  const standard = isStandard(outputSchema) ? outputSchema['~standard'] : null;
+  const json = standard === null ? outputSchema : asJson(standard, (problem) => wrong('outputSchema', problem));
+  if (!isJsonObject(json))
+    throw wrong('outputSchema', 'must be zod, another Standard Schema, or a JSON Schema object.');
+  const problem = schemaProblem(json, '');
+  if (problem !== null) throw wrong('outputSchema', `is not a valid JSON Schema: ${problem}.`);
+  const { $schema: _dialect, '~standard': _standard, ...schema } = json;
+  const check = standard === null && checkOutput === undefined ? null : checkBy(standard, checkOutput);
+  const specOf = (besideTools: boolean): OutputSpec =>
+    Object.freeze({
+      schema: structuredClone(schema),
+      mode: outputMode,
+      checkedByCode: check !== null,
+      besideTools,
+      ...(what === 'agent.run' ? { ofRun: true } : {}),
+    });
+  const specs: { [besideTools in 'true' | 'false']?: OutputSpec } = {};
+  return { spec: (besideTools) => (specs[`${besideTools}`] ??= specOf(besideTools)), check };
+}
+
+function asJson(standard: StandardSchema['~standard'], wrong: (problem: string) => Error): unknown {
+  let written: unknown;
+  try {
+    written = writtenAsJson(standard);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw wrong(`the schema (${standard.vendor}) cannot be written as JSON Schema: ${reason}`);
+  }
+  if (written === undefined)
+    throw wrong(
+      `the schema (${standard.vendor}) gives no JSON Schema. Pass a JSON Schema, and check the rest in 'checkOutput'.`,
+    );
+  return written;
+}
+
+function checkBy(standard: StandardSchema['~standard'] | null, own: OutputOptions['checkOutput']): OutputCheck {
+  return async (value, io) => {
+    const checked = standard === null ? { value } : await standard.validate(value);
+    if (checked.issues !== undefined) return { ok: false, issues: standardIssues(checked.issues) };
+    try {
+      if (own !== undefined) await Reflect.apply(own, undefined, [checked.value, io]);
+    } catch (thrown) {
+      return { ok: false, issues: [problemOf(thrown)] };
+    }
+    const json = toJson(checked.value);
+    if (json.ok) return { ok: true, value: json.value };
+    throw Object.assign(
+      new Error(`The schema turns the answer into something that is not JSON: ${json.reason}. Let it return JSON.`),
+      { code: 'output-not-json' },
+    );
+  };
+}
+
+function problemOf(thrown: unknown): Issue {
+  return { path: '', message: thrown instanceof Error ? thrown.message : String(thrown) };
+}

@@ -1,0 +1,170 @@
+import type { CheckOutputInput, CheckOutputResult } from '../../actors/check-output.ts';
+import { leafErrorOf } from '../../actors/leaf.ts';
+import type { Message, ModelTool } from '../../actors/model.ts';
+import type { Json } from '../../json/json.ts';
+import { recoverToSchema } from '../../parsing/recover/recover-to-schema.ts';
+import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
+import type { AgentOutput } from '../contract/run-result.ts';
+import type { AgentContext, Ending } from './agent-context.ts';
+import { userMessage, withMessages } from './agent-texts.ts';
+import { endingFor } from './endings.ts';
+import { childCounted } from './escalating.ts';
+import { isTokenBudgetSpent } from './planning.ts';
+import type { LlmCallInput } from '../llm-call/llm-call.ts';
+import { lastTurnText, outputCorrection, problemText, responseSchemaOf } from './typed-output.ts';
+
+type Update = Partial<AgentContext>;
+
+/** How often a model is told what is wrong with its answer before the run ends. */
+export const MAX_CORRECTIONS = 2;
+
+/** The tools of the next turn: in the last one, those alone by which the answer is given. */
+export function offeredTools({ shown, books }: AgentContext): readonly ModelTool[] {
+  if (books.lastTurn === null) return shown.modelTools;
+  return shown.output?.way === 'tool' ? shown.output.tools.map(({ tool }) => tool) : NO_TOOLS;
+}
+
+const NO_TOOLS: readonly ModelTool[] = [];
+
+/** What the reply to the next request is to be held to; null: nothing but the way of calling. */
+export function responseSchema({ shown, books }: AgentContext): LlmCallInput['responseSchema'] {
+  const { output } = shown;
+  if (output === null) return null;
+  const native = output.spec.mode === 'native' && books.lastTurn !== null;
+  return { answer: output.spec.schema, native: responseSchemaOf(native ? { ...output, way: 'native' } : output) };
+}
+
+/** True when the turn brought an answer, and nothing beside it is still to run. */
+export function gaveOutput({ reply, books }: AgentContext): boolean {
+  return reply?.output != null && (reply.calls.length === 0 || books.lastTurn !== null);
+}
+
+/** True when the answer that was held fits what is known of its schema so far. */
+export function outputFits({ reply }: AgentContext): boolean {
+  return reply?.output != null && reply.output.issues.length === 0;
+}
+
+/** True while a turn can be kept for the answer: not the first, and within the limit of steps. */
+export function isLastTurnLeft({ shown, books, stepsTaken, settings: { maxSteps } }: AgentContext): boolean {
+  return shown.output !== null && books.lastTurn === null && stepsTaken > 0 && stepsTaken < maxSteps;
+}
+
+/** True when the next turn is the last that the run may take, so that it has to give the answer. */
+export function isLastTurnDue(context: AgentContext): boolean {
+  return (
+    isLastTurnLeft(context) && (context.stepsTaken === context.settings.maxSteps - 1 || isTokenBudgetSpent(context))
+  );
+}
+
+/** Keeps the next turn for the answer: no tool is offered any more. */
+export function lastTurnKept(context: AgentContext): Update {
+  const { shown, books, stepsTaken, settings, toolCalling } = context;
+  if (shown.output === null) return {};
+  const lastTurn = stepsTaken === settings.maxSteps - 1 ? ('max-steps' as const) : ('budget' as const);
+  return {
+    books: { ...books, lastTurn },
+    messages: withMessages(context.messages, userMessage(lastTurnText(shown.output, toolCalling))),
+  };
+}
+
+/** The answer that the author's own code is to check. */
+export function outputToCheck({ reply, settings, place, shown }: AgentContext): CheckOutputInput {
+  const schema = shown.output?.spec.schema ?? true;
+  return { value: reply?.output?.value ?? null, schema, timeoutMs: settings.fixMs, agent: place.agent };
+}
+
+/** Takes what the author's code said of the answer. */
+export function outputChecked({ reply }: AgentContext, result: CheckOutputResult): Update {
+  if (reply?.output == null || result.ok) return {};
+  return { reply: { ...reply, output: { ...reply.output, issues: result.issues } } };
+}
+
+/** Ends the run with the answer; at a limit it stays stopped. */
+export function delivered(context: AgentContext, value: Json): Update {
+  const { reply, books } = context;
+  const text = reply?.output?.call === null && reply.answer !== null ? reply.answer : JSON.stringify(value);
+  const ending: Ending =
+    books.lastTurn === null ? { reason: 'answer', result: text, error: null } : endingFor(context, books.lastTurn);
+  return {
+    ending: { ...ending, output: value },
+    messages: withMessages(context.messages, ...answeredCalls(context, 'The answer was accepted.')),
+  };
+}
+
+/** Ends a run at its limit whose last turn gave no answer. */
+export function endedAtLimit(context: AgentContext): Update {
+  return { ending: endingFor(context, context.books.lastTurn ?? 'max-steps') };
+}
+
+/** Tells the model what is wrong with its answer. */
+export function outputCorrected(context: AgentContext): Update {
+  const { reply, books, shown, toolCalling } = context;
+  if (reply?.output == null || shown.output === null) return {};
+  const text = outputCorrection(shown.output, reply.output, toolCalling);
+  const results = answeredCalls(context, text);
+  const message = problemText(reply.output.issues);
+  return {
+    reply: { ...reply, output: null },
+    messages: withMessages(context.messages, ...results, ...(results.length > 0 ? [] : [userMessage(text)])),
+    books: {
+      ...books,
+      corrections: books.corrections + 1,
+      errorHistory: [...books.errorHistory, { code: 'output-invalid', message, step: context.stepsTaken }],
+    },
+  };
+}
+
+/** The ending of a run whose answer still does not fit after it was corrected. */
+export function outputInvalidEnding({ reply, stepsTaken }: AgentContext): Ending {
+  return invalidEnding(problemText(reply?.output?.issues ?? []), 'output-invalid', stepsTaken);
+}
+
+/** The ending of a run whose answer could not be checked by the author's code. */
+export function outputUncheckedEnding({ stepsTaken }: AgentContext, event: object): Ending {
+  const { code, message } = leafErrorOf(event);
+  return invalidEnding(message, code, stepsTaken);
+}
+
+function invalidEnding(problems: string, code: string, step: number): Ending {
+  return {
+    reason: 'output-invalid',
+    result: `Unable to complete task: the answer was not accepted.\n${problems}`,
+    error: { code, message: problems, step },
+  };
+}
+
+/** Results for the calls of a reply that brought an answer and nothing that ran; none where they have theirs already. */
+function answeredCalls({ reply, messages }: AgentContext, text: string): readonly Message[] {
+  const answered = reply?.output?.call?.toolCallId ?? null;
+  if (reply === null || reply.output === null || messages.at(-1)?.role !== 'assistant') return [];
+  return reply.nativeCalls.map(({ id, name }): Message => {
+    const content = id === answered ? text : 'not used: the answer was given beside it';
+    return { role: 'tool', toolCallId: id, name, content };
+  });
+}
+
+/** True when the task was handed over and answered, and the answer is to have a schema. */
+export function isAnswerToCheck({ shown }: AgentContext, event: object): boolean {
+  return shown.output !== null && 'output' in event && isObject(event.output) && event.output.status === 'answered';
+}
+
+function isObject(value: unknown): value is { readonly status?: unknown } {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The answer of the agent that took the task over, to be held against the schema like one of the model's own. */
+export function handOverAnswered(context: AgentContext, { output, result, ...rest }: AgentOutput): Update {
+  const { shown, reply } = context;
+  if (shown.output === null || reply === null) return {};
+  const given = output === undefined ? result : JSON.stringify(output);
+  const found = recoverToSchema(given, { json: shown.output.spec.schema }, DEFAULT_LIMITS);
+  const typed = found.ok
+    ? { value: found.value, issues: [], repairs: found.repairs }
+    : { value: null, issues: found.issues, repairs: [] };
+  const answer: Message = { role: 'assistant', content: result };
+  return {
+    ...childCounted(context, { ...rest, result }),
+    messages: withMessages(context.messages, answer),
+    reply: { ...reply, answer: result, calls: [], nativeCalls: [], output: { call: null, ...typed } },
+  };
+}
