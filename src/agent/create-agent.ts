@@ -58,7 +58,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
   const runs = new AgentRuns(core);
   const agent: Agent<unknown, AnyRun> = {
     name: core.name,
-    run: (input: string, given?: object) => runs.run(input, given ?? {}),
+    run: (input: string, given?: object) => runs.run(input, given === undefined ? {} : given),
     resume: (runId, given = {}) => runs.resume(runId, given),
     get history() {
       return runs.history;

@@ -84,7 +84,7 @@ test('every function that the package exports is tried here, or takes no object 
   const withoutOptions = new Set(
     (
       'silentOutput policyFromAnnotations isSafeShellArg validatePath transitions observeRun recoverArguments ' +
-      'checkArguments parseToolCallArguments isJsonObject recoverJson assertEndsWith assertTransitions assertVisited ' +
+      'checkArguments parseToolCallArguments isJsonObject recoverJson assertEndsWith assertOutput assertTransitions assertVisited ' +
       'forbidLiveModels playBack liveJournal'
     ).split(' '),
   );

@@ -23,6 +23,8 @@ describe('the details of a step', () => {
     ).toEqual([
       'modelRefused: false',
       'filtered: false',
+      'gaveOutput: false',
+      'isLastTurn: false',
       'proposedPlan and plansLeft: false',
       'proposedPlan and answerWasDemanded: false',
       'proposedPlan: false',

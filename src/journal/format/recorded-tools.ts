@@ -113,19 +113,28 @@ const OPTIONS: JsonObject = {
   ],
 };
 
-const OUTPUT: JsonObject = record({
-  schema: { type: ['object', 'boolean'] },
-  mode: { enum: ['auto', 'tool', 'native', 'prompt'] },
-  checkedByCode: SWITCH,
-  besideTools: SWITCH,
-  ofRun: SWITCH,
-});
+const OUTPUT: JsonObject = {
+  allOf: [
+    record({
+      schema: { type: ['object', 'boolean'] },
+      mode: { enum: ['auto', 'tool', 'native', 'prompt'] },
+      checkedByCode: SWITCH,
+      besideTools: SWITCH,
+    }),
+    { type: 'object', properties: { ofRun: { enum: [true] } } },
+  ],
+};
 
 const CHILDREN: JsonObject = { type: 'array', items: { $ref: '#/$defs/child' } };
 const $defs: JsonObject = {
   child: record({
     tool: TEXT,
-    setup: record({ toolset: TOOLSET, settings: OPTIONS, children: CHILDREN, output: OUTPUT }),
+    setup: {
+      allOf: [
+        record({ toolset: TOOLSET, settings: OPTIONS, children: CHILDREN }),
+        { type: 'object', properties: { output: OUTPUT } },
+      ],
+    },
   }),
 };
 

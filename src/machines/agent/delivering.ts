@@ -27,7 +27,7 @@ export function offeredTools({ shown, books }: AgentContext): readonly ModelTool
 const NO_TOOLS: readonly ModelTool[] = [];
 
 /** What the reply to the next request is to be held to; null: nothing but the way of calling. */
-export function responseSchema({ shown, books }: AgentContext): LlmCallInput['responseSchema'] {
+export function responseSchema({ shown, books }: AgentContext): NonNullable<LlmCallInput['responseSchema']> | null {
   const { output } = shown;
   if (output === null) return null;
   const native = output.spec.mode === 'native' && books.lastTurn !== null;

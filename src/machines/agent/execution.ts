@@ -79,7 +79,7 @@ function heldOutput({ reply }: AgentContext, counts: boolean): Update {
 
 /** The results in the order of the reply's calls. A plan that could not be read and an answer are answered as well. */
 function inCallOrder({ reply }: AgentContext, results: readonly Message[], counts: boolean): readonly Message[] {
-  if (reply === null || reply.nativeCalls.length === results.length) return results;
+  if (reply === null || reply.nativeCalls.length <= results.length) return results;
   const left = [...results];
   return reply.nativeCalls.flatMap(({ id, name }): readonly Message[] => {
     if (left[0]?.toolCallId === id) return left.splice(0, 1);

@@ -180,8 +180,8 @@ export interface LlmCallInput {
   readonly system: { readonly [mode in ToolCalling]: Message };
   readonly messages: readonly Message[];
   readonly tools: readonly ModelTool[];
-  /** The schema of the answer, and what a native request holds the whole reply to, where it does; null: it is text. */
-  readonly responseSchema: { readonly answer: JsonSchema; readonly native: JsonObject | null } | null;
+  /** The schema of the answer, and what a native request holds the whole reply to, where it does. Null or absent: text. */
+  readonly responseSchema?: { readonly answer: JsonSchema; readonly native: JsonObject | null } | null;
   readonly toolCalling: ToolCalling;
   readonly settings: AgentSettings;
   readonly seed: number;
@@ -205,7 +205,7 @@ const ENVELOPE_SCHEMA = envelopeSchema({
 const WITHOUT_PLAN = envelopeSchema({});
 
 /** What the server may hold the reply to: the envelope, or the answer where it has a schema and stands alone. */
-function heldTo({ toolCalling, responseSchema, settings }: LlmCallInput): Partial<ModelRequest> {
+function heldTo({ toolCalling, responseSchema = null, settings }: LlmCallInput): Partial<ModelRequest> {
   if (toolCalling === 'native') {
     const schema = responseSchema?.native ?? null;
     return schema === null ? {} : { responseSchema: schema, strictSchema: true };
