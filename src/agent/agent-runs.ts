@@ -4,105 +4,115 @@ import type { LogicPort } from './agent-logic.ts';
 import {
   type ApprovalOptions,
   type CloseOptions,
+  type ConversationOptions,
+  type Delivery,
   type ResumeOptions,
   newRunId,
   type RunOptions,
+  type SteerOptions,
   metadataOf,
 } from './options/run-options.ts';
 import { type PastRuns, pastRuns } from './past/past-runs.ts';
 import { type ToolNews, toolNews } from './run/tool-news.ts';
-import type { Message } from '../actors/model.ts';
 import { runRecord } from '../journal/format/run-input.ts';
 import type { Toolset } from '../machines/contract/agent-setup.ts';
-import { pruneHistory } from '../machines/llm-call/conversation.ts';
-import type { AgentState, AnyResult } from '../machines/contract/run-result.ts';
+import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
-import { checkApproval, checkClose, checkResume, checkRun } from './options/check-options.ts';
+import { checkApproval, checkClose, checkConversation, checkResume, checkRun } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
 import { workFor } from './below/agent-actors.ts';
 import { launchRun } from './run/launch-run.ts';
 import { type AnyRun, type PendingApproval, type Run, approvalGiven } from './run/run.ts';
-import type { StartedRun } from './run/start-run.ts';
+import type { StartedRun } from './run/run-plan.ts';
+import { CONVERSATION, KeptConversation, conversationHandle } from './conversation.ts';
+import { type Opening, Talk } from './talk.ts';
+import type { Conversation } from './agent-types.ts';
+import type { OutsideEvent } from '../actors/journal.ts';
+import type { SentMessage } from '../machines/contract/mail.ts';
+import type { ToolSpec } from '../tools/spec.ts';
 
 const GRACE_MS = 5000;
 
 /** What a run that is begun belongs to. */
 interface Begun {
-  readonly history: readonly Message[];
-  readonly onDone?: (result: AnyResult) => void;
+  /** Waits until it is the run's turn. */
+  readonly opening: (signal: AbortSignal) => Opening | Promise<Opening>;
+  readonly onDone?: (result: AnyResult | null, opening: Opening) => void;
+  readonly next?: (message: SentMessage) => Promise<string | null>;
   readonly onStable?: () => void;
   /** What the run is made with. Default: the agent's own parts. */
   readonly as?: AgentCore;
+  /** The conversation that it belongs to, and whose "always allow" counts in it. Default: the agent's own. */
+  readonly conversation?: { readonly id: string; readonly owner: string };
 }
 
+const NEW: Opening = { history: [], queued: [] };
+
 /**
- * Owns: the runs of one agent that go on, its conversation, and its being busy or closed. Does not own: what a run does.
+ * Owns: the runs of one agent that go on, its conversations, and its being closed. Does not own: what a run does, nor what is
+ * said in a conversation (`talk.ts`).
  *
- * I1 One run at a time continues the conversation; those of `agent.logic`, of child agents and of repairs are beside it.
+ * I1 One run at a time continues a conversation; those of `agent.logic`, of child agents and of repairs are beside all of them.
  */
 export class AgentRuns {
   readonly past: PastRuns;
-  history: readonly Message[];
+  /** The conversation of `agent.run`. */
+  readonly own: Talk;
   readonly #core: AgentCore;
   readonly #news: ToolNews;
   /** The runs that go on, with the tools that each knows of; null before it began. */
   readonly #runs = new Map<StartedRun, Toolset | null>();
-  /** Messages that were added within an exchange, so that pruning never cuts there. */
-  readonly #inside = new WeakSet<Message>();
-  #live: StartedRun | null = null;
-  /** Not the last run itself: an agent that is kept must not keep every event of what it did. */
-  #lastState: AgentState = 'PLANNING';
+  /** The conversations that are known here, by their ids. */
+  readonly #talks = new Map<string, Talk>();
   #isClosed = false;
 
   constructor(core: AgentCore) {
     this.#core = core;
-    this.history = mendedHistory(core.options().history ?? []);
     this.#news = toolNews(core, this.#runs);
+    this.own = this.#talk(null);
+    this.own.history = mendedHistory(core.options().history ?? []);
     this.past = pastRuns(core, {
       runs: this.#runs,
       followChildren: this.#news.followChildren,
-      occupy: (started) => {
-        this.#live = started;
-        return (result, before) => {
-          this.#lastState = started.run.state.state;
-          this.#live = null;
-          if (result !== null) this.#keepHistory(before, result);
-        };
-      },
+      occupy: (started) => this.own.occupy(started),
+      next: (message) => this.own.next(message),
     });
     core.fork = this.past.fork;
   }
 
-  get state(): AgentState {
-    return this.#live?.run.state.state ?? this.#lastState;
-  }
-
   run(input: string, given: RunOptions): AnyRun {
     checkRun(input, given);
-    this.#checkFree();
-    const before = this.history;
-    this.#live = this.#begin(input, given, {
-      history: before,
-      onDone: (result) => {
-        this.#lastState = this.#live?.run.state.state ?? this.#lastState;
-        this.#live = null;
-        this.#keepHistory(before, result);
-      },
-    });
-    return this.#live.run;
+    this.#checkOpen();
+    return this.own.run(input, given);
   }
 
   resume(runId: string, given: ResumeOptions): AnyRun {
     checkResume(given);
-    this.#checkFree();
+    this.#checkOpen();
+    this.checkIdle();
     return this.past.resume(runId, given);
   }
 
+  /** A conversation by its id. */
+  conversation(id: string, { owner = id }: ConversationOptions): Conversation<unknown, AnyRun> {
+    checkConversation(id, owner);
+    return conversationHandle(id, this.#kept(id), {
+      isKept: this.#isKept,
+      talk: () => this.#talks.get(id),
+      run: (input, given) => {
+        checkRun(input, given);
+        this.#checkOpen();
+        return this.#talkOf(id, owner).run(input, given);
+      },
+      pendingOf: (runId) => this.pendingOf(runId),
+    });
+  }
+
   /** Does a task beside whatever the agent does else, as one of the things that it can be. */
-  beside(as: AgentCore, task: string, given: RunOptions): Run {
+  beside(as: AgentCore, task: string, given: RunOptions): AnyRun {
     this.#checkOpen();
-    return this.#begin(task, given, { history: [], as }).run;
+    return this.#begin(task, given, { opening: () => NEW, as }).run;
   }
 
   /** What `agent.logic` begins and resumes its runs by. */
@@ -110,7 +120,11 @@ export class AgentRuns {
     return {
       begin: ({ task, history = [], context }, runId, { onStable }) => {
         this.#checkOpen();
-        return this.#begin(task, { context, runId }, { history: mendedHistory(history), onStable }).run;
+        return this.#begin(
+          task,
+          { context, runId },
+          { opening: () => ({ history: mendedHistory(history), queued: [] }), onStable },
+        ).run;
       },
       resume: ({ context }, runId, how) => {
         this.#checkOpen();
@@ -140,15 +154,26 @@ export class AgentRuns {
     return this.#find(runId)?.reject(callId, reason) ?? this.past.answer(runId, callId, event);
   }
 
-  /** Throws while a run goes on. */
+  /** Throws while a run of the agent's own conversation goes on. */
   checkIdle(): void {
-    if (this.#live !== null) throw new AgentBusyError(this.#core.name, this.#live.run.runId);
+    const { live } = this.own;
+    if (live !== null) throw new AgentBusyError(this.#core.name, live.run.runId);
+  }
+
+  /** Sends a message to a run, wherever it is kept. */
+  async send(runId: string, message: OutsideEvent & SentMessage, how: SteerOptions): Promise<Delivery> {
+    const live = this.#find(runId);
+    if (live !== undefined)
+      return message.type === 'message.queued' ? live.queue(message.text, how) : live.steer(message.text, how);
+    const kept = await this.past.send(runId, message);
+    return { delivered: false, reason: kept ? 'kept' : 'over' };
   }
 
   async close(given: CloseOptions): Promise<void> {
     checkClose(given);
     const { graceMs = GRACE_MS, runs: fate = 'cancel' } = given;
     this.#isClosed = true;
+    for (const talk of [this.own, ...this.#talks.values()]) talk.close();
     const ending = [...this.#runs.keys()].map(async ({ run }) => {
       if (fate === 'release' && (await run.release())) return;
       // A journal that cannot write it ends the run all the same.
@@ -161,22 +186,28 @@ export class AgentRuns {
 
   #begin(input: string, given: RunOptions, own: Begun): StartedRun {
     const core = this.#core;
-    const { as = core } = own;
-    const runId = given.runId ?? newRunId();
+    const { as = core, conversation } = own;
+    const { maxSteps, runId = newRunId() } = given;
     const metadata = metadataOf(given.metadata);
     const output = typedOutput('agent.run', { outputSchema: given.outputSchema });
-    const at = new Date().toISOString();
     const journal = (): JournalStore => given.journal ?? core.journal();
+    const owner = conversation?.owner;
+    const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);
+    let opening: Opening | null = null;
     const started = launchRun(core, {
       runId,
       task: input,
       given,
       resumable: journal().take !== undefined,
       ...(own.onStable === undefined ? {} : { onStable: own.onStable }),
+      next: own.next,
       prepare: async (signal) => {
+        const opened = await own.opening(signal);
+        opening = opened;
         const makeSetup = await as.prepare({
-          ...(given.maxSteps === undefined ? {} : { maxSteps: given.maxSteps }),
+          ...(maxSteps === undefined ? {} : { maxSteps }),
           ...(output === null ? {} : { output }),
+          owner,
           signal,
         });
         return (why) => {
@@ -185,32 +216,78 @@ export class AgentRuns {
           this.#runs.set(started, setup.toolset);
           const whole = {
             task: input,
-            history: own.history,
+            ...opened,
             setup,
             ...(why === undefined ? {} : { cancelled: why }),
             ...(refused === null ? {} : { refused }),
           };
-          const head = core.sealed(runRecord(whole, { runId, at, metadata }));
-          return { head, work: workFor(as.work(), output), journal: (accepts) => journal().open({ head, accepts }) };
+          const at = new Date().toISOString();
+          const of = conversation === undefined ? metadata : { ...metadata, [CONVERSATION]: conversation.id };
+          const head = core.sealed(runRecord(whole, { runId, at, metadata: of }));
+          const work = workFor(as.work(), { output, remember });
+          return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
         };
       },
       onDone: (result) => {
         unfollow();
         this.#runs.delete(started);
-        if (result !== null) own.onDone?.(core.vault.open(result));
+        // What never began has said nothing.
+        own.onDone?.(result === null || opening === null ? null : core.vault.open(result), opening ?? NEW);
       },
     });
+    if (owner !== undefined) started.granted = () => core.granted(owner);
     this.#runs.set(started, null);
     const unfollow = this.#news.followChildren();
     return started;
   }
 
-  #keepHistory(before: readonly Message[], result: AnyResult): void {
-    // A run that continues elsewhere has not ended.
-    if (result.status === 'waiting') return;
-    for (const message of result.messages.slice(1)) this.#inside.add(message);
-    const most = this.#core.options().maxHistoryMessages ?? DEFAULTS.maxHistoryMessages;
-    this.history = pruneHistory([...before, ...result.messages], most, this.#inside);
+  #kept(id: string): KeptConversation {
+    return new KeptConversation(id, {
+      journal: () => this.#core.journal(),
+      maxHistory: this.#maxHistory,
+      carryOn: (runId) => this.past.carryOn(runId, { context: undefined, after: undefined, onStable: () => undefined }),
+    });
+  }
+
+  get #isKept(): boolean {
+    const { journal } = this.#core.options();
+    return journal?.list !== undefined && journal.read !== undefined;
+  }
+
+  readonly #maxHistory = (): number => this.#core.options().maxHistoryMessages ?? DEFAULTS.maxHistoryMessages;
+  #talkOf(id: string, owner: string): Talk {
+    const known = this.#talks.get(id);
+    if (known !== undefined) return known;
+    const talk = this.#talk({ id, owner });
+    this.#talks.set(id, talk);
+    return talk;
+  }
+
+  /** A conversation; null: the agent's own, which is in memory alone. */
+  #talk(conversation: { readonly id: string; readonly owner: string } | null): Talk {
+    const kept = conversation === null ? null : this.#kept(conversation.id);
+    return new Talk({
+      agent: this.#core.name,
+      maxHistory: this.#maxHistory,
+      load: async () => (kept !== null && this.#isKept ? kept.opening() : null),
+      begin: (input, given, own) =>
+        this.#begin(input, given, {
+          ...own,
+          ...(conversation === null ? {} : { conversation }),
+          onDone: (result, opening) => {
+            own.onDone(result, opening);
+            this.#forgetIdle(conversation?.id);
+          },
+        }),
+    });
+  }
+
+  /** A conversation that is kept in a journal is not kept here, too, once nothing goes on in it. */
+  #forgetIdle(id: string | undefined): void {
+    if (id === undefined || !this.#isKept) return;
+    setTimeout(() => {
+      if (this.#talks.get(id)?.isIdle === true) this.#talks.delete(id);
+    }, 1).unref?.();
   }
 
   #find(runId: string): Run | undefined {
@@ -219,10 +296,5 @@ export class AgentRuns {
 
   #checkOpen(): void {
     if (this.#isClosed) throw new AgentClosedError(this.#core.name);
-  }
-
-  #checkFree(): void {
-    this.#checkOpen();
-    this.checkIdle();
   }
 }

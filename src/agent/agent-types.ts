@@ -3,12 +3,17 @@ import type {
   AgentLogicInput,
   ListToolsOptions,
   CloseOptions,
+  ConversationOptions,
+  Delivery,
+  QueueOptions,
+  SteerOptions,
   ResumeOptions,
   RunOptions,
   ApprovalOptions,
 } from './options/run-options.ts';
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import type { Message } from '../actors/model.ts';
+import type { RunSummary } from '../journal/format/tally.ts';
 import type { Explorable, Replayable } from '../journal/replay/replay.ts';
 import type { Forkable } from '../journal/replay/fork.ts';
 import type { agentMachine } from '../machines/agent/agent.ts';
@@ -93,6 +98,31 @@ type WithOutput<TRun, TOutput> =
 /** The answer of a run. */
 type OutputIn<TRun> = TRun extends Run<infer _TEvent, infer _TLast, infer TOutput> ? TOutput : unknown;
 
+/**
+ * A conversation of an agent, kept in its journal: runs one after the other, each with what was said before. Any number of
+ * them go on at once, in any process that reaches the journal; a conversation itself has one run at a time.
+ */
+export interface Conversation<TContext = unknown, TRun = Run> {
+  readonly id: string;
+  /**
+   * Starts a run with the history of the conversation. Like `agent.run`; where another process is at the conversation, or a
+   * person has to answer first, the result is `failed` with the code of a `ConversationError`.
+   */
+  run<const TSchema extends OutputSchema>(
+    input: string,
+    options: TypedRunOptions<TContext, TSchema>,
+  ): WithOutput<TRun, OutputOf<TSchema>>;
+  run(input: string, ...options: RunArguments<TContext>): TRun;
+  /** What was said in it, without the system prompt. */
+  readonly history: Promise<readonly Message[]>;
+  /** Its runs, the oldest first. */
+  runs(): Promise<readonly RunSummary[]>;
+  /** The calls of its last run that wait for a person. */
+  pending(): Promise<readonly PendingApproval[]>;
+  /** Brings its last run to its end, where that was interrupted or waits; null where there is none. */
+  resume(options?: Pick<ResumeOptions, 'context'>): Promise<RunResult<OutputIn<TRun>> | null>;
+}
+
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
 export interface Agent<TContext = unknown, TRun = Run>
   extends Replayable<Run>, Forkable<Run>, Explorable, Repairer, ChildAgent {
@@ -114,6 +144,19 @@ export interface Agent<TContext = unknown, TRun = Run>
    * a run that is not there or was made by other machines, and with a `JournalError` while somebody else writes it.
    */
   resume(runId: string, options?: ResumeOptions): TRun;
+  /**
+   * The conversation of this id, kept in the agent's journal; without one, in memory. `agent.history` is another.
+   *
+   * @example const { result } = await agent.conversation(userId).run(text);
+   */
+  conversation(id: string, options?: ConversationOptions): Conversation<TContext, TRun>;
+  /**
+   * Sends a message to the model of a run, like `run.steer`. To one that nobody drives now it is written down, and is
+   * delivered when that is resumed (`kept`). Rejects with a `JournalError` while another process writes the run.
+   */
+  steer(runId: string, text: string, options?: SteerOptions): Promise<Delivery>;
+  /** Keeps a message for the run after that one, like `run.queue`. */
+  queue(runId: string, text: string, options?: QueueOptions): Promise<Delivery>;
   /** The conversation so far, without the system prompt. */
   readonly history: readonly Message[];
   clearHistory(): void;

@@ -12,7 +12,8 @@ import { agentLogic } from './agent-logic.ts';
 import { CHILD } from './options/option-types.ts';
 import { ownPort } from './core/own-port.ts';
 import { mendedHistory, resolvedOptions, toolCallingOf } from './options/agent-settings.ts';
-import { checkListTools } from './options/check-options.ts';
+import { newRunId } from './options/run-options.ts';
+import { checkListTools, checkMessage } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
 import type { OutputOf, OutputSchema } from './options/output-options.ts';
@@ -60,14 +61,25 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     name: core.name,
     run: (input: string, given?: object) => runs.run(input, given === undefined ? {} : given),
     resume: (runId, given = {}) => runs.resume(runId, given),
+    conversation: (id, given = {}) => runs.conversation(id, given),
+    steer: (runId, text, given = {}) => {
+      checkMessage('agent.steer', text, given);
+      const { id = newRunId(), interrupt = false } = given;
+      return runs.send(runId, { type: 'message.steered', id, text, interrupt }, { ...given, id });
+    },
+    queue: (runId, text, given = {}) => {
+      checkMessage('agent.queue', text, given);
+      const { id = newRunId() } = given;
+      return runs.send(runId, { type: 'message.queued', id, text }, { id });
+    },
     get history() {
-      return runs.history;
+      return runs.own.history;
     },
     clearHistory: () => {
-      runs.history = [];
+      runs.own.history = [];
     },
     setHistory: (messages) => {
-      runs.history = mendedHistory(messages);
+      runs.own.history = mendedHistory(messages);
     },
     tools: core.registry,
     listTools: (given = {}) => listedTools(core, given),
@@ -75,7 +87,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
       return systemPromptOf(core);
     },
     get state(): AgentState {
-      return runs.state;
+      return runs.own.state;
     },
     get options() {
       return resolvedOptions(core.options());
@@ -107,7 +119,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
     repair: (task, { signal }) => repairBy(core, task, (as, text) => runs.beside(as, text, { signal })),
     [REPLAY]: (recording, how) => runs.past.replay(recording, how),
     [FORK]: (recording, how) => runs.past.fork(recording, how),
-    [EXPLORE]: (task) => exploredStart(core, task, runs.history),
+    [EXPLORE]: (task) => exploredStart(core, task, runs.own.history),
   };
   declareOnErrors(agent, () => core.registry.onErrors());
   core.registry.onRegister((added) => refuseRepairCircle(agent, added));

@@ -109,6 +109,8 @@ const PRIVATE: LeftOut = {
   'step.started': {},
   'state.changed': {},
   'model.token': {},
+  'message.received': { text: 'messages' },
+  'message.delivered': { text: 'messages' },
   'output.partial': {},
   'output.element': {},
   'model.replied': { text: 'messages', toolCalls: 'arguments', repairs: 'arguments' },

@@ -56,6 +56,8 @@ describe('the types of an agent', () => {
       | 'step.started'
       | 'state.changed'
       | 'model.token'
+      | 'message.received'
+      | 'message.delivered'
       | 'output.partial'
       | 'output.element'
       | 'model.replied'

@@ -6,6 +6,7 @@ import { checkArgs } from '../../actors/tool-call/check-args.ts';
 import { type OutputCheck, checkOutput } from '../../actors/check-output.ts';
 import { type LeafWork, workOf } from '../../actors/leaf.ts';
 import type { JsonSchema } from '../../json/json.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
 import type { TypedOutput } from '../options/output-options.ts';
 import {
   describeAgent,
@@ -60,12 +61,22 @@ function outputCheck(output: TypedOutput | null, schema: JsonSchema): OutputChec
   return isOwn ? output.check : null;
 }
 
-/** The work of an agent's leaves for a run whose answer has a schema of its own. */
-export function workFor(work: LeafWork, output: TypedOutput | null): LeafWork {
-  if (output === null) return work;
-  const own = workOf([checkOutput({ check: (agent, schema) => (agent === '' ? outputCheck(output, schema) : null) })]);
-  return new Map([...work, ...own]);
+/** The work of an agent's leaves for a run whose answer has a schema of its own, or in which an owner says "always allow". */
+export function workFor(
+  work: LeafWork,
+  { output, remember }: { readonly output: TypedOutput | null; readonly remember: Remember | null },
+): LeafWork {
+  const own = [
+    ...(output === null
+      ? []
+      : [checkOutput({ check: (agent, schema) => (agent === '' ? outputCheck(output, schema) : null) })]),
+    ...(remember === null ? [] : [rememberPermission({ add: remember })]),
+  ];
+  return own.length === 0 ? work : new Map([...work, ...workOf(own)]);
 }
+
+/** Keeps an "always allow". */
+type Remember = (tool: ToolSpec) => Promise<void>;
 
 /** What an agent in the tree reaches. A child that is gone is as if it had never been: its parent's leaves find nothing. */
 function portsAt(root: AgentPorts, agent: string): AgentPorts {

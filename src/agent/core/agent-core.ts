@@ -24,6 +24,7 @@ import { type McpBinding, mcpBinding } from '../servers/mcp-binding.ts';
 import { checkServers, serverAnswers } from '../servers/server-answers.ts';
 import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
 import { type OwnRegistry, ownRegistry } from '../tools/registry.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
 import type { TypedOutput } from '../options/output-options.ts';
 import type { ForkRunOptions } from '../options/run-options.ts';
 
@@ -48,6 +49,8 @@ export interface AgentCore {
   prepare(overrides: {
     readonly maxSteps?: number;
     readonly output?: TypedOutput | null;
+    /** The owner of the conversation, whose "always allow" counts instead of the agent's. */
+    readonly owner?: string | undefined;
     readonly signal: AbortSignal;
   }): Promise<() => AgentSetup>;
   /** What a run would be told now, without waiting for anything but the permission store. */
@@ -61,7 +64,9 @@ export interface AgentCore {
   /** The tools and servers as they stand now. */
   toolset(granted?: Granted): Toolset;
   /** What the permission store says of the tools as they stand now. */
-  granted(): Promise<Granted>;
+  granted(owner?: string): Promise<Granted>;
+  /** Keeps an "always allow" of a conversation's owner. */
+  remember(spec: ToolSpec, owner: string): Promise<void>;
   /** Called, and waited for, after an "always allow" was kept. */
   onRemembered(listener: () => Promise<void>): void;
   /** Goes another way from a point of a run of this agent; null until the agent is whole. */
@@ -120,17 +125,24 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     sealed: (head) => redaction.sealed(head),
     model: () => now.model,
     journal: () => now.options.journal ?? RUN_ONLY,
-    granted: async () => (needsConfirmation(registry) ? grantedBy(registry, await now.permissions()) : NOTHING_GRANTED),
+    granted: async (owner) => {
+      if (!needsConfirmation(registry)) return NOTHING_GRANTED;
+      return grantedBy(registry, await (owner === undefined ? now.permissions() : now.permissionsOf(owner)));
+    },
+    remember: async (spec, owner) => {
+      await keepGrant(await now.permissionsOf(owner), spec);
+      await remembered();
+    },
     onRemembered: (listener) => {
       remembered = listener;
     },
     fork: null,
     toolset: (granted = NOTHING_GRANTED) => toolsets.now(granted),
-    prepare: async ({ maxSteps, output, signal }) => {
+    prepare: async ({ maxSteps, output, owner, signal }) => {
       const timeoutMs = now.options.timeouts?.connectMs ?? DEFAULT_SETTINGS.connectMs;
       const connecting = signal.aborted ? undefined : mcp.ready({ timeoutMs, signal });
       const [makeBelow] = await Promise.all([preparedChildren(children, signal), connecting]);
-      const granted = await core.granted();
+      const granted = await core.granted(owner);
       return () => setupOf({ granted, told: now.facts.atStart(), below: makeBelow(), maxSteps, output });
     },
     setupNow: async () => setupOf({ granted: await core.granted(), told: [], below: await childrenNow(children) }),

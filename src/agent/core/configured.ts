@@ -4,7 +4,7 @@ import type { Model } from '../../actors/model.ts';
 import { processEnvironment } from '../../models/endpoint/environment.ts';
 import { resolveModel } from '../../models/chat/chat-model.ts';
 import { checkConfigurable } from '../options/check-options.ts';
-import { resolvePermissions } from '../tools/granted.ts';
+import { memoryPermissions, resolvePermissions } from '../tools/granted.ts';
 import type { Permissions } from '../options/option-types.ts';
 import { type TypedOutput, typedOutput } from '../options/output-options.ts';
 import { type AgentOptions, checkOptions } from '../options/agent-options.ts';
@@ -21,6 +21,7 @@ export class Configured {
   readonly read = (): AgentOptions => this.options;
   readonly #env = processEnvironment();
   #store: Promise<Permissions | undefined> | undefined;
+  readonly #owners = new Map<string, Permissions>();
 
   constructor(given: AgentOptions) {
     this.name = given.name ?? 'agent';
@@ -42,6 +43,16 @@ export class Configured {
   permissions(): Promise<Permissions | undefined> {
     this.#store ??= resolvePermissions(this.options.permissions, this.name);
     return this.#store;
+  }
+
+  /** The store of a conversation's owner. Where the given one does not tell owners apart, what they say is kept in memory. */
+  async permissionsOf(owner: string): Promise<Permissions | undefined> {
+    const { permissions } = this.options;
+    if (permissions === undefined || permissions.forAgent !== undefined)
+      return resolvePermissions(permissions, `${this.name}/${owner}`);
+    const known = this.#owners.get(owner) ?? memoryPermissions();
+    this.#owners.set(owner, known);
+    return known;
   }
 
   configure(changes: AgentOptions, registry: OwnRegistry): void {

@@ -71,3 +71,28 @@ function resumeText(code: ResumeErrorCode, runId: string): string {
       return `Run ${runId} was made by other machines, and these would have gone another way (see 'cause'). Resume it with the version that made it, or give the option 'migrate'.`;
   }
 }
+
+/** Why a conversation cannot go on now. */
+export type ConversationErrorCode = 'conversation-busy' | 'conversation-waiting';
+
+/**
+ * A run of a conversation could not begin: another process is at it (`conversation-busy`), or its last run waits for a person
+ * (`conversation-waiting`). The run's result has this as its error; nothing was recorded.
+ */
+export class ConversationError extends Error {
+  override readonly name = 'ConversationError';
+  readonly code: ConversationErrorCode;
+  readonly conversation: string;
+  readonly runId: string;
+
+  constructor(code: ConversationErrorCode, conversation: string, runId: string) {
+    super(
+      code === 'conversation-busy'
+        ? `The conversation '${conversation}' is in use by another process, with run ${runId}. Wait until that is over.`
+        : `The conversation '${conversation}' waits for a person, in run ${runId}. Answer with approve or reject, then resume it.`,
+    );
+    this.code = code;
+    this.conversation = conversation;
+    this.runId = runId;
+  }
+}

@@ -41,10 +41,7 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly tools?: readonly ToolFor<TContext>[];
   /** What `result.output` must be: zod, another Standard Schema that gives JSON Schema, or a JSON Schema. Default: text. */
   readonly outputSchema?: TSchema;
-  /**
-   * How the model gives an answer that has a schema: by a tool (`tool`), held to it by the server (`native`), or as JSON in
-   * its text (`prompt`). Default `auto`: by a tool where there are tools, else by the server where it can.
-   */
+  /** How it is given: by a tool, held to it by the server (`native`), as JSON in text (`prompt`). Default `auto`: by the tools. */
   readonly outputMode?: OutputMode;
   /** Checks an answer that fits the schema. What it throws is told to the model, which sends the answer again. */
   readonly checkOutput?: (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
@@ -54,6 +51,8 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   readonly mcpServers?: { readonly [name: string]: McpServerConfig | McpConnection };
   /** Model turns and plan steps that a run may take. Default 20. */
   readonly maxSteps?: number;
+  /** Messages of people (`run.steer`) that a run takes. Default 20. */
+  readonly maxSteers?: number;
   /** Plans that a run may carry out; 0: unlimited. Default 3. */
   readonly maxPlanIterations?: number;
   /** The identical call in a row that is refused. At least 2; default 4. */
@@ -218,6 +217,7 @@ const schema = z
       ),
     ),
     maxSteps: count(1),
+    maxSteers: count(0),
     maxPlanIterations: count(0),
     maxConsecutiveRepeats: count(2),
     maxHistoryMessages: count(0),

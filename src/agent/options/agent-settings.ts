@@ -2,6 +2,7 @@ import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Message, Model, ToolCalling } from '../../actors/model.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../machines/contract/agent-setup.ts';
 import { closeOpenCalls } from '../../machines/llm-call/conversation.ts';
+import { MAX_STEERS } from '../../machines/contract/mail.ts';
 import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { BUSY_BACKOFF } from '../../recovery/backoff.ts';
 import type { AgentOptions } from './agent-options.ts';
@@ -42,6 +43,7 @@ export function settingsOf(options: AgentOptions): AgentSettings & { readonly to
     texts: 3,
     images: 'named',
     toolCalling: options.toolCalling ?? 'auto',
+    ...(options.maxSteers === undefined ? {} : { maxSteers: options.maxSteers }),
     ...(options.plans === false ? { plans: false } : {}),
     ...(options.textCalls === undefined ? {} : { textCalls: options.textCalls }),
   };
@@ -78,6 +80,7 @@ export function resolvedOptions(options: AgentOptions): AgentOptions {
     maxConsecutiveRepeats: settings.maxConsecutiveRepeats,
     maxToolResultChars: settings.maxToolResultChars,
     plans: settings.plans ?? true,
+    maxSteers: settings.maxSteers ?? MAX_STEERS,
     parallelToolCalls: settings.parallelToolCalls,
     streaming: settings.streaming,
     timeouts: { connectMs, responseMs: DEFAULTS.responseMs, toolMs, ...options.timeouts },

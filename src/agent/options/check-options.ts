@@ -11,7 +11,9 @@ import type {
   ResumeOptions,
   RunOptions,
   ApprovalOptions,
+  SteerOptions,
 } from './run-options.ts';
+import { WHEN_BUSY } from './run-options.ts';
 
 const DOCS = 'docs/agents.md';
 
@@ -20,6 +22,7 @@ export const checkRunOptions = optionsOf<RunOptions>('agent.run', DOCS, {
   signal: true,
   maxSteps: true,
   outputSchema: true,
+  whenBusy: true,
   context: true,
   metadata: true,
   runId: true,
@@ -41,6 +44,9 @@ export const checkResume = optionsOf<ResumeOptions>('agent.resume', DOCS, {
 
 /** Refuses options of an approval that are not known. */
 export const checkApproval = optionsOf<ApprovalOptions>('approve', DOCS, { always: true, args: true });
+
+/** Refuses options of a message to a run that are not known. */
+export const checkSteer = optionsOf<SteerOptions>('steer', DOCS, { id: true, interrupt: true });
 
 /** Refuses options of `agent.close` that are not known. */
 export const checkClose = optionsOf<CloseOptions>('agent.close', DOCS, { graceMs: true, runs: true });
@@ -68,7 +74,28 @@ export function checkRun(input: unknown, given: RunOptions): void {
   if (typeof input !== 'string' || input.trim() === '')
     throw new TypeError('agent.run: the input must be a text that is not blank.');
   checkRunOptions(given);
-  const { maxSteps } = given;
+  const { maxSteps, whenBusy } = given;
+  if (whenBusy !== undefined && !WHEN_BUSY.includes(whenBusy))
+    throw new TypeError(
+      `agent.run: option 'whenBusy' must be one of ${WHEN_BUSY.join(', ')}, and is ${JSON.stringify(whenBusy)}.`,
+    );
   if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps >= 1))
     throw new TypeError(`agent.run: option 'maxSteps' must be a whole number from 1 on, and is ${String(maxSteps)}.`);
+}
+
+/** Refuses a message that is no text, and options of it that are not known. */
+export function checkMessage(what: string, text: unknown, given: SteerOptions): void {
+  if (typeof text !== 'string' || text.trim() === '')
+    throw new TypeError(`${what}: the message must be a text that is not blank.`);
+  checkSteer(given, what);
+  if (given.id !== undefined && (typeof given.id !== 'string' || given.id === ''))
+    throw new TypeError(`${what}: option 'id' must be a text that is not empty.`);
+}
+
+/** Refuses an id or an owner that is no text. */
+export function checkConversation(id: unknown, owner: unknown): void {
+  if (typeof id !== 'string' || id === '')
+    throw new TypeError('agent.conversation: the id must be a text that is not empty.');
+  if (typeof owner !== 'string' || owner === '')
+    throw new TypeError("agent.conversation: option 'owner' must be a text that is not empty.");
 }

@@ -2,6 +2,7 @@ import type { AgentOptions } from './agent-options.ts';
 import type { Message } from '../../actors/model.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
+import type { RunReason } from '../../machines/contract/run-result.ts';
 import type { ForkOptions } from '../../journal/replay/fork.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { toJson } from '../../json/to-json.ts';
@@ -22,6 +23,11 @@ export interface RunOptions<TContext = unknown, TSchema = undefined> {
    * each call. What is not of that form is not sent.
    */
   readonly traceparent?: string;
+  /**
+   * What happens while a run goes on: `refuse` throws an `AgentBusyError`; `queue` starts this one when that is over; `steer`
+   * tells it to the model of that run, whose handle is returned, and `interrupt` does so at once. Default `refuse`.
+   */
+  readonly whenBusy?: (typeof WHEN_BUSY)[number];
   /** JSON in the recording's first line. */
   readonly metadata?: JsonObject;
   /** Names the run and its file. Default: a fresh id that sorts by time. */
@@ -89,6 +95,34 @@ export interface ApprovalOptions {
   readonly always?: boolean;
   /** Arguments to use instead; they are checked again. */
   readonly args?: JsonObject;
+}
+
+/** How a message is sent to a run. */
+export interface SteerOptions {
+  /** Makes it one message, however often it is sent. Default: a new one each time. */
+  readonly id?: string;
+  /** Voids the model's request that is in flight, so that the message is read at once. Tools go on. Default false. */
+  readonly interrupt?: boolean;
+}
+
+/** How a message for the next run is sent. */
+export type QueueOptions = Pick<SteerOptions, 'id'>;
+
+/**
+ * What became of a message. Not delivered: the reason of the run's ending, `over` where it had ended before, `too-many`
+ * beyond `maxSteers`, or `kept` where the run is not driven now: it is delivered when the run is resumed.
+ */
+export type Delivery =
+  | { readonly delivered: true; readonly step: number; readonly runId: string }
+  | { readonly delivered: false; readonly reason: RunReason | 'over' | 'too-many' | 'kept' };
+
+/** What a run does with a new input while another goes on. */
+export const WHEN_BUSY = ['refuse', 'queue', 'steer', 'interrupt'] as const;
+
+/** Options of a conversation. */
+export interface ConversationOptions {
+  /** Who speaks in it: "always allow" holds for that owner only, in all conversations of theirs. Default: the conversation's id. */
+  readonly owner?: string;
 }
 
 /** Options of a resumed run. */

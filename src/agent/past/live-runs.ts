@@ -8,7 +8,7 @@ import { isJsonObject } from '../../json/json.ts';
 import { heldTo } from '../../tools/spec.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { childrenNow } from '../below/child-tools.ts';
-import type { StartedRun } from '../run/start-run.ts';
+import type { StartedRun } from '../run/run-plan.ts';
 
 /** The runs of one agent that go on, and what they know of its tools. */
 export interface LiveRuns {

@@ -5,15 +5,16 @@ import { runRecord } from '../../journal/format/run-input.ts';
 import type { ExploredStart, ReplayOptions } from '../../journal/replay/replay.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
+import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import type { ForkRunOptions, ResumeOptions } from '../options/run-options.ts';
 import type { AnyRun, PendingApproval } from '../run/run.ts';
-import type { StartedRun } from '../run/start-run.ts';
+import type { StartedRun } from '../run/run-plan.ts';
 import { forkRun } from './fork-run.ts';
 import { liveRuns } from './live-runs.ts';
 import { replayRun } from './replay-run.ts';
 import { resumeRun } from './resume-run.ts';
-import { answerStored, pendingStored } from './stored-approvals.ts';
+import { answerStored, pendingStored, sendStored } from './stored-approvals.ts';
 
 /** What an agent does with runs that have a past. */
 export interface PastRuns {
@@ -24,6 +25,8 @@ export interface PastRuns {
   carryOn(runId: string, how: CarryOn): AnyRun;
   pending(runId: string): Promise<readonly PendingApproval[]>;
   answer(runId: string, callId: string, answer: OutsideEvent): Promise<boolean>;
+  /** Writes a message to a run down that nobody drives; false where the run does not take it. */
+  send(runId: string, message: OutsideEvent): Promise<boolean>;
 }
 
 /** How `agent.logic` takes up a run. */
@@ -42,11 +45,13 @@ interface Owner {
    * Makes a run the agent's own; gives back what is called when it is over, with the history that it started from. `null`:
    * there is no result, and the history stays as it is.
    */
+  /** Starts the run that a queued message is the input of. */
+  readonly next: (message: SentMessage) => Promise<string | null>;
   readonly occupy: (run: StartedRun) => (result: AnyResult | null, history: readonly Message[]) => void;
 }
 
 /** Binds what can be done with past runs to an agent. */
-export function pastRuns(core: AgentCore, { runs, followChildren, occupy }: Owner): PastRuns {
+export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }: Owner): PastRuns {
   const live = liveRuns(core, runs, followChildren);
   return {
     replay: (recording, options) => replayRun(core, recording, options),
@@ -54,6 +59,7 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy }: Owne
     resume: (runId, options) => {
       let history: readonly Message[] = [];
       const started = resumeRun(live, runId, options, {
+        next,
         onTaken: (before) => {
           history = before;
         },
@@ -67,6 +73,7 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy }: Owne
       return resumeRun(live, runId, { context }, after === undefined ? told : { ...told, after }).run;
     },
     pending: (runId) => pendingStored(core.journal(), runId),
+    send: (runId, message) => sendStored(core.journal(), { runId, message: core.vault.seal(message) }),
     answer: (runId, callId, answer) => answerStored(core.journal(), { runId, callId, answer: core.vault.seal(answer) }),
   };
 }

@@ -12,10 +12,10 @@ import type { AgentCore } from '../core/agent-core.ts';
 import { ResumeError } from '../options/agent-errors.ts';
 import { type RunToLaunch, launchRun } from '../run/launch-run.ts';
 import { type LiveRuns, restartNews } from './live-runs.ts';
-import type { StartedRun } from '../run/start-run.ts';
+import type { StartedRun } from '../run/run-plan.ts';
 
 /** Who is told what the run started from, and that it is over. */
-interface Resumption extends Pick<RunToLaunch, 'onStable'> {
+interface Resumption extends Pick<RunToLaunch, 'onStable' | 'next'> {
   /** Waited for before the run is taken: whoever had it in this process gives it back. */
   readonly after?: Promise<unknown>;
   readonly onTaken: (history: readonly Message[]) => void;
@@ -38,6 +38,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     caughtUp: caughtUp.promise,
     resumable: true,
     ...(told.onStable === undefined ? {} : { onStable: told.onStable }),
+    next: told.next,
     vault: () => vault,
     prepare: async (signal) => {
       await told.after;

@@ -22,21 +22,39 @@ export async function pendingStored(store: JournalStore, runId: string): Promise
  * Writes an answer to a waiting call down. False when no such call waits, or its time to be answered is over. Rejects when
  * somebody else writes the run.
  */
-export async function answerStored(
+export function answerStored(
   store: JournalStore,
   { runId, callId, answer }: { readonly runId: string; readonly callId: string; readonly answer: OutsideEvent },
+): Promise<boolean> {
+  return written(store, runId, { event: answer, to: (driven) => waitingPath(driven.actor, callId) });
+}
+
+/** Writes a message to a run down. False when the run is over or has it already. Rejects when somebody else writes the run. */
+export function sendStored(
+  store: JournalStore,
+  { runId, message }: { readonly runId: string; readonly message: OutsideEvent },
+): Promise<boolean> {
+  return written(store, runId, { event: message, to: () => null });
+}
+
+/** `to`: the actor that is meant; null is the root, undefined that there is none. */
+async function written(
+  store: JournalStore,
+  runId: string,
+  { event, to: find }: { readonly event: OutsideEvent; readonly to: (driven: Drive) => string | null | undefined },
 ): Promise<boolean> {
   const taken = (await store.take?.(runId)) ?? null;
   if (taken === null) return false;
   const { recording, sink } = taken;
   try {
     const { driven, past } = playRecording(recording);
-    const to = waitingPath(driven.actor, callId);
-    if (to === undefined || !driven.accepts(answer, to)) return false;
+    const found = find(driven);
+    const to = found ?? undefined;
+    if (found === undefined || !driven.accepts(event, to)) return false;
     const age = Math.max(past.at(), Date.now() - Date.parse(recording.head.at));
     fireOverdue(driven, past, age);
-    if (!driven.isActive() || !driven.accepts(answer, to)) return false;
-    await sink.append([{ t: 'event', at: age, event: answer, to, aside: true }]);
+    if (!driven.isActive() || !driven.accepts(event, to)) return false;
+    await sink.append([{ t: 'event', at: age, event, ...(to === undefined ? {} : { to }), aside: true }]);
     return true;
   } finally {
     await sink.close();

@@ -6,7 +6,8 @@ import { type Json, isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { pendingLogins } from './pending-approvals.ts';
 import type { RunOptions } from '../options/run-options.ts';
-import { type MakeStart, type StartedRun, startRun } from './start-run.ts';
+import { startRun } from './start-run.ts';
+import type { MakeStart, RunPlan, StartedRun } from './run-plan.ts';
 import type { Run } from './run.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
@@ -33,6 +34,8 @@ export interface RunToLaunch {
   readonly resumable: boolean;
   /** As in a run's plan. */
   readonly onStable?: () => void;
+  /** As in a run's plan. */
+  readonly next?: RunPlan['next'];
 }
 
 /** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
@@ -51,6 +54,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     ...forking(core, given),
     resumable,
     ...(onStable === undefined ? {} : { onStable }),
+    next: run.next,
     context: given.context,
     traceparent: given.traceparent,
     vault: {

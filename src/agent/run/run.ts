@@ -1,11 +1,11 @@
-import type { ApprovalOptions } from '../options/run-options.ts';
+import type { ApprovalOptions, Delivery, QueueOptions, SteerOptions } from '../options/run-options.ts';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { RunEvent, Transition } from '../../machines/events/run-events.ts';
 import type { AgentPath, AgentState, ErrorEntry, RunResult } from '../../machines/contract/run-result.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import type { ToolSource } from '../../tools/server-tool.ts';
-import { checkApproval } from '../options/check-options.ts';
+import { checkApproval, checkMessage } from '../options/check-options.ts';
 import { RunError, ToolExecutionError } from '../options/agent-errors.ts';
 
 /** Where a run is at this moment. */
@@ -84,6 +84,16 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
    * up again; also when it was over.
    */
   release(): Promise<boolean>;
+  /**
+   * Tells the model something before its next turn; running tools are not interrupted. Resolves once the model has it, or
+   * once it is known that it never will. It is written down before that: a run that is resumed still delivers it. One that
+   * arrives beside a finished answer makes the run go on while steps are left.
+   *
+   * @example const { delivered } = await run.steer('In metric units, please.');
+   */
+  steer(text: string, options?: SteerOptions): Promise<Delivery>;
+  /** Keeps a message for the run after this one, which starts with it. Resolves when that run has begun, or never will. */
+  queue(text: string, options?: QueueOptions): Promise<Delivery>;
   /** Lets a waiting call run, with edited arguments if you give some (they are checked again). False: it does not wait. */
   approve(callId: string, options?: ApprovalOptions): Promise<boolean>;
   /** Denies a waiting call; the model is told why. False: it does not wait. */
@@ -107,6 +117,8 @@ export interface RunControls {
   readonly release: () => Promise<boolean>;
   readonly approve: (callId: string, options: ApprovalOptions) => Promise<boolean>;
   readonly reject: (callId: string, reason: string) => Promise<boolean>;
+  readonly steer: (text: string, options: SteerOptions) => Promise<Delivery>;
+  readonly queue: (text: string, options: QueueOptions) => Promise<Delivery>;
   readonly pending: () => readonly PendingApproval[];
   readonly recording: () => string;
   readonly transitions: () => readonly Transition[];
@@ -153,6 +165,14 @@ export function runHandle(controls: RunControls): AnyRun {
       return unawaited(controls.approve(callId, options));
     },
     reject: (callId, reason = '') => unawaited(controls.reject(callId, reason)),
+    steer: (text, options = {}) => {
+      checkMessage('run.steer', text, options);
+      return unawaited(controls.steer(text, options));
+    },
+    queue: (text, options = {}) => {
+      checkMessage('run.queue', text, options);
+      return unawaited(controls.queue(text, options));
+    },
     recording: controls.recording,
     transitions: controls.transitions,
     [Symbol.asyncIterator]: controls.read,

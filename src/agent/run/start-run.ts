@@ -9,79 +9,21 @@
  */
 import type { SnapshotFrom } from 'xstate';
 import type { OutsideEvent } from '../../actors/journal.ts';
-import type { LeafWork } from '../../actors/leaf.ts';
-import type { Vault } from '../../actors/vault.ts';
 import { type Drive, drive, recordedOutput } from '../../journal/run/drive.ts';
-import type { RunRecord } from '../../journal/format/record.ts';
 import { type Recorder, recorder, stopwatch } from '../../journal/format/recording.ts';
 import type { RunJournal } from '../../journal/run/run-journal.ts';
-import type { RunPort } from '../../inspector/frames/run-port.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
-import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
+import type { RunEventBody } from '../../machines/events/run-events.ts';
 import { type AgentOutput, type AnyResult, runResultOf } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
-import type { Json } from '../../json/json.ts';
-import { type PendingLogins, pendingApprovals, waitingPath } from './pending-approvals.ts';
+import { pendingApprovals, waitingPath } from './pending-approvals.ts';
 import { failedOutput, promptOf, releasedOutput, stateOf } from './run-state.ts';
+import { Messages } from './messages.ts';
+import type { RunPlan, StartedRun } from './run-plan.ts';
 import { runWatch } from './run-watch.ts';
 import { type AnyRun, approvalGiven, runHandle } from './run.ts';
 import { RunReaders } from './run-reader.ts';
-
-/** What a run needs to begin, found out before it does. */
-export interface RunStart {
-  /** Sealed: secrets are marks in it already. */
-  readonly head: RunRecord;
-  /** What the leaves do for this agent. */
-  readonly work: LeafWork;
-  /** Opens the journal; `place` tells the machine's state as a dotted path. */
-  readonly journal: (
-    accepts: (event: OutsideEvent, to: string | undefined) => boolean,
-    place: () => string,
-  ) => RunJournal;
-  /** Where the run can be looked at while it goes on. Default: nowhere. */
-  readonly inspector?: RunPort | null;
-}
-
-/** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
-export type MakeStart = (cancelled: string | undefined) => RunStart;
-
-interface RunPlan {
-  readonly runId: string;
-  readonly task: string;
-  /** Waits for what the run needs, at most until it is cancelled. */
-  readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
-  readonly context: unknown;
-  readonly traceparent?: string | undefined;
-  readonly vault: Vault;
-  /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
-  readonly replayed: () => boolean;
-  /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
-  readonly caughtUp?: Promise<unknown>;
-  /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
-  readonly fork?: (recording: string, entry: number, outcome: Json | undefined) => Promise<string>;
-  /** Left out where nobody listens: events are then made when somebody asks for them. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
-  /** The sign-ins that the agent's servers wait for. */
-  readonly logins?: PendingLogins;
-  /** Gets the system prompt of each request. */
-  readonly onPrompt?: (prompt: string) => void;
-  /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
-  readonly onDone: (result: AnyResult | null) => void | Promise<void>;
-  /** Whether the run may be released. Default: no. */
-  readonly resumable?: boolean;
-  /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
-  readonly onStable?: () => void;
-}
-
-/** A run, and what its agent may do with it beyond what the handle offers. */
-export interface StartedRun {
-  readonly run: AnyRun;
-  /** Puts an event from outside in order; false when the run does not take it. */
-  readonly send: (event: OutsideEvent) => Promise<boolean>;
-  /** Tells of something that is no part of the run itself; it has the number of the event before it. */
-  readonly announce: (body: RunEventBody) => void;
-}
 
 /** Starts a run at once. */
 export function startRun(plan: RunPlan): StartedRun {
@@ -112,6 +54,7 @@ class RunningRun {
   #isReleased = false;
   #cancelled: string | undefined;
   readonly #readers: RunReaders;
+  readonly #messages: Messages;
 
   constructor(plan: RunPlan) {
     this.#plan = plan;
@@ -129,6 +72,13 @@ class RunningRun {
       },
     });
     if (plan.onEvent !== undefined) this.#readers.reader();
+    this.#messages = new Messages({
+      runId: plan.runId,
+      send: (event) => this.#sendMessage(event),
+      isOver: () => this.#isOver || this.#live?.driven.isActive() === false,
+      mail: () => this.#snapshot()?.context.books.mail,
+      next: (message) => plan.next?.(message) ?? Promise.resolve(null),
+    });
     this.#ended = this.#lead();
     this.run = this.#handle();
   }
@@ -151,6 +101,7 @@ class RunningRun {
       if (plan.replayed()) {
         this.#isOver = true;
         await plan.onDone(null);
+        void this.#messages.close(null);
         this.#readers.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
@@ -162,6 +113,7 @@ class RunningRun {
     this.#isOver = true;
     this.#watch.ended(result);
     await plan.onDone(result);
+    void this.#messages.close(result);
     this.#readers.close();
     return plan.vault.open(result);
   }
@@ -228,6 +180,7 @@ class RunningRun {
         const entry = await journal.next();
         if (entry === null) break;
         this.#readers.tell(entry, () => driven.deliver(entry));
+        this.#messages.settle();
       }
       onStable();
     } catch (error) {
@@ -257,6 +210,13 @@ class RunningRun {
     return path === undefined ? false : this.send(event, path);
   }
 
+  /** Messages wait until the run has begun, and until what is played from a recording is over. */
+  async #sendMessage(event: OutsideEvent): Promise<boolean> {
+    if (this.#live === null) await Promise.race([this.#begun.promise, this.#ended.catch(() => undefined)]);
+    await this.#plan.caughtUp;
+    return this.send(event);
+  }
+
   #handle(): AnyRun {
     const { runId, logins } = this.#plan;
     return runHandle({
@@ -276,6 +236,8 @@ class RunningRun {
       approve: async (callId, how) => logins?.approve(callId, how.args) ?? this.#answer(callId, approvalGiven(how)),
       reject: async (callId, reason) =>
         logins?.reject(callId) ?? this.#answer(callId, { type: 'approval.refused', reason }),
+      steer: (text, options) => this.#messages.steer(text, options),
+      queue: (text, options) => this.#messages.queue(text, options),
       pending: () => {
         const root = this.#live?.driven;
         return root?.isActive() === true

@@ -4,7 +4,7 @@ import { toJson } from '../../json/to-json.ts';
 import type { Toolset } from '../../machines/contract/agent-setup.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { childrenNow } from '../below/child-tools.ts';
-import type { StartedRun } from './start-run.ts';
+import type { StartedRun } from './run-plan.ts';
 
 /** Tells runs that go on what has become of tools and servers. */
 export interface ToolNews {
@@ -21,21 +21,23 @@ export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
   /** `below`: the tools of an agent below have changed. */
   const announce = async (below: boolean): Promise<void> => {
     if (runs.size === 0) return;
-    const toolset = core.toolset(await core.granted());
-    const json = toJson(toolset);
     const children = below ? toJson(await childrenNow(core.children)) : null;
-    if (!json.ok || children?.ok === false) return;
-    const changed: OutsideEvent = {
-      type: 'tools.changed',
-      toolset: json.value,
-      ...(children === null ? {} : { children: children.value }),
-    };
-    const behind = [...runs].filter(([, known]) => known !== null && (below || known !== toolset));
+    if (children?.ok === false) return;
+    const granted = await core.granted();
     await Promise.all(
-      behind.map(([started]) => {
+      [...runs].map(async ([started, known]) => {
+        if (known === null) return;
+        const toolset = core.toolset(started.granted === undefined ? granted : await started.granted());
+        const json = toJson(toolset);
+        if ((!below && known === toolset) || !json.ok || runs.get(started) !== known) return;
         runs.set(started, toolset);
+        const changed: OutsideEvent = {
+          type: 'tools.changed',
+          toolset: json.value,
+          ...(children === null ? {} : { children: children.value }),
+        };
         // Where it cannot be written the run has ended, and says why.
-        return started.send(changed).catch(() => false);
+        await started.send(changed).catch(() => false);
       }),
     );
   };

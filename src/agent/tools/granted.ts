@@ -79,3 +79,9 @@ export async function resolvePermissions(
   const { permissionStore } = await import('../../security/permissions-store.ts');
   return permissionStore({ agent });
 }
+
+/** Decisions that last as long as the process. */
+export function memoryPermissions(): Permissions {
+  const allowed = new Set<string>();
+  return { isAlwaysAllowed: (tool) => allowed.has(tool), add: (tool) => void allowed.add(tool) };
+}

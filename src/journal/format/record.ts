@@ -1,6 +1,7 @@
 import type { Effect, Entry, LeafError, OutsideEvent } from '../../actors/journal.ts';
 import type { Message, ToolCalling } from '../../actors/model.ts';
 import type { AgentSettings, ChildSetup, OutputSpec, Toolset } from '../../machines/contract/agent-setup.ts';
+import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import type { Effects } from '../../tools/spec.ts';
 
@@ -18,6 +19,8 @@ export interface RunRecord {
   readonly agent: string;
   readonly input: string;
   readonly cancelled?: string;
+  /** Messages that people had queued before it began, for the runs after it; left out where there are none. */
+  readonly queued?: readonly SentMessage[];
   readonly refused?: { readonly code: string; readonly message: string };
   readonly instructions: string;
   readonly promptByCode: boolean;

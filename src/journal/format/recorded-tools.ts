@@ -106,6 +106,7 @@ const OPTIONS: JsonObject = {
       properties: {
         toolCalling: { enum: ['auto', 'native', 'json'] },
         plans: SWITCH,
+        maxSteers: { type: 'number', minimum: 0 },
         images: { enum: ['sent', 'named'] },
         textCalls: { enum: ['never', 'whole-reply', 'narrated', 'lenient'] },
       },
@@ -147,6 +148,7 @@ const HEAD: JsonObject = {
     agent: TEXT,
     input: TEXT,
     cancelled: TEXT,
+    queued: { type: 'array', items: record({ id: TEXT, text: TEXT }) },
     instructions: TEXT,
     promptByCode: SWITCH,
     toolCalling: { enum: ['native', 'json'] },

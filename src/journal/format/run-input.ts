@@ -18,7 +18,7 @@ export function runRecord(
   input: WholeInput,
   run: { readonly runId: string; readonly at: string; readonly metadata: JsonObject },
 ): RunRecord {
-  const { setup, cancelled, refused } = input;
+  const { setup, cancelled, refused, queued = [] } = input;
   return {
     t: 'run',
     format: FORMAT,
@@ -29,6 +29,7 @@ export function runRecord(
     input: input.task,
     ...(cancelled === undefined ? {} : { cancelled }),
     ...(refused === undefined ? {} : { refused }),
+    ...(queued.length === 0 ? {} : { queued }),
     instructions: setup.instructions,
     promptByCode: setup.promptByCode,
     toolCalling: setup.toolCalling,
@@ -52,6 +53,7 @@ export function inputOf(head: RunRecord): WholeInput {
     history: head.history,
     ...(head.cancelled === undefined ? {} : { cancelled: head.cancelled }),
     ...(head.refused === undefined ? {} : { refused: head.refused }),
+    ...(head.queued === undefined ? {} : { queued: head.queued }),
     setup: {
       agent: head.agent,
       instructions: head.instructions,

@@ -19,6 +19,7 @@ import type { CallOutcome, CallRequest } from '../tool-call/call-request.ts';
 import { type LoopSnapshot, type LoopVerdict, loopBegun } from '../tool-call/loop-detection.ts';
 import { toJsonMode } from '../llm-call/conversation.ts';
 import type { ReadReply } from './read-reply.ts';
+import { type Mail, NO_MAIL } from '../contract/mail.ts';
 import type { AgentState, ErrorEntry, RunReason, RunStatus } from '../contract/run-result.ts';
 import { type Prompts, composePrompts, modelTools, toolNames } from './system-prompt.ts';
 import { type ShownOutput, shownOutput } from './typed-output.ts';
@@ -128,6 +129,8 @@ export interface Books {
   readonly lastTrouble: ErrorEntry | null;
   readonly errorHistory: readonly ErrorEntry[];
   readonly states: readonly AgentState[];
+  /** What people said to the run while it worked. */
+  readonly mail: Mail;
   /** Verdicts that were carried out, each with the error that it was for: the same one applies once. */
   readonly verdicts: readonly string[];
 }
@@ -187,6 +190,7 @@ const NEW_BOOKS: Books = {
   lastTrouble: null,
   errorHistory: [],
   states: [],
+  mail: NO_MAIL,
   verdicts: [],
 };
 
@@ -209,7 +213,7 @@ export function initialContext(input: AgentInput): AgentContext {
     trouble: null,
     loop: loopBegun(settings.maxConsecutiveRepeats),
     stepsTaken: 0,
-    books: { ...NEW_BOOKS, historyLength: history.length },
+    books: { ...NEW_BOOKS, historyLength: history.length, mail: { ...NO_MAIL, queued: input.queued ?? [] } },
     ending: endingBeforeStart(input),
     place: input.place ?? ROOT_PLACE,
     detour: NO_DETOUR,

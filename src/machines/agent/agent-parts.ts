@@ -28,6 +28,7 @@ import {
   outputCorrected,
   outputFits,
   outputInvalidEnding,
+  outputSetAside,
   outputUncheckedEnding,
 } from './delivering.ts';
 import {
@@ -76,6 +77,8 @@ import {
   takenReply,
 } from './planning.ts';
 import { promptsOf } from './system-prompt.ts';
+import type { SteeringEvent } from '../contract/mail.ts';
+import { isSteeredOn, queuedTaken, steerTaken, steersDelivered, takesQueued, takesSteer } from './steering.ts';
 import { toolCallMachine } from '../tool-call/tool-call.ts';
 import type { ApprovalEvent, ToolCallInput } from '../tool-call/tool-call-context.ts';
 
@@ -84,6 +87,7 @@ export type AgentEvent =
   | { readonly type: 'run.cancelled'; readonly reason?: string }
   | { readonly type: 'run.abandoned'; readonly code: string; readonly message: string }
   | { readonly type: 'run.expired' }
+  | SteeringEvent
   | ToolsChanged;
 
 const NOT_PROVIDED = 'The agent machine was started bare. Use agentMachine.provide({ actors: agent.actors }).';
@@ -112,6 +116,11 @@ export const agentParts = setup({
     promptIsDynamic: ({ context }) => context.briefing?.promptByCode === true,
     stepLimitReached: ({ context }) => context.stepsTaken >= context.settings.maxSteps,
     tokenBudgetSpent: ({ context }) => context.books.lastTurn === null && isTokenBudgetSpent(context),
+    takesSteer: ({ context, event }) => event.type === 'message.steered' && takesSteer(context, event),
+    takesQueued: ({ context, event }) => event.type === 'message.queued' && takesQueued(context, event),
+    interrupts: ({ context, event }) =>
+      event.type === 'message.steered' && event.interrupt === true && context.stepsTaken < context.settings.maxSteps,
+    steeredOn: ({ context }) => isSteeredOn(context),
     outputHeld: ({ context }) => context.reply?.output != null,
     gaveOutput: ({ context }) => gaveOutput(context),
     outputFits: ({ context }) => outputFits(context),
@@ -183,6 +192,10 @@ export const agentParts = setup({
     }),
     countStep: assign({ stepsTaken: ({ context }) => context.stepsTaken + 1 }),
     takeReply: assign(({ context }, output: LlmCallOutput) => takenReply(context, output)),
+    takeSteer: assign(({ context, event }) => (event.type === 'message.steered' ? steerTaken(context, event) : {})),
+    takeQueued: assign(({ context, event }) => (event.type === 'message.queued' ? queuedTaken(context, event) : {})),
+    deliverSteers: assign(({ context }) => steersDelivered(context)),
+    setOutputAside: assign(({ context }) => outputSetAside(context)),
     deliverOutput: assign(({ context }) => delivered(context, context.reply?.output?.value ?? null)),
     deliverChecked: assign(({ context }, result: CheckOutputResult) =>
       delivered(context, result.ok ? result.value : null),

@@ -30,6 +30,8 @@ export const agentMachine = agentParts.createMachine({
     'run.abandoned': { target: '.COMPLETION', actions: 'endAbandoned' },
     'run.expired': { target: '.COMPLETION', actions: { type: 'endAs', params: 'timeout' } },
     'tools.changed': { actions: 'takeTools' },
+    'message.steered': { guard: 'takesSteer', actions: 'takeSteer' },
+    'message.queued': { guard: 'takesQueued', actions: 'takeQueued' },
   },
   states: {
     PLANNING: {
@@ -70,7 +72,13 @@ export const agentMachine = agentParts.createMachine({
           },
         },
         ASKING: {
-          entry: 'countStep',
+          entry: ['countStep', 'deliverSteers'],
+          on: {
+            'message.steered': [
+              { guard: and(['takesSteer', 'interrupts']), target: 'CHECKING_BUDGET', actions: 'takeSteer' },
+              { guard: 'takesSteer', actions: 'takeSteer' },
+            ],
+          },
           invoke: {
             id: 'llmCall',
             src: 'llmCall',
@@ -112,6 +120,7 @@ export const agentMachine = agentParts.createMachine({
             { guard: 'calledTools', target: '#agent.DIRECT_EXECUTION', actions: 'prepareBatch' },
             { guard: 'answerTruncated', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'length' } },
             { guard: 'endsWithWrittenCall', target: 'CHECKING_BUDGET', actions: 'questionCall' },
+            { guard: and(['answered', 'steeredOn']), target: 'CHECKING_BUDGET' },
             { guard: 'answered', target: '#agent.COMPLETION', actions: { type: 'endAs', params: 'answer' } },
             { guard: 'tooManyUnusableReplies', target: '#agent.COMPLETION', actions: 'endUnusable' },
             { target: 'CHECKING_BUDGET', actions: 'correct' },

@@ -11,6 +11,7 @@ export const delivering = agentParts.createStateConfig({
   states: {
     FITTING: {
       always: [
+        { guard: 'steeredOn', target: '#agent.PLANNING.CHECKING_BUDGET', actions: 'setOutputAside' },
         { guard: and(['outputFits', 'outputCheckedByCode']), target: 'CHECKING' },
         { guard: 'outputFits', target: '#agent.COMPLETION', actions: 'deliverOutput' },
         { target: 'REJECTED' },
@@ -22,6 +23,7 @@ export const delivering = agentParts.createStateConfig({
         src: 'checkOutput',
         input: ({ context }) => outputToCheck(context),
         onDone: [
+          { guard: 'steeredOn', target: '#agent.PLANNING.CHECKING_BUDGET', actions: 'setOutputAside' },
           {
             guard: { type: 'outputAccepted', params: ({ event }) => event.output },
             target: '#agent.COMPLETION',

@@ -114,6 +114,14 @@ export function outputCorrected(context: AgentContext): Update {
   };
 }
 
+/** Answers the call of an answer that is not the last word: a person has said something since. */
+export function outputSetAside(context: AgentContext): Update {
+  const { reply } = context;
+  if (reply === null) return {};
+  const results = answeredCalls(context, 'The answer was received, but the user has said something since.');
+  return { reply: { ...reply, output: null }, messages: withMessages(context.messages, ...results) };
+}
+
 /** The ending of a run whose answer still does not fit after it was corrected. */
 export function outputInvalidEnding({ reply, stepsTaken }: AgentContext): Ending {
   return invalidEnding(problemText(reply?.output?.issues ?? []), 'output-invalid', stepsTaken);

@@ -5,6 +5,7 @@ import type { CallOutcome } from '../tool-call/call-request.ts';
 import { closeOpenCalls } from '../llm-call/conversation.ts';
 import { withMessages } from './agent-texts.ts';
 import type { ReadReply } from './read-reply.ts';
+import type { Mail } from '../contract/mail.ts';
 import type { AgentOutput, RunReason, RunStatus } from '../contract/run-result.ts';
 
 const STATUS: { readonly [reason in RunReason]: RunStatus } = {
@@ -127,6 +128,13 @@ function stopped(plan: PlanProgress, step: PlannedCall | null): PlanProgress {
   };
 }
 
+/** What people said that nobody has received. */
+function undeliveredOf({ waiting, queued }: Mail): Pick<AgentOutput, 'undelivered'> {
+  if (waiting.length + queued.length === 0) return {};
+  const steers = waiting.map((message) => ({ ...message, kind: 'steer' as const }));
+  return { undelivered: [...steers, ...queued.map((message) => ({ ...message, kind: 'queue' as const }))] };
+}
+
 /** What the machine ends with. */
 export function outputOf(context: AgentContext): AgentOutput {
   const ending = context.ending ?? {
@@ -151,6 +159,7 @@ export function outputOf(context: AgentContext): AgentOutput {
     states: context.books.states,
     messages: context.messages.slice(context.books.historyLength),
     ...(ending.output === undefined ? {} : { output: ending.output }),
+    ...undeliveredOf(context.books.mail),
     ...(context.place.agent === ''
       ? {}
       : { nested: { toolCalls: context.books.toolCallsRun, escalation: ending.escalation ?? null } }),

@@ -3,6 +3,7 @@ import type { JsonSchema } from '../../json/json.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import { type Backoff, BUSY_BACKOFF, DEFAULT_BACKOFF } from '../../recovery/backoff.ts';
 import type { RecoveryData } from '../../recovery/plan-data.ts';
+import type { SentMessage } from './mail.ts';
 import { type Policy, stricterPolicy, type ToolSpec } from '../../tools/spec.ts';
 
 /** The limits and switches that the machines obey. Times in milliseconds; null means no limit. */
@@ -35,6 +36,8 @@ export interface AgentSettings {
   readonly budget: { readonly maxToolCalls: number | null; readonly maxTokens: number | null };
   /** How long one function of `onError` or one repair agent may take. */
   readonly fixMs: number;
+  /** How many messages of people a run takes for the turns of its model; absent: 20. */
+  readonly maxSteers?: number;
   /** Fixes the jitter of waits between repeated calls. */
   readonly jitterSeed: number;
   /** How the option `toolCalling` stands; absent: `auto`. */
@@ -165,6 +168,8 @@ export interface AgentInput {
   readonly setup?: AgentSetup;
   /** Default: the root. */
   readonly place?: Place;
+  /** Messages for the runs after this one, which it hands on. */
+  readonly queued?: readonly SentMessage[];
   /** Set when the run was cancelled before it began; says why. It ends without a request. */
   readonly cancelled?: string;
   /** Set when the run cannot begin, such as for a required server that is not there. It ends as failed. */

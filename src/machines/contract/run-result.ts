@@ -51,6 +51,14 @@ export type AgentState = (typeof AGENT_STATES)[number];
 /** A state of an agent with the states inside it, as a dotted path: `ERROR_RECOVERY.ASKING_HUMAN`. */
 export type AgentPath = AgentState | `${AgentState}.${string}`;
 
+/** A message of a person that a run gives back: nobody has received it. */
+export interface UndeliveredMessage {
+  readonly id: string;
+  readonly text: string;
+  /** `steer`: for a turn of this run's model. `queue`: for the run after it. */
+  readonly kind: 'steer' | 'queue';
+}
+
 /** What the agent machine ends with. */
 export interface AgentOutput {
   /** The answer; or what the model said of one before it was cut off or withheld; or the sentence that says why there is none. Always text. */
@@ -73,6 +81,8 @@ export interface AgentOutput {
   readonly messages: readonly Message[];
   /** The answer as the value that `outputSchema` asks for; absent where there is none. */
   readonly output?: Json;
+  /** What people said to the run that its model never received, and what they queued for the next; absent where it is nothing. */
+  readonly undelivered?: readonly UndeliveredMessage[];
   /** What an agent above needs to know of this one; left out where there is none above. */
   readonly nested?: {
     /** Tool calls that ran, those of its own children included. */

@@ -136,6 +136,27 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
     required: ['toolset'],
     additionalProperties: false,
   },
+  'message.steered': {
+    type: 'object',
+    description: 'Tells the model something before its next turn.',
+    properties: {
+      id: { type: 'string', minLength: 1, description: 'Makes it one message, however often it is sent.' },
+      text: { type: 'string', minLength: 1, description: 'What the model is told.' },
+      interrupt: { type: 'boolean', default: false, description: 'The request in flight is void.' },
+    },
+    required: ['id', 'text'],
+    additionalProperties: false,
+  },
+  'message.queued': {
+    type: 'object',
+    description: 'Keeps a message for the run after this one.',
+    properties: {
+      id: { type: 'string', minLength: 1, description: 'Makes it one message, however often it is sent.' },
+      text: { type: 'string', minLength: 1, description: 'The input of the next run.' },
+    },
+    required: ['id', 'text'],
+    additionalProperties: false,
+  },
   'approval.given': {
     type: 'object',
     description: 'Lets the call that waits run.',

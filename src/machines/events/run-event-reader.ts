@@ -7,6 +7,7 @@ import { toolHandedUp } from '../agent/escalating.ts';
 import type { LlmCallOutput } from '../llm-call/llm-call.ts';
 import type { ReadReply } from '../agent/read-reply.ts';
 import type { RunEventBody } from './run-events.ts';
+import { NO_MAIL, mailNews } from '../contract/mail.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState, runResultOf } from '../contract/run-result.ts';
 import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
 import { type ToolCallContext, askedBecause } from '../tool-call/tool-call-context.ts';
@@ -93,6 +94,7 @@ class AgentReader {
       for (const message of context.briefing?.warnings ?? []) this.#emit({ type: 'warning', message });
     }
     readPermissions(this.#before, context, this.#emit);
+    readMail(this.#before, context, this.#emit);
     readSteps(this.#before, context, this.#emit);
     if (context.reply !== null && context.reply !== this.#before?.reply)
       readReplied(context, context.reply, move.event, this.#emit);
@@ -207,6 +209,13 @@ class AgentReader {
     if (isAt<typeof llmCallMachine>(move.transition, 'BACKING_OFF'))
       this.#emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
   }
+}
+
+/** What people said, when it came and when the model got it. */
+function readMail(before: AgentContext | null, { books }: AgentContext, emit: (event: RunEventBody) => void): void {
+  const { received, delivered } = mailNews(before?.books.mail ?? NO_MAIL, books.mail);
+  for (const message of received) emit({ type: 'message.received', ...message });
+  for (const message of delivered) emit({ type: 'message.delivered', ...message });
 }
 
 /** Tools of servers that are not the ones any more that were always allowed. */

@@ -54,6 +54,10 @@ export type RunEventBody =
       readonly attempt: number;
       readonly error: { readonly code: string; readonly message: string };
     }
+  /** A person said something to the run while it worked: for the model's next turn, or (`queue`) for the next run. */
+  | { readonly type: 'message.received'; readonly id: string; readonly text: string; readonly kind: 'steer' | 'queue' }
+  /** The model receives it with this step's request. */
+  | { readonly type: 'message.delivered'; readonly id: string; readonly text: string; readonly step: number }
   | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'goal'; readonly text: string }
   | { readonly type: 'plan.made'; readonly steps: readonly PlanStep[]; readonly iteration: number }

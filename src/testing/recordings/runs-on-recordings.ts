@@ -194,6 +194,8 @@ function runThen(run: Run, { onDone, onError }: RunEnds): Run {
     release: () => run.release(),
     approve: (callId, how) => run.approve(callId, how),
     reject: (callId, reason) => run.reject(callId, reason),
+    steer: (text, options) => run.steer(text, options),
+    queue: (text, options) => run.queue(text, options),
     pending: () => run.pending,
     recording: () => run.recording(),
     transitions: () => run.transitions(),

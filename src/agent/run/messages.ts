@@ -1,0 +1,113 @@
+import type { OutsideEvent } from '../../actors/journal.ts';
+import { type Mail, NO_MAIL, type SentMessage } from '../../machines/contract/mail.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
+import { type Delivery, type QueueOptions, type SteerOptions, newRunId } from '../options/run-options.ts';
+
+/** A run, as far as messages to it are concerned. */
+interface Receiver {
+  readonly runId: string;
+  /** Writes an event down and puts it in order; false when the run does not take it. */
+  readonly send: (event: OutsideEvent) => Promise<boolean>;
+  readonly isOver: () => boolean;
+  readonly mail: () => Mail | undefined;
+  /** Starts the run after this one with a queued message; gives its id, or null where nobody does. */
+  readonly next: (message: SentMessage) => Promise<string | null>;
+}
+
+/**
+ * Owns: the messages of people to one run, from the moment that they are sent until it is known what became of them.
+ *
+ * I1 Each is answered once: delivered in a step, or not, and why.
+ */
+export class Messages {
+  readonly #run: Receiver;
+  readonly #waiting = new Map<string, ((delivery: Delivery) => void)[]>();
+  #ended: AnyResult | null = null;
+
+  constructor(run: Receiver) {
+    this.#run = run;
+  }
+
+  steer(text: string, { id = newRunId(), interrupt = false }: SteerOptions): Promise<Delivery> {
+    return this.#send({ type: 'message.steered', id, text, ...(interrupt ? { interrupt } : {}) }, id);
+  }
+
+  queue(text: string, { id = newRunId() }: QueueOptions): Promise<Delivery> {
+    return this.#send({ type: 'message.queued', id, text }, id);
+  }
+
+  /** The machine has come to rest: what it delivered is known. */
+  settle(): void {
+    if (this.#waiting.size === 0) return;
+    const { delivered } = this.#run.mail() ?? NO_MAIL;
+    for (const id of this.#waiting.keys()) {
+      const found = delivered.find((one) => one.id === id);
+      if (found !== undefined) this.#answer(id, { delivered: true, step: found.step, runId: this.#run.runId });
+    }
+  }
+
+  /** The run is over, and nothing more is delivered by it; null: it goes on elsewhere. */
+  async close(result: AnyResult | null): Promise<void> {
+    this.settle();
+    this.#ended = result;
+    const kept = result === null || result.status === 'waiting';
+    const queued = kept ? [] : (this.#run.mail() ?? NO_MAIL).queued;
+    for (const id of this.#waiting.keys()) {
+      if (kept) this.#answer(id, { delivered: false, reason: 'kept' });
+      else if (!queued.some((one) => one.id === id)) this.#answer(id, { delivered: false, reason: result.reason });
+    }
+    const begin = async (message: SentMessage): Promise<void> =>
+      this.#answer(message.id, this.#begun(await this.#run.next(message), result));
+    await Promise.all(queued.map(begin));
+  }
+
+  #begun(runId: string | null, result: AnyResult | null): Delivery {
+    return runId === null
+      ? { delivered: false, reason: result?.reason ?? 'over' }
+      : { delivered: true, step: 1, runId };
+  }
+
+  async #send(event: OutsideEvent, id: string): Promise<Delivery> {
+    const { delivery, resolve } = later();
+    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
+    try {
+      if (await this.#run.send(event)) {
+        this.settle();
+        return await delivery;
+      }
+    } catch (error) {
+      this.#forget(id, resolve);
+      throw error;
+    }
+    if (this.#knows(id)) {
+      this.settle();
+      return delivery;
+    }
+    this.#forget(id, resolve);
+    return { delivered: false, reason: this.#run.isOver() ? 'over' : 'too-many' };
+  }
+
+  /** The same message was sent before, and nothing has become of it yet, or it was delivered. */
+  #knows(id: string): boolean {
+    const { waiting, delivered, queued } = this.#run.mail() ?? NO_MAIL;
+    if (delivered.some((one) => one.id === id)) return true;
+    return this.#ended === null && [...waiting, ...queued].some((one) => one.id === id);
+  }
+
+  #answer(id: string, delivery: Delivery): void {
+    const waiting = this.#waiting.get(id) ?? [];
+    this.#waiting.delete(id);
+    for (const resolve of waiting) resolve(delivery);
+  }
+
+  #forget(id: string, resolve: (delivery: Delivery) => void): void {
+    const left = (this.#waiting.get(id) ?? []).filter((one) => one !== resolve);
+    if (left.length === 0) this.#waiting.delete(id);
+    else this.#waiting.set(id, left);
+  }
+}
+
+function later() {
+  const { promise, resolve } = Promise.withResolvers<Delivery>();
+  return { delivery: promise, resolve };
+}

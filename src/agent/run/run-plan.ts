@@ -1,0 +1,73 @@
+import type { OutsideEvent } from '../../actors/journal.ts';
+import type { LeafWork } from '../../actors/leaf.ts';
+import type { Vault } from '../../actors/vault.ts';
+import type { RunPort } from '../../inspector/frames/run-port.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
+import type { RunJournal } from '../../journal/run/run-journal.ts';
+import type { Json } from '../../json/json.ts';
+import type { SentMessage } from '../../machines/contract/mail.ts';
+import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
+import type { AnyResult } from '../../machines/contract/run-result.ts';
+import type { PendingLogins } from './pending-approvals.ts';
+import type { Granted } from '../tools/granted.ts';
+import type { AnyRun } from './run.ts';
+
+/** What a run needs to begin, found out before it does. */
+export interface RunStart {
+  /** Sealed: secrets are marks in it already. */
+  readonly head: RunRecord;
+  /** What the leaves do for this agent. */
+  readonly work: LeafWork;
+  /** Opens the journal; `place` tells the machine's state as a dotted path. */
+  readonly journal: (
+    accepts: (event: OutsideEvent, to: string | undefined) => boolean,
+    place: () => string,
+  ) => RunJournal;
+  /** Where the run can be looked at while it goes on. Default: nowhere. */
+  readonly inspector?: RunPort | null;
+}
+
+/** Makes the start of a run, at the very moment at which it starts; `cancelled`: it was, and why. */
+export type MakeStart = (cancelled: string | undefined) => RunStart;
+
+/** What a run is made of. */
+export interface RunPlan {
+  readonly runId: string;
+  readonly task: string;
+  /** Waits for what the run needs, at most until it is cancelled. */
+  readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
+  readonly context: unknown;
+  readonly traceparent?: string | undefined;
+  readonly vault: Vault;
+  /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
+  readonly replayed: () => boolean;
+  /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
+  readonly caughtUp?: Promise<unknown>;
+  /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
+  readonly fork?: (recording: string, entry: number, outcome: Json | undefined) => Promise<string>;
+  /** Left out where nobody listens: events are then made when somebody asks for them. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  /** The sign-ins that the agent's servers wait for. */
+  readonly logins?: PendingLogins;
+  /** Gets the system prompt of each request. */
+  readonly onPrompt?: (prompt: string) => void;
+  /** Called once, before the result is known to anybody else; null when there is none, since what was played failed. */
+  readonly onDone: (result: AnyResult | null) => void | Promise<void>;
+  /** Whether the run may be released. Default: no. */
+  readonly resumable?: boolean;
+  /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
+  readonly onStable?: () => void;
+  /** Starts the run after this one with a queued message, and gives its id. Default: nobody does. */
+  readonly next?: ((message: SentMessage) => Promise<string | null>) | undefined;
+}
+
+/** A run, and what its agent may do with it beyond what the handle offers. */
+export interface StartedRun {
+  readonly run: AnyRun;
+  /** Puts an event from outside in order; false when the run does not take it. */
+  readonly send: (event: OutsideEvent) => Promise<boolean>;
+  /** What is always allowed in it, where that is not what the agent's own store says. */
+  granted?: () => Promise<Granted>;
+  /** Tells of something that is no part of the run itself; it has the number of the event before it. */
+  readonly announce: (body: RunEventBody) => void;
+}

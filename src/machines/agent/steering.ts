@@ -1,0 +1,69 @@
+/**
+ * Owns: what people say to a run while it works: what waits for the model's next turn, and what waits for the next run.
+ * Does not own: how it is written down and acknowledged (the journal, the run's handle).
+ *
+ * I1 A message that was accepted is delivered to the model once, in the order of arrival, or stands in the output.
+ * I2 No more than `maxSteers` are accepted, so the run still ends.
+ */
+import { MAX_STEERS, type Mail, type SentMessage } from '../contract/mail.ts';
+import type { AgentContext } from './agent-context.ts';
+import { userMessage, withMessages } from './agent-texts.ts';
+import { isTokenBudgetSpent } from './planning.ts';
+
+type Update = Partial<AgentContext>;
+
+/** True for a message that the run does not have yet, within the limit. */
+export function takesSteer({ books: { mail }, settings, ending }: AgentContext, { id, text }: SentMessage): boolean {
+  const taken = mail.waiting.length + mail.delivered.length;
+  return ending === null && taken < (settings.maxSteers ?? MAX_STEERS) && isNew(mail, id) && text.trim() !== '';
+}
+
+/** True for a message for the next run that this one does not have yet. */
+export function takesQueued({ books: { mail } }: AgentContext, { id, text }: SentMessage): boolean {
+  return isNew(mail, id) && text.trim() !== '';
+}
+
+function isNew({ waiting, delivered, queued }: Mail, id: string): boolean {
+  return ![...waiting, ...delivered, ...queued].some((one) => one.id === id);
+}
+
+/** Keeps a message for the model's next turn. */
+export function steerTaken({ books }: AgentContext, { id, text }: SentMessage): Update {
+  const { mail } = books;
+  return { books: { ...books, mail: { ...mail, waiting: [...mail.waiting, { id, text }] } } };
+}
+
+/** Keeps a message for the next run. */
+export function queuedTaken({ books }: AgentContext, { id, text }: SentMessage): Update {
+  const { mail } = books;
+  return { books: { ...books, mail: { ...mail, queued: [...mail.queued, { id, text }] } } };
+}
+
+/** Puts what waits into the conversation, before the model is asked. */
+export function steersDelivered(context: AgentContext): Update {
+  const { books, messages, stepsTaken } = context;
+  const { waiting, delivered } = books.mail;
+  if (waiting.length === 0) return {};
+  return {
+    messages: withMessages(messages, ...waiting.map(({ text }) => userMessage(text))),
+    books: {
+      ...books,
+      mail: {
+        ...books.mail,
+        waiting: [],
+        delivered: [...delivered, ...waiting.map((one) => ({ ...one, step: stepsTaken }))],
+      },
+    },
+  };
+}
+
+/** True when a finished answer is not the end: somebody has said something since, and a turn is left for it. */
+export function isSteeredOn(context: AgentContext): boolean {
+  const { books, stepsTaken, settings } = context;
+  return (
+    books.mail.waiting.length > 0 &&
+    books.lastTurn === null &&
+    stepsTaken < settings.maxSteps &&
+    !isTokenBudgetSpent(context)
+  );
+}
