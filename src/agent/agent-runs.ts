@@ -25,8 +25,8 @@ import { workFor } from './below/agent-actors.ts';
 import { launchRun } from './run/launch-run.ts';
 import { type AnyRun, type PendingApproval, type Run, approvalGiven } from './run/run.ts';
 import type { StartedRun } from './run/run-plan.ts';
-import { CONVERSATION, KeptConversation, conversationHandle } from './conversation.ts';
-import { type Opening, Talk } from './talk.ts';
+import { CONVERSATION, KeptConversation, conversationHandle } from './kept-conversation.ts';
+import { type Opening, Talk } from './run-line.ts';
 import type { Conversation } from './agent-types.ts';
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
@@ -51,7 +51,7 @@ const NEW: Opening = { history: [], queued: [] };
 
 /**
  * Owns: the runs of one agent that go on, its conversations, and its being closed. Does not own: what a run does, nor what is
- * said in a conversation (`talk.ts`).
+ * said in a conversation (`run-line.ts`).
  *
  * I1 One run at a time continues a conversation; those of `agent.logic`, of child agents and of repairs are beside all of them.
  */

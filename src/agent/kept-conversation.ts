@@ -11,7 +11,7 @@ import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
 import type { RunOptions } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
-import type { Opening, Talk } from './talk.ts';
+import type { Opening, Talk } from './run-line.ts';
 
 /** The member of a run's metadata by which it belongs to a conversation. */
 export const CONVERSATION = 'conversation';
