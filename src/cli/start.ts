@@ -98,7 +98,7 @@ function programUsage(commands: readonly Command[]): string {
     'Commands:',
     ...columns(rows),
     '',
-    `Without a command, '${commands[0]?.name ?? ''}' is run. 'signalbox <command> --help' shows what a command takes;`,
+    `Without a command, '${commands[0]?.name ?? ''}' runs. 'signalbox <command> --help' explains a command;`,
     `'signalbox --version' shows the version.`,
   ].join('\n');
 }

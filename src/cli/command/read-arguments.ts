@@ -9,7 +9,7 @@ export const COMMON_OPTIONS: readonly OptionSpec[] = [{ name: 'help', short: 'h'
 export const IN_OPTION: OptionSpec = {
   name: 'in',
   value: '<place>',
-  help: 'Where runs are kept that are named by id: a folder of recordings or a SQLite file. Default: .signalbox/runs.',
+  help: 'Where to look up run ids: a folder of recordings or a SQLite file. Default: .signalbox/runs.',
 };
 
 /**

@@ -66,7 +66,7 @@ function refused({ error: { data } }: Symptoms, status: number): Finding {
     status === 404 || status === 405
       ? path
       : status === 429
-        ? 'It takes no more requests for now: try later.'
+        ? 'It accepts no more requests for now: try later.'
         : `It does not take our request as an MCP server does. ${path}`;
   return { kind: 'http-status', what, fix, evidence };
 }
@@ -77,7 +77,7 @@ function unreachable({ entry, env, error }: Symptoms, errno: string): Finding {
   const throughProxy =
     proxy === undefined || env['NODE_USE_ENV_PROXY'] === '1'
       ? ''
-      : ` ${proxy} is set and is not used unless NODE_USE_ENV_PROXY=1 is set, too.`;
+      : ` ${proxy} is set but ignored unless NODE_USE_ENV_PROXY=1 is set, too.`;
   const [what, fix] =
     errno === 'ECONNREFUSED'
       ? [`Nothing listens at ${origin} (${errno}).`, 'Start the server, or correct host and port.']

@@ -25,8 +25,8 @@ export function diagnoseStart({ entry, env, error }: Symptoms): Finding {
   if (target.cwd !== undefined && !isFolder(target.cwd)) {
     return plain(
       'folder-not-found',
-      `The folder in which it shall run does not exist: ${target.cwd}`,
-      "Make the folder, or correct 'cwd'. A relative folder starts at the one in which signalbox runs.",
+      `Its working directory does not exist: ${target.cwd}`,
+      "Create the folder, or correct 'cwd'. A relative folder starts at the one in which signalbox runs.",
     );
   }
   if (errno === 'ENOENT') return notFound(target, config, env);
@@ -108,7 +108,7 @@ function ended({ entry, env, error: { data }, noise }: Symptoms): Finding {
     exitCode === 127
       ? ' 127 is what a shell says when it does not find a command.'
       : exitCode === 0
-        ? " A program that ends without an error may be no server, or may need an argument such as 'stdio'."
+        ? " A program that ends without an error may not be a server, or may need an argument such as 'stdio'."
         : '';
   const words = written.length === 0 ? 'It wrote nothing to stderr.' : 'See what it wrote last:';
   return {
@@ -125,7 +125,7 @@ function silent({ entry, env, error: { data }, noise }: Symptoms): Finding {
   if (noise.length > 0) {
     return {
       kind: 'not-mcp',
-      what: 'It runs but does not answer as an MCP server does, and it writes to stdout what is no MCP message:',
+      what: 'It runs but does not answer as an MCP server does, and it writes to stdout what is not an MCP message:',
       fix: "Is it an MCP server, started so that it speaks over stdio? If it logs to stdout, let it log to stderr: stdout is the protocol's.",
       evidence: [...noise.map((line) => `stdout: ${line}`), ...errors],
     };

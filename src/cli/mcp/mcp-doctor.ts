@@ -78,7 +78,8 @@ async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report
         [],
       );
     }
-    const remarks = noise.length === 0 ? [] : [`It does odd things, which are survived: ${noise.join(' | ')}`];
+    const remarks =
+      noise.length === 0 ? [] : [`It breaks the protocol in ways that are tolerated: ${noise.join(' | ')}`];
     return report(name, summaryOf(connection, seconds), unknownTools(entry, connection), remarks);
   } finally {
     await connection.disconnect();
@@ -134,7 +135,7 @@ function diagnose(symptoms: Symptoms): Finding {
     found ?? {
       kind: 'not-connected',
       what: error.message,
-      fix: 'Try once more; if it stays so, look into the log of the server.',
+      fix: 'Try again; if the problem remains, check the log of the server.',
       evidence: [],
     }
   );

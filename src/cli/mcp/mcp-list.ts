@@ -29,7 +29,7 @@ export async function listServers(
     for (const line of textTable(rows.map(serverCells))) console.log(line);
     if (rows.length === 0) console.error('No server is configured.');
     if (rows.some(({ error }) => error !== null))
-      console.error("\n'signalbox mcp doctor' says what is wrong, and what to do about it.");
+      console.error("\n'signalbox mcp doctor' explains what is wrong, and what to do.");
   }
   return EXIT_CODE.answered;
 }

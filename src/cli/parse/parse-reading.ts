@@ -70,7 +70,7 @@ function unreadable(file: string, code: string): string {
 export function readParseSchema(file: string): JsonSchema {
   const schema = readJson(file);
   if (isJsonObject(schema) || typeof schema === 'boolean') return schema;
-  throw new UsageError(`--schema: ${file} holds no JSON Schema: that is an object, true or false.`);
+  throw new UsageError(`--schema: ${file} is not a JSON Schema, which is an object, true or false.`);
 }
 
 function readJson(file: string): unknown {
@@ -78,7 +78,7 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--schema: ${file} is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`--schema: ${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -2,15 +2,15 @@ import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-flags.ts';
 import { type Arguments, type Command, UsageError } from '../command/command.ts';
 import { IN_OPTION } from '../command/read-arguments.ts';
 
-/** `signalbox fork <file|run id>`: goes another way from a point of a recorded run. */
+/** `signalbox fork <file|run id>`: continues a recorded run from one of its lines as a separate run. */
 export const forkCommand: Command = {
   name: 'fork',
-  summary: 'Go another way from a point of a recorded run.',
+  summary: 'Continue a recorded run from one of its lines as a separate run.',
   synopsis: '<file|run id> --at <line> [options]',
   about: [
-    'Plays a recording up to a line and goes on from there as a run of its own, with the model and',
-    'the tools of the options. What was on its way at that line comes out as recorded. The lines',
-    "are those that 'signalbox recording show' counts.",
+    'Replays a recording up to a line and continues from there as a separate run, with the model and',
+    'tools of the options. Calls in flight at that line keep their recorded outcome. Lines are',
+    "numbered as in 'signalbox recording show'.",
     '',
     'Exit codes are those of signalbox run.',
   ].join('\n'),
@@ -20,19 +20,19 @@ export const forkCommand: Command = {
     {
       name: 'outcome',
       value: '<json>',
-      help: 'What comes of that line instead, an outcome or the start of a model or tool call: its value, or {"ok": false, "error": {"code": …, "message": …}}.',
+      help: 'A new outcome for that line, which is an outcome or the start of a model or tool call: its value, or {"ok": false, "error": {"code": …, "message": …}}.',
     },
     { name: 'input', value: '<text>', help: 'The question instead of the recorded one.' },
     {
       name: 'recorded',
-      help: 'Take the outcomes from the rest of the recording where the same is asked; only what is new is done.',
+      help: 'Take the outcomes of identical requests from the rest of the recording; only new ones run.',
     },
     ...AGENT_OPTIONS.filter(({ name }) => name !== 'max-steps'),
     { name: 'json', help: 'Print the whole result as one JSON object instead of the answer.' },
   ],
   async run(args) {
     const [file, extra] = args.positionals;
-    if (file === undefined) throw new UsageError('there is no recording. Name a file, or the id of a run.');
+    if (file === undefined) throw new UsageError('the recording is missing. Name a file, or the id of a run.');
     if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
     const choices = readAgentChoices(args, process.env);
     const fork = { at: readLine(args), input: args.values.get('input'), ...readOutcome(args) };

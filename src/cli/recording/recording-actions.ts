@@ -29,7 +29,7 @@ export async function diffRecordings({ values, flags, positionals: [a = '', b = 
   const differences = compareRecordings(left.recording, right.recording);
   const same = differences.length === 0;
   if (flags.has('json')) console.log(JSON.stringify({ same, differences }));
-  else if (same) console.log('They are the same, but for times, run ids and seeds.');
+  else if (same) console.log('They are the same, except for times, run ids and seeds.');
   else {
     const table = textTable([['', left.name, right.name], ...factsOf(left.recording, right.recording)]);
     const places = differences.flatMap((difference) => placeText(difference, left, right));
@@ -44,7 +44,7 @@ interface Side {
 }
 
 function placeText({ lines: [line, other], what }: RecordingDifference, left: Side, right: Side): readonly string[] {
-  const title = line === 1 ? 'What they were given differs:' : 'Where they part:';
+  const title = line === 1 ? 'Their input differs:' : 'The first difference:';
   const places = line === 1 ? [] : [sideText(left, line), sideText(right, other)];
   return ['', title, ...places, ...(what === '' ? [] : [`  ${inert(what)}`])];
 }

@@ -5,7 +5,7 @@ import { IN_OPTION } from '../command/read-arguments.ts';
 const show: Action = {
   name: 'show',
   takes: ['<file|run id>'],
-  help: 'tells it step by step',
+  help: 'shows it step by step',
   options: ['in', 'full'],
   run: async (args) => (await import('./recording-actions.ts')).showRecording(args),
 };
@@ -13,7 +13,7 @@ const show: Action = {
 const diff: Action = {
   name: 'diff',
   takes: ['<file|run id>', '<file|run id>'],
-  help: 'says where two of them differ first',
+  help: 'shows the first difference between two',
   options: ['in', 'json'],
   run: async (args) => (await import('./recording-actions.ts')).diffRecordings(args),
 };
@@ -21,7 +21,7 @@ const diff: Action = {
 const validate: Action = {
   name: 'validate',
   takes: ['<file|run id…>'],
-  help: 'checks each line, then plays it on the machines of this version',
+  help: "checks each line, then replays it on this version's machines",
   options: ['in', 'json'],
   run: async (args) => (await import('./recording-validate.ts')).validateRecordings(args),
 };
@@ -37,16 +37,16 @@ const normalize: Action = {
 /** `signalbox recording show|diff|validate|normalize`: works on recordings in files, without the agent's code. */
 export const recordingCommand = actionCommand({
   name: 'recording',
-  summary: 'Read, compare, check and tidy recordings.',
+  summary: 'Show, compare, validate and normalize recordings.',
   about: [
-    "Works on recordings without the agent's code: a file, the id of a run that is kept, or '-' for standard input.",
+    "Works on recordings without the agent's code: a file, the id of a stored run, or '-' for standard input.",
     'Exit codes: 0 done, valid or the same, 1 not valid or different, 2 wrong usage, or no such file or run.',
   ],
   options: [
     IN_OPTION,
     { name: 'full', help: "With 'show': all of every text, not its first lines." },
     { name: 'write', help: "With 'normalize': change the files instead of printing." },
-    { name: 'keep-times', help: "With 'normalize': keep when things happened. Otherwise all times are 0." },
+    { name: 'keep-times', help: "With 'normalize': keep the times. Otherwise they are 0." },
     { name: 'json', help: "With 'diff' and 'validate': print JSON for programs." },
   ],
   actions: [show, diff, validate, normalize],

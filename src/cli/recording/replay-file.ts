@@ -7,23 +7,24 @@ import { type Paint, painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { EXIT_CODE } from '../command/command.ts';
+import { counted } from '../command/text-layout.ts';
 import type { NamedRecording } from './kept-runs.ts';
 
-/** Plays a recording and prints the moves of its machines as they are made; where they go astray, how. */
+/** Replays a recording and prints the transitions of its machines as they are taken; if they diverge, how. */
 export function replayFile({ text }: NamedRecording, { json }: { readonly json: boolean }): number {
   const recording = readRecording(text);
   const paint = painter(openTerminal(process.stdout, undefined, process.env).color);
   if (!json) console.log(headText(recording, paint));
-  let moves = 0;
+  let count = 0;
   const print = (transition: Transition): void => {
-    moves += 1;
-    console.log(json ? JSON.stringify(transition) : moveText(transition, paint));
+    count += 1;
+    console.log(json ? JSON.stringify(transition) : transitionText(transition, paint));
   };
   try {
     const played = playRecording(recording, ({ transition }) => {
       if (transition !== null) print(transition);
     });
-    if (!json) console.log(`\n${endText(played, moves, paint)}`);
+    if (!json) console.log(`\n${endText(played, count, paint)}`);
     return EXIT_CODE.answered;
   } catch (error) {
     if (!(error instanceof ReplayDivergenceError)) throw error;
@@ -38,22 +39,22 @@ function headText({ head }: Recording, paint: Paint): string {
 }
 
 /** The machine of a path is indented as deep as it stands. */
-function moveText({ actor, event, from, to }: Transition, paint: Paint): string {
+function transitionText({ actor, event, from, to }: Transition, paint: Paint): string {
   const path = actor.split('/');
   const indent = '  '.repeat(path.length - 1);
   const where = paint('dim', `${indent}${inert(path.at(-1) ?? '')}`);
   return `${where}  ${paint('cyan', inert(event))}: ${inert(from)} → ${inert(to)}`;
 }
 
-function endText({ driven, past }: PlayedRecording, moves: number, paint: Paint): string {
-  const count = `${moves} move${moves === 1 ? '' : 's'}`;
+function endText({ driven, past }: PlayedRecording, count: number, paint: Paint): string {
+  const transitions = counted(count, 'transition');
   if (driven.isActive())
     return paint(
       'yellow',
-      `${count}, as recorded. The recording stops at line ${past.passed()}: its run has not ended.`,
+      `${transitions}, as recorded. The recording stops at line ${past.passed()}: its run has not ended.`,
     );
   const output: unknown = driven.actor.getSnapshot().output;
   const { status, reason } = isJsonObject(output) ? output : {};
   const ending = [status, reason].map((word) => (typeof word === 'string' ? word : 'unknown'));
-  return paint('green', `${count}, as recorded. It ends ${ending[0]} (${ending[1]}).`);
+  return paint('green', `${transitions}, as recorded. The run ended: ${ending[0]} (${ending[1]}).`);
 }

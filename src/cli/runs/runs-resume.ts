@@ -6,7 +6,7 @@ import { type Arguments, EXIT_CODE } from '../command/command.ts';
 import { reportEnd, answerOnConsole, runOnce } from '../agent/run-once.ts';
 import { openRuns, wholeRunId, type RunsPlace } from '../recording/kept-runs.ts';
 
-/** Takes a run up and brings it to its end, as `signalbox run` does with a new one. */
+/** Continues a run to its end, as `signalbox run` does with a new one. */
 export async function resumeKeptRun(args: Arguments): Promise<number> {
   const place = openRuns(args.values.get('in'));
   const choices = readAgentChoices(args, process.env);
