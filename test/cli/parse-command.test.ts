@@ -29,8 +29,8 @@ test('a broken reply in a file: how it was read, what it wants, and each repair 
       '',
       `    2 | {'thought': "Add", "tool": "add", "tool_args": {"a": 1, "b": 2,}}`,
       '      |  ^                                                            ^',
-      '  2:2   quotes           a string did not use double quotes',
-      '  2:63  extra-comma      a comma too many was left out',
+      '  2:2   quotes           a string was not in double quotes',
+      '  2:63  extra-comma      an extra comma was removed',
       '',
     ].join('\n'),
   );

@@ -43,7 +43,9 @@ test.each(places)('list finds runs of %s, and prints JSON for programs', async (
 
 test('list says when there is nothing, and when nothing fits', async () => {
   await using user = await keptRuns();
-  expect((await user.signalbox('runs', 'list', '--agent', 'nobody')).stdout).toBe('No runs in .signalbox/runs match.\n');
+  expect((await user.signalbox('runs', 'list', '--agent', 'nobody')).stdout).toBe(
+    'No runs in .signalbox/runs match.\n',
+  );
   expect((await user.signalbox('runs', 'list', '--in', '.')).stdout).toBe('No runs in ..\n');
 });
 

@@ -20,7 +20,7 @@ test.each([
   ],
   ['too few steps', ['run', 'Hello?', '--max-steps', '0'], '--max-steps must be'],
   ['a fraction of a step', ['run', 'Hello?', '--max-steps', '1.5'], '--max-steps must be'],
-  ['no address', ['run', 'Hello?', '--base-url', 'localhost'], "baseURL: 'localhost' is no address of a server."],
+  ['no address', ['run', 'Hello?', '--base-url', 'localhost'], "baseURL: 'localhost' is not a server address."],
   [
     'a key that is not there',
     ['run', 'Hello?', '--api-key-env', 'NO_KEY'],

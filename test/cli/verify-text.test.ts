@@ -16,7 +16,7 @@ const verdict: VerifiedAgent = {
   violations: [
     {
       law: 'permission',
-      message: "'buy' ran, and nobody had agreed",
+      message: "'buy' ran, and it had not been approved",
       state: 'DIRECT_EXECUTION.RUNNING_CALLS',
       path: ['the model calls buy', 'the person asked about buy (c1) denies'],
       file: '.signalbox/verify/shop.permission.jsonl',
@@ -42,7 +42,7 @@ test('a broken law is shown with the shortest path to it and the file of the cou
   Not everything was explored:
   it was stopped when enough had been found.
 
-  permission: 'buy' ran, and nobody had agreed
+  permission: 'buy' ran, and it had not been approved
   in DIRECT_EXECUTION.RUNNING_CALLS, reached by this shortest path:
      1  the model calls buy
      2  the person asked about buy (c1) denies

@@ -46,7 +46,7 @@ export function serverAnswers({ options, terminal, model, confirm, vault }: Answ
 /** Throws when nobody agrees to show the request to the model. */
 async function agreed(request: McpSampling, confirm: Confirm | 'wait' | undefined, signal: AbortSignal): Promise<void> {
   const { server, messages, systemPrompt, maxTokens } = request;
-  if (typeof confirm !== 'function') throw new Error('there is nobody to agree');
+  if (typeof confirm !== 'function') throw new Error('nobody can approve it');
   const answer = await confirm({
     callId: `sampling:${server}`,
     tool: `${server} (a reply of your model)`,

@@ -166,7 +166,7 @@ const schema = z.discriminatedUnion('kind', [
 /** Reads what the page asks for; a text that says what is wrong with it otherwise. */
 function readAct(body: string): Act | string {
   const parsed = parsedJson(body);
-  if (parsed === undefined) return 'The body is no JSON.';
+  if (parsed === undefined) return 'The body is not JSON.';
   const checked = schema.safeParse(parsed);
   if (checked.success) return checked.data;
   return checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');

@@ -67,7 +67,8 @@ export class ReceivedSession {
       can: [],
       standing: () => [...this.#drawings.values(), ...this.#actorFrames.values()],
       seal: createVault(() => []).seal,
-      act: () => Promise.resolve({ ok: false, message: 'It runs in another program, which only tells what happens.' }),
+      act: () =>
+        Promise.resolve({ ok: false, message: 'It runs in another program, which only reports what happens.' }),
     });
   }
 

@@ -164,7 +164,7 @@ class AgentReader {
     if (hasReached('AWAITING_APPROVAL.APPROVED') && move.event.type === 'xstate.error.actor.rememberPermission')
       this.#emit({
         type: 'warning',
-        message: `That '${call.tool}' is always allowed could not be kept, so it will be asked about again: ${leafErrorOf(move.event).message}`,
+        message: `"Always allow" for '${call.tool}' could not be stored, so you will be asked again: ${leafErrorOf(move.event).message}`,
       });
     if (move.snapshot.status === 'done') {
       const started = this.#running.get(move.path);

@@ -116,7 +116,7 @@ export function checkElicited(answer: unknown, schema: JsonObject): Checked {
 }
 
 function checkContent(content: unknown, schema: JsonObject): Checked {
-  if (!isJsonObject(content)) return { ok: false, problem: 'its content is no object' };
+  if (!isJsonObject(content)) return { ok: false, problem: 'its content is not an object' };
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const checked = checkArguments(content, { additionalProperties: false, ...schema });
   if (!checked.ok) {

@@ -161,7 +161,7 @@ interface ExpectedCall {
 /** Did such a call run? Calls that were denied, or whose arguments were not valid, did not. */
 function judgeCalledTool(evidence: Evidence, { tool, args, result, times }: ExpectedCall): Judgement {
   if (result !== undefined && evidence.moves === null)
-    throw new TypeError('A result does not keep what the tools gave. Give the Run or its recording.');
+    throw new TypeError('A RunResult has no results of tools. Pass the Run or its recording.');
   const found = evidence.calls.filter(
     (call) =>
       call.tool === tool && holdsAll(args ?? {}, call.args) && (result === undefined || hasGiven(call.gave, result)),

@@ -92,7 +92,7 @@ function compareTexts(evidence: Evidence, expected: readonly string[]): Compared
   const wanted = expected.map(withArrow);
   const moves = topLevelMoves(evidence);
   if (evidence.moves === null && wanted.some((text) => text.includes(':')))
-    throw new TypeError('A result does not keep the events of its moves. Give the Run or its recording.');
+    throw new TypeError('A RunResult has no events of transitions. Pass the Run or its recording.');
   const taken = moves.map(({ from, to, event }, index) =>
     wanted[index]?.includes(':') === true || (wanted[index] === undefined && event !== '')
       ? `${event}: ${from} → ${to}`
@@ -106,13 +106,13 @@ function withArrow(text: string): string {
   const [, event, from = '', to = ''] = match ?? [];
   if (match === null)
     throw new TypeError(
-      `${JSON.stringify(text)} is no move. Write 'PLANNING → COMPLETION' or 'model.replied: PLANNING → COMPLETION', with the agent's five states.`,
+      `${JSON.stringify(text)} is not a transition. Write 'PLANNING → COMPLETION' or 'model.replied: PLANNING → COMPLETION', with the agent's five states.`,
     );
   return event === undefined ? `${from} → ${to}` : `${event}: ${from} → ${to}`;
 }
 
 function compareMoves({ moves }: Evidence, expected: readonly Transition[]): Compared {
-  if (moves === null) throw new TypeError('A result does not keep its transitions. Give the Run or its recording.');
+  if (moves === null) throw new TypeError('A RunResult has no transitions. Pass the Run or its recording.');
   const line = ({ actor, event, from, to }: Transition): string => `${actor}: ${event}: ${from} → ${to}`;
   return [expected.map(line), moves.map(line)];
 }

@@ -81,7 +81,7 @@ function escalationWrong({ story, fresh, output, tools }: Situation, ended: read
   const asked = story.some((one) => one.kind === 'started' && one.effect.name === 'askEscalation');
   const critical = ended.some((end) => end.to === 'ESCALATED' && isCritical(end, { story, tools }));
   return assessed && critical && !asked && output === null
-    ? 'a critical escalation was taken by nobody, and the run went on'
+    ? 'a critical escalation was handled by no agent, and the run continued'
     : null;
 }
 

@@ -41,7 +41,7 @@ function endedWrongly({ fresh, output, actors, schema }: Situation, failed: bool
   if (told === ended || (told === 'length' && turn.out.ok && !isPlainText(turn.out.value))) return null;
   if (told !== undefined)
     return `the run should have ended as ${told}, and ${ended === undefined ? 'went on' : `ended as ${ended}`}`;
-  return WITHHELD.has(ended) ? `the run ended as ${ended}, and nobody had said so` : null;
+  return WITHHELD.has(ended) ? `the run ended as ${ended}, and the server had not said so` : null;
 }
 
 /** How servers say that a reply is not what the model wanted to say. */

@@ -30,7 +30,10 @@ export function endlessGuard(): EndlessGuard {
     inspect: ({ type }) => {
       if (type !== '@xstate.microstep' || ++count <= MOST_MICROSTEPS) return;
       tripped = true;
-      throw new ExplorationError('endless', `The machine made ${MOST_MICROSTEPS} moves and waited for nothing.`);
+      throw new ExplorationError(
+        'endless',
+        `The machine made ${MOST_MICROSTEPS} transitions without waiting for anything.`,
+      );
     },
     reset: () => {
       count = 0;
