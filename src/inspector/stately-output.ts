@@ -6,7 +6,7 @@
  */
 import { type AnyActorRef, type InspectionEvent, type Observer, isMachineSnapshot } from 'xstate';
 import { createVault } from '../actors/vault.ts';
-import type { Move } from '../machines/events/transition-log.ts';
+import type { Microstep } from '../machines/events/transition-log.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { isActor, isEventless, rootOf } from './frames/actors.ts';
 import type { RunPort, WatchedActor } from './frames/run-port.ts';
@@ -87,13 +87,13 @@ export async function statelyOutput(options: StatelyOutputOptions = {}): Promise
   const output: StatelyOutput = {
     inspect: Object.assign(inspect, { next: inspect }),
     attach: (run) => {
-      const onMove = ({ actor, event, snapshot, taken }: Move): void => {
+      const onMicrostep = ({ actor, event, snapshot, taken }: Microstep): void => {
         if (!isEventless(taken)) report(actor, { type: 'event', event, source: undefined });
         report(actor, { type: 'snapshot', event, snapshot });
         const children: { readonly [id: string]: AnyActorRef | undefined } = snapshot.children;
         for (const child of Object.values(children)) if (child !== undefined) report(child, { type: 'met' });
       };
-      run.watch({ onLine: () => undefined, onMove, onEvent: () => undefined });
+      run.watch({ onLine: () => undefined, onMicrostep, onEvent: () => undefined });
       return { ended: () => run.watch(null) };
     },
     attachActor: ({ actor, seal }) => {

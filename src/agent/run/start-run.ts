@@ -118,7 +118,7 @@ class RunningRun {
     this.#readers = new RunReaders({
       runId: plan.runId,
       replayed: plan.replayed,
-      onMove: (move) => this.#watch.onMove(move),
+      onMicrostep: (microstep) => this.#watch.onMicrostep(microstep),
       onEvent: (event) => {
         try {
           plan.onEvent?.(event);

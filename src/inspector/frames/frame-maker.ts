@@ -8,11 +8,11 @@
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import { type RecordLine, recordedEntry } from '../../journal/format/record.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type Move, eventName } from '../../machines/events/transition-log.ts';
+import { type Microstep, eventName } from '../../machines/events/transition-log.ts';
 import { activeStates, actorInput, initialStates, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
 import { type LazySnapshot, type StepSource, initialSnapshot, isInitial } from './initial-snapshot.ts';
-import { loopOf, loopStep } from './loop-moves.ts';
+import { loopOf, loopStep } from './loop-steps.ts';
 import { logicName } from './names.ts';
 import { type Frame, isNumbered } from './protocol.ts';
 
@@ -36,7 +36,7 @@ interface FrameMakerOptions extends FrameOptions {
 interface Seen {
   readonly path: string;
   states: readonly string[];
-  /** How it stands: worked out when somebody asks where it has begun and moves on at once. */
+  /** How it stands: worked out on demand where it began and left its initial state at once. */
   snapshot: LazySnapshot;
   /** It came into view when it was at work already, with the actors that it had. */
   readonly joined: boolean;
@@ -79,7 +79,7 @@ export class FrameMaker {
     this.#emit({ t: 'record', session: this.#session, line: this.#line, record });
   }
 
-  move({ actor, path, snapshot, event, taken, machine }: Move): void {
+  microstep({ actor, path, snapshot, event, taken, machine }: Microstep): void {
     if (snapshot.status === 'stopped') return;
     this.#lookAtClock();
     const seen = this.#seenAt(path, machine, { machine: snapshot.machine, snapshot, actor });
@@ -92,7 +92,7 @@ export class FrameMaker {
     if (snapshot.status !== 'active') for (const id of seen.known.keys()) this.#gone(`${path}/${id}`);
   }
 
-  /** A machine has started, and may not move for long; or, when it is `joined`, has moved before anybody watched. */
+  /** A machine has started, and may take no transition for long; or, when it is `joined`, took some before anybody watched. */
   show(path: string, snapshot: AnyMachineSnapshot, joined: boolean): void {
     this.#lookAtClock();
     const { machine } = snapshot;
@@ -167,7 +167,7 @@ export class FrameMaker {
       this.#born({ path, parent, src, machine });
     }
     const initial = joined && snapshot !== null ? activeStates(snapshot) : initialStates(machine);
-    // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be reported.
+    // With transitions to take at once the snapshot is ahead of the initial states, and its microsteps are yet to be reported.
     const still = snapshot !== null && String(activeStates(snapshot)) === String(initial);
     const stands = still ? snapshot : null;
     const input = actor === undefined ? undefined : actorInput(actor);

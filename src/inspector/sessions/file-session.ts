@@ -31,7 +31,7 @@ export function fileSession(id: string, recording: Recording, onChange: () => vo
     kind: 'recording',
     head: recording.head,
     source: {
-      moves: false,
+      hasMicrosteps: false,
       reader: () => {
         let next = 0;
         return () => {

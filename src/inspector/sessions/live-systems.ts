@@ -3,7 +3,7 @@
  *
  * I1 What watches never stops what it watches.
  * I2 Systems that never end do not add up: of more than there is room for, the one that was silent longest goes. Should
- *    it move again, it is shown again, from there on.
+ *    it take a transition again, it is shown again, from there on.
  */
 import { type AnyActorRef, type InspectionEvent, type AnyMachineSnapshot, isMachineSnapshot } from 'xstate';
 import { createVault } from '../../actors/vault.ts';
@@ -11,7 +11,7 @@ import { rootOf, isMachine, isRestored } from '../frames/actors.ts';
 import type { WatchedActor } from '../frames/run-port.ts';
 import type { SessionList } from './session-list.ts';
 import { findActor } from '../../actors/leaf.ts';
-import { moveReader } from '../../machines/events/transition-log.ts';
+import { microstepReader } from '../../machines/events/transition-log.ts';
 import { checkEvent, eventSchemas } from '../frames/event-schemas.ts';
 import { FrameMaker } from '../frames/frame-maker.ts';
 import type { Act, ActReply, StepInfo } from '../frames/protocol.ts';
@@ -51,9 +51,9 @@ class SystemSession {
     this.session = session;
     this.#root = root;
     this.#maker = maker;
-    this.#follow = moveReader(
+    this.#follow = microstepReader(
       () => true,
-      (move) => maker.move(move),
+      (microstep) => maker.microstep(microstep),
     );
   }
 

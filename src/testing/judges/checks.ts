@@ -57,8 +57,8 @@ export function checkFinalOutput(subject: Subject, expected?: unknown): Pending 
 /** Judges the way that the run took. */
 export function checkTransitions(subject: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending {
   if (isRun(expected)) return afterBoth(subject, expected);
-  const moves = isRecording(expected) ? transitions(expected) : expected;
-  return judged(subject, (evidence) => judgeTransitions(evidence, moves));
+  const wanted = isRecording(expected) ? transitions(expected) : expected;
+  return judged(subject, (evidence) => judgeTransitions(evidence, wanted));
 }
 
 async function afterBoth(subject: Subject, other: Run): Promise<Judgement> {
@@ -160,7 +160,7 @@ interface ExpectedCall {
 
 /** Did such a call run? Calls that were denied, or whose arguments were not valid, did not. */
 function judgeCalledTool(evidence: Evidence, { tool, args, result, times }: ExpectedCall): Judgement {
-  if (result !== undefined && evidence.moves === null)
+  if (result !== undefined && evidence.transitions === null)
     throw new TypeError('A RunResult has no results of tools. Pass the Run or its recording.');
   const found = evidence.calls.filter(
     (call) =>

@@ -71,7 +71,7 @@ export function waitingCalls(talk: TalkLog): readonly Extract<TalkItem, { kind: 
   return talk.items.flatMap((item) => (item.kind === 'call' && item.status === 'waiting' ? [item] : []));
 }
 
-/** Whether there may be a conversation to show, with turns and raw exchanges: actors of the user's own only move. */
+/** Whether there may be a conversation to show, with turns and raw exchanges: actors of the user's own have transitions only. */
 export function hasTalk(session: { readonly info: SessionInfo } | null): boolean {
   return session?.info.kind !== 'system';
 }

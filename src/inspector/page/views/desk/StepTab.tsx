@@ -13,7 +13,7 @@ import { Changes, NotKnown, useDetail } from '../parts/StepDetails.tsx';
 import { Icon, Lamp } from '../parts/Icon.tsx';
 import { JsonTree } from '../parts/Values.tsx';
 
-/** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
+/** One step in full: which actor, on which event, which transitions were not taken and why, and what changed. */
 export function StepTab() {
   const { state, desk } = usePage();
   void state.beat.value;

@@ -9,7 +9,7 @@ export function loopOf({ machine, context }: AnyMachineSnapshot): AnyMachineSnap
   return isMachineSnapshot(loop) ? loop : null;
 }
 
-/** What moved the loop detection between two snapshots of its agent, as one move; null when nothing did. */
+/** What moved the loop detection between two snapshots of its agent, as one transition; null when nothing did. */
 export function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): StepSource | null {
   if (before === null || before === after || sameMemory(before, after)) return null;
   const type = before.context.recent === after.context.recent ? 'round.settled' : 'call.proposed';
