@@ -102,7 +102,7 @@ test.skipIf(noChromium)(
     await ordering({ fails: false });
     const { page } = await open();
     await compare(page, first);
-    await page.getByTestId('difference').getByText('Both runs went the same way, on the same.').waitFor();
+    await page.getByTestId('difference').getByText('Both runs took the same transitions with the same data.').waitFor();
 
     await page.locator('.row-compare').first().click();
     const context = page.getByTestId('pair-context');

@@ -44,7 +44,7 @@ test.skipIf(noChromium)(
     await page.getByTestId('readout').getByText(`${moves} of ${moves}`, { exact: false }).waitFor({ timeout: 60_000 });
     await page.keyboard.press('6');
     await page.getByRole('tabpanel').locator('select').selectOption(run.runId);
-    await page.getByTestId('difference').getByText('Both runs went the same way').waitFor({ timeout: 60_000 });
+    await page.getByTestId('difference').getByText('Both runs took the same transitions').waitFor({ timeout: 60_000 });
     expect((await page.evaluate(measured)).nodes).toBeLessThan(2500);
     for (const key of ['2', '3', '4', '6', 'Home', 'End']) await page.keyboard.press(key);
     expect(problems).toEqual([]);
