@@ -2,9 +2,8 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeThrown } from '../json/to-json.ts';
 import type { Inspector } from '../inspector/create-inspector.ts';
-import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
+import { type Command, EXIT_CODE, IN_OPTION, UsageError } from './command/command.ts';
 import { takeInterrupts } from './command/interrupts.ts';
-import { IN_OPTION } from './command/read-arguments.ts';
 
 const RUNS = join('.signalbox', 'runs');
 

@@ -68,11 +68,11 @@ async function act(action: Action, args: Arguments): Promise<number> {
     case 'status':
       return (await import('./mcp-login.ts')).showStatus(pickEntries(entries, action.server), login);
     case 'list':
-      return (await import('./mcp-list.ts')).listServers(entries, options);
+      return (await import('./mcp-actions.ts')).listServers(entries, options);
     case 'tools':
-      return (await import('./mcp-list.ts')).listTools(pickEntries(entries, action.server), options);
+      return (await import('./mcp-actions.ts')).listTools(pickEntries(entries, action.server), options);
     case 'call':
-      return (await import('./mcp-call.ts')).callByHand(pickEntries(entries, action.server), action, options);
+      return (await import('./mcp-actions.ts')).callByHand(pickEntries(entries, action.server), action, options);
     case 'doctor':
       return (await import('./mcp-doctor.ts')).examineServers(pickEntries(entries, action.server), options);
   }

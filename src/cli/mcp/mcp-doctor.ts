@@ -6,8 +6,7 @@ import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 import { nearestName } from '../../json/nearest-name.ts';
-import { diagnoseHttp } from './mcp-diagnosis-http.ts';
-import { diagnoseProcess, diagnoseStart } from './mcp-diagnosis-stdio.ts';
+import { diagnoseHttp, diagnoseProcess, diagnoseStart } from './mcp-diagnosis.ts';
 
 /** What was found out about one server. */
 interface Report {

@@ -5,7 +5,7 @@ import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { inert } from '../../output/console/inert.ts';
 import { UsageError, EXIT_CODE } from '../command/command.ts';
 import type { McpEntry, UsableEntry } from './mcp-servers.ts';
-import { textTable } from '../command/text-layout.ts';
+import { textTable } from '../../terminal/text-width.ts';
 
 /** How a person signs in. */
 export interface LoginOptions {

@@ -35,10 +35,7 @@ export const parseCommand: Command = {
       throw new UsageError('--tools is about replies and --schema about values: give one of them.');
     }
     // Loaded only now: help and wrong usage need none of it.
-    const [{ readParseInput, readParseSchema, readingOf, machineJson }, { readingText }] = await Promise.all([
-      import('./parse-reading.ts'),
-      import('./parse-text.ts'),
-    ]);
+    const { machineJson, readParseInput, readParseSchema, readingOf, readingText } = await import('./parse-reading.ts');
     const schema = schemaFile === undefined ? undefined : readParseSchema(schemaFile);
     const reading = readingOf(await readParseInput(file), { tools, schema });
     if (flags.has('json')) console.log(machineJson(reading.recovered));

@@ -4,7 +4,7 @@ import { painter, type Style } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
 import type { RecordLine, StartRecord } from '../../journal/format/record.ts';
-import { counted } from '../command/text-layout.ts';
+import { counted } from '../../terminal/text-width.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 
 /** How much of a text is shown unless all is asked for. */

@@ -4,7 +4,7 @@ import { lineNumber, readRecording } from '../../journal/format/recording.ts';
 import { transitions } from '../../journal/replay/replay.ts';
 import { inert } from '../../output/console/inert.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
-import { counted } from '../command/text-layout.ts';
+import { counted } from '../../terminal/text-width.ts';
 import { readRecordingOf } from './kept-runs.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

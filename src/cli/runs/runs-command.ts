@@ -29,7 +29,7 @@ const resume: Action = {
   takes: ['<run id>'],
   help: 'continues a run that was interrupted or waits for an approval',
   options: ['in', 'json', ...AGENT],
-  run: async (args) => (await import('./runs-resume.ts')).resumeKeptRun(args),
+  run: async (args) => (await import('../recording/continue-run.ts')).resumeKeptRun(args),
 };
 
 const prune: Action = {

@@ -1,6 +1,6 @@
 import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
 import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
-import { counted } from '../command/text-layout.ts';
+import { counted } from '../../terminal/text-width.ts';
 import { inert } from '../../output/console/inert.ts';
 
 /** `signalbox simulate <file>`: an agent under faults in virtual time, once for each seed. */

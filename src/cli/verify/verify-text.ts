@@ -3,8 +3,7 @@ import { openScreen } from '../../output/console/screen.ts';
 import { openTerminal, type Terminal } from '../../output/console/terminal.ts';
 import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
 import { inert } from '../../output/console/inert.ts';
-import { wrapText } from '../../terminal/text-width.ts';
-import { counted } from '../command/text-layout.ts';
+import { counted, wrapText } from '../../terminal/text-width.ts';
 import type { BrokenLaw, VerifiedAgent } from './verify-agent.ts';
 
 const NAME_WIDTH = 14;

@@ -5,16 +5,16 @@
  * I1 The frames of a run that is watched and of its recording are the same: nothing is taken from a clock of its own.
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
-import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
-import { type RecordLine, recordedEntry } from '../../journal/format/record.ts';
+import { recordedEntry, type RecordLine } from '../../journal/format/record.ts';
+import { isJsonObject } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type Microstep, eventName } from '../../machines/events/transition-log.ts';
+import { eventName, type Microstep } from '../../machines/events/transition-log.ts';
 import { activeStates, actorInput, initialStates, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
-import { type LazySnapshot, type StepSource, initialSnapshot, isInitial } from './initial-snapshot.ts';
-import { loopOf, loopStep } from './loop-steps.ts';
+import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from './initial-snapshot.ts';
 import { logicName } from './names.ts';
 import { type Frame, isNumbered } from './protocol.ts';
+import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, isMachineSnapshot } from 'xstate';
 
 /** What the makers of frames have in common. */
 export interface FrameOptions {
@@ -245,4 +245,34 @@ export class FrameMaker {
     const source = loopStep(earlier, loop);
     if (source !== null) this.#step(seen, { ...source, to: activeStates(loop) });
   }
+}
+
+/** The loop detection in an agent's context; null where there is none. */
+export function loopOf({ machine, context }: AnyMachineSnapshot): AnyMachineSnapshot | null {
+  if (machine.id !== 'agent' || !isJsonObject(context)) return null;
+  const loop: unknown = Reflect.get(context, 'loop');
+  return isMachineSnapshot(loop) ? loop : null;
+}
+
+/** What moved the loop detection between two snapshots of its agent, as one transition; null when nothing did. */
+export function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): StepSource | null {
+  if (before === null || before === after || sameMemory(before, after)) return null;
+  const type = before.context.recent === after.context.recent ? 'round.settled' : 'call.proposed';
+  const from = before.machine.root.states[String(before.value)];
+  const possible = [from, before.machine.root].flatMap((node) => node?.transitions.get(type) ?? []);
+  const taken = possible.find(({ target }) => target?.some(({ key }) => key === String(after.value)));
+  return { event: { type }, before, after, taken: taken === undefined ? [] : [taken] };
+}
+
+/** Equal, though perhaps not the same: a settled round counts its failures again, and a run that is joined is another's copy. */
+function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
+  return one.value === other.value && isEqual(one.context, other.context);
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every((key) => isEqual(Reflect.get(one, key), Reflect.get(other, key)));
 }

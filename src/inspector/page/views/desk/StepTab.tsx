@@ -2,7 +2,7 @@ import { Button } from '../parts/Button.tsx';
 import type { MachineDrawing, StepDetail } from '../../../frames/protocol.ts';
 import { arrowText } from '../../model/chart.ts';
 import { innermost } from '../../model/actor-state.ts';
-import { exchangesOf } from '../../model/exchanges.ts';
+import { exchangesOf } from '../../model/talk.ts';
 import { type ForkOffer, forkOffer } from '../../state/orders.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import { jsonDiff } from '../../model/compare/json-diff.ts';
