@@ -190,14 +190,14 @@ export class AgentRuns {
             ...(why === undefined ? {} : { cancelled: why }),
             ...(refused === null ? {} : { refused }),
           };
-          const head = core.sealed(runRecord(whole, { runId, at, metadata }));
+          const head = core.redacted(runRecord(whole, { runId, at, metadata }));
           return { head, work: workFor(as.work(), output), journal: (accepts) => journal().open({ head, accepts }) };
         };
       },
       onDone: (result) => {
         unfollow();
         this.#runs.delete(started);
-        if (result !== null) own.onDone?.(core.vault.open(result));
+        if (result !== null) own.onDone?.(core.redactor.restore(result));
       },
     });
     this.#runs.set(started, null);

@@ -10,7 +10,7 @@
 import type { SnapshotFrom } from 'xstate';
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { LeafWork } from '../../actors/leaf.ts';
-import type { Vault } from '../../actors/vault.ts';
+import type { Redactor } from '../../actors/redactor.ts';
 import { type Drive, drive, recordedOutput } from '../../journal/run/drive.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { type Recorder, recorder, stopwatch } from '../../journal/format/recording.ts';
@@ -53,7 +53,7 @@ interface RunPlan {
   readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
   readonly traceparent?: string | undefined;
-  readonly vault: Vault;
+  readonly redactor: Redactor;
   /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
   readonly replayed: () => boolean;
   /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
@@ -134,7 +134,7 @@ class RunningRun {
   }
 
   send(event: OutsideEvent, to?: string): Promise<boolean> {
-    return this.#live?.journal.send(this.#plan.vault.seal(event), to) ?? Promise.resolve(false);
+    return this.#live?.journal.send(this.#plan.redactor.redact(event), to) ?? Promise.resolve(false);
   }
 
   announce(body: RunEventBody): void {
@@ -155,7 +155,7 @@ class RunningRun {
         throw error;
       }
       const output = failedOutput(plan.task, this.#snapshot(), error);
-      result = plan.vault.seal(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
+      result = plan.redactor.redact(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
       const failed = result;
       this.#readers.remark((reader) => reader.emit({ type: 'run.finished', result: failed }));
     }
@@ -163,7 +163,7 @@ class RunningRun {
     this.#watch.ended(result);
     await plan.onDone(result);
     this.#readers.close();
-    return plan.vault.open(result);
+    return plan.redactor.restore(result);
   }
 
   /** Plays the machine to its end, or until the run is let go. */
@@ -181,14 +181,14 @@ class RunningRun {
     const driven = drive({
       logic: agentMachine,
       work,
-      vault: plan.vault,
+      redactor: plan.redactor,
       id: ROOT_ID,
       input: inputOf(head),
       journal,
       recorder: recording,
       context: plan.context,
       traceparent: plan.traceparent,
-      onNote: (effect, note) => this.#readers.remark((reader) => reader.note(effect, plan.vault.seal(note))),
+      onNote: (effect, note) => this.#readers.remark((reader) => reader.note(effect, plan.redactor.redact(note))),
       onStart: ({ name, request }) => {
         if (name === 'callLlm') plan.onPrompt?.(promptOf(request));
       },

@@ -35,7 +35,7 @@ export interface WatchedActor {
   readonly agent: string;
   readonly actor: AnyActorRef;
   /** Puts marks in the place of secrets: nothing else has put marks into what the actor holds. */
-  readonly seal: <T>(value: T) => T;
+  readonly redact: <T>(value: T) => T;
 }
 
 /** Where agents hand their runs in. */

@@ -5,7 +5,7 @@
  * I1 The machines are drawn and compared, never run: nothing of what was sent is executed.
  */
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
-import { createVault } from '../../actors/vault.ts';
+import { createRedactor } from '../../actors/redactor.ts';
 import type { Json } from '../../json/json.ts';
 import { eventName } from '../../machines/events/transition-log.ts';
 import { drawMachine, transitionIds } from '../frames/drawing.ts';
@@ -66,7 +66,7 @@ export class ReceivedSession {
       agent: app,
       can: [],
       standing: () => [...this.#drawings.values(), ...this.#actorFrames.values()],
-      seal: createVault(() => []).seal,
+      redact: createRedactor(() => []).redact,
       act: () =>
         Promise.resolve({ ok: false, message: 'It runs in another program, which only reports what happens.' }),
     });

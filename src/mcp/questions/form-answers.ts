@@ -3,7 +3,7 @@ import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { checkArguments } from '../../parsing/calls/arguments.ts';
 import { formatProblem } from '../../parsing/schema/check-bounds.ts';
 import type { McpElicitationAnswer } from '../config/answers.ts';
-import { HIDDEN } from '../../actors/vault.ts';
+import { HIDDEN } from '../../actors/redactor.ts';
 
 /** One value that a form asks for. */
 export interface QuestionField {
