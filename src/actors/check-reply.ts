@@ -33,9 +33,9 @@ function textOf(content: Json | undefined, hasCalls: boolean): string {
 
 function callsOf(calls: Json | undefined): readonly Call[] | undefined {
   if (calls === undefined || calls === null) return undefined;
-  if (!isList(calls)) throw bad('its toolCalls are no list');
+  if (!isList(calls)) throw bad('toolCalls is not a list');
   return calls.flatMap((call): readonly Call[] => {
-    if (!isJsonObject(call)) throw bad('one of its toolCalls is no object');
+    if (!isJsonObject(call)) throw bad('one of its toolCalls is not an object');
     const { id, name } = call;
     if (typeof name !== 'string' || name.trim() === '') return [];
     const own = typeof id === 'string' || typeof id === 'number' ? { id: String(id) } : {};
@@ -72,6 +72,6 @@ function countOf(count: Json | undefined): number {
 function bad(what: string): ModelError {
   return new ModelError(
     'bad-response',
-    `The model gave no reply that can be read: ${what}. complete() must resolve to { content, toolCalls? }.`,
+    `The model's reply cannot be read: ${what}. complete() must resolve to { content, toolCalls? }.`,
   );
 }

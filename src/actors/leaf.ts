@@ -12,7 +12,7 @@ import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
 import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
-import { NO_VAULT, type Vault } from './vault.ts';
+import { NO_REDACTOR, type Redactor } from './redactor.ts';
 
 /** What a leaf's function gets beside its input. */
 export interface LeafIo {
@@ -33,7 +33,7 @@ export interface LeafHost {
   /** What the leaves of these names do in this run, instead of what they were made with. */
   readonly work: LeafWork;
   /** Keeps secrets out of the machine: leaves get them, their outcomes lose them. */
-  readonly vault: Vault;
+  readonly redactor: Redactor;
   open(effect: Effect, perform: Perform, settle: (out: Outcome) => void): void;
   close(id: string): void;
   /** Counts the effects of one actor path. */
@@ -118,11 +118,11 @@ export function leaf<TInput, TOutput>(
         request: asked,
       });
       const work = (host?.work.get(name) as typeof execute | undefined) ?? execute;
-      const vault = host?.vault ?? NO_VAULT;
+      const redactor = host?.redactor ?? NO_REDACTOR;
       const keeps = typeof keepsMarks === 'function' ? keepsMarks(input) : keepsMarks;
-      const given = (): TInput => (keeps ? input : revealed(vault, name, input));
+      const given = (): TInput => (keeps ? input : revealed(redactor, name, input));
       const perform: Perform = async (io) =>
-        vault.seal(await settled(() => work(given(), leafIo(io, host)), yieldsJson));
+        redactor.redact(await settled(() => work(given(), leafIo(io, host)), yieldsJson));
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       opened.set(self, {
         stop: host === undefined ? performDirectly(effect, perform, settle) : () => host.close(effect.id),
@@ -189,9 +189,9 @@ function leafIo(io: PerformIo, host: LeafHost | undefined): LeafIo {
 }
 
 /** The input with its secrets; a mark that cannot be resolved is never passed on. */
-function revealed<T>(vault: Vault, name: string, input: T): T {
-  const lost = vault.lostMark(input);
-  if (lost === null) return vault.open(input);
+function revealed<T>(redactor: Redactor, name: string, input: T): T {
+  const lost = redactor.lostMark(input);
+  if (lost === null) return redactor.restore(input);
   const text = `${name} was not run: the secret behind ${lost} is not known any more. Give it again, in the option secrets or in the conversation.`;
   throw Object.assign(new Error(text), { code: 'secret-lost' });
 }

@@ -77,7 +77,7 @@ export function agentLogic(port: LogicPort): AgentLogic<never> {
     getPersistedSnapshot: ({ run: _run, ...kept }) => kept,
     restoreSnapshot: (snapshot) => {
       if (!isPersisted(snapshot))
-        throw new TypeError('This is no persisted snapshot of agent.logic: it has no run id.');
+        throw new TypeError('This is not a persisted snapshot of agent.logic: it has no run id.');
       return { ...snapshot, run: null };
     },
     start: (snapshot, scope) => {

@@ -223,7 +223,7 @@ export class AgentRuns {
           };
           const at = new Date().toISOString();
           const of = conversation === undefined ? metadata : { ...metadata, [CONVERSATION]: conversation.id };
-          const head = core.sealed(runRecord(whole, { runId, at, metadata: of }));
+          const head = core.redacted(runRecord(whole, { runId, at, metadata: of }));
           const work = workFor(as.work(), { output, remember });
           return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
         };
@@ -232,7 +232,7 @@ export class AgentRuns {
         unfollow();
         this.#runs.delete(started);
         // What never began has said nothing.
-        own.onDone?.(result === null || opening === null ? null : core.vault.open(result), opening ?? NEW);
+        own.onDone?.(result === null || opening === null ? null : core.redactor.restore(result), opening ?? NEW);
       },
     });
     if (owner !== undefined) started.granted = () => core.granted(owner);

@@ -10,11 +10,11 @@ const FORMATS = ['mermaid', 'svg', 'json'] as const;
 /** `signalbox diagram [machine|file]`: draws a machine. */
 export const diagramCommand: Command = {
   name: 'diagram',
-  summary: 'Draw a machine, ours or yours.',
+  summary: "Draw a machine: one of Signalbox's or your own.",
   synopsis: '[machine|file] [options]',
   about: [
-    'Draws one of our machines (agent, llmCall, toolCall, loopDetection, mcpConnection), or any',
-    'XState v5 machine that a module of yours exports, and prints it. Default: agent.',
+    "Prints a diagram of one of Signalbox's machines (agent, llmCall, toolCall, loopDetection,",
+    'mcpConnection, mcpCall, mcpTask) or of any XState v5 machine that your module exports. Default: agent.',
   ].join('\n'),
   options: [
     {
@@ -30,7 +30,7 @@ export const diagramCommand: Command = {
   ],
   async run({ values, positionals }) {
     const [name = 'agent', ...rest] = positionals;
-    if (rest.length > 0) throw new UsageError(`one machine is drawn, and there are ${positionals.length}.`);
+    if (rest.length > 0) throw new UsageError(`only one machine can be drawn, not ${positionals.length}.`);
     const asked = values.get('format') ?? 'mermaid';
     const format = FORMATS.find((one) => one === asked);
     if (format === undefined) throw new UsageError(`--format must be one of ${FORMATS.join(', ')}, and is '${asked}'.`);

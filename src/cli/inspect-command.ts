@@ -2,9 +2,8 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeThrown } from '../json/to-json.ts';
 import type { Inspector } from '../inspector/create-inspector.ts';
-import { type Command, UsageError, EXIT_CODE } from './command/command.ts';
+import { type Command, EXIT_CODE, IN_OPTION, UsageError } from './command/command.ts';
 import { takeInterrupts } from './command/interrupts.ts';
-import { IN_OPTION } from './command/read-arguments.ts';
 
 const RUNS = join('.signalbox', 'runs');
 
@@ -15,20 +14,20 @@ export const inspectCommand: Command = {
   synopsis: '[file|run id|folder …] [options]',
   about: [
     'Serves a page on 127.0.0.1 that shows recordings: the machines, step by step, the conversation,',
-    'the time. A folder is followed: runs that are still going on grow before your eyes.',
-    `Default: ${RUNS}. The address, with its token, is printed; Ctrl-C ends it.`,
-    "What is printed beside it is where apps that use Stately's inspector client can send to, to be seen there too.",
+    'the time. A folder is followed: runs that are still being written update live.',
+    `Default: ${RUNS}. The page's address, with its token, is printed; Ctrl-C stops the server.`,
+    "The second address is for apps that use Stately's inspector client: what they send is shown on the page too.",
   ].join('\n'),
   options: [
     IN_OPTION,
-    { name: 'port', value: '<n>', help: 'The port to listen on. Default: any that is free.' },
+    { name: 'port', value: '<n>', help: 'The port to listen on. Default: a free port.' },
     { name: 'open', help: 'Open the page in the browser.' },
   ],
   async run({ values, flags, positionals }) {
     const port = readPort(values.get('port'));
     const runs = values.get('in');
     if (runs !== undefined && positionals.length === 0 && !isFolder(runs))
-      throw new UsageError(`'${runs}' is no folder. Name the runs of it that are to be shown.`);
+      throw new UsageError(`'${runs}' is not a folder. Name the runs to show, with --in.`);
     const places = positionals.length === 0 ? [runs ?? RUNS] : positionals;
     // Loaded only now: help and wrong usage need none of it.
     const [{ createInspector }, { readRecordingOf }] = await Promise.all([

@@ -19,7 +19,7 @@ export const runCommand: Command = {
   ],
   async run(args) {
     const question = args.positionals.join(' ');
-    if (question.trim() === '') throw new UsageError('there is no question. Put it in quotation marks.');
+    if (question.trim() === '') throw new UsageError('the question is missing. Put it in quotation marks.');
     const choices = readAgentChoices(args, process.env);
     const json = args.flags.has('json');
     // Loaded only now: help and wrong usage need none of it.

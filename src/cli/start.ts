@@ -1,6 +1,12 @@
-import { type Command, UsageError, EXIT_CODE, type OptionSpec } from './command/command.ts';
+import {
+  type Command,
+  COMMON_OPTIONS,
+  EXIT_CODE,
+  type OptionSpec,
+  readArguments,
+  UsageError,
+} from './command/command.ts';
 import { didYouMean } from '../json/nearest-name.ts';
-import { readArguments, COMMON_OPTIONS } from './command/read-arguments.ts';
 import { wrapText } from '../terminal/text-width.ts';
 import { packageVersion } from '../inspector/version.ts';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -75,8 +81,8 @@ export const COMMANDS: readonly [Listed, ...Listed[]] = [
   { name: 'chat', load: async () => (await import('./chat/chat-command.ts')).chatCommand },
   { name: 'run', load: async () => (await import('./run-command.ts')).runCommand },
   { name: 'runs', load: async () => (await import('./runs/runs-command.ts')).runsCommand },
-  { name: 'replay', load: async () => (await import('./recording/replay-command.ts')).replayCommand },
-  { name: 'fork', load: async () => (await import('./recording/fork-command.ts')).forkCommand },
+  { name: 'replay', load: async () => (await import('./recording/recording-command.ts')).replayCommand },
+  { name: 'fork', load: async () => (await import('./recording/recording-command.ts')).forkCommand },
   { name: 'recording', load: async () => (await import('./recording/recording-command.ts')).recordingCommand },
   { name: 'parse', load: async () => (await import('./parse/parse-command.ts')).parseCommand },
   { name: 'verify', load: async () => (await import('./verify/verify-command.ts')).verifyCommand },
@@ -98,7 +104,7 @@ function programUsage(commands: readonly Command[]): string {
     'Commands:',
     ...columns(rows),
     '',
-    `Without a command, '${commands[0]?.name ?? ''}' is run. 'signalbox <command> --help' shows what a command takes;`,
+    `Without a command, '${commands[0]?.name ?? ''}' runs. 'signalbox <command> --help' explains a command;`,
     `'signalbox --version' shows the version.`,
   ].join('\n');
 }

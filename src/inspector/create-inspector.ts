@@ -17,7 +17,7 @@ import { packageVersion } from './version.ts';
 
 /** How an inspector listens. */
 export interface InspectorOptions {
-  /** Default: any that is free. */
+  /** Default: a free port. */
   readonly port?: number;
   /** What the address must carry. Default: random, 192 bits. At least 16 characters. */
   readonly token?: string;

@@ -5,8 +5,8 @@
  * I2 What listens, or does not, cannot break what is watched.
  */
 import { type AnyActorRef, type InspectionEvent, type Observer, isMachineSnapshot } from 'xstate';
-import { createVault } from '../actors/vault.ts';
-import type { Move } from '../machines/events/transition-log.ts';
+import { createRedactor } from '../actors/redactor.ts';
+import type { Microstep } from '../machines/events/transition-log.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { isActor, isEventless, rootOf } from './frames/actors.ts';
 import type { RunPort, WatchedActor } from './frames/run-port.ts';
@@ -57,12 +57,12 @@ export async function statelyOutput(options: StatelyOutputOptions = {}): Promise
   );
   const own = to === undefined ? stately.createWebSocketInspector({ url: url ?? 'ws://localhost:8080' }) : null;
   const target: StatelyTarget = to ?? own ?? { adapter: { send: () => undefined } };
-  const seals = new Set<WatchedActor['seal']>([createVault(() => []).seal]);
+  const redactions = new Set<WatchedActor['redact']>([createRedactor(() => []).redact]);
   let closed = false;
 
   const reporter = statelyReporter(stately.createInspector, (event) => {
     let sent = event;
-    for (const seal of seals) sent = seal(sent);
+    for (const redact of redactions) sent = redact(sent);
     target.adapter.send(sent);
   });
   const report = (actor: object, what: Reported): void => {
@@ -87,17 +87,17 @@ export async function statelyOutput(options: StatelyOutputOptions = {}): Promise
   const output: StatelyOutput = {
     inspect: Object.assign(inspect, { next: inspect }),
     attach: (run) => {
-      const onMove = ({ actor, event, snapshot, taken }: Move): void => {
+      const onMicrostep = ({ actor, event, snapshot, taken }: Microstep): void => {
         if (!isEventless(taken)) report(actor, { type: 'event', event, source: undefined });
         report(actor, { type: 'snapshot', event, snapshot });
         const children: { readonly [id: string]: AnyActorRef | undefined } = snapshot.children;
         for (const child of Object.values(children)) if (child !== undefined) report(child, { type: 'met' });
       };
-      run.watch({ onLine: () => undefined, onMove, onEvent: () => undefined });
+      run.watch({ onLine: () => undefined, onMicrostep, onEvent: () => undefined });
       return { ended: () => run.watch(null) };
     },
-    attachActor: ({ actor, seal }) => {
-      seals.add(seal);
+    attachActor: ({ actor, redact }) => {
+      redactions.add(redact);
       report(actor, { type: 'met' });
       const { unsubscribe } = actor.system.inspect(inspect);
       return unsubscribe;

@@ -95,8 +95,8 @@ function answerText({ kind, server, action }: Of<'question.answered'>): string {
 }
 
 const LOOP_TEXT = {
-  nudge: (tool: string) => `${tool} is called again and again without progress. The model is told so.`,
-  refuse: (tool: string) => `${tool} is called again and again without progress. The call is refused.`,
+  nudge: (tool: string) => `${tool} is called repeatedly without progress. The model was warned.`,
+  refuse: (tool: string) => `${tool} is called repeatedly without progress. The call is refused.`,
 } as const;
 
 type Of<T extends RunEvent['type']> = Extract<RunEvent, { readonly type: T }>;

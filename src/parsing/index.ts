@@ -24,4 +24,4 @@ export type {
 } from '../json/errors.ts';
 export type { PlanStep, ToolCallRequest } from './calls/call-forms.ts';
 export type { Repair } from './repair/repairs.ts';
-export type { Reply, Strategy } from './reply/reply.ts';
+export type { Reply, Strategy } from './reply/envelope.ts';

@@ -70,7 +70,7 @@ export function assertOutput(subject: Subject, expected?: unknown): void | Promi
 }
 
 /**
- * Throws an `AssertionError` unless these, and no others, were the moves; a promise where a `Run` is involved.
+ * Throws an `AssertionError` unless exactly these transitions were taken; a promise where a `Run` is involved.
  *
  * @example assertTransitions(result, ['PLANNING → DIRECT_EXECUTION', 'DIRECT_EXECUTION → PLANNING', 'PLANNING → COMPLETION']);
  */

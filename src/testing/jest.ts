@@ -30,7 +30,7 @@ declare global {
       toEndWith(how: RunReason | RunStatus, text?: string | RegExp): Checked<R, T>;
       /** The run gave an answer that has a schema, holding at least this; without `expected`, any. */
       toHaveOutput(expected?: unknown): Checked<R, T>;
-      /** These, and no others, were the moves: texts, or the transitions of another run or recording. */
+      /** Exactly these transitions were taken: texts, or the transitions of another run or recording. */
       toMatchTransitions(expected: ExpectedTransitions | Run | RecordingSource): Checked<R, T>;
     }
   }

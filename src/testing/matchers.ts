@@ -37,7 +37,7 @@ export const matchers = {
   /** The run gave an answer that has a schema, holding at least this; without `expected`, any. */
   toHaveOutput: (received: Subject, expected?: unknown): Pending => checkFinalOutput(received, expected),
 
-  /** These, and no others, were the moves: texts of the agent's own, or the transitions of another run or recording. */
+  /** Exactly these transitions were taken: texts of the agent's own, or the transitions of another run or recording. */
   toMatchTransitions: (received: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending =>
     checkTransitions(received, expected),
 } as const;

@@ -50,7 +50,7 @@ export function readToolSchema(name: string, schema: unknown, jsonSchema: unknow
       `Tool '${name}': inputSchema must be zod, another Standard Schema or a JSON Schema object, and is ${json === null ? 'null' : typeof json}.`,
     );
   const problem = schemaProblem(json, '');
-  if (problem !== null) throw new TypeError(`Tool '${name}': inputSchema is no valid JSON Schema: ${problem}.`);
+  if (problem !== null) throw new TypeError(`Tool '${name}': inputSchema is not a valid JSON Schema: ${problem}.`);
   if (json.type !== undefined && json.type !== 'object')
     throw new TypeError(
       `Tool '${name}': inputSchema must describe an object (type "object"), and its type is ${JSON.stringify(json.type)}.`,
@@ -94,7 +94,7 @@ function jsonSchemaOf(name: string, standard: StandardSchema['~standard']): unkn
     );
   }
   if (written === undefined)
-    throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) gives no JSON Schema. ${cure}`);
+    throw new TypeError(`Tool '${name}': its schema (${standard.vendor}) does not export JSON Schema. ${cure}`);
   return written;
 }
 
@@ -104,7 +104,7 @@ export function schemaProblem(schema: Json, path: string): string | null {
   if (!isJsonObject(schema)) return `${path === '' ? 'it' : path} must be an object or a boolean`;
   const types = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
   for (const type of types)
-    if (!TYPES.has(type)) return `${path}/type is ${JSON.stringify(type)}, which is no JSON type`;
+    if (!TYPES.has(type)) return `${path}/type is ${JSON.stringify(type)}, which is not a JSON type`;
   if (
     schema.required !== undefined &&
     !(Array.isArray(schema.required) && schema.required.every((key) => typeof key === 'string'))

@@ -31,13 +31,13 @@ const brokenStore = {
   add: () => Promise.reject(new Error('the disk is full')),
 };
 
-test('an "always" that cannot be kept is a warning; this call runs, and the next is asked about again', async () => {
+test('an "always" that cannot be kept is a warning; this call runs, and the next is you will be asked again', async () => {
   let asked = 0;
   const { pay, run } = payTwice({ permissions: brokenStore, confirm: () => (asked++, 'always-allow') });
   const events = await answering(run, () => undefined);
   const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
   expect(warnings).toHaveLength(2);
-  expect(warnings[0]).toMatch(/'pay'.*asked about again.*the disk is full/);
+  expect(warnings[0]).toMatch(/'pay'.*you will be asked again.*the disk is full/);
   expect([asked, pay.calls.length]).toEqual([2, 2]);
   expect(await run).toMatchObject({ status: 'answered', errorHistory: [] });
 });
@@ -66,7 +66,7 @@ test('edited arguments that are wrong do not run, always or not', async () => {
   expect((await run).errorHistory.map(({ code }) => code)).toEqual(['deserialization', 'deserialization']);
 });
 
-test('a call that was approved and then mended is asked about again, with the new arguments', async () => {
+test('a call that was approved and then mended is you will be asked again, with the new arguments', async () => {
   const seen: unknown[] = [];
   const pay = fakeTool('pay', [new Error('unknown payee'), 'paid'], {
     policy: 'confirm',

@@ -332,7 +332,7 @@ describe('a child agent', () => {
       });
     expect(await agent.run('Go')).toMatchObject({ status: 'answered', result: 'up' });
     expect(leafModel.requests).toHaveLength(1);
-    expect(() => createAgent({ children: [agent] })).toThrow(/children.*8 deep/);
+    expect(() => createAgent({ children: [agent] })).toThrow(/children.*8 levels deep/);
   });
 
   test('must be an agent with a name that is free', () => {

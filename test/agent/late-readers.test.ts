@@ -179,7 +179,7 @@ test('a replay that diverges ends a late iteration with its error', async () => 
 });
 
 test('nothing is inspected while nobody listens, and everything from the beginning once somebody does', () => {
-  const listening = { runId: 'r', replayed: () => false, onMove: () => undefined, onEvent: () => undefined };
+  const listening = { runId: 'r', replayed: () => false, onMicrostep: () => undefined, onEvent: () => undefined };
   const head = readRecording(readFileSync(new URL('../recordings/plain-answer.jsonl', import.meta.url), 'utf8')).head;
   expect(new RunReaders(listening).begin(head, recorder(head))).toBeUndefined();
   const heard = new RunReaders(listening);

@@ -57,7 +57,7 @@ test.skipIf(noChromium)(
     const kinds = await rows.evaluateAll((all) => all.map((one) => one.getAttribute('data-kind')));
     expect(new Set(kinds)).toEqual(new Set(['same', 'left']));
     expect(kinds.lastIndexOf('left') - kinds.indexOf('left') + 1).toBe(kinds.filter((kind) => kind === 'left').length);
-    expect(await page.getByTestId('difference').textContent()).toMatch(/first difference is at move \d+/);
+    expect(await page.getByTestId('difference').textContent()).toMatch(/first difference is at transition \d+/);
     expect(await rows.and(page.locator('.now')).getAttribute('class')).toContain('first');
     const event = page.getByTestId('pair-event');
     await event.locator('[data-side="A"]').filter({ hasText: 'SQLITE_BUSY' }).waitFor();
@@ -73,7 +73,7 @@ test.skipIf(noChromium)(
 );
 
 test.skipIf(noChromium)(
-  'the same moves on something else are a difference: what came in, and what it made of the context',
+  'the same transitions on something else are a difference: what came in, and what it made of the context',
   async () => {
     const poor = await ordering({ fails: false, cents: 20 });
     await ordering({ fails: false, cents: 11_150 });
@@ -102,7 +102,7 @@ test.skipIf(noChromium)(
     await ordering({ fails: false });
     const { page } = await open();
     await compare(page, first);
-    await page.getByTestId('difference').getByText('Both runs went the same way, on the same.').waitFor();
+    await page.getByTestId('difference').getByText('Both runs took the same transitions with the same data.').waitFor();
 
     await page.locator('.row-compare').first().click();
     const context = page.getByTestId('pair-context');
@@ -155,7 +155,7 @@ test.skipIf(noChromium)(
     writeFileSync(file, html);
     const saved = await open({ url: pathToFileURL(file).href });
 
-    await saved.page.getByTestId('difference').getByText('The first difference is at move 1.').waitFor();
+    await saved.page.getByTestId('difference').getByText('The first difference is at transition 1.').waitFor();
     await saved.page.getByTestId('pair-event').getByText('What time is it?').first().waitFor();
     expect(await saved.page.locator('.run-picker').textContent()).toContain('Where is it warmer');
     expect(saved.problems).toEqual([]);

@@ -148,7 +148,7 @@ test.skipIf(noChromium)('a run is forked from one of its steps, with what the to
   await agentOf([calls(['look', {}]), 'It is clear.', 'It is stormy.'], { tools: [look] }).run('How is the sky?');
   await page.locator('.answer-text').getByText('It is clear.').waitFor();
   await page.keyboard.press('2');
-  await page.getByRole('list', { name: 'Moves' }).getByText('callTool.done').first().click();
+  await page.getByRole('list', { name: 'Transitions' }).getByText('callTool.done').first().click();
   await page.keyboard.press('1');
   await page.getByRole('button', { name: 'Fork from here' }).click();
   const field = page.getByRole('dialog').locator('textarea');
@@ -169,7 +169,7 @@ test.skipIf(noChromium)(
     await agent.run('How is the sky today?', { inspect: inspector() });
     await page.locator('.answer-text').getByText('It is hazy.').waitFor();
     await page.keyboard.press('2');
-    await page.getByRole('list', { name: 'Moves' }).getByText('callTool.done').first().click();
+    await page.getByRole('list', { name: 'Transitions' }).getByText('callTool.done').first().click();
     await page.keyboard.press('1');
     await page.getByRole('button', { name: 'Fork from here' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Fork', exact: true }).click();

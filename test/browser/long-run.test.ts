@@ -8,11 +8,11 @@ import { cases } from '../support/soak.ts';
 import { noChromium, stage } from './browser.ts';
 
 const { inspector, open } = stage();
-/** Two turns are some 41 moves. */
+/** Two turns are some 41 transitions. */
 const TURNS = cases(200, 500);
 
 test.skipIf(noChromium)(
-  `a run of more than ${cases(4000, 10_000)} moves is followed live, with a document no larger than that of a short one`,
+  `a run of more than ${cases(4000, 10_000)} transitions is followed live, with a document no larger than that of a short one`,
   { timeout: 180_000 },
   async () => {
     const { page, problems } = await open();
@@ -33,7 +33,7 @@ test.skipIf(noChromium)(
     await page.locator('.answer-text').getByText('Counted.').waitFor({ timeout: 60_000 });
     const { moves, nodes, heapMb, frames } = await page.evaluate(measured);
     console.log(
-      `live run of ${moves} moves: ${JSON.stringify(frames)} ms between frames, ${nodes} nodes, heap ${heapMb} MB`,
+      `live run of ${moves} transitions: ${JSON.stringify(frames)} ms between frames, ${nodes} nodes, heap ${heapMb} MB`,
     );
 
     expect(moves).toBeGreaterThan(cases(4000, 10_000));
@@ -44,7 +44,7 @@ test.skipIf(noChromium)(
     await page.getByTestId('readout').getByText(`${moves} of ${moves}`, { exact: false }).waitFor({ timeout: 60_000 });
     await page.keyboard.press('6');
     await page.getByRole('tabpanel').locator('select').selectOption(run.runId);
-    await page.getByTestId('difference').getByText('Both runs went the same way').waitFor({ timeout: 60_000 });
+    await page.getByTestId('difference').getByText('Both runs took the same transitions').waitFor({ timeout: 60_000 });
     expect((await page.evaluate(measured)).nodes).toBeLessThan(2500);
     for (const key of ['2', '3', '4', '6', 'Home', 'End']) await page.keyboard.press(key);
     expect(problems).toEqual([]);

@@ -30,7 +30,7 @@ test.skipIf(noChromium)('a step tells why other transitions were not taken, and 
   const { page } = await open();
   await page.locator('.answer-text').first().waitFor();
   await page.keyboard.press('2');
-  await page.getByRole('list', { name: 'Moves' }).getByText('ERROR_RECOVERY', { exact: false }).first().click();
+  await page.getByRole('list', { name: 'Transitions' }).getByText('ERROR_RECOVERY', { exact: false }).first().click();
   await page.keyboard.press('1');
 
   const candidates = page.getByTestId('candidates');

@@ -40,7 +40,13 @@ test.skipIf(noChromium)('actors that only move leave no room empty for a convers
   await page.locator('[data-state="LIT"].active').waitFor();
 
   expect(await page.getByRole('region', { name: 'Conversation' }).count()).toBe(0);
-  expect(await page.getByRole('tab').allTextContents()).toEqual(['Step', 'Moves', 'Sequence', 'Compare', 'Search']);
+  expect(await page.getByRole('tab').allTextContents()).toEqual([
+    'Step',
+    'Transitions',
+    'Sequence',
+    'Compare',
+    'Search',
+  ]);
   expect(await page.locator('.facts').textContent()).not.toContain('turn');
   expect(await page.getByRole('link', { name: 'Download the recording' }).count()).toBe(0);
   await page.keyboard.press('5');

@@ -16,7 +16,7 @@ async function findsServer(): Promise<boolean> {
 }
 
 /** What is typed while nobody reads is the terminal's affair, so the tests wait for the prompt. */
-const FIRST_PROMPT = 'Ctrl-D leaves.\r\n› ';
+const FIRST_PROMPT = 'Ctrl-D quits.\r\n› ';
 const NEXT_PROMPT = '.jsonl\r\n› ';
 
 /** What a terminal sends for Enter. */
@@ -32,7 +32,7 @@ test('without a terminal: one run with real tools, the answer, the path of the r
   expect(readFileSync(join(folder.path, recording), 'utf8')).toContain('"t":"end"');
   expect(ended.stderr).toContain('What is in this folder, and which file is the largest?');
   expect(ended.stderr).toContain('files_list_directory_with_sizes');
-  expect(ended.stderr).toContain('It is no LLM');
+  expect(ended.stderr).toContain('It is not an LLM');
   if (process.platform === 'linux') expect(processesNaming(folder.path)).toEqual([]);
 });
 
@@ -114,7 +114,7 @@ test.skipIf(!hasTerminal)('Ctrl-C at the prompt asks once more before it leaves'
   await using server = await startModelServer(['Two files.']);
   const cli = startInTerminal(['chat', '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path });
   await cli.until(FIRST_PROMPT);
-  const hint = cli.until('Ctrl-C once more');
+  const hint = cli.until('Press Ctrl-C again');
   cli.child.stdin.write(CTRL_C);
   await hint;
   cli.child.stdin.write(CTRL_C);

@@ -38,7 +38,7 @@ test.skipIf(!onLinux)(
     await using server = await startModelServer([{ toolCalls: [WRITE, WRITE] }]);
     const cli = startInTerminal(['chat', 'Write it', '--base-url', server.baseURL], { cwd: folder.path });
     await cli.until('Allow? [');
-    const back = cli.until('Ctrl-D leaves.\r\n› ');
+    const back = cli.until('Ctrl-D quits.\r\n› ');
     cli.child.stdin.write(CTRL_C);
     await back;
     expect(cli.printed()).toMatch(/Denied\.[^]*\[Cancelled after 1 step\(s\)\]/);

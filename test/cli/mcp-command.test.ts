@@ -110,7 +110,7 @@ describe('signalbox mcp call', () => {
   });
 
   test.each([
-    ['nothing to do', [], 'it is not said what to do'],
+    ['nothing to do', [], 'no action given'],
     ['an unknown word', ['doktor'], "there is no 'signalbox mcp doktor'"],
     [
       'an unknown server',

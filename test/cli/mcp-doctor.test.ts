@@ -59,7 +59,7 @@ describe('signalbox mcp doctor', () => {
       hostileEntry('dies-after-listing'),
       ['exit code 5', 'wrote nothing to stderr'],
     ],
-    ['a program that is no server and ends', { command: 'true' }, ['exit code 0', 'may be no server']],
+    ['a program that is no server and ends', { command: 'true' }, ['exit code 0', 'may not be a server']],
     [
       'a program that is no server and stays',
       { command: 'cat' },
@@ -68,7 +68,7 @@ describe('signalbox mcp doctor', () => {
     [
       'noise on stdout',
       hostileEntry('garbage'),
-      ['is no MCP message', 'stdout: <html>not a server</html>', 'log to stderr'],
+      ['is not an MCP message', 'stdout: <html>not a server</html>', 'log to stderr'],
     ],
     ['a server that says nothing', hostileEntry('silent'), ['gave no answer in time', '(now 5000)']],
     ['another version', hostileEntry('old-version'), ['It speaks MCP version 1999-01-01; spoken here are 2025-11-25']],

@@ -22,7 +22,7 @@ test('login shows the address and waits for the browser; then every command uses
   const login = startCli(['mcp', 'login', 'desk'], { cwd: folder });
   await fetch(await agree(await addressIn(login)));
   expect(await login.ended).toMatchObject({ code: 0, stdout: "Signed in at 'desk'.\n" });
-  expect((await mcp('status')).stdout).toMatch(/^desk +signed in +http:.*; read; renewed by itself/m);
+  expect((await mcp('status')).stdout).toMatch(/^desk +signed in +http:.*; read; renewed automatically/m);
   expect((await mcp('list')).stdout).toMatch(/^desk +READY +3 tools/m);
   expect(await mcp('call', 'desk', 'read')).toMatchObject({ code: 0, stdout: 'read done\n' });
   expect(await mcp('doctor')).toMatchObject({ code: 0 });
@@ -40,7 +40,7 @@ test('login takes the address on which a browser ended elsewhere, after one that
   const login = startCli(['mcp', 'login', 'desk', '--json', '--no-browser'], { cwd: folder });
   const address = await addressIn(login);
   login.child.stdin.write('https://app.example/back?code=a&state=b\n');
-  await login.until('belongs to no sign-in');
+  await login.until('No sign-in waits for this address');
   login.child.stdin.write(`${await agree(address)}\n`);
   const { code, stdout } = await login.ended;
   expect(code).toBe(0);

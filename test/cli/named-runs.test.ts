@@ -21,7 +21,7 @@ test.each(places)(
       expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
       return stdout;
     };
-    expect(await said('replay', 'a-g')).toContain('It ends answered (answer).');
+    expect(await said('replay', 'a-g')).toContain('The run ended: answered (answer).');
     expect(await said('recording', 'show', 'a-good')).toContain('Asked       How warm is it in Austin?');
     expect(await said('recording', 'validate', 'a-good', 'c-cut')).toMatch(/^a-good: valid, 8 records/);
     expect(await said('recording', 'diff', 'a-good', 'a-good')).toContain('They are the same');

@@ -29,8 +29,8 @@ test('a broken reply in a file: how it was read, what it wants, and each repair 
       '',
       `    2 | {'thought': "Add", "tool": "add", "tool_args": {"a": 1, "b": 2,}}`,
       '      |  ^                                                            ^',
-      '  2:2   quotes           a string did not use double quotes',
-      '  2:63  extra-comma      a comma too many was left out',
+      '  2:2   quotes           a string was not in double quotes',
+      '  2:63  extra-comma      an extra comma was removed',
       '',
     ].join('\n'),
   );
@@ -114,8 +114,8 @@ test.each([
   ['no tool', ['--tools', ' , '], '--tools names no tool'],
   ['tools and a schema', ['--tools', 'a', '--schema', 'list.json'], 'give one of them'],
   ['a schema that is not there', ['--schema', 'none.json'], '--schema: none.json cannot be read (ENOENT)'],
-  ['a schema that is no JSON', ['--schema', 'small.txt'], '--schema: small.txt is no JSON'],
-  ['a schema that is a list', ['--schema', 'list.json'], '--schema: list.json holds no JSON Schema'],
+  ['a schema that is no JSON', ['--schema', 'small.txt'], '--schema: small.txt is not JSON'],
+  ['a schema that is a list', ['--schema', 'list.json'], '--schema: list.json is not a JSON Schema'],
 ])('%s is wrong usage, exit code 2', async (_title, args, said) => {
   await using folder = await temporaryFolder();
   await mkdir(join(folder.path, 'folder'));

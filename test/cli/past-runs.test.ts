@@ -36,7 +36,7 @@ test('replay shows the moves of a recording, and where other machines would leav
   const played = await runCli(['replay', 'r.jsonl'], here);
   expect(played).toMatchObject({ code: 0, stderr: '' });
   expect(played.stdout).toMatch(/agent {2}model\.replied: PLANNING\.DECIDING → DIRECT_EXECUTION\.RUNNING_CALLS/);
-  expect(played.stdout).toMatch(/\d+ moves, as recorded\. It ends answered \(answer\)\./);
+  expect(played.stdout).toMatch(/\d+ transitions, as recorded\. The run ended: answered \(answer\)\./);
   const moves = (await runCli(['replay', 'r.jsonl', '--json'], here)).stdout.trim().split('\n');
   expect(JSON.parse(moves.at(-1) ?? '')).toMatchObject({ actor: 'agent', to: 'COMPLETION' });
 
@@ -110,7 +110,7 @@ test('chat --session goes on in another process, and finishes what was interrupt
   expect((await chat('And which is the smallest?')).stderr).toContain("Conversation 'trip': 6 messages so far.");
   await cutFile(join(folder.path, '.signalbox/runs', await newestRun(folder.path)), 4);
   const third = await chat();
-  expect(third.stderr).toMatch(/first the answer that was interrupted, to: And which is the smallest\?/);
+  expect(third.stderr).toMatch(/first the interrupted answer to: And which is the smallest\?/);
   expect(third.code).toBe(0);
   expect((await chat('And now?')).stderr).toContain("Conversation 'trip': 8 messages so far.");
   const other = await runCli(['chat', '--session', 'other', 'Hello', '--model', 'practice'], here);

@@ -69,7 +69,7 @@ test.each<[string, (text: string) => string, RegExp]>([
     (text) => text.replace('{"city":"Austin"}', '{"city":"Oslo"}'),
     /line 3: does not fit its checksum/,
   ],
-  ['a damaged line', (text) => text.replace('{"t":"outcome"', '{"t":"out'), /line 3: is no JSON/],
+  ['a damaged line', (text) => text.replace('{"t":"outcome"', '{"t":"out'), /line 3: is not JSON/],
   [
     'a newer format',
     (text) => withoutSums(text).replace('"format":1', '"format":2'),
@@ -98,7 +98,7 @@ test('two runs that went the same way have the same normal form, and no differen
   const normal = async (runId: string) => (await user.signalbox('recording', 'normalize', user.file(runId))).stdout;
   expect((await normal('a-again')).replace('a-again', 'a-seeded')).toBe(await normal('a-seeded'));
   const diff = await user.signalbox('recording', 'diff', user.file('a-good'), user.file('a-again'));
-  expect(diff).toEqual({ code: 0, stdout: 'They are the same, but for times, run ids and seeds.\n', stderr: '' });
+  expect(diff).toEqual({ code: 0, stdout: 'They are the same, except for times, run ids and seeds.\n', stderr: '' });
 });
 
 test('a normal form plays as the recording did, is its own normal form, and can be written back', async () => {
@@ -125,7 +125,7 @@ test('diff says what two runs were given differently, where they part, and what 
   const { code, stdout } = await user.signalbox('recording', 'diff', user.file('a-good'), user.file('a-cold'));
   expect(code).toBe(1);
   expect(stdout).toContain('/options/maxSteps: 20 → 7');
-  expect(stdout).toContain('a-cold.jsonl, line 5: tool gives: success: {"celsius":-3}');
+  expect(stdout).toContain('a-cold.jsonl, line 5: tool returns: success: {"celsius":-3}');
   expect(stdout).toContain('/value/data/celsius: 21 → -3');
   expect(stdout).toMatch(/^ {2}steps +2 +2$/m);
   const json = await user.signalbox('recording', 'diff', '--json', user.file('a-good'), user.file('a-cold'));

@@ -43,7 +43,9 @@ test.each(places)('list finds runs of %s, and prints JSON for programs', async (
 
 test('list says when there is nothing, and when nothing fits', async () => {
   await using user = await keptRuns();
-  expect((await user.signalbox('runs', 'list', '--agent', 'nobody')).stdout).toBe('No runs in .signalbox/runs fit.\n');
+  expect((await user.signalbox('runs', 'list', '--agent', 'nobody')).stdout).toBe(
+    'No runs in .signalbox/runs match.\n',
+  );
   expect((await user.signalbox('runs', 'list', '--in', '.')).stdout).toBe('No runs in ..\n');
 });
 
@@ -65,7 +67,7 @@ test.each(places)(
     expect(code).toBe(0);
     expect(stdout).toContain('Asked       How warm is it in Austin?');
     expect(stdout).toMatch(/^ {3}4 .* calls tool +get_weather\(\{"city":"Austin"\}\) · once$/m);
-    expect(stdout).toMatch(/^ {3}5 .* tool gives +success: \{"celsius":21\}$/m);
+    expect(stdout).toMatch(/^ {3}5 .* tool returns +success: \{"celsius":21\}$/m);
     expect(stdout).toMatch(/^ {3}8 .* ends +answered \(answer\): It is 21 degrees\.$/m);
     expect(stdout).not.toContain('It has not ended');
     expect((await user.signalbox('runs', 'show', 'c-cut', ...place)).stdout).toMatch(

@@ -65,6 +65,6 @@ test.each([
 
 test('the practice model can be asked for by name, and says what it is', async () => {
   const chosen = await selectModel({ ...NOTHING_CHOSEN, model: 'practice' }, KEYS);
-  expect(chosen.said).toContain('It is no LLM');
+  expect(chosen.said).toContain('It is not an LLM');
   await chosen.close();
 });

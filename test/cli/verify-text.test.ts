@@ -16,20 +16,20 @@ const verdict: VerifiedAgent = {
   violations: [
     {
       law: 'permission',
-      message: "'buy' ran, and nobody had agreed",
+      message: "'buy' ran, and it had not been approved",
       state: 'DIRECT_EXECUTION.RUNNING_CALLS',
       path: ['the model calls buy', 'the person asked about buy (c1) denies'],
       file: '.signalbox/verify/shop.permission.jsonl',
     },
   ],
   configurations: 4,
-  moves: 12,
+  events: 12,
   depth: 1,
   endings: { answer: 2, cancelled: 7 },
   seconds: 0.1,
 };
 
-test('a broken law is shown with the shortest way there and the file of the counterexample', () => {
+test('a broken law is shown with the shortest path to it and the file of the counterexample', () => {
   const terminal = { live: false, color: false, columns: () => 80, isHeld: () => false, write: () => undefined };
   expect(verdictText(verdict, terminal)).toBe(`shop  at most 3 steps
   buy  confirm, can run
@@ -37,13 +37,13 @@ test('a broken law is shown with the shortest way there and the file of the coun
   held    ends          Every path ends in COMPLETION.
   BROKEN  permission    No tool runs without an approval.
 
-  4 states, 12 moves, the longest way to a state 1 event; 0.1 s.
+  4 states, 12 events, the longest path to a state 1 event; 0.1 s.
   Paths that ended: cancelled 7, answer 2.
   Not everything was explored:
   it was stopped when enough had been found.
 
-  permission: 'buy' ran, and nobody had agreed
-  in DIRECT_EXECUTION.RUNNING_CALLS, and this is the shortest way there:
+  permission: 'buy' ran, and it had not been approved
+  in DIRECT_EXECUTION.RUNNING_CALLS, reached by this shortest path:
      1  the model calls buy
      2  the person asked about buy (c1) denies
   The counterexample is a recording: .signalbox/verify/shop.permission.jsonl

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/start.ts';
-import { COMMON_OPTIONS } from '../../src/cli/command/read-arguments.ts';
+import { COMMON_OPTIONS } from '../../src/cli/command/command.ts';
 import { MAIN, temporaryFolder } from '../cli/spawn-cli.ts';
 import { blocks, document, root } from './documents.ts';
 

@@ -144,7 +144,7 @@ test('an actor below one that was at work before anybody watched is shown where 
   const parent = createMachine({ id: 'parent', invoke: { id: 'below', src: child } });
   const actor = createActor(parent).start();
   const shown = await inspector();
-  const leave = shown.attachActor({ title: 'parent', agent: 'parent', actor, seal: (value) => value });
+  const leave = shown.attachActor({ title: 'parent', agent: 'parent', actor, redact: (value) => value });
   actor.getSnapshot().children['below']?.send({ type: 'GO' });
   const { frames, step } = viewer(shown.url);
   const listed = await frames('system-1', (frame) => frame.t === 'step' && frame.step.to.includes('LAST'));

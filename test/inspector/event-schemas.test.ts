@@ -156,7 +156,7 @@ describe('our own machines', () => {
     const send = (event: object) => viewer(shown.url).act(run.runId, { kind: 'send', event });
     expect(await send({ type: 'run.cancelled', reason: 7 })).toMatchObject({
       ok: false,
-      message: 'This is no run.cancelled (reason: expected a string, got an integer (7)).',
+      message: 'This is not a valid run.cancelled (reason: expected a string, got an integer (7)).',
     });
     expect(await send({ type: 'run.cancelled' })).toMatchObject({ message: expect.stringContaining('reason: is req') });
     expect(await send({ type: 'tools.changed', toolset: { tools: [{}] } })).toMatchObject({
@@ -191,7 +191,7 @@ describe('an event that is sent to a machine with schemas', () => {
     for (const quantity of [0, 'many', 1.5, undefined])
       expect(await send({ type: 'order.placed', quantity })).toMatchObject({
         ok: false,
-        message: expect.stringMatching(/^This is no order\.placed \(quantity: [^;]+\)\.$/),
+        message: expect.stringMatching(/^This is not a valid order\.placed \(quantity: [^;]+\)\.$/),
       });
     expect(actor.getSnapshot().value).toBe('OPEN');
     expect(await send({ type: 'order.placed', quantity: 3 })).toEqual({ ok: true });
@@ -227,7 +227,7 @@ describe('an event that is sent to a machine with schemas', () => {
   test('says one thing of a text that is neither of its format nor of its pattern', async () => {
     const { send } = await started({ 'order.placed': plain(z.object({ mail: z.email() })) });
     expect(await send({ type: 'order.placed', mail: 'ada' })).toMatchObject({
-      message: 'This is no order.placed (mail: expected an e-mail address).',
+      message: 'This is not a valid order.placed (mail: expected an e-mail address).',
     });
   });
 

@@ -126,7 +126,7 @@ describe('fork', () => {
     [{}, /'at' must be given/],
     [{ at: 0 }, /behind its records 1 to 9, and not behind 0/],
     [{ at: 10 }, /not behind 10/],
-    [{ at: 1, outcome: { ok: true, value: 1 } }, /none to change/],
+    [{ at: 1, outcome: { ok: true, value: 1 } }, /no outcome to change/],
   ] as const)('refuses %j', async (options, reason) => {
     const recording = await recorded();
     expect(() => fork(recording, createAgent({ model: never }), options)).toThrow(reason);

@@ -127,13 +127,13 @@ describe('lines', () => {
     const { recording } = await turns(1, 'x');
     const [head = '', ...lines] = recording.trimEnd().split('\n');
     for (const strange of ['{"x":1}', '17', 'null'])
-      expect(() => readRecording([head, strange, ...lines].join('\n'))).toThrow(/Line 2 .*is no record/);
+      expect(() => readRecording([head, strange, ...lines].join('\n'))).toThrow(/Line 2 .*is not a record/);
   });
 
   test('a file in which nothing was recorded yet is told from one that is no recording', () => {
     expect(() => readRecording('')).toThrow(/is empty or torn/);
     expect(() => readRecording('{"t":"run","format":1,"ru')).toThrow(/is empty or torn/);
-    expect(() => readRecording('{"t":"end"}\n')).toThrow(/a recording begins with one/);
+    expect(() => readRecording('{"t":"end"}\n')).toThrow(/which every recording begins with/);
     for (const path of ['run.jsonl', './runs/01k80', 'C:\\runs\\a run.jsonl', '/tmp/my run.rec'])
       expect(() => readRecording(path)).toThrow(
         `is a path (${path}) and no record. Read that file, and give its text.`,

@@ -139,7 +139,7 @@ describe('replay', () => {
       expect(again.transitions()).toEqual(moves);
     }
     expect(() => replay(recording.replace('"format":1', '"format":2'), agent)).toThrow(/format 2.*Update signalbox/);
-    expect(() => replay(lines.with(2, '{"t":"outc').join('\n'), agent)).toThrow(/Line 3 of the recording is no JSON/);
+    expect(() => replay(lines.with(2, '{"t":"outc').join('\n'), agent)).toThrow(/Line 3 of the recording is not JSON/);
   });
 
   test('transitions(recording) needs no agent', async () => {

@@ -189,7 +189,7 @@ describe('a history', () => {
   });
 
   test.each<[string, (file: string) => void, RegExp]>([
-    ['is not there', (file) => rmSync(file), /there is no such file/],
+    ['is not there', (file) => rmSync(file), /the file is missing/],
     ['was cut', (file) => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 4000)), /shorter/],
     [
       'has one character changed',
@@ -226,14 +226,14 @@ describe('a history', () => {
     await converse(fileJournal(dir), 9);
     const file = join(dir, 'run-9.jsonl');
     expect(() => replay(readFileSync(file, 'utf8'), talker().agent)).toThrow(
-      /stands beside its file.*fileJournal\(folder\)\.read\('run-9'\)/s,
+      /in the folder of its file.*fileJournal\(folder\)\.read\('run-9'\)/s,
     );
     const shown = (path: string) =>
       spawnSync(process.execPath, ['src/cli/main.ts', 'recording', 'show', path], { encoding: 'utf8' });
     expect(shown(file)).toMatchObject({ status: 0, stdout: expect.stringContaining('9. And the next?') });
     const alone = join(temporaryFolder(), 'copy.jsonl');
     copyFileSync(file, alone);
-    expect(shown(alone).stderr).toMatch(/histories\/.*copy it too/);
+    expect(shown(alone).stderr).toMatch(/histories\/.*copy it as well/);
     expect(shown(alone).status).toBe(1);
   });
 });

@@ -52,8 +52,8 @@ async function callOf(form: WireForm, tool: string, given: Given = {}) {
 }
 
 const everywhere = [
-  ['null_result', 'protocol-error', 'it answered with `result: null`, which is no object'],
-  ['list_result', 'protocol-error', 'it answered with `result: []`, which is no object'],
+  ['null_result', 'protocol-error', 'it answered with `result: null`, which is not an object'],
+  ['list_result', 'protocol-error', 'it answered with `result: []`, which is not an object'],
   ['no_result', 'protocol-error', 'it answered without a result'],
   ['both', 'protocol-error', 'its answer has both a result and an error'],
   ['foreign_id', 'protocol-error', 'it answered under the id 4711, which no request has'],
@@ -95,7 +95,7 @@ test.each([
   ['http_202', 'HTTP 202, which promises no answer'],
   ['http_204', 'HTTP 204 and an empty body'],
   ['empty_body', 'HTTP 200 and an empty body'],
-  ['not_json', 'HTTP 200 and a body that is no JSON'],
+  ['not_json', 'HTTP 200 and a body that is not JSON'],
   ['plain', 'HTTP 200 and text/plain in place of JSON'],
 ])('over HTTP, %s in place of an answer is an error at once', async (tool, words) => {
   const { first, agent } = await callOf('json', tool);

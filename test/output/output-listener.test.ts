@@ -203,8 +203,8 @@ test('every other event has its own words', () => {
   ).toEqual([
     'info ["Mending the call of fetch: retry (attempt 2)."]',
     'warning ["fetch escalates (high): no access"]',
-    'warning ["fetch is called again and again without progress. The model is told so."]',
-    'warning ["fetch is called again and again without progress. The call is refused."]',
+    'warning ["fetch is called repeatedly without progress. The model was warned."]',
+    'warning ["fetch is called repeatedly without progress. The call is refused."]',
     'info ["MCP server files is ready: 1 tool."]',
     'warning ["MCP server files: FAILED."]',
     'warning ["MCP server desk needs a person to sign in: \'signalbox mcp login desk\'."]',

@@ -97,9 +97,7 @@ describe('toHaveCalledTool', () => {
       'to have called look and got {"celsius":4}, but it called:\n  look({"n":1}) gave {"status"',
     );
     const result = await run;
-    expect(() => expect(result).toHaveCalledTool('look', {}, { result: 1 })).toThrow(
-      /does not keep what the tools gave/,
-    );
+    expect(() => expect(result).toHaveCalledTool('look', {}, { result: 1 })).toThrow(/has no results of tools/);
   });
 
   test.each([
@@ -145,7 +143,7 @@ describe('toEndWith', () => {
 });
 
 describe('toMatchTransitions', () => {
-  test('compares with another run or recording, move by move of every machine', async () => {
+  test('compares with another run or recording, transition by transition of every machine', async () => {
     const [run, same, other] = [travel(), travel(), travel(['Hi.'])];
     await expect(run).toMatchTransitions(same);
     await expect(run).toMatchTransitions(same.recording());
@@ -157,7 +155,7 @@ describe('toMatchTransitions', () => {
   test('shows where the ways part', async () => {
     const wanted = ['PLANNING → DIRECT_EXECUTION', 'tool.failed: DIRECT_EXECUTION → ERROR_RECOVERY'];
     expect(await failureOf(() => expect(travel()).toMatchTransitions(wanted))).toBe(
-      `expected the run to take other transitions, from move 2 on (- expected, + taken):
+      `expected the run to take other transitions, from transition 2 on (- expected, + taken):
     PLANNING → DIRECT_EXECUTION
   - tool.failed: DIRECT_EXECUTION → ERROR_RECOVERY
   + tool.succeeded: DIRECT_EXECUTION → PLANNING
@@ -165,7 +163,7 @@ describe('toMatchTransitions', () => {
   ended as answered (answer): "It is 21 °C."`,
     );
     await expect(failureOf(() => expect(travel()).toMatchTransitions(['PLANNING to'])).then(String)).resolves.toContain(
-      '"PLANNING to" is no move.',
+      '"PLANNING to" is not a transition.',
     );
   });
 });
@@ -183,6 +181,6 @@ describe('the assertions for runners without expect', () => {
     const result = await run;
     expect(() => assertVisited(result, 'ERROR_RECOVERY')).toThrow(/expected the result to have visited ERROR_RECOVERY/);
     expect(() => assertCalledTool(result, 'broken')).toThrow(AssertionError);
-    expect(() => assertTransitions(result, ['PLANNING → COMPLETION'])).toThrow(/from move 1 on/);
+    expect(() => assertTransitions(result, ['PLANNING → COMPLETION'])).toThrow(/from transition 1 on/);
   });
 });

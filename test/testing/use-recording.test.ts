@@ -196,7 +196,9 @@ describe('what is not recorded is a loud miss', () => {
     expect(error).toBeInstanceOf(ReplayDivergenceError);
     expect(error).toMatchObject({ code: 'replay-divergence', entry: 2, path });
     expect(String(error)).toMatch(/know the weather.*know the wind/s);
-    expect(String(error)).toMatch(/recording: .*weather.jsonl, line 2\nIf the change is meant.*SIGNALBOX_RECORD=all/s);
+    expect(String(error)).toMatch(
+      /recording: .*weather.jsonl, line 2\nIf the change is intended.*SIGNALBOX_RECORD=all/s,
+    );
   });
 
   test("its stack begins in the test's own line", async () => {
@@ -283,7 +285,7 @@ describe('modes per actor', () => {
     await recordedOnce();
     const model = scriptedModel([replies[0] ?? '', replies[0] ?? '', 'Warm.']);
     const error = await failureOf(useRecording(path, { model: 'live' }).run(weatherAgent({ model }).agent, question));
-    expect(String(error)).toMatch(/whose answer was given already\n.*c2\/callTool#1 asks once more/);
+    expect(String(error)).toMatch(/whose answer was given already\n.*c2\/callTool#1 asks again/);
   });
 
   test('a mode that is none is refused by name', () => {

@@ -90,7 +90,7 @@ async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & Lea
   }
   const execute = ports.local(input.tool, input.agent);
   if (execute === undefined)
-    throw failure('execution', 'Error', `'${input.tool}' has no function any more: it was removed while it was called`);
+    throw failure('execution', 'Error', `'${input.tool}' was removed before its call could start`);
   try {
     return await execute(args, io);
   } catch (thrown) {

@@ -90,7 +90,7 @@ function lineTo(root: AgentPorts, agent: string): readonly AgentPorts[] {
   let ports = root;
   for (const name of agent.split('/')) {
     const child = ports.children.get(name) ?? ports.repairers.all().get(name);
-    if (child === undefined) throw new Error(`There is no agent '${agent}' below this one.`);
+    if (child === undefined) throw new Error(`This agent has no child agent '${agent}'.`);
     ports = child.ports;
     line.push(ports);
   }

@@ -3,7 +3,7 @@ import { Redaction } from './redaction.ts';
 import { callsNatively } from '../../actors/call-llm.ts';
 import { type LeafWork, deepFreeze, workOf } from '../../actors/leaf.ts';
 import type { Model } from '../../actors/model.ts';
-import type { OwnVault } from '../../actors/vault.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -35,11 +35,11 @@ export interface AgentCore {
   readonly registry: OwnRegistry;
   readonly mcp: McpBinding;
   /** Lives as long as the agent: a secret keeps its mark from run to run. */
-  readonly vault: OwnVault;
-  /** A vault for a run that is taken up, with the marks that it had. */
-  vaultOf(recording: Recording): OwnVault;
+  readonly redactor: OwnRedactor;
+  /** A redactor for a resumed run, with the marks that it had. */
+  redactorOf(recording: Recording): OwnRedactor;
   /** The first line of a recording with marks for secrets. */
-  sealed(head: RunRecord): RunRecord;
+  redacted(head: RunRecord): RunRecord;
   model(): Model;
   journal(): JournalStore;
   /**
@@ -120,9 +120,9 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     options: now.read,
     registry,
     mcp,
-    vault: redaction.vault,
-    vaultOf: (recording) => redaction.vaultOf(recording, core.journal()),
-    sealed: (head) => redaction.sealed(head),
+    redactor: redaction.redactor,
+    redactorOf: (recording) => redaction.redactorOf(recording, core.journal()),
+    redacted: (head) => redaction.redacted(head),
     model: () => now.model,
     journal: () => now.options.journal ?? RUN_ONLY,
     granted: async (owner) => {
@@ -179,7 +179,7 @@ function serversOf(now: Configured, registry: OwnRegistry, redaction: () => Reda
     registry,
     agent: now.name,
     limits: limits?.mcp ?? {},
-    seal: (value) => redaction().vault.seal(value),
+    redact: (value) => redaction().redactor.redact(value),
     hide: (text) => redaction().hide(text),
     answers: () =>
       serverAnswers({
@@ -187,7 +187,7 @@ function serversOf(now: Configured, registry: OwnRegistry, redaction: () => Reda
         terminal: isTerminal(),
         model: () => now.model,
         confirm: () => confirmOf(now.options),
-        vault: redaction().vault,
+        redactor: redaction().redactor,
       }),
   });
 }

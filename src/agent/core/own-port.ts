@@ -73,7 +73,7 @@ export function policiesFor({ head, lines }: Recording): Policies {
 export function replayHead(recorded: RunRecord, core: AgentCore, policies: Policies): RunRecord {
   const { instructions = '', systemPrompt } = core.options();
   const { output, ...rest } = recorded;
-  return core.sealed({
+  return core.redacted({
     ...rest,
     instructions: typeof instructions === 'string' ? instructions : '',
     promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,

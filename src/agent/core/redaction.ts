@@ -1,6 +1,6 @@
 import type { ChildPort } from '../below/child-port.ts';
 import type { Configured } from './configured.ts';
-import { type OwnVault, createVault } from '../../actors/vault.ts';
+import { type OwnRedactor, createRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -10,7 +10,7 @@ import { serverSecrets } from '../../mcp/config/server-secrets.ts';
 
 /** What of an agent, and of those below it, no model, recording or log may hold. */
 export class Redaction {
-  readonly vault: OwnVault;
+  readonly redactor: OwnRedactor;
   readonly #now: Configured;
   readonly #mcp: McpBinding;
   readonly #below: () => readonly ChildPort[];
@@ -25,7 +25,7 @@ export class Redaction {
     this.#mcp = mcp;
     this.#below = below;
     this.#fixed = serverSecrets(now.options.mcpServers ?? {});
-    this.vault = createVault(
+    this.redactor = createRedactor(
       () => this.secrets(),
       {},
       () => this.hidden(),
@@ -51,25 +51,25 @@ export class Redaction {
     return this.#once('hidden', (below) => [...this.#typed, ...below]);
   }
 
-  /** A vault for a run that is taken up, with the marks that it had. */
-  vaultOf(recording: Recording, { secrets }: JournalStore): OwnVault {
-    const again = createVault(
+  /** A redactor for a resumed run, with the marks that it had. */
+  redactorOf(recording: Recording, { secrets }: JournalStore): OwnRedactor {
+    const again = createRedactor(
       () => this.secrets(),
       secrets?.read(recording.head.runId),
       () => this.hidden(),
     );
     // A journal that keeps no secrets leaves those of the options, which have the first marks.
-    if (secrets === undefined) again.seal(this.#now.options.secrets ?? []);
+    if (secrets === undefined) again.redact(this.#now.options.secrets ?? []);
     again.reserve([recording.head, recording.lines]);
     return again;
   }
 
   /** The first line of a recording with marks for secrets. */
-  sealed(head: RunRecord): RunRecord {
+  redacted(head: RunRecord): RunRecord {
     // What belongs to the agent is numbered first: a replay by an agent like it gets the same marks.
     const local = head.toolset.tools.filter((one) => one.origin.kind === 'local');
-    this.vault.seal([this.#now.options.secrets ?? [], head.instructions, local]);
-    return this.vault.seal(head);
+    this.redactor.redact([this.#now.options.secrets ?? [], head.instructions, local]);
+    return this.redactor.redact(head);
   }
 
   #once(what: 'secrets' | 'hidden', list: (below: readonly string[]) => readonly string[]): readonly string[] {

@@ -64,7 +64,7 @@ export class ResumeError extends Error {
 function resumeText(code: ResumeErrorCode, runId: string): string {
   switch (code) {
     case 'run-unknown':
-      return `There is no run ${runId} in this agent's journal. Look at the id, and give the agent the journal that the run was kept in.`;
+      return `This agent's journal has no run ${runId}. Check the id, and give the agent the journal in which the run is stored.`;
     case 'journal-cannot-resume':
       return `Run ${runId} cannot be resumed: the agent's journal only begins runs. Use fileJournal, sqliteJournal or memoryJournal, or give yours a method 'take'.`;
     case 'machine-changed':

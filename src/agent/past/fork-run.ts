@@ -1,4 +1,4 @@
-import type { OwnVault } from '../../actors/vault.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import { toJson } from '../../json/to-json.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts';
@@ -26,7 +26,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
     throw new TypeError("fork: option 'at' must be given: the number of the last record that both runs share.");
   const cut = cutRecording(runnable(recording), at, outcome);
   const head = forkHead(live, recording.head, { ...options, runId, at: cut.past.lines.at(-1), entry: cut.entry });
-  const vault = forkVault(live.core, recording);
+  const redactor = forkRedactor(live.core, recording);
   const past: Recording = { head, lines: cut.past.lines };
   let known = lastKnown(past);
   let played = true;
@@ -40,7 +40,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
     },
     replayed: () => played,
     resumable: core.journal().take !== undefined,
-    vault: () => vault,
+    redactor: () => redactor,
     prepare: async (stop) => {
       await live.ready(stop);
       return (why) => ({
@@ -55,7 +55,7 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
             known: outcomesOf(cut.rest),
             news: async (restart) => {
               const tools = then === 'live' ? 'now' : 'recorded';
-              const news = await restartNews(core, { past, tools, restart, seal: vault.seal });
+              const news = await restartNews(core, { past, tools, restart, redact: redactor.redact });
               known = news.known;
               return news.event;
             },
@@ -80,11 +80,11 @@ export function forkRun(live: LiveRuns, recording: Recording, options: ForkRunOp
 }
 
 /** The marks of the parent, where its secrets are still kept; else the agent's, which has them if it made that run. */
-function forkVault(core: AgentCore, recording: Recording): OwnVault {
+function forkRedactor(core: AgentCore, recording: Recording): OwnRedactor {
   const kept = core.options().journal?.secrets?.read(recording.head.runId) ?? {};
-  if (Object.keys(kept).length > 0) return core.vaultOf(recording);
-  core.vault.reserve([recording.head, recording.lines]);
-  return core.vault;
+  if (Object.keys(kept).length > 0) return core.redactorOf(recording);
+  core.redactor.reserve([recording.head, recording.lines]);
+  return core.redactor;
 }
 
 interface ForkHead extends Pick<ForkOptions, 'input' | 'metadata'> {
@@ -104,7 +104,7 @@ function forkHead({ core }: LiveRuns, recorded: RunRecord, { runId, at, entry, i
   if (!json.ok || !isJsonObject(json.value)) throw new TypeError("fork: option 'metadata' must be a JSON object.");
   // Time goes on from the cut, so that waits which were begun before it last as long as they should.
   const age = at === undefined || at.t === 'run' ? 0 : at.at;
-  return core.sealed({
+  return core.redacted({
     ...rest,
     runId,
     at: new Date(Date.now() - age).toISOString(),

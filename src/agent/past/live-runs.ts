@@ -32,7 +32,7 @@ export function liveRuns(
     const toolset = core.toolset(await core.granted());
     if (!runs.has(run)) return;
     runs.set(run, toolset);
-    const now = toJson(core.vault.seal(toolset));
+    const now = toJson(core.redactor.redact(toolset));
     if (now.ok && !isSame(known.toolset, now.value)) await run.send({ type: 'tools.changed', toolset: now.value });
   };
   return {
@@ -67,14 +67,14 @@ interface Continued {
    */
   readonly tools: 'now' | 'recorded';
   readonly restart: Restart;
-  readonly seal: <T>(value: T) => T;
+  readonly redact: <T>(value: T) => T;
 }
 
 /**
  * What has become of the tools since a recording was made, as the event by which the run is told before anything else; the
  * machine holds it to the policies that it had.
  */
-export async function restartNews(core: AgentCore, { past, tools, restart, seal }: Continued): Promise<RestartNews> {
+export async function restartNews(core: AgentCore, { past, tools, restart, redact }: Continued): Promise<RestartNews> {
   const mending = repairSetups(past);
   const { toolset: knownTools, children: below } = lastKnown(past);
   const before = { toolset: knownTools, children: [...below, ...mending] };
@@ -82,7 +82,7 @@ export async function restartNews(core: AgentCore, { past, tools, restart, seal 
   const repairers = new Map(
     [...core.ports.repairers.all()].filter(([name]) => mending.some(({ tool }) => tool === name)),
   );
-  const now = seal({ toolset, children: await childrenNow(new Map([...core.children, ...repairers])) });
+  const now = redact({ toolset, children: await childrenNow(new Map([...core.children, ...repairers])) });
   const known = tools === 'now' ? now : strictest(before, now);
   const areSame = isSame(before.toolset, known.toolset);
   const isBelow = isSame(toolsBelow(before.children), toolsBelow(known.children));

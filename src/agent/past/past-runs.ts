@@ -73,8 +73,9 @@ export function pastRuns(core: AgentCore, { runs, followChildren, occupy, next }
       return resumeRun(live, runId, { context }, after === undefined ? told : { ...told, after }).run;
     },
     pending: (runId) => pendingStored(core.journal(), runId),
-    send: (runId, message) => sendStored(core.journal(), { runId, message: core.vault.seal(message) }),
-    answer: (runId, callId, answer) => answerStored(core.journal(), { runId, callId, answer: core.vault.seal(answer) }),
+    send: (runId, message) => sendStored(core.journal(), { runId, message: core.redactor.redact(message) }),
+    answer: (runId, callId, answer) =>
+      answerStored(core.journal(), { runId, callId, answer: core.redactor.redact(answer) }),
   };
 }
 
@@ -87,6 +88,6 @@ export async function exploredStart(
   const makeSetup = await core.prepare({ signal: new AbortController().signal });
   const refused = core.mcp.missing();
   const whole = { task, history, setup: makeSetup(), ...(refused === null ? {} : { refused }) };
-  const head = core.sealed(runRecord(whole, { runId: 'explored', at: new Date(0).toISOString(), metadata: {} }));
+  const head = core.redacted(runRecord(whole, { runId: 'explored', at: new Date(0).toISOString(), metadata: {} }));
   return { head, work: core.work() };
 }

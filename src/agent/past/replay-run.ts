@@ -1,7 +1,7 @@
 import { callLlm } from '../../actors/call-llm.ts';
 import { type LeafWork, workOf } from '../../actors/leaf.ts';
 import type { Model } from '../../actors/model.ts';
-import { MARKS_ONLY } from '../../actors/vault.ts';
+import { MARKS_ONLY } from '../../actors/redactor.ts';
 import { continuedJournal } from '../../journal/replay/continued-journal.ts';
 import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts';
 import { liveJournal } from '../../journal/run/live-journal.ts';
@@ -28,7 +28,7 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
     task: head.input,
     replayed: () => played,
     context: undefined,
-    vault: MARKS_ONLY,
+    redactor: MARKS_ONLY,
     onDone: () => undefined,
     prepare: () => () => ({
       head,
@@ -46,7 +46,7 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
           known: outcomesOf(recording.lines),
           news: async (restart) => {
             const known = { past: { head, lines: past.lines }, tools: 'recorded' as const, restart };
-            return (await restartNews(core, { ...known, seal: MARKS_ONLY.seal })).event;
+            return (await restartNews(core, { ...known, redact: MARKS_ONLY.redact })).event;
           },
           goOn: (carried) => liveJournal({ head, accepts, carried }, null),
           onLive: () => {

@@ -28,7 +28,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
   const caughtUp = Promise.withResolvers<undefined>();
   let played = true;
   let taken: TakenRun | null = null;
-  let vault = core.vault;
+  let redactor = core.redactor;
 
   const started = launchRun(core, {
     runId,
@@ -39,7 +39,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
     resumable: true,
     ...(told.onStable === undefined ? {} : { onStable: told.onStable }),
     next: told.next,
-    vault: () => vault,
+    redactor: () => redactor,
     prepare: async (signal) => {
       await told.after;
       taken = await takeRun(core, runId);
@@ -48,8 +48,8 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       const migrated = isChanged && given.migrate !== undefined;
       const past = runnable(migrated ? migrate(held.recording, given.migrate) : held.recording);
       let known = lastKnown(past);
-      vault = core.vaultOf(past);
-      told.onTaken(vault.open(past.head.history));
+      redactor = core.redactorOf(past);
+      told.onTaken(redactor.restore(past.head.history));
       if (past.lines.at(-1)?.t !== 'end') await live.ready(signal);
       const { head } = past;
       return (why) => ({
@@ -61,7 +61,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
             state: () => started.run.state.state,
             kind: migrated ? 'rewritten' : 'resumed',
             news: async (restart) => {
-              const news = await restartNews(core, { past, tools: 'now', restart, seal: vault.seal });
+              const news = await restartNews(core, { past, tools: 'now', restart, redact: redactor.redact });
               known = news.known;
               return news.event;
             },
@@ -86,7 +86,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       caughtUp.resolve(undefined);
       live.forget(started);
       await taken?.sink.close();
-      told.onDone(result === null ? null : vault.open(result));
+      told.onDone(result === null ? null : redactor.restore(result));
     },
   });
   live.add(started);

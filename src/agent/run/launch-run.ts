@@ -1,5 +1,5 @@
 import type { Outcome } from '../../actors/journal.ts';
-import type { OwnVault } from '../../actors/vault.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
@@ -25,7 +25,7 @@ export interface RunToLaunch {
   readonly replayed?: () => boolean;
   readonly caughtUp?: Promise<unknown>;
   /** Asked when the run has been prepared. Default: the agent's own. */
-  readonly vault?: () => OwnVault;
+  readonly redactor?: () => OwnRedactor;
   /** Waits for what the run needs until the signal aborts, which a cancel does. */
   readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
   /** The run's place may be asked for again as soon as what this gives is over. */
@@ -40,7 +40,7 @@ export interface RunToLaunch {
 
 /** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
 export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
-  const { runId, task, given, replayed = () => false, caughtUp, vault = () => core.vault, prepare, onDone } = run;
+  const { runId, task, given, replayed = () => false, caughtUp, redactor = () => core.redactor, prepare, onDone } = run;
   const { resumable, onStable } = run;
   const audience = audienceOf(core);
   const prompts: string[] = [];
@@ -57,10 +57,10 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     next: run.next,
     context: given.context,
     traceparent: given.traceparent,
-    vault: {
-      seal: (value) => vault().seal(value),
-      open: (value) => vault().open(value),
-      lostMark: (value) => vault().lostMark(value),
+    redactor: {
+      redact: (value) => redactor().redact(value),
+      restore: (value) => redactor().restore(value),
+      lostMark: (value) => redactor().lostMark(value),
     },
     onEvent: audience.onEvent,
     logins: pendingLogins(core.mcp),
@@ -75,7 +75,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       ]);
       return (cancelled) => {
         const start = make(cancelled);
-        forgetSecrets = keepSecrets(core, runId, vault());
+        forgetSecrets = keepSecrets(core, runId, redactor());
         return { ...start, inspector };
       };
     },
@@ -135,7 +135,7 @@ function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
  * Keeps what a run's marks stand for where its journal keeps secrets, so that another process can take the run up. What
  * cannot be kept is a warning; its mark is then lost with this process. Gives back how to stop.
  */
-function keepSecrets(core: AgentCore, runId: string, vault: OwnVault): () => void {
+function keepSecrets(core: AgentCore, runId: string, redactor: OwnRedactor): () => void {
   const secrets = core.options().journal?.secrets;
   if (secrets === undefined) return () => undefined;
   const keep = (marks: Readonly<Record<string, string>>): void => {
@@ -146,9 +146,9 @@ function keepSecrets(core: AgentCore, runId: string, vault: OwnVault): () => voi
       process.emitWarning(`A secret of run ${runId} could not be kept; the run cannot be resumed with it. ${why}`);
     }
   };
-  const marks = vault.marks();
+  const marks = redactor.marks();
   if (Object.keys(marks).length > 0) keep(marks);
-  return vault.onMark((mark, secret) => keep({ [mark]: secret }));
+  return redactor.onMark((mark, secret) => keep({ [mark]: secret }));
 }
 
 /**

@@ -6,7 +6,7 @@ import { textCallsOf } from '../../machines/agent/planning.ts';
 import type { RunEventBody } from '../../machines/events/run-events.ts';
 import type { ShownOutput } from '../../machines/agent/typed-output.ts';
 import { OutputSoFar } from './output-events.ts';
-import { type Move, isAt } from '../../machines/events/transition-log.ts';
+import { type Microstep, isAt } from '../../machines/events/transition-log.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import type { ParseReplyOptions } from '../../parsing/reply/reply-source.ts';
 import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
@@ -17,7 +17,7 @@ type TokenBody = Extract<RunEventBody, { readonly type: 'model.token' }>;
 /** Makes token events of what a model call notes while it runs: each agent's reply is followed on its own. */
 export interface TokenEvents {
   /** Takes note of an attempt or a turn that begins. */
-  follow(move: Move): void;
+  follow(microstep: Microstep): void;
   /** The events of a note, the token first; null for a note that is none of tokens. */
   event(
     effectId: string,

@@ -1,6 +1,6 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
 import type { LeafWork } from '../../actors/leaf.ts';
-import type { Vault } from '../../actors/vault.ts';
+import type { Redactor } from '../../actors/redactor.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { RunJournal } from '../../journal/run/run-journal.ts';
@@ -38,7 +38,7 @@ export interface RunPlan {
   readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
   readonly context: unknown;
   readonly traceparent?: string | undefined;
-  readonly vault: Vault;
+  readonly redactor: Redactor;
   /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
   readonly replayed: () => boolean;
   /** Resolves when nothing is played any more; answers to waiting calls are held until then. */

@@ -8,7 +8,7 @@ import { agentMachine } from '../../machines/agent/agent.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { runEventReader } from '../../machines/events/run-event-reader.ts';
 import type { RunEvent, RunEventBody, Transition } from '../../machines/events/run-events.ts';
-import { type Move, moveReader } from '../../machines/events/transition-log.ts';
+import { type Microstep, microstepReader } from '../../machines/events/transition-log.ts';
 import { type EventLog, eventLog } from './event-log.ts';
 import { eventOfNote, tokenEvents } from './note-events.ts';
 
@@ -16,7 +16,7 @@ interface Listening {
   readonly runId: string;
   /** Whether what the machine is told now is played from a recording. */
   readonly replayed: () => boolean;
-  readonly onMove: (move: Move) => void;
+  readonly onMicrostep: (microstep: Microstep) => void;
   readonly onEvent: (event: RunEvent) => void;
 }
 
@@ -39,17 +39,17 @@ class RunReader {
   #isStreaming = false;
 
   constructor(options: ReaderOptions) {
-    const { runId, now, onMove } = options;
+    const { runId, now, onMicrostep } = options;
     this.#options = options;
     const read = runEventReader({ runId, now, emit: (body, agent) => this.emit(body, agent) });
-    this.inspect = moveReader(
+    this.inspect = microstepReader(
       () => true,
-      (move) => {
-        if (move.transition !== null) this.transitions.push(move.transition);
-        if (move.path === ROOT_ID) this.#isStreaming = move.snapshot.context.settings.streaming === true;
-        this.#tokens.follow(move);
-        onMove?.(move);
-        read(move);
+      (microstep) => {
+        if (microstep.transition !== null) this.transitions.push(microstep.transition);
+        if (microstep.path === ROOT_ID) this.#isStreaming = microstep.snapshot.context.settings.streaming === true;
+        this.#tokens.follow(microstep);
+        onMicrostep?.(microstep);
+        read(microstep);
       },
     );
   }

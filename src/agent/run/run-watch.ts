@@ -4,7 +4,7 @@ import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recorder } from '../../journal/format/recording.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import type { Move } from '../../machines/events/transition-log.ts';
+import type { Microstep } from '../../machines/events/transition-log.ts';
 import type { Json } from '../../json/json.ts';
 import type { Run } from './run.ts';
 
@@ -19,7 +19,7 @@ interface Watched {
 
 /** Tells the inspector what a run does. While nobody watches, each call is one comparison. */
 export interface RunWatch {
-  onMove(move: Move): void;
+  onMicrostep(microstep: Microstep): void;
   onEvent(event: RunEvent): void;
   attach(inspector: RunPort | null, watched: Watched): void;
   ended(result: AnyResult): void;
@@ -34,9 +34,9 @@ export function runWatch(): RunWatch {
   /** Let go of when the run is over: whoever can look at it still must not keep all its events. */
   let live: Pick<Watched, 'run' | 'send'> | null = null;
   return {
-    onMove: (move) => {
-      if (watcher !== null) quietly(watcher.onMove, move);
-      else first?.push(({ onMove }) => quietly(onMove, move));
+    onMicrostep: (microstep) => {
+      if (watcher !== null) quietly(watcher.onMicrostep, microstep);
+      else first?.push(({ onMicrostep }) => quietly(onMicrostep, microstep));
     },
     onEvent: (event) => {
       if (watcher !== null) quietly(watcher.onEvent, event);

@@ -101,7 +101,7 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
   readonly pending: readonly PendingApproval[];
   /** The recording so far, as JSON lines. */
   recording(): string;
-  /** Every move of every machine so far. */
+  /** Every transition of every machine so far. */
   transitions(): readonly Transition[];
 }
 

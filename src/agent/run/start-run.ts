@@ -61,7 +61,7 @@ class RunningRun {
     this.#readers = new RunReaders({
       runId: plan.runId,
       replayed: plan.replayed,
-      onMove: (move) => this.#watch.onMove(move),
+      onMicrostep: (microstep) => this.#watch.onMicrostep(microstep),
       onEvent: (event) => {
         try {
           plan.onEvent?.(event);
@@ -84,7 +84,7 @@ class RunningRun {
   }
 
   send(event: OutsideEvent, to?: string): Promise<boolean> {
-    return this.#live?.journal.send(this.#plan.vault.seal(event), to) ?? Promise.resolve(false);
+    return this.#live?.journal.send(this.#plan.redactor.redact(event), to) ?? Promise.resolve(false);
   }
 
   announce(body: RunEventBody): void {
@@ -106,7 +106,7 @@ class RunningRun {
         throw error;
       }
       const output = failedOutput(plan.task, this.#snapshot(), error);
-      result = plan.vault.seal(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
+      result = plan.redactor.redact(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
       const failed = result;
       this.#readers.remark((reader) => reader.emit({ type: 'run.finished', result: failed }));
     }
@@ -115,7 +115,7 @@ class RunningRun {
     await plan.onDone(result);
     void this.#messages.close(result);
     this.#readers.close();
-    return plan.vault.open(result);
+    return plan.redactor.restore(result);
   }
 
   /** Plays the machine to its end, or until the run is let go. */
@@ -133,14 +133,14 @@ class RunningRun {
     const driven = drive({
       logic: agentMachine,
       work,
-      vault: plan.vault,
+      redactor: plan.redactor,
       id: ROOT_ID,
       input: inputOf(head),
       journal,
       recorder: recording,
       context: plan.context,
       traceparent: plan.traceparent,
-      onNote: (effect, note) => this.#readers.remark((reader) => reader.note(effect, plan.vault.seal(note))),
+      onNote: (effect, note) => this.#readers.remark((reader) => reader.note(effect, plan.redactor.redact(note))),
       onStart: ({ name, request }) => {
         if (name === 'callLlm') plan.onPrompt?.(promptOf(request));
       },

@@ -43,7 +43,7 @@ export function toolNews(core: AgentCore, runs: Map<StartedRun, Toolset | null>)
   };
   core.mcp.onNews((news) => {
     if (news.type === 'mcp.log') {
-      const told = core.vault.seal({ ...news, grave: isGrave(news.level) });
+      const told = core.redactor.redact({ ...news, grave: isGrave(news.level) });
       for (const started of runs.keys()) started.announce(told);
     }
     if (news.type !== 'mcp.changed') return;

@@ -48,7 +48,7 @@ interface BindingOptions {
   readonly agent: string;
   readonly limits: Partial<McpLimits>;
   /** Puts marks in the place of secrets, for who looks at the connections. */
-  readonly seal: <T>(value: T) => T;
+  readonly redact: <T>(value: T) => T;
   /** Told what people typed as secrets for servers. */
   readonly hide: (text: string) => void;
 }
@@ -81,8 +81,8 @@ class ServerBinding implements McpBinding {
 
   constructor(options: BindingOptions) {
     this.#options = options;
-    const { agent, seal } = options;
-    this.#shown = shownConnections({ agent, seal, connections: () => this.#hub });
+    const { agent, redact } = options;
+    this.#shown = shownConnections({ agent, redact, connections: () => this.#hub });
   }
 
   async ready({ timeoutMs, signal }: Parameters<McpBinding['ready']>[0]): Promise<void> {

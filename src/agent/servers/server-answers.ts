@@ -1,7 +1,7 @@
 import { DEFAULTS } from '../options/agent-settings.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Model, ModelRequest } from '../../actors/model.ts';
-import type { Vault } from '../../actors/vault.ts';
+import type { Redactor } from '../../actors/redactor.ts';
 import type { McpAnswers, McpElicit, McpSampled, McpSampling } from '../../mcp/config/answers.ts';
 import { readMcpServer } from '../../mcp/config/read-config.ts';
 import type { AgentOptions } from '../options/agent-options.ts';
@@ -12,7 +12,7 @@ interface AnswersOptions {
   readonly terminal: boolean;
   readonly model: () => Model;
   readonly confirm: () => Promise<Confirm | 'wait' | undefined>;
-  readonly vault: Pick<Vault, 'seal'>;
+  readonly redactor: Pick<Redactor, 'redact'>;
 }
 
 /** The longest reply that a server gets, in tokens, where the agent's own replies have no limit. */
@@ -23,7 +23,7 @@ const MAX_SAMPLE_TOKENS = 4096;
  * What an agent answers its MCP servers with. Questions to a person go to the option `elicit`, else to the terminal; where
  * there is neither, servers are not offered that they may ask. Replies come from the agent's own model.
  */
-export function serverAnswers({ options, terminal, model, confirm, vault }: AnswersOptions): McpAnswers {
+export function serverAnswers({ options, terminal, model, confirm, redactor }: AnswersOptions): McpAnswers {
   const { elicit, silent } = options();
   const asksInTerminal = elicit === undefined && silent !== true && terminal;
   const ask: McpElicit = async (question, { signal }) => {
@@ -38,7 +38,7 @@ export function serverAnswers({ options, terminal, model, confirm, vault }: Answ
     ...(elicit === undefined && !asksInTerminal ? {} : { elicit: ask }),
     sample: async (request, { signal, confirm: mustAsk }) => {
       if (mustAsk) await agreed(request, await confirm(), signal);
-      return sample(request, { model: model(), maxTokens: options().maxTokens ?? MAX_SAMPLE_TOKENS, vault, signal });
+      return sample(request, { model: model(), maxTokens: options().maxTokens ?? MAX_SAMPLE_TOKENS, redactor, signal });
     },
   };
 }
@@ -46,7 +46,7 @@ export function serverAnswers({ options, terminal, model, confirm, vault }: Answ
 /** Throws when nobody agrees to show the request to the model. */
 async function agreed(request: McpSampling, confirm: Confirm | 'wait' | undefined, signal: AbortSignal): Promise<void> {
   const { server, messages, systemPrompt, maxTokens } = request;
-  if (typeof confirm !== 'function') throw new Error('there is nobody to agree');
+  if (typeof confirm !== 'function') throw new Error('nobody can approve it');
   const answer = await confirm({
     callId: `sampling:${server}`,
     tool: `${server} (a reply of your model)`,
@@ -70,12 +70,12 @@ async function sample(
   {
     model,
     maxTokens,
-    vault,
+    redactor,
     signal,
   }: {
     readonly model: Model;
     readonly maxTokens: number;
-    readonly vault: Pick<Vault, 'seal'>;
+    readonly redactor: Pick<Redactor, 'redact'>;
     readonly signal: AbortSignal;
   },
 ): Promise<McpSampled> {
@@ -86,7 +86,7 @@ async function sample(
   ];
   const { content, finishReason, usage } = await model.complete(
     {
-      messages: vault.seal(messages),
+      messages: redactor.redact(messages),
       toolCalling: 'native',
       stream: false,
       maxTokens: Math.min(request.maxTokens, maxTokens),

@@ -11,12 +11,12 @@ export interface ShownConnections {
 
 interface ShownOptions {
   readonly agent: string;
-  readonly seal: <T>(value: T) => T;
+  readonly redact: <T>(value: T) => T;
   readonly connections: () => McpHub | null;
 }
 
 /** Keeps every inspector's view of the connections in line with those that there are. */
-export function shownConnections({ agent, seal, connections }: ShownOptions): ShownConnections {
+export function shownConnections({ agent, redact, connections }: ShownOptions): ShownConnections {
   const ports = new Map<RunPort, Map<McpConnection, () => void>>();
 
   const update = (): void => {
@@ -30,7 +30,7 @@ export function shownConnections({ agent, seal, connections }: ShownOptions): Sh
       }
       for (const connection of now) {
         if (shown.has(connection)) continue;
-        const leave = port.attachActor?.({ title: `MCP ${connection.name}`, agent, actor: connection.actor, seal });
+        const leave = port.attachActor?.({ title: `MCP ${connection.name}`, agent, actor: connection.actor, redact });
         if (leave !== undefined) shown.set(connection, leave);
       }
     }

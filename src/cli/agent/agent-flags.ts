@@ -21,7 +21,7 @@ export const AGENT_OPTIONS: readonly OptionSpec[] = [
     name: 'model',
     short: 'm',
     value: '<name>',
-    help: "A server, a model or both: 'ollama', 'qwen2.5:7b', 'ollama:qwen2.5:7b'; 'practice' is the built-in stand-in, no LLM. Default: SIGNALBOX_MODEL, else what is found.",
+    help: "A server, a model or both: 'ollama', 'qwen2.5:7b', 'ollama:qwen2.5:7b'; 'practice' is a built-in stand-in, not an LLM. Default: SIGNALBOX_MODEL, else a server that is found.",
   },
   {
     name: 'base-url',
@@ -36,9 +36,9 @@ export const AGENT_OPTIONS: readonly OptionSpec[] = [
   },
   { name: 'max-steps', value: '<n>', help: 'Model turns and plan steps that a run may take. Default: 20.' },
   { name: 'record', value: '<file>', help: 'Where the recording goes. Default: .signalbox/runs/<run id>.jsonl.' },
-  { name: 'show-prompts', help: 'Show each prompt as it goes to the model.' },
+  { name: 'show-prompts', help: 'Show each prompt that is sent to the model.' },
   { name: 'show-stats', help: 'Show tokens, speed and time.' },
-  { name: 'silent', help: 'Show nothing but the answer.' },
+  { name: 'silent', help: 'Show only the answer, or the reason if the run failed.' },
 ];
 
 /** Reads those options. Throws a {@link UsageError} for a value that cannot be meant. */

@@ -99,7 +99,7 @@ function nothingFound({ tried }: Discovery): string {
 
 const OUTCOME = {
   'no-answer': 'no answer',
-  'no-model-server': 'answers, but is no model server',
+  'no-model-server': 'answers, but is not a model server',
   'no-model': 'has no chat model installed',
   'model-server': 'found',
 } as const;
@@ -109,7 +109,7 @@ async function practiceModel(why: string): Promise<ChosenModel> {
   const practice = await startPracticeModel();
   const said = [
     `${why}the practice model answers, at ${practice.baseURL}.`,
-    'It is no LLM: a small set of rules that does real work with real tools, so that',
+    'It is not an LLM but a small set of rules that does real work with real tools, so that',
     'you can see how an agent runs. For a real model start a local server, such as',
     '`ollama serve` or `lemonade-server serve`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY',
     'or OPENAI_BASE_URL, or use --base-url.',

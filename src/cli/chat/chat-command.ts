@@ -21,19 +21,19 @@ export const chatCommand: Command = {
   synopsis: '["<first question>"] [options]',
   about: [
     'Starts an agent with file tools on the current folder and asks it a first question. In a',
-    'terminal it then takes further ones; elsewhere it prints the answer and the path of the',
-    'recording, and exits. Tools that may change something ask first.',
+    'terminal you can then ask more; otherwise it prints the answer and the path of the recording,',
+    'and exits. Tools that may change something ask first.',
     '',
-    'With --session the conversation has a name and goes on where it stood, also in another process;',
-    'an answer that was interrupted is finished first.',
+    'With --session the conversation has a name and can be continued later, also by another process;',
+    'an interrupted answer is finished first.',
     '',
     `The first question, unless you give another: ${FIRST_QUESTION}`,
   ].join('\n'),
   options: [
     ...AGENT_OPTIONS,
-    { name: 'inspect', help: 'Show the runs on a local page as they go on; its address is printed.' },
+    { name: 'inspect', help: 'Show live runs on a local page; its address is printed.' },
     { name: 'open', help: 'Open that page in the browser.' },
-    { name: 'session', value: '<name>', help: 'Take up the conversation of this name, or begin it.' },
+    { name: 'session', value: '<name>', help: 'Continue the conversation with this name, or start it.' },
   ],
   async run(args) {
     const choices = readAgentChoices(args, process.env);
@@ -56,7 +56,7 @@ export const chatCommand: Command = {
       if (last?.stoppedBy == null && (question !== '' || isNew))
         last = await answer(cli, question === '' ? FIRST_QUESTION : question);
       if (inTerminal()) return await chatLoop(cli, last?.stoppedBy ?? null);
-      if (last === null) throw new UsageError('there is no question. Put it in quotation marks.');
+      if (last === null) throw new UsageError('the question is missing. Put it in quotation marks.');
       return EXIT_CODE[last.result.status];
     } finally {
       await cli.close();
@@ -104,20 +104,20 @@ function greet(
 function sessionText(name: string, { interrupted, messages }: Session): string {
   const known = messages === 0 ? 'new' : `${messages} messages so far`;
   if (interrupted === null) return `Conversation '${inert(name)}': ${known}.`;
-  return `Conversation '${inert(name)}': first the answer that was interrupted, to: ${inert(interrupted.input)}`;
+  return `Conversation '${inert(name)}': first the interrupted answer to: ${inert(interrupted.input)}`;
 }
 
-/** Where a named conversation stands. */
+/** The state of a named conversation. */
 interface Session {
-  /** A run of it that was interrupted, to be brought to its end first. */
+  /** An interrupted run of it, which is finished first. */
   readonly interrupted: RunSummary | null;
   /** Messages so far, those of the interrupted run not counted. */
   readonly messages: number;
 }
 
 /**
- * Takes a named conversation up: the agent gets what was said in it, in whatever process that was. A conversation is its
- * runs, which carry its name. Throws when another process is at it.
+ * Continues a named conversation: the agent gets its history, from whatever process. A conversation is its runs, which
+ * carry its name. Throws when another process is using it.
  */
 async function openSession({ agent, journal }: CliAgent, name: string): Promise<Session> {
   const { list, read } = journal.journal;
@@ -126,7 +126,7 @@ async function openSession({ agent, journal }: CliAgent, name: string): Promise<
   const [last] = await list({ metadata: { session: name }, limit: 1 });
   if (last === undefined) return { interrupted: null, messages: 0 };
   if (last.state === 'running')
-    throw new Error(`The conversation '${inert(name)}' is going on in another process, with run ${last.runId}.`);
+    throw new Error(`The conversation '${inert(name)}' is in use by another process, with run ${last.runId}.`);
   const recording = await read(last.runId);
   if (recording === null || last.state !== 'ended')
     return { interrupted: last, messages: recording?.head.history.length ?? 0 };

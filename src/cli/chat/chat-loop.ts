@@ -15,7 +15,7 @@ export async function chatLoop(cli: CliAgent, stoppedBy: StopSignal | null): Pro
   const readQuestion = questionReader(cli.interrupts);
   let before = stoppedBy;
   showNoQuestions(cli);
-  console.error('Ask on, or type /help. Ctrl-D leaves.');
+  console.error('Ask more, or type /help. Ctrl-D quits.');
   for (;;) {
     if (before !== null && before !== 'SIGINT') return EXIT_CODE.cancelled;
     // oxlint-disable-next-line no-await-in-loop -- a conversation is one thing after the other
@@ -72,7 +72,7 @@ const COMMANDS: readonly SlashCommand[] = [
       return say(['The conversation is forgotten.']);
     },
   },
-  { names: ['/exit', '/quit'], help: 'Leave. So does Ctrl-D.', action: () => 'leave' },
+  { names: ['/exit', '/quit'], help: 'Quit. So does Ctrl-D.', action: () => 'leave' },
 ];
 
 /** The action that a typed line stands for, or null when it is a question. A path is not a command. */
@@ -186,7 +186,7 @@ function questionReader(interrupts: Interrupts): (options: { readonly interrupte
         lines.length = 0;
         if (discards) clearLine(reader);
         else if (armed) return finish({ kind: 'left' });
-        else process.stderr.write('\nCtrl-C once more, or Ctrl-D, leaves.\n');
+        else process.stderr.write('\nPress Ctrl-C again, or Ctrl-D, to quit.\n');
         armed = !discards;
         reader.prompt();
       };

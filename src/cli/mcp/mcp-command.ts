@@ -6,26 +6,25 @@ const ACTIONS = ['list', 'tools', 'call', 'doctor', 'login', 'logout', 'status']
 /** `signalbox mcp list|tools|call|doctor|login|logout|status`: the MCP servers of a configuration file, without an agent. */
 export const mcpCommand: Command = {
   name: 'mcp',
-  summary: 'List, try and examine the MCP servers of a file.',
+  summary: 'List, call and check MCP servers, and sign in.',
   synopsis: 'list | tools [server] | call <server> <tool> [json] | doctor [server] | login|logout <server> | status',
   about: [
-    'Works with MCP servers and needs no model.',
+    'Works with MCP servers. No model is needed.',
     '',
-    '  list                        the servers, and where each stands',
+    '  list                        the servers with their state',
     '  tools [server]              their tools, with policy and effects',
     '  call <server> <tool> [json] calls a tool and prints its result',
-    '  doctor [server]             says what is wrong with a server, and what to do about it',
-    '  login <server>              signs in: opens the browser, or takes the address on which it ends',
-    '  logout <server>             forgets that login',
-    '  status [server]             says where somebody is signed in; asks no server',
+    '  doctor [server]             explains what is wrong with a server, and what to do',
+    '  login <server>              signs in: opens the browser, or takes the final address that you paste',
+    '  logout <server>             deletes the tokens locally',
+    '  status [server]             lists your logins; contacts no server',
     '',
     '  signalbox mcp call files list_directory \'{"path": "."}\'',
     '',
-    'Each server is started or reached once and ended afterwards. A call by hand is made whatever the',
-    'policy of the tool says: who types it has agreed to it.',
+    "Each server is started or connected once and closed afterwards. 'call' ignores the tool's policy,",
+    'since you made the call yourself.',
     '',
-    'Exit codes: 0 well, 1 an error of the tool or something is wrong with a server, 2 wrong usage,',
-    '130 ended by Ctrl-C.',
+    'Exit codes: 0 ok, 1 the tool failed or a server is not usable, 2 wrong usage, 130 Ctrl-C.',
   ].join('\n'),
   options: [
     {
@@ -69,11 +68,11 @@ async function act(action: Action, args: Arguments): Promise<number> {
     case 'status':
       return (await import('./mcp-login.ts')).showStatus(pickEntries(entries, action.server), login);
     case 'list':
-      return (await import('./mcp-list.ts')).listServers(entries, options);
+      return (await import('./mcp-actions.ts')).listServers(entries, options);
     case 'tools':
-      return (await import('./mcp-list.ts')).listTools(pickEntries(entries, action.server), options);
+      return (await import('./mcp-actions.ts')).listTools(pickEntries(entries, action.server), options);
     case 'call':
-      return (await import('./mcp-call.ts')).callByHand(pickEntries(entries, action.server), action, options);
+      return (await import('./mcp-actions.ts')).callByHand(pickEntries(entries, action.server), action, options);
     case 'doctor':
       return (await import('./mcp-doctor.ts')).examineServers(pickEntries(entries, action.server), options);
   }
@@ -89,7 +88,7 @@ function readAction({ positionals }: Arguments): Action {
   const [word = '', server, tool, args = '{}'] = positionals;
   const kind = ACTIONS.find((known) => known === word);
   if (kind === undefined) {
-    const what = word === '' ? 'it is not said what to do' : `there is no 'signalbox mcp ${word}'`;
+    const what = word === '' ? 'no action given' : `there is no 'signalbox mcp ${word}'`;
     throw new UsageError(`${what}: ${ACTIONS.join(', ')}.${didYouMean(word, ACTIONS)}`);
   }
   const most = { list: 1, tools: 2, call: 4, doctor: 2, login: 2, logout: 2, status: 2 }[kind];

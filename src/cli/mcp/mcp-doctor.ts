@@ -6,8 +6,7 @@ import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
 import { type Finding, type Symptoms, lastLines } from './mcp-finding.ts';
 import { nearestName } from '../../json/nearest-name.ts';
-import { diagnoseHttp } from './mcp-diagnosis-http.ts';
-import { diagnoseProcess, diagnoseStart } from './mcp-diagnosis-stdio.ts';
+import { diagnoseHttp, diagnoseProcess, diagnoseStart } from './mcp-diagnosis.ts';
 
 /** What was found out about one server. */
 interface Report {
@@ -78,7 +77,8 @@ async function tryOut(entry: UsableEntry, { timeoutMs }: Trying): Promise<Report
         [],
       );
     }
-    const remarks = noise.length === 0 ? [] : [`It does odd things, which are survived: ${noise.join(' | ')}`];
+    const remarks =
+      noise.length === 0 ? [] : [`It breaks the protocol in ways that are tolerated: ${noise.join(' | ')}`];
     return report(name, summaryOf(connection, seconds), unknownTools(entry, connection), remarks);
   } finally {
     await connection.disconnect();
@@ -134,7 +134,7 @@ function diagnose(symptoms: Symptoms): Finding {
     found ?? {
       kind: 'not-connected',
       what: error.message,
-      fix: 'Try once more; if it stays so, look into the log of the server.',
+      fix: 'Try again; if the problem remains, check the log of the server.',
       evidence: [],
     }
   );

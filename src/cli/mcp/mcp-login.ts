@@ -5,7 +5,7 @@ import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { inert } from '../../output/console/inert.ts';
 import { UsageError, EXIT_CODE } from '../command/command.ts';
 import type { McpEntry, UsableEntry } from './mcp-servers.ts';
-import { textTable } from '../command/text-layout.ts';
+import { textTable } from '../../terminal/text-width.ts';
 
 /** How a person signs in. */
 export interface LoginOptions {
@@ -23,14 +23,14 @@ export async function logIn(entries: readonly McpEntry[], { json, browser }: Log
   const input = createInterface({ input: process.stdin });
   input.on('line', (line) => {
     if (line.trim() !== '' && !connection.answerLogin(line.trim()))
-      console.error('This address belongs to no sign-in that is waited for. Paste the whole address, up to its end.');
+      console.error('No sign-in waits for this address. Paste the whole address.');
   });
   connection.on('mcp.changed', ({ step }) => {
     const { pendingLogin } = connection;
     if (step !== 'AWAITING_USER' || pendingLogin === null) return;
     console.error(`Open this address to sign in at '${connection.name}':\n\n${pendingLogin.url}\n`);
     const then = pendingLogin.answer === 'paste' ? 'Then paste' : 'If your browser is on another machine, then paste';
-    console.error(`${then} the address on which it ends, and press Enter.`);
+    console.error(`${then} the final address here, and press Enter.`);
     if (browser && process.stderr.isTTY) openBrowser(pendingLogin.url);
   });
   try {
@@ -48,16 +48,16 @@ export async function logIn(entries: readonly McpEntry[], { json, browser }: Log
   }
 }
 
-/** `signalbox mcp logout <server>`: forgets the tokens. */
+/** `signalbox mcp logout <server>`: deletes the tokens. */
 export async function logOut(entries: readonly McpEntry[], { json }: LoginOptions): Promise<number> {
   const connection = connectionOf(entries);
   await connection.logout();
   if (json) console.log(JSON.stringify({ server: connection.name, signedIn: false }));
-  else console.log(`The login at '${connection.name}' is forgotten here. The server was not told.`);
+  else console.log(`The tokens for '${connection.name}' were deleted here. They were not revoked at the server.`);
   return EXIT_CODE.answered;
 }
 
-/** `signalbox mcp status [server]`: who is signed in where. Asks no server. */
+/** `signalbox mcp status [server]`: lists the logins. Contacts no server. */
 export async function showStatus(entries: readonly McpEntry[], { json }: LoginOptions): Promise<number> {
   const usable = entries.filter((entry): entry is UsableEntry => entry.kind === 'usable');
   const rows = await Promise.all(
@@ -75,7 +75,7 @@ function cellsOf({ name, login }: { readonly name: string; readonly login: Statu
   if (login === null) return [name, 'no login', 'its entry asks for none'];
   if (!login.signedIn) return [name, 'signed out', `signalbox mcp login ${name}`];
   const until = login.renews
-    ? 'renewed by itself'
+    ? 'renewed automatically'
     : login.expiresAt === null
       ? ''
       : new Date(login.expiresAt).toISOString();
@@ -95,5 +95,5 @@ function connectionOf(entries: readonly McpEntry[]): McpConnection {
   const { target } = entry.server;
   if (target.kind === 'http' && target.auth?.type === 'oauth')
     return createMcpConnection(entry.name, entry.config, { limits: { maxFailures: 1 } });
-  throw new UsageError(`nobody signs in at '${entry.name}': its entry has no "auth": "oauth".`);
+  throw new UsageError(`'${entry.name}' needs no login: its entry has no "auth": "oauth".`);
 }

@@ -4,12 +4,12 @@ import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 /** `signalbox parse [file]`: what is recovered from a model's reply, and how. */
 export const parseCommand: Command = {
   name: 'parse',
-  summary: "Show what is recovered from a model's reply.",
+  summary: "Show how a model's reply is read, and every repair.",
   synopsis: '[file] [options]',
   about: [
     "Reads a model's reply from a file, or from standard input without one or with '-', and shows",
-    'what an agent would make of it: how it was read, the thought, the answer, the calls or the plan,',
-    'and every repair, marked in the text. Nothing is run.',
+    'how an agent would read it: the strategy, the thought, the answer, the calls or the plan, and',
+    'every repair, marked in the text. Nothing runs.',
     '',
     'Exit codes: 0 an answer, a call, a plan or a value was recovered, 1 nothing was, 2 wrong usage.',
   ].join('\n'),
@@ -17,7 +17,7 @@ export const parseCommand: Command = {
     {
       name: 'tools',
       value: '<a,b,c>',
-      help: 'The registered tools. Without them, calls count in the JSON envelope only, not in the formats of models.',
+      help: 'The registered tools. Without them, only calls in the JSON envelope count, not those in model-specific formats.',
     },
     {
       name: 'schema',
@@ -35,10 +35,7 @@ export const parseCommand: Command = {
       throw new UsageError('--tools is about replies and --schema about values: give one of them.');
     }
     // Loaded only now: help and wrong usage need none of it.
-    const [{ readParseInput, readParseSchema, readingOf, machineJson }, { readingText }] = await Promise.all([
-      import('./parse-reading.ts'),
-      import('./parse-text.ts'),
-    ]);
+    const { machineJson, readParseInput, readParseSchema, readingOf, readingText } = await import('./parse-reading.ts');
     const schema = schemaFile === undefined ? undefined : readParseSchema(schemaFile);
     const reading = readingOf(await readParseInput(file), { tools, schema });
     if (flags.has('json')) console.log(machineJson(reading.recovered));

@@ -75,7 +75,7 @@ export function removePermission(place: PermissionsPlace, tool: string, server: 
 /** Takes all permissions of an agent back and gives the exit code. Throws like {@link removePermission}. */
 export function clearPermissions(place: PermissionsPlace): number {
   const owner = ownerOf(place);
-  if (owner === null) return done(`There is nothing to take back (${place.path}).`);
+  if (owner === null) return done(`There is nothing to revoke (${place.path}).`);
   if (owner.tools.length === 0) {
     return nothing(`Nothing is always allowed to agent '${owner.name}'.${didYouMean(owner.name, owner.all)}`);
   }

@@ -3,19 +3,19 @@ import { resolve } from 'node:path';
 import { type Command, UsageError } from '../command/command.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
-/** `signalbox permissions`: shows and takes back what a person said "always allow" to. */
+/** `signalbox permissions`: shows and revokes "always allow" decisions. */
 export const permissionsCommand: Command = {
   name: 'permissions',
-  summary: 'Show, or take back, which tools are always allowed.',
+  summary: 'Show and revoke "always allow" decisions.',
   synopsis: 'list | remove <tool> | clear [options]',
   about: [
-    "Works on the file that keeps what was answered with 'always allow', agent by agent:",
-    '  list           shows the tools that run without a question',
-    '  remove <tool>  takes the permission of one tool back; of an MCP server by either of its names',
-    '  clear          takes all permissions of an agent back',
+    'Works on the file that keeps "always allow" decisions, per agent:',
+    '  list           lists the tools that run without asking',
+    '  remove <tool>  revokes one permission; a tool of an MCP server by either of its names',
+    '  clear          revokes all permissions of an agent',
     "The agent of 'signalbox chat' and 'signalbox run' is called signalbox.",
     '',
-    'Exit codes: 0 done, 1 there was nothing to take back or the file cannot be used, 2 wrong usage.',
+    'Exit codes: 0 done, 1 nothing to revoke, or the file is unusable, 2 wrong usage.',
   ].join('\n'),
   options: [
     {

@@ -1,5 +1,5 @@
 import { findValues } from './fill-arguments.ts';
-import { counted } from '../command/text-layout.ts';
+import { counted } from '../../terminal/text-width.ts';
 import { phraseResult, listed } from './phrase.ts';
 import {
   findTool,

@@ -1,11 +1,11 @@
-import { type Action, actionCommand } from '../command/command.ts';
-import { IN_OPTION } from '../command/read-arguments.ts';
+import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-flags.ts';
+import { type Action, actionCommand, type Arguments, type Command, IN_OPTION, UsageError } from '../command/command.ts';
 
 // What the actions do is loaded only then: help and wrong usage need none of it.
 const show: Action = {
   name: 'show',
   takes: ['<file|run id>'],
-  help: 'tells it step by step',
+  help: 'shows it step by step',
   options: ['in', 'full'],
   run: async (args) => (await import('./recording-actions.ts')).showRecording(args),
 };
@@ -13,7 +13,7 @@ const show: Action = {
 const diff: Action = {
   name: 'diff',
   takes: ['<file|run id>', '<file|run id>'],
-  help: 'says where two of them differ first',
+  help: 'shows the first difference between two',
   options: ['in', 'json'],
   run: async (args) => (await import('./recording-actions.ts')).diffRecordings(args),
 };
@@ -21,7 +21,7 @@ const diff: Action = {
 const validate: Action = {
   name: 'validate',
   takes: ['<file|run id…>'],
-  help: 'checks each line, then plays it on the machines of this version',
+  help: "checks each line, then replays it on this version's machines",
   options: ['in', 'json'],
   run: async (args) => (await import('./recording-validate.ts')).validateRecordings(args),
 };
@@ -37,17 +37,103 @@ const normalize: Action = {
 /** `signalbox recording show|diff|validate|normalize`: works on recordings in files, without the agent's code. */
 export const recordingCommand = actionCommand({
   name: 'recording',
-  summary: 'Read, compare, check and tidy recordings.',
+  summary: 'Show, compare, validate and normalize recordings.',
   about: [
-    "Works on recordings without the agent's code: a file, the id of a run that is kept, or '-' for standard input.",
+    "Works on recordings without the agent's code: a file, the id of a stored run, or '-' for standard input.",
     'Exit codes: 0 done, valid or the same, 1 not valid or different, 2 wrong usage, or no such file or run.',
   ],
   options: [
     IN_OPTION,
     { name: 'full', help: "With 'show': all of every text, not its first lines." },
     { name: 'write', help: "With 'normalize': change the files instead of printing." },
-    { name: 'keep-times', help: "With 'normalize': keep when things happened. Otherwise all times are 0." },
+    { name: 'keep-times', help: "With 'normalize': keep the times. Otherwise they are 0." },
     { name: 'json', help: "With 'diff' and 'validate': print JSON for programs." },
   ],
   actions: [show, diff, validate, normalize],
 });
+
+/** `signalbox replay <file|run id>`: plays a recording on the machines of this version. */
+export const replayCommand: Command = {
+  name: 'replay',
+  summary: 'Replay a recording and show every transition.',
+  synopsis: '<file|run id> [options]',
+  about: [
+    "Replays a recording without the agent's code, and prints every transition; '-' is standard input.",
+    'Nothing is called, and nothing waits.',
+    '',
+    'Exit codes: 0 as recorded, 1 the machines diverged from the recording, 2 wrong usage.',
+  ].join('\n'),
+  options: [IN_OPTION, { name: 'json', help: 'Print each transition as a JSON object on its own line.' }],
+  async run({ positionals, flags, values }) {
+    const [file, extra] = positionals;
+    if (file === undefined) throw new UsageError('the recording is missing. Name a file, or the id of a run.');
+    if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
+    const [{ replayFile }, { readRecordingOf }] = await Promise.all([
+      import('./recording-actions.ts'),
+      import('./kept-runs.ts'),
+    ]);
+    return replayFile(await readRecordingOf(file, values.get('in')), { json: flags.has('json') });
+  },
+};
+
+/** `signalbox fork <file|run id>`: continues a recorded run from one of its lines as a separate run. */
+export const forkCommand: Command = {
+  name: 'fork',
+  summary: 'Continue a recorded run from one of its lines as a separate run.',
+  synopsis: '<file|run id> --at <line> [options]',
+  about: [
+    'Replays a recording up to a line and continues from there as a separate run, with the model and',
+    'tools of the options. Calls in flight at that line keep their recorded outcome. Lines are',
+    "numbered as in 'signalbox recording show'.",
+    '',
+    'Exit codes are those of signalbox run.',
+  ].join('\n'),
+  options: [
+    IN_OPTION,
+    { name: 'at', value: '<line>', help: 'The last line that both runs share. Default: 1, with --input.' },
+    {
+      name: 'outcome',
+      value: '<json>',
+      help: 'A new outcome for that line, which is an outcome or the start of a model or tool call: its value, or {"ok": false, "error": {"code": …, "message": …}}.',
+    },
+    { name: 'input', value: '<text>', help: 'The question instead of the recorded one.' },
+    {
+      name: 'recorded',
+      help: 'Take the outcomes of identical requests from the rest of the recording; only new ones run.',
+    },
+    ...AGENT_OPTIONS.filter(({ name }) => name !== 'max-steps'),
+    { name: 'json', help: 'Print the whole result as one JSON object instead of the answer.' },
+  ],
+  async run(args) {
+    const [file, extra] = args.positionals;
+    if (file === undefined) throw new UsageError('the recording is missing. Name a file, or the id of a run.');
+    if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
+    const choices = readAgentChoices(args, process.env);
+    const fork = { at: readLine(args), input: args.values.get('input'), ...readOutcome(args) };
+    const [{ forkFile }, { readRecordingOf }] = await Promise.all([
+      import('./continue-run.ts'),
+      import('./kept-runs.ts'),
+    ]);
+    const { text: recording } = await readRecordingOf(file, args.values.get('in'));
+    const how = { json: args.flags.has('json'), recorded: args.flags.has('recorded') };
+    return forkFile({ recording, ...fork, ...how }, choices);
+  },
+};
+
+function readLine({ values }: Arguments): number {
+  const text = values.get('at') ?? (values.has('input') ? '1' : undefined);
+  if (text === undefined) throw new UsageError('--at is missing: the last line that both runs share.');
+  const line = /^\d+$/.test(text) ? Number(text) : 0;
+  if (line >= 1) return line;
+  throw new UsageError(`--at takes the number of a line, from 1 on, not '${text}'.`);
+}
+
+function readOutcome({ values }: Arguments): { readonly outcome?: unknown } {
+  const text = values.get('outcome');
+  if (text === undefined) return {};
+  try {
+    return { outcome: JSON.parse(text) };
+  } catch {
+    throw new UsageError(`--outcome takes JSON, and '${text}' is none. Is it in quotation marks?`);
+  }
+}

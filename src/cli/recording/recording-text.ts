@@ -4,7 +4,7 @@ import { painter, type Style } from '../../output/console/paint.ts';
 import type { Terminal } from '../../output/console/terminal.ts';
 import { deltaReader } from '../../journal/format/deltas.ts';
 import type { RecordLine, StartRecord } from '../../journal/format/record.ts';
-import { counted } from '../command/text-layout.ts';
+import { counted } from '../../terminal/text-width.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 
 /** How much of a text is shown unless all is asked for. */
@@ -113,7 +113,7 @@ function describe(
     case 'run':
       return null;
     default:
-      return { what: 'taken up', text: 'the process that ran it had ended', style: 'yellow' };
+      return { what: 'resumed', text: 'its process had ended', style: 'yellow' };
   }
 }
 
@@ -153,7 +153,7 @@ function outcomeText(record: Extract<RecordLine, { t: 'outcome' }>, name: string
   const value = isJsonObject(record.value) ? record.value : {};
   if (name === 'callLlm') return { what: 'model says', text: replyText(value) };
   if (name === 'callTool')
-    return { what: 'tool gives', text: resultText(value), ...(value['status'] === 'error' ? { style: 'red' } : {}) };
+    return { what: 'tool returns', text: resultText(value), ...(value['status'] === 'error' ? { style: 'red' } : {}) };
   if (name === 'askApproval') return { what: 'you say', text: jsonText(value['decision']), style: 'yellow' };
   return { what: 'done', text: `${name}: ${compact(record.value)}`, style: 'dim' };
 }

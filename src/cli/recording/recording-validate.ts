@@ -4,6 +4,7 @@ import { lineNumber, readRecording } from '../../journal/format/recording.ts';
 import { transitions } from '../../journal/replay/replay.ts';
 import { inert } from '../../output/console/inert.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
+import { counted } from '../../terminal/text-width.ts';
 import { readRecordingOf } from './kept-runs.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -51,8 +52,8 @@ function verdictOf(file: string, text: string): Verdict {
     const recording = readRecording(text);
     const ended = recording.lines.some(({ t }) => t === 'end');
     const last = lineNumber(recording, recording.lines.length - 1);
-    const moves = movesOf(text, ended ? Infinity : last);
-    return { file, valid: true, ended, records: recording.lines.length + 1, transitions: moves, problems };
+    const count = countTransitions(text, ended ? Infinity : last);
+    return { file, valid: true, ended, records: recording.lines.length + 1, transitions: count, problems };
   } catch (error) {
     const found = problemOf(error);
     if (found === null) throw error;
@@ -71,8 +72,8 @@ function headProblem(text: string): LineProblem | null {
   return null;
 }
 
-/** How many moves the machines make; where the run has not ended, the recording may end first. */
-function movesOf(text: string, last: number): number {
+/** How many transitions the machines take; where the run has not ended, the recording may end first. */
+function countTransitions(text: string, last: number): number {
   try {
     return transitions(text).length;
   } catch (error) {
@@ -87,9 +88,9 @@ function problemOf(error: unknown): LineProblem | null {
   return null;
 }
 
-function verdictText({ file, valid, ended, records, transitions: moves, problems }: Verdict): string {
+function verdictText({ file, valid, ended, records, transitions: count, problems }: Verdict): string {
   const name = inert(file);
-  if (valid) return `${name}: valid, ${records} records, ${ended ? `${moves} transitions` : 'it has not ended'}`;
+  if (valid) return `${name}: valid, ${records} records, ${ended ? counted(count, 'transition') : 'it has not ended'}`;
   const rows = problems.slice(0, SHOWN).map(({ line, path, message }) => `  line ${line}${path}: ${inert(message)}`);
   const more = problems.length > SHOWN ? [`  … and ${problems.length - SHOWN} more`] : [];
   return [`${name}: not valid`, ...rows, ...more].join('\n');
@@ -116,7 +117,7 @@ function checkLines(text: string): readonly LineProblem[] {
     const line = index + 1;
     if (written.trim() === '') return [];
     const parsed = parse(written);
-    if (parsed === undefined) return line === lines.length ? [] : [{ line, path: '', message: 'is no JSON' }];
+    if (parsed === undefined) return line === lines.length ? [] : [{ line, path: '', message: 'is not JSON' }];
     return lineIssues(parsed, schema).map((issue) => ({ line, ...issue }));
   });
 }

@@ -18,7 +18,9 @@ export async function listRuns({ values, flags }: Arguments): Promise<number> {
   const runs = await store.list(query);
   if (flags.has('json')) console.log(JSON.stringify(runs));
   else if (runs.length === 0)
-    console.log(`No runs in ${inert(path)}${Object.values(query).some((value) => value !== undefined) ? ' fit' : ''}.`);
+    console.log(
+      `No runs in ${inert(path)}${Object.values(query).some((value) => value !== undefined) ? ' match' : ''}.`,
+    );
   else console.log(table(runs, terminal()).join('\n'));
   return EXIT_CODE.answered;
 }
@@ -85,7 +87,7 @@ function styleOf(run: RunSummary): Style {
   return run.status === 'answered' ? 'green' : 'red';
 }
 
-/** Tells a run step by step, or with `json` prints its recording. Part of an id that fits one run alone will do. */
+/** Shows a run step by step, or with `json` prints its recording. The beginning of an id is enough if only one run has it. */
 export async function showRun({ values, flags, positionals: [wanted = ''] }: Arguments): Promise<number> {
   const place = openRuns(values.get('in'));
   const runId = await wholeRunId(place, wanted);
@@ -163,6 +165,6 @@ function repairedText(runId: string, { kept, lost, damage, calls }: RepairedRun)
   return [
     inert(damage),
     `Kept ${kept} lines of ${inert(runId)}, and cut ${lost} off.${forgotten}`,
-    'Who resumes it does again what stood in these.',
+    'Resuming it repeats what these lines recorded.',
   ].join('\n');
 }

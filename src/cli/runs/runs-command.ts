@@ -11,7 +11,7 @@ const QUERY = ['agent', 'state', 'status', 'reason', 'tool', 'error-code', 'meta
 const list: Action = {
   name: 'list',
   takes: [],
-  help: 'the runs that are kept, the newest first',
+  help: 'lists stored runs, newest first',
   options: ['in', 'json', ...QUERY],
   run: async (args) => (await import('./runs-actions.ts')).listRuns(args),
 };
@@ -19,7 +19,7 @@ const list: Action = {
 const show: Action = {
   name: 'show',
   takes: ['<run id>'],
-  help: 'tells a run step by step; the beginning of its id will do',
+  help: 'shows a run step by step; the beginning of its id is enough',
   options: ['in', 'json', 'full'],
   run: async (args) => (await import('./runs-actions.ts')).showRun(args),
 };
@@ -27,15 +27,15 @@ const show: Action = {
 const resume: Action = {
   name: 'resume',
   takes: ['<run id>'],
-  help: 'takes up a run that was interrupted, or waits for an approval',
+  help: 'continues a run that was interrupted or waits for an approval',
   options: ['in', 'json', ...AGENT],
-  run: async (args) => (await import('./runs-resume.ts')).resumeKeptRun(args),
+  run: async (args) => (await import('../recording/continue-run.ts')).resumeKeptRun(args),
 };
 
 const prune: Action = {
   name: 'prune',
   takes: [],
-  help: 'removes runs beyond a number or an age',
+  help: 'removes old runs',
   options: ['in', 'json', 'max-runs', 'max-age-days', 'dry-run'],
   run: async (args) => (await import('./runs-actions.ts')).pruneRuns(args),
 };
@@ -51,16 +51,16 @@ const repair: Action = {
 /** `signalbox runs list|show|resume|prune|repair`: the runs that are kept in a folder or a database. */
 export const runsCommand = actionCommand({
   name: 'runs',
-  summary: 'List, read, take up and remove the runs that are kept.',
+  summary: 'List, show, resume, repair and remove stored runs.',
   about: [
-    'Works on the runs of a folder of recordings, or of a SQLite file:',
+    'Works on the runs in a folder of recordings or a SQLite file:',
     [
-      "A run is 'running' while a living process writes it. One without an end is 'interrupted', or 'waiting' when",
-      'a call of it awaits approval.',
+      "A run is 'running' while a live process writes it. A run without an end is 'interrupted', or 'waiting' if",
+      'one of its calls awaits approval.',
       '',
       "'resume' needs the model and the tools that the run had; the answer goes to standard output.",
       '',
-      "Exit codes: 0 done, 1 there is no such run, 2 wrong usage; of 'resume' those of 'signalbox run'.",
+      "Exit codes: 0 done, 1 there is no such run, 2 wrong usage; those of 'resume' are those of 'signalbox run'.",
     ].join('\n'),
   ],
   options: [
@@ -74,17 +74,17 @@ export const runsCommand = actionCommand({
     {
       name: 'metadata',
       value: '<name=value>',
-      help: "With 'list': only runs whose metadata has this, such as ticket=17; or a JSON object of what it has.",
+      help: "With 'list': only runs with this metadata, such as ticket=17, or a JSON object.",
     },
-    { name: 'limit', value: '<n>', help: "With 'list': so many at most, the newest." },
-    { name: 'after', value: '<run id>', help: "With 'list': only runs that come later in it than this one." },
-    { name: 'max-runs', value: '<n>', help: "With 'prune': how many runs that have ended are kept." },
+    { name: 'limit', value: '<n>', help: "With 'list': at most this many, the newest." },
+    { name: 'after', value: '<run id>', help: "With 'list': the next page, after this run." },
+    { name: 'max-runs', value: '<n>', help: "With 'prune': how many finished runs to keep." },
     {
       name: 'max-age-days',
       value: '<n>',
-      help: "With 'prune': removes every run that began more than so many days ago, ended or not, unless it is running.",
+      help: "With 'prune': removes every run that began more than this many days ago, finished or not, unless it is running.",
     },
-    { name: 'dry-run', help: "With 'prune': only say what would be removed." },
+    { name: 'dry-run', help: "With 'prune': only list what would be removed." },
     { name: 'full', help: "With 'show': all of every text, not its first lines." },
     ...AGENT_HERE.map((option) => ({ ...option, help: `With 'resume': ${option.help}` })),
     { name: 'json', help: "Print JSON for programs; with 'show' the recording itself." },

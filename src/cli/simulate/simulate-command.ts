@@ -1,6 +1,6 @@
 import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
 import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
-import { counted } from '../command/text-layout.ts';
+import { counted } from '../../terminal/text-width.ts';
 import { inert } from '../../output/console/inert.ts';
 
 /** `signalbox simulate <file>`: an agent under faults in virtual time, once for each seed. */
@@ -37,7 +37,7 @@ export const simulateCommand: Command = {
   ],
   async run(args) {
     const [file, ...rest] = args.positionals;
-    if (file === undefined) throw new UsageError('it is not said which module to simulate.');
+    if (file === undefined) throw new UsageError('the module to simulate is missing.');
     if (rest.length > 0) throw new UsageError(`one module is simulated, and there are ${args.positionals.length}.`);
     const seed = readCount(args, 'seed');
     const seeds = seed === undefined ? (readCount(args, 'seeds') ?? 1000) : [seed];

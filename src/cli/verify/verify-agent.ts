@@ -19,7 +19,7 @@ export interface VerifiedAgent {
   readonly laws: readonly { readonly name: string; readonly says: string; readonly held: boolean }[];
   readonly violations: readonly BrokenLaw[];
   readonly configurations: number;
-  readonly moves: number;
+  readonly events: number;
   readonly depth: number;
   /** How many paths ended for which reason. */
   readonly endings: { readonly [reason: string]: number };
@@ -54,7 +54,7 @@ export async function verifyAgent(
     }
     const endings: { [reason: string]: number } = {};
     for (const { reason } of found.paths) endings[reason ?? 'none'] = (endings[reason ?? 'none'] ?? 0) + 1;
-    const { ok, exhaustive, bounds, configurations, moves, depth } = found;
+    const { ok, exhaustive, bounds, configurations, events, depth } = found;
     return {
       agent: name,
       tools: head.toolset.tools.map((tool) => ({
@@ -69,7 +69,7 @@ export async function verifyAgent(
       laws: found.laws,
       violations,
       configurations,
-      moves,
+      events,
       depth,
       endings,
       seconds: Math.round((performance.now() - began) / 100) / 10,

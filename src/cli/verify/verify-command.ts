@@ -7,14 +7,14 @@ export const verifyCommand: Command = {
   summary: 'Prove what an agent can and cannot do.',
   synopsis: '<agent.ts> [options]',
   about: [
-    'Loads a module that exports one or more agents (by default or by name), and explores what each can',
-    'do with its tools, policies and limits: everything that a model, a tool, a person and time can do to',
-    'it, one of each kind. Every state is checked against the laws that an agent must keep. No tool runs',
-    'and no model is asked; MCP servers are connected for their lists of tools. The module itself is run.',
+    'Loads a module that exports one or more agents (by default or by name), and explores what each agent',
+    'can do with its tools, policies and limits, for every kind of reply, result, answer and timeout. Every',
+    'state is checked against the laws of docs/proof.md. No tool runs and no model is called; MCP servers',
+    'are connected for their tool lists. The module itself is executed.',
     '',
-    'Where building an agent takes a function, export it by default, or name it with --export.',
+    'If an agent is built by a function, export that function as default, or name it with --export.',
     '',
-    'A law that is broken comes with a counterexample: a recording of the shortest way there.',
+    'A broken law comes with a counterexample: a recording of the shortest path to it.',
     '',
     'Exit codes: 0 proven, 1 a law is broken, 2 wrong usage, 3 no law is broken, but not everything was',
     'explored.',
@@ -25,19 +25,19 @@ export const verifyCommand: Command = {
       value: '<n>',
       help: "Explore with this step limit in place of the agent's own. 3 shows most of what can happen.",
     },
-    { name: 'max-paths', value: '<n>', help: 'The most paths to walk. Default: 20000.' },
+    { name: 'max-paths', value: '<n>', help: 'The most paths to explore. Default: 20000.' },
     {
       name: 'max-seconds',
       value: '<n>',
-      help: 'How long to explore each agent at most. Default: 120. 0: as long as it takes.',
+      help: 'The longest time to explore each agent. Default: 120. 0 means no limit.',
     },
-    { name: 'export', value: '<name>', help: 'Verify this export alone: an agent, or a function that gives one.' },
+    { name: 'export', value: '<name>', help: 'Verify only this export: an agent, or a function that returns one.' },
     { name: 'out', value: '<folder>', help: 'Where counterexamples are written. Default: .signalbox/verify.' },
     { name: 'json', help: 'Print what was found as one JSON object.' },
   ],
   async run(args) {
     const [file, ...rest] = args.positionals;
-    if (file === undefined) throw new UsageError('it is not said which module to verify.');
+    if (file === undefined) throw new UsageError('the module to verify is missing.');
     if (rest.length > 0) throw new UsageError(`one module is verified, and there are ${args.positionals.length}.`);
     const maxSteps = readCount(args, 'max-steps');
     const maxPaths = readCount(args, 'max-paths');

@@ -3,8 +3,7 @@ import { openScreen } from '../../output/console/screen.ts';
 import { openTerminal, type Terminal } from '../../output/console/terminal.ts';
 import type { ExploreProgress } from '../../testing/explore/explore-options.ts';
 import { inert } from '../../output/console/inert.ts';
-import { wrapText } from '../../terminal/text-width.ts';
-import { counted } from '../command/text-layout.ts';
+import { counted, wrapText } from '../../terminal/text-width.ts';
 import type { BrokenLaw, VerifiedAgent } from './verify-agent.ts';
 
 const NAME_WIDTH = 14;
@@ -54,8 +53,8 @@ function lawLines(
 }
 
 function summaryLines(verdict: VerifiedAgent, columns: number): readonly string[] {
-  const { configurations, moves, depth, seconds, endings, exhaustive, bounds } = verdict;
-  const walked = `${counted(configurations, 'state')}, ${counted(moves, 'move')}, the longest way to a state ${counted(depth, 'event')}; ${seconds} s.`;
+  const { configurations, events, depth, seconds, endings, exhaustive, bounds } = verdict;
+  const walked = `${counted(configurations, 'state')}, ${counted(events, 'event')}, the longest path to a state ${counted(depth, 'event')}; ${seconds} s.`;
   const ends = Object.entries(endings)
     .toSorted(([, a], [, b]) => b - a)
     .map(([reason, count]) => `${reason} ${count}`)
@@ -74,7 +73,7 @@ function violationLines({ law, message, state, path, file }: BrokenLaw, { column
   return [
     '',
     ...said,
-    `  in ${state}, and this is the shortest way there:`,
+    `  in ${state}, reached by this shortest path:`,
     ...way,
     `  The counterexample is a recording: ${file}`,
   ];

@@ -176,7 +176,7 @@ const MOST_ISSUES = 5;
 
 function refused({ type }: SentEvent, issues: readonly string[]): CheckedEvent {
   const more = issues.length > MOST_ISSUES ? `; and ${issues.length - MOST_ISSUES} more` : '';
-  return { ok: false, message: `This is no ${type} (${issues.slice(0, MOST_ISSUES).join('; ')}${more}).` };
+  return { ok: false, message: `This is not a valid ${type} (${issues.slice(0, MOST_ISSUES).join('; ')}${more}).` };
 }
 
 function standardText({ path = [], message }: StandardIssue): string {

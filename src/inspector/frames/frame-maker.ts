@@ -5,16 +5,16 @@
  * I1 The frames of a run that is watched and of its recording are the same: nothing is taken from a clock of its own.
  * I2 A step's frame comes before the frames of the actors that it made or ended, and those before its events.
  */
-import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
-import { type RecordLine, recordedEntry } from '../../journal/format/record.ts';
+import { recordedEntry, type RecordLine } from '../../journal/format/record.ts';
+import { isJsonObject } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type Move, eventName } from '../../machines/events/transition-log.ts';
+import { eventName, type Microstep } from '../../machines/events/transition-log.ts';
 import { activeStates, actorInput, initialStates, isEventless, isMachine, isRestored, snapshotOf } from './actors.ts';
 import { drawMachine, transitionIds } from './drawing.ts';
-import { type LazySnapshot, type StepSource, initialSnapshot, isInitial } from './initial-snapshot.ts';
-import { loopOf, loopStep } from './loop-moves.ts';
+import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from './initial-snapshot.ts';
 import { logicName } from './names.ts';
 import { type Frame, isNumbered } from './protocol.ts';
+import { type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, isMachineSnapshot } from 'xstate';
 
 /** What the makers of frames have in common. */
 export interface FrameOptions {
@@ -36,7 +36,7 @@ interface FrameMakerOptions extends FrameOptions {
 interface Seen {
   readonly path: string;
   states: readonly string[];
-  /** How it stands: worked out when somebody asks where it has begun and moves on at once. */
+  /** How it stands: worked out on demand where it began and left its initial state at once. */
   snapshot: LazySnapshot;
   /** It came into view when it was at work already, with the actors that it had. */
   readonly joined: boolean;
@@ -79,7 +79,7 @@ export class FrameMaker {
     this.#emit({ t: 'record', session: this.#session, line: this.#line, record });
   }
 
-  move({ actor, path, snapshot, event, taken, machine }: Move): void {
+  microstep({ actor, path, snapshot, event, taken, machine }: Microstep): void {
     if (snapshot.status === 'stopped') return;
     this.#lookAtClock();
     const seen = this.#seenAt(path, machine, { machine: snapshot.machine, snapshot, actor });
@@ -92,7 +92,7 @@ export class FrameMaker {
     if (snapshot.status !== 'active') for (const id of seen.known.keys()) this.#gone(`${path}/${id}`);
   }
 
-  /** A machine has started, and may not move for long; or, when it is `joined`, has moved before anybody watched. */
+  /** A machine has started, and may take no transition for long; or, when it is `joined`, took some before anybody watched. */
   show(path: string, snapshot: AnyMachineSnapshot, joined: boolean): void {
     this.#lookAtClock();
     const { machine } = snapshot;
@@ -167,7 +167,7 @@ export class FrameMaker {
       this.#born({ path, parent, src, machine });
     }
     const initial = joined && snapshot !== null ? activeStates(snapshot) : initialStates(machine);
-    // With transitions to take at once the snapshot is ahead of the initial states, and its moves are yet to be reported.
+    // With transitions to take at once the snapshot is ahead of the initial states, and its microsteps are yet to be reported.
     const still = snapshot !== null && String(activeStates(snapshot)) === String(initial);
     const stands = still ? snapshot : null;
     const input = actor === undefined ? undefined : actorInput(actor);
@@ -245,4 +245,34 @@ export class FrameMaker {
     const source = loopStep(earlier, loop);
     if (source !== null) this.#step(seen, { ...source, to: activeStates(loop) });
   }
+}
+
+/** The loop detection in an agent's context; null where there is none. */
+export function loopOf({ machine, context }: AnyMachineSnapshot): AnyMachineSnapshot | null {
+  if (machine.id !== 'agent' || !isJsonObject(context)) return null;
+  const loop: unknown = Reflect.get(context, 'loop');
+  return isMachineSnapshot(loop) ? loop : null;
+}
+
+/** What moved the loop detection between two snapshots of its agent, as one transition; null when nothing did. */
+export function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot): StepSource | null {
+  if (before === null || before === after || sameMemory(before, after)) return null;
+  const type = before.context.recent === after.context.recent ? 'round.settled' : 'call.proposed';
+  const from = before.machine.root.states[String(before.value)];
+  const possible = [from, before.machine.root].flatMap((node) => node?.transitions.get(type) ?? []);
+  const taken = possible.find(({ target }) => target?.some(({ key }) => key === String(after.value)));
+  return { event: { type }, before, after, taken: taken === undefined ? [] : [taken] };
+}
+
+/** Equal, though perhaps not the same: a settled round counts its failures again, and a run that is joined is another's copy. */
+function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
+  return one.value === other.value && isEqual(one.context, other.context);
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every((key) => isEqual(Reflect.get(one, key), Reflect.get(other, key)));
 }

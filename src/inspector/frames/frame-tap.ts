@@ -2,8 +2,8 @@
  * Owns: the frames of one recorded session while somebody watches it.
  *
  * I1 Nothing is built while nobody watches: what was missed is made from the recording when somebody comes.
- * I2 Once the recording has been caught up with, a run's own moves are taken as they happen; nothing is played twice.
- *    A run that is watched from before its first move needs no playing at all.
+ * I2 Once the recording has been caught up with, a run's own microsteps are taken as they happen; nothing is played twice.
+ *    A run that is watched from before its first microstep needs no playing at all.
  * I3 When the run is over and everything was emitted, the log is closed: a viewer that has it all need not stay connected.
  * I4 The run pays for noting what it did, no more. Frames are made of it in one go, twenty times a second: a batch costs
  *    less than its frames one by one, and nobody sees faster.
@@ -52,8 +52,8 @@ export function frameTap(session: string, source: LineSource): FrameTap {
     if (lines.over) log.close();
     if (stopped || caughtUpAt !== null) return;
     caughtUpAt = log.end;
-    if (source.moves) maker.adopt();
-    unwatch = source.watch(source.moves ? live : { ...live, onLine: () => void catchUp() });
+    if (source.hasMicrosteps) maker.adopt();
+    unwatch = source.watch(source.hasMicrosteps ? live : { ...live, onLine: () => void catchUp() });
   };
   void catchUp();
 
@@ -70,7 +70,7 @@ export function frameTap(session: string, source: LineSource): FrameTap {
   };
 }
 
-/** Makes frames of a run that has not begun to move, as it happens. */
+/** Makes frames of a run before its first transition, as it happens. */
 export function tapFromStart(session: string, source: LineSource): FrameTap {
   const { log, first, options } = parts(session);
   const maker = new FrameMaker(options);
@@ -156,9 +156,9 @@ function pacedWatcher({ log, first, maker, lines }: PacedOptions): PacedWatcher 
 
   return {
     onLine: () => note(readLine),
-    onMove: (move) => {
-      first.note(move.snapshot.children);
-      note(() => maker.move(move));
+    onMicrostep: (microstep) => {
+      first.note(microstep.snapshot.children);
+      note(() => maker.microstep(microstep));
     },
     onEvent: (event) => note(() => maker.event(event)),
     stop: () => {

@@ -6,7 +6,7 @@
  *    machine that can be replayed. Where the first step shows that they are not, nothing is claimed to be known.
  */
 import { type AnyMachineSnapshot, type AnyStateMachine, type AnyStateNode, getInitialMicrosteps } from 'xstate';
-import type { Move } from '../../machines/events/transition-log.ts';
+import type { Microstep } from '../../machines/events/transition-log.ts';
 import { inertJson } from './inert-json.ts';
 import { initialNodes } from './actors.ts';
 
@@ -14,8 +14,8 @@ import { initialNodes } from './actors.ts';
 export interface InitialSnapshot {
   /** The states in which it began. */
   readonly nodes: readonly AnyStateNode[];
-  /** Takes note of the first move that was seen. */
-  wentTo(move: Pick<Move, 'snapshot' | 'event' | 'taken'>): void;
+  /** Takes note of the first microstep that was seen. */
+  wentTo(microstep: Pick<Microstep, 'snapshot' | 'event' | 'taken'>): void;
   /** Null: it cannot be known. */
   snapshot(): AnyMachineSnapshot | null;
 }
@@ -25,7 +25,7 @@ export interface StepSource {
   readonly event: { readonly type: string };
   readonly before: LazySnapshot;
   readonly after: LazySnapshot;
-  readonly taken: Move['taken'];
+  readonly taken: Microstep['taken'];
 }
 
 /** How an actor stands: a snapshot that was seen, one to be worked out, or none. */
@@ -52,9 +52,9 @@ export function initialSnapshot({ machine, input, seen }: Birth): LazySnapshot {
       : machine.resolveState({ value: {}, context: snapshot.context });
   return {
     nodes,
-    wentTo: (move) => {
+    wentTo: (microstep) => {
       // What stood in the initial states when it was seen has left them at once only if it did so on its beginning.
-      if (seen === null || move.event.type === 'xstate.init') next ??= move;
+      if (seen === null || microstep.event.type === 'xstate.init') next ??= microstep;
     },
     snapshot: () => {
       if (next === null) return seen;
@@ -75,7 +75,7 @@ export function snapshotAt(moment: LazySnapshot): AnyMachineSnapshot | null {
 }
 
 /** Whether anything that could have run between two moments changes the context. Wrong on the side of caution. */
-function mayAssign(machine: AnyStateMachine, nodes: readonly AnyStateNode[], taken: Move['taken']): boolean {
+function mayAssign(machine: AnyStateMachine, nodes: readonly AnyStateNode[], taken: Microstep['taken']): boolean {
   const isLeft = ({ parent }: AnyStateNode): boolean =>
     parent !== undefined || taken.some(({ source }) => source === machine.root);
   const actions: readonly unknown[] = [

@@ -102,8 +102,8 @@ export interface ActorInfo {
 }
 
 /**
- * One move of one machine. `at` counts milliseconds from the session's beginning. `entry` is the line of the recording
- * that made the machine move, from 1; null where nothing is recorded.
+ * One transition of one machine. `at` counts milliseconds from the session's beginning. `entry` is the line of the recording
+ * that caused it, from 1; null where nothing is recorded.
  */
 export interface StepInfo {
   /** Counts from 1. */
@@ -178,7 +178,7 @@ export interface StepDetail {
   /** The context before and after, secrets as marks. Null before a beginning, and where it is not known. */
   readonly before: Json;
   readonly after: Json;
-  /** The contexts that cannot be known: an actor moved on from where it began at once, and does not begin the same way again. */
+  /** The contexts that cannot be known: an actor left its initial state at once, and does not begin the same way again. */
   readonly unknown: readonly ('before' | 'after')[];
   /** Each transition that could have been taken on this event, in order, and what its guard said on the recorded snapshot. */
   readonly candidates: readonly {

@@ -11,7 +11,7 @@ import { type ReplayJournal, replayJournal } from '../../journal/replay/replay-j
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { runEventReader } from '../../machines/events/run-event-reader.ts';
-import { moveReader, stateText } from '../../machines/events/transition-log.ts';
+import { microstepReader, stateText } from '../../machines/events/transition-log.ts';
 import { FrameMaker, type FrameOptions } from './frame-maker.ts';
 
 /** A recording on its way through the machines. */
@@ -49,11 +49,11 @@ export function recordingPlayer(options: FrameOptions): RecordingPlayer {
       recorder: null,
       context: undefined,
       onNote: () => undefined,
-      inspect: moveReader(
+      inspect: microstepReader(
         () => true,
-        (move) => {
-          maker.move(move);
-          readEvents(move);
+        (microstep) => {
+          maker.microstep(microstep);
+          readEvents(microstep);
         },
       ),
     });

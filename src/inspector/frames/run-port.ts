@@ -4,9 +4,9 @@ import type { OutsideEvent } from '../../actors/journal.ts';
 import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import type { Move } from '../../machines/events/transition-log.ts';
+import type { Microstep } from '../../machines/events/transition-log.ts';
 
-/** A run as it is handed to the inspector: its records, its moves while somebody watches, and what may be done with it. */
+/** A run as it is handed to the inspector: its records, its microsteps while somebody watches, and what may be done with it. */
 export interface WatchedRun {
   readonly head: RunRecord;
   /** Reads the records one after the other, null when there are no more yet. */
@@ -35,7 +35,7 @@ export interface WatchedActor {
   readonly agent: string;
   readonly actor: AnyActorRef;
   /** Puts marks in the place of secrets: nothing else has put marks into what the actor holds. */
-  readonly seal: <T>(value: T) => T;
+  readonly redact: <T>(value: T) => T;
 }
 
 /** Where agents hand their runs in. */
@@ -49,7 +49,7 @@ export interface RunPort {
 export interface RunWatcher {
   /** There is another line to be read. */
   onLine(): void;
-  onMove(move: Move): void;
+  onMicrostep(microstep: Microstep): void;
   onEvent(event: RunEvent): void;
 }
 
@@ -58,9 +58,9 @@ export interface LineSource {
   /** Reads the lines from the first on, null when there are no more yet. */
   reader(): () => RecordLine | null;
   /**
-   * Begins to watch; gives back how to stop. A source that knows only lines calls nothing but `onLine`, and `moves` is
+   * Begins to watch; gives back how to stop. A source that knows only lines calls nothing but `onLine`, and `hasMicrosteps` is
    * false: the lines must be played back to see what happened.
    */
   watch(watcher: RunWatcher): () => void;
-  readonly moves: boolean;
+  readonly hasMicrosteps: boolean;
 }

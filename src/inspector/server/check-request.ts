@@ -32,10 +32,10 @@ export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): Re
   const wrongHost = checkHost(request, gate);
   if (wrongHost !== null) return wrongHost;
   if (origin !== undefined && !hostsOf(gate).some((one) => origin.toLowerCase() === `http://${one}`))
-    return { status: 403, message: 'The inspector answers no other origin.' };
+    return { status: 403, message: 'The inspector does not accept requests from other origins.' };
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation(request))
-    return { status: 403, message: 'The inspector answers no other site.' };
+    return { status: 403, message: 'The inspector does not accept requests from other sites.' };
   if (request.method !== 'GET' && request.method !== 'HEAD' && request.method !== 'POST')
     return { status: 405, message: 'Only GET and POST are answered.' };
   if (request.method !== 'POST' && PUBLIC.test(url.pathname)) return null;
@@ -63,7 +63,7 @@ export function checkUpgrade(request: IncomingMessage, url: URL, gate: Gate): Re
 function checkHost({ headers: { host } }: IncomingMessage, gate: Gate): RequestRefusal | null {
   const hosts = hostsOf(gate);
   if (host !== undefined && hosts.includes(host.toLowerCase())) return null;
-  return { status: 403, message: `The inspector answers only as ${hosts.join(' or ')}.` };
+  return { status: 403, message: `The inspector is only reachable as ${hosts.join(' or ')}.` };
 }
 
 function hostsOf({ port }: Gate): readonly string[] {

@@ -30,7 +30,7 @@ export interface InspectorServer {
 /** Of a body and of a message, in bytes. */
 const LONGEST = 10_000_000;
 
-/** Listens on a port of 127.0.0.1; 0 for any that is free. Rejects when the port is taken. */
+/** Listens on a port of 127.0.0.1; 0 for a free one. Rejects when the port is taken. */
 export async function listen({ port, keepAlive, connect, ...world }: ServerOptions): Promise<InspectorServer> {
   const apps = appSockets(connect, LONGEST);
   const gate = (): Gate => ({ ...world, port: portOf(server) });

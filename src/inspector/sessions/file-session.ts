@@ -17,7 +17,7 @@ interface FileSession {
   grown(recording: Recording): void;
 }
 
-const NOBODY: ActReply = { ok: false, message: 'This is a recording: there is nothing that could be told.' };
+const NOBODY: ActReply = { ok: false, message: 'This is a recording: it has no run to send events to.' };
 const NO_AGENT: ActReply = {
   ok: false,
   message: 'This is a recording, and the agent that made it is not here. In code: fork(recording, agent, { at }).',
@@ -31,7 +31,7 @@ export function fileSession(id: string, recording: Recording, onChange: () => vo
     kind: 'recording',
     head: recording.head,
     source: {
-      moves: false,
+      hasMicrosteps: false,
       reader: () => {
         let next = 0;
         return () => {

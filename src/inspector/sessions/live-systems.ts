@@ -3,15 +3,15 @@
  *
  * I1 What watches never stops what it watches.
  * I2 Systems that never end do not add up: of more than there is room for, the one that was silent longest goes. Should
- *    it move again, it is shown again, from there on.
+ *    it take a transition again, it is shown again, from there on.
  */
 import { type AnyActorRef, type InspectionEvent, type AnyMachineSnapshot, isMachineSnapshot } from 'xstate';
-import { createVault } from '../../actors/vault.ts';
+import { createRedactor } from '../../actors/redactor.ts';
 import { rootOf, isMachine, isRestored } from '../frames/actors.ts';
 import type { WatchedActor } from '../frames/run-port.ts';
 import type { SessionList } from './session-list.ts';
 import { findActor } from '../../actors/leaf.ts';
-import { moveReader } from '../../machines/events/transition-log.ts';
+import { microstepReader } from '../../machines/events/transition-log.ts';
 import { checkEvent, eventSchemas } from '../frames/event-schemas.ts';
 import { FrameMaker } from '../frames/frame-maker.ts';
 import type { Act, ActReply, StepInfo } from '../frames/protocol.ts';
@@ -19,7 +19,7 @@ import { detailOf } from '../frames/step-details.ts';
 import { ENDINGS, type LoggedOptions, LoggedSession } from './logged-session.ts';
 
 /** What is known of an actor system, and what may be done with it. */
-type SystemOptions = Pick<LoggedOptions, 'title' | 'agent' | 'can' | 'seal' | 'onChange'>;
+type SystemOptions = Pick<LoggedOptions, 'title' | 'agent' | 'can' | 'redact' | 'onChange'>;
 
 /** The session of an actor system that is watched while it works, of its root actor. */
 class SystemSession {
@@ -51,9 +51,9 @@ class SystemSession {
     this.session = session;
     this.#root = root;
     this.#maker = maker;
-    this.#follow = moveReader(
+    this.#follow = microstepReader(
       () => true,
-      (move) => maker.move(move),
+      (microstep) => maker.microstep(microstep),
     );
   }
 
@@ -152,10 +152,10 @@ export class LiveSystems {
   }
 
   /** Shows an actor that may be at work already, until the returned function is called as often as this was. */
-  attach({ actor, title, agent, seal }: WatchedActor): () => void {
+  attach({ actor, title, agent, redact }: WatchedActor): () => void {
     let one = this.#attached.get(actor);
     if (one === undefined) {
-      const about: About = { title, agent, can: [], seal };
+      const about: About = { title, agent, can: [], redact };
       const { unsubscribe } = actor.system.inspect((inspected) => this.next(inspected));
       one = { about, unsubscribe, times: 0 };
       this.#attached.set(actor, one);
@@ -194,7 +194,7 @@ export class LiveSystems {
 }
 
 function ownOf(root: AnyActorRef): About {
-  return { title: root.id, agent: root.id, can: ['send'], seal: createVault(() => []).seal };
+  return { title: root.id, agent: root.id, can: ['send'], redact: createRedactor(() => []).redact };
 }
 
 function isStart(inspected: InspectionEvent): boolean {

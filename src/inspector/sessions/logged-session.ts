@@ -10,7 +10,7 @@ export interface LoggedOptions {
   /** What may be done with it while it runs. */
   readonly can: SessionInfo['can'];
   /** Puts marks in the place of secrets. */
-  readonly seal: <T>(value: T) => T;
+  readonly redact: <T>(value: T) => T;
   readonly act: (act: Act) => Promise<ActReply>;
   /** Frames for a viewer that comes late: how actors are drawn, and those that live. */
   readonly standing: () => readonly Frame[];
@@ -125,7 +125,7 @@ export class LoggedSession implements Session {
 
   async detail(n: number): Promise<StepDetail | null> {
     const step = this.#steps.get(n);
-    return step === undefined ? null : this.#options.seal(step.detail());
+    return step === undefined ? null : this.#options.redact(step.detail());
   }
 
   recording(): null {
@@ -133,7 +133,7 @@ export class LoggedSession implements Session {
   }
 
   async saved(): ReturnType<Session['saved']> {
-    const details = [...this.#steps.values()].map(({ detail }) => this.#options.seal(detail()));
+    const details = [...this.#steps.values()].map(({ detail }) => this.#options.redact(detail()));
     const frames = this.#log.kept().map(({ frame }) => frame);
     return { frames: [{ t: 'session', session: { ...this.info(), can: [] } }, ...frames], details };
   }

@@ -5,7 +5,7 @@
  * I1 The machines are drawn and compared, never run: nothing of what was sent is executed.
  */
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
-import { createVault } from '../../actors/vault.ts';
+import { createRedactor } from '../../actors/redactor.ts';
 import type { Json } from '../../json/json.ts';
 import { eventName } from '../../machines/events/transition-log.ts';
 import { drawMachine, transitionIds } from '../frames/drawing.ts';
@@ -66,8 +66,9 @@ export class ReceivedSession {
       agent: app,
       can: [],
       standing: () => [...this.#drawings.values(), ...this.#actorFrames.values()],
-      seal: createVault(() => []).seal,
-      act: () => Promise.resolve({ ok: false, message: 'It runs in another program, which only tells what happens.' }),
+      redact: createRedactor(() => []).redact,
+      act: () =>
+        Promise.resolve({ ok: false, message: 'It runs in another program, which only reports what happens.' }),
     });
   }
 
@@ -104,7 +105,7 @@ export class ReceivedSession {
     if (actor === undefined) return;
     const isFirst = event.type === 'xstate.init';
     this.#begin(actor, at, isFirst ? snapshot : actor.unborn);
-    if (snapshot.value !== null && !isFirst) this.#move(actor, snapshot, event, at);
+    if (snapshot.value !== null && !isFirst) this.#step(actor, snapshot, event, at);
     if (snapshot.status === 'active') return;
     if (sessionId === this.#rootId)
       this.session.end({ status: ENDINGS.get(snapshot.status) ?? 'stopped', reason: null });
@@ -114,18 +115,18 @@ export class ReceivedSession {
   #begin(actor: ReceivedActor, at: number | null, as: ReceivedSnapshot | null = actor.unborn): void {
     if (actor.unborn === null || as === null) return;
     actor.unborn = null;
-    if (as.value !== null) this.#move(actor, as, { type: 'xstate.init' }, at);
+    if (as.value !== null) this.#step(actor, as, { type: 'xstate.init' }, at);
   }
 
-  #move(actor: ReceivedActor, now: ReceivedSnapshot, event: SnapshotReceived['event'], at: number | null): void {
+  #step(actor: ReceivedActor, now: ReceivedSnapshot, event: SnapshotReceived['event'], at: number | null): void {
     const before = actor.snapshot;
     const after = resolved(actor.machine, now);
     const to = receivedStates(after, now.value);
     const text = JSON.stringify(now.context);
     const taken = before === null || after === null ? [] : likelyTaken(before, event, after);
     const begins = event.type === 'xstate.init';
-    const moved = begins || taken.length > 0 || String(to) !== String(actor.states);
-    if (moved || JSON.stringify(actor.context) !== text) {
+    const isStep = begins || taken.length > 0 || String(to) !== String(actor.states);
+    if (isStep || JSON.stringify(actor.context) !== text) {
       const step: StepInfo = {
         n: ++this.#n,
         at: this.#sinceBeginning(at),

@@ -50,7 +50,7 @@ export class RecordedSession implements Session {
   }
 
   /**
-   * Somebody is likely to look at this run, which has not begun to move: its frames are made from now on, for a while, so
+   * Somebody is likely to look at this run, which has taken no transition yet: its frames are made from now on, for a while, so
    * that nothing has to be played back.
    */
   expect(): void {

@@ -9,7 +9,7 @@ import { checkEvent } from '../frames/event-schemas.ts';
 /** The session of a run that an agent has handed in, and how to say that it is over. */
 interface RunSession {
   readonly session: Session;
-  /** Somebody is likely to open it, and it has not begun to move. */
+  /** Somebody is likely to open it, and it has taken no transition yet. */
   expect(): void;
   ended(ending: SessionEnding): void;
 }
@@ -19,7 +19,7 @@ export function runSession(run: WatchedRun, onChange: () => void): RunSession {
   let ending: SessionEnding = { status: 'running', reason: null };
   const over = (): boolean => ending.status !== 'running';
   const source: LineSource = {
-    moves: true,
+    hasMicrosteps: true,
     reader: () => run.reader(),
     watch: (watcher) => {
       run.watch(watcher);

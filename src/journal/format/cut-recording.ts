@@ -40,7 +40,9 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
     };
   }
   if (edited?.t !== 'start' || edited.ms !== undefined)
-    throw new TypeError(`Record ${at} of ${head.runId} is no outcome and no start of a leaf: it has none to change.`);
+    throw new TypeError(
+      `Record ${at} of ${head.runId} is neither an outcome nor the start of a call, so it has no outcome to change.`,
+    );
   // Everything that was started together stays together.
   const behind = lines.findIndex(({ t }, index) => index >= count && t !== 'start');
   const starts = lines.slice(0, behind === -1 ? lines.length : behind);

@@ -17,11 +17,11 @@ export class JournalError extends Error {
 function textOf(code: JournalErrorCode, runId: string, place: string): string {
   switch (code) {
     case 'run-locked':
-      return `Run ${runId} in ${place} is being written by somebody else. Wait until it ends, or stop that process.`;
+      return `Run ${runId} in ${place} is being written by another process. Wait until the run ends, or stop that process.`;
     case 'run-exists':
       return `There is a run ${runId} in ${place} already. Give another runId, or remove that run.`;
     case 'run-lost':
-      return `Run ${runId} in ${place} was taken over by another process: this one seemed dead, or its lock was deleted. It goes on there.`;
+      return `Run ${runId} in ${place} was taken over by another process, because this one seemed dead or its lock was deleted. The run continues there.`;
     case 'store-newer':
       return `${place} was written by a newer version of Signalbox. Update signalbox.`;
   }

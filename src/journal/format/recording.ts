@@ -175,13 +175,13 @@ function readHead(record: object | null): RunRecord {
   if (part !== null)
     throw new RecordingError(
       1,
-      `begins with a part of histories/${part.$history}.jsonl, which stands beside its file. Read it from its folder: fileJournal(folder).read('${record.runId}').`,
+      `refers to histories/${part.$history}.jsonl in the folder of its file. Read it from there: fileJournal(folder).read('${record.runId}').`,
     );
   return record;
 }
 
 function notBegun(): RecordingError {
-  return new RecordingError(1, 'is no run record: a recording begins with one ("t": "run").');
+  return new RecordingError(1, 'is not a run record, which every recording begins with ("t": "run").');
 }
 
 function unbegun(): RecordingError {
@@ -198,7 +198,7 @@ function path(item: string): RecordingError {
 }
 
 function noRecord(line: number): RecordingError {
-  return new RecordingError(line, 'is no record: it has no kind ("t"). The file is damaged there.');
+  return new RecordingError(line, 'is not a record: "t" is missing. The file is damaged there.');
 }
 
 /** The JSON object of a line; null for one that is blank, torn or something else. */
@@ -209,7 +209,7 @@ function readLine(item: string | object, index: number, last: number, sums: SumR
   const parsed = parsedJson(sum?.text ?? item);
   if (parsed === undefined && index === last && !beginsWithLine(item)) return null;
   if (parsed === undefined)
-    throw new RecordingError(index + 1, 'is no JSON. The file is damaged there; only its last line may be torn.');
+    throw new RecordingError(index + 1, 'is not JSON. The file is damaged there; only its last line may be torn.');
   const record = typeof parsed === 'object' ? parsed : null;
   const wrong = sums.wrong(sum, record !== null && isBlob(record));
   if (wrong !== null) throw new RecordingError(index + 1, wrong);
@@ -227,7 +227,7 @@ function parsedJson(text: string): unknown {
 function whole(record: RecordLine, line: number, blobs: BlobReader): RecordLine {
   const restored = blobs.restore(record);
   if (restored !== null && isRecord(restored)) return restored;
-  throw new RecordingError(line, 'needs a large payload that does not stand before it. A blob line was lost.');
+  throw new RecordingError(line, 'refers to a payload that is not on an earlier line. A blob line was lost.');
 }
 
 function isBlank(item: string | object): boolean {

@@ -210,7 +210,7 @@ const ENDED: RunJournal = {
 const CRASH_LOOP: OutsideEvent = {
   type: 'run.abandoned',
   code: 'crash-loop',
-  message: `The run was taken up ${MAX_RESTARTS} times in a row and each time ended with its process before anything came of it.`,
+  message: `The run was resumed ${MAX_RESTARTS} times in a row, and each time its process ended before it made progress.`,
 };
 
 /** Restarts behind the last thing that the machine was told, as long as each came shortly after the one before. */

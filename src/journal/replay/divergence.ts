@@ -189,7 +189,7 @@ export const CAUSE_TEXTS: { readonly [cause in DivergenceCause]: string } = {
   'conversation-changed': 'the conversation came out differently: a text that Signalbox or a tool makes was changed',
   'reading-changed': 'the reading of replies changed in 0.2',
   'input-changed': 'the run was given another input',
-  'recording-cut': 'the recording was cut, or its run was interrupted; resume or fork it to go on',
+  'recording-cut': 'the recording was cut, or its run was interrupted; resume or fork it to continue',
   unknown: 'the code or the options were changed',
 };
 

@@ -4,7 +4,7 @@ import { optionsOf } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import type { AgentState } from '../../machines/contract/run-result.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
-import { type Move, moveReader, stateText } from '../../machines/events/transition-log.ts';
+import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
 import type { RunRecord } from '../format/record.ts';
 import { readRecording, type Recording } from '../format/recording.ts';
 import { inputOf, ROOT_ID } from '../format/run-input.ts';
@@ -88,7 +88,7 @@ export interface Explorable {
 export const EXPLORE: unique symbol = Symbol.for('signalbox.explore');
 
 /**
- * Every move that the machines of a recorded run made, in order, found by playing the recording back without the agent's
+ * Every transition that the machines of a recorded run took, in order, found by replaying the recording without the agent's
  * code. Throws a `ReplayDivergenceError` when this version of Signalbox would have gone another way.
  *
  * @example transitions(readFileSync('run.jsonl', 'utf8')).map(({ from, to }) => `${from} → ${to}`);
@@ -113,7 +113,7 @@ export interface PlayedRecording {
  * Plays a recording on the bare machines, without an agent's code, to its end or to where it stops. Throws a
  * `ReplayDivergenceError` where these machines would have gone another way.
  */
-export function playRecording(recording: Recording, onMove?: (move: Move) => void): PlayedRecording {
+export function playRecording(recording: Recording, onMicrostep?: (microstep: Microstep) => void): PlayedRecording {
   const state = (): string => (driven === null ? 'PLANNING' : stateText(driven.actor.getSnapshot().value));
   const past = playback(recording, state);
   const driven: Drive | null = drive({
@@ -129,7 +129,7 @@ export function playRecording(recording: Recording, onMove?: (move: Move) => voi
     recorder: null,
     context: undefined,
     onNote: () => undefined,
-    ...(onMove === undefined ? {} : { inspect: moveReader(() => true, onMove) }),
+    ...(onMicrostep === undefined ? {} : { inspect: microstepReader(() => true, onMicrostep) }),
   });
   driven.start();
   while (driven.isActive()) {

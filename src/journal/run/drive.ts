@@ -9,7 +9,7 @@ import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEv
 import { digest } from '../../json/digest.ts';
 import type { Effect, Entry, Journal, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
 import { type LeafHost, type LeafWork, attachHost, findActor } from '../../actors/leaf.ts';
-import { NO_VAULT, type Vault } from '../../actors/vault.ts';
+import { NO_REDACTOR, type Redactor } from '../../actors/redactor.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { Recorder } from '../format/recording.ts';
 
@@ -26,7 +26,7 @@ interface DriveOptions {
   /** What the leaves do in this run; those that are missing do what they were made with. */
   readonly work?: LeafWork;
   /** Default: one that knows no secret. */
-  readonly vault?: Vault;
+  readonly redactor?: Redactor;
   /** Gets XState's inspection events. Default: none are made. */
   readonly inspect?: (event: InspectionEvent) => void;
   /** Remarks of leaves, tokens above all; by chance and no part of what is recorded. */
@@ -122,12 +122,12 @@ class DrivenMachine implements Drive {
   }
 
   #host(): LeafHost {
-    const { context, traceparent, work = NO_WORK, vault = NO_VAULT } = this.#options;
+    const { context, traceparent, work = NO_WORK, redactor = NO_REDACTOR } = this.#options;
     return {
       context,
       ...(traceparent === undefined ? {} : { traceparent }),
       work,
-      vault,
+      redactor,
       ordinal: (path) => {
         const next = (this.#ordinals.get(path) ?? 0) + 1;
         this.#ordinals.set(path, next);

@@ -243,6 +243,6 @@ function linesOf(path: string, id: string): readonly string[] {
     return readFileSync(path, 'utf8').split('\n').slice(0, -1);
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error;
-    throw damagedHistory(id, 'there is no such file. It belongs to the recording: copy it too');
+    throw damagedHistory(id, 'the file is missing. It belongs to the recording: copy it as well');
   }
 }

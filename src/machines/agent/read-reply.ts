@@ -5,7 +5,7 @@ import type { ToolName } from '../../parsing/calls/registered-tools.ts';
 import { readPlan, type PlanStep, type ToolCallRequest } from '../../parsing/calls/call-forms.ts';
 import { type ToolCallArguments, parseToolCallArguments } from '../../parsing/calls/arguments.ts';
 import type { Repair } from '../../parsing/repair/repairs.ts';
-import type { Strategy } from '../../parsing/reply/reply.ts';
+import type { Strategy } from '../../parsing/reply/envelope.ts';
 import type { Json } from '../../json/json.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';

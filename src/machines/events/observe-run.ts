@@ -2,7 +2,7 @@ import type { ActorRefFrom } from 'xstate';
 import type { agentMachine } from '../agent/agent.ts';
 import type { RunEvent } from './run-events.ts';
 import { runEventReader } from './run-event-reader.ts';
-import { isBelow, moveReader } from './transition-log.ts';
+import { isBelow, microstepReader } from './transition-log.ts';
 
 /**
  * Gives the RunEvents of a bare agent machine in your own actor system, from now on: subscribe before `actor.start()`.
@@ -29,5 +29,5 @@ export function observeRun(
       }
     },
   });
-  return actor.system.inspect(moveReader(isBelow(actor), reader));
+  return actor.system.inspect(microstepReader(isBelow(actor), reader));
 }

@@ -93,13 +93,13 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
   'run.cancelled': {
     type: 'object',
     description: 'Ends the run as cancelled.',
-    properties: { reason: { ...REASON, description: 'Why; it stands in the result.' } },
+    properties: { reason: { ...REASON, description: 'The reason, for the result.' } },
     required: ['reason'],
     additionalProperties: false,
   },
   'run.abandoned': {
     type: 'object',
-    description: 'Ends the run as failed: nobody is there to carry it on.',
+    description: 'Ends the run as failed, because it cannot be continued.',
     properties: {
       code: { type: 'string', minLength: 1, description: 'The error code of the result.' },
       message: { type: 'string', description: 'What happened, in the result.', default: '' },
@@ -124,8 +124,7 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
       },
       restart: {
         type: 'object',
-        description:
-          'The run was taken up again: no policy becomes weaker, and calls under way may have to be asked about.',
+        description: 'The run was resumed: no policy becomes weaker, and calls under way may have to be asked about.',
         properties: {
           begun: { type: 'array', items: { type: 'string' } },
           notRepeated: { type: 'array', items: { type: 'string' } },
@@ -175,7 +174,7 @@ export const OUTSIDE_EVENTS: { readonly [type: string]: JsonSchema } = {
   'approval.refused': {
     type: 'object',
     description: 'Denies the call that waits.',
-    properties: { reason: { ...REASON, description: 'Why; the model is told.' } },
+    properties: { reason: { ...REASON, description: 'The reason, for the model.' } },
     required: ['reason'],
     additionalProperties: false,
   },

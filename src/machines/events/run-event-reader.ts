@@ -11,7 +11,7 @@ import { NO_MAIL, mailNews } from '../contract/mail.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState, runResultOf } from '../contract/run-result.ts';
 import { permissionKey, sourceOf } from '../../tools/server-tool.ts';
 import { type ToolCallContext, askedBecause } from '../tool-call/tool-call-context.ts';
-import { type Move, type PathOf, isAt } from './transition-log.ts';
+import { type Microstep, type PathOf, isAt } from './transition-log.ts';
 import type { agentMachine } from '../agent/agent.ts';
 import type { llmCallMachine } from '../llm-call/llm-call.ts';
 import type { toolCallMachine } from '../tool-call/tool-call.ts';
@@ -34,26 +34,26 @@ const RECOVERY_STEPS: ReadonlyMap<string, string> = new Map<PathOf<typeof toolCa
 ]);
 
 /**
- * Makes RunEvents of the moves of one run: the only place where they are made. What a child agent does is told like what
+ * Makes RunEvents of the microsteps of one run: the only place where they are made. What a child agent does is told like what
  * the root does, with its place; its beginning and end are the call's by which it was asked.
  */
-export function runEventReader(options: ReaderOptions): (move: Move) => void {
+export function runEventReader(options: ReaderOptions): (microstep: Microstep) => void {
   const readers = new Map<string, AgentReader>();
   const readerOf = (path: string): AgentReader => {
     const known = readers.get(path) ?? new AgentReader(options);
     readers.set(path, known);
     return known;
   };
-  return (move) => {
-    if (move.snapshot.status === 'stopped') return;
-    if (move.machine === 'agent') readerOf(move.path).read(move);
-    else if (move.machine === 'toolCall' || move.machine === 'llmCall')
-      readerOf(move.path.slice(0, move.path.lastIndexOf('/'))).read(move);
-    if (move.machine === 'agent' && move.snapshot.status === 'done') readers.delete(move.path);
+  return (microstep) => {
+    if (microstep.snapshot.status === 'stopped') return;
+    if (microstep.machine === 'agent') readerOf(microstep.path).read(microstep);
+    else if (microstep.machine === 'toolCall' || microstep.machine === 'llmCall')
+      readerOf(microstep.path.slice(0, microstep.path.lastIndexOf('/'))).read(microstep);
+    if (microstep.machine === 'agent' && microstep.snapshot.status === 'done') readers.delete(microstep.path);
   };
 }
 
-/** Reads the moves of one agent of the tree, its calls included. */
+/** Reads the microsteps of one agent of the tree, its calls included. */
 class AgentReader {
   readonly #options: ReaderOptions;
   readonly #began: number;
@@ -69,16 +69,16 @@ class AgentReader {
     this.#began = options.now();
   }
 
-  read(move: Move): void {
-    if (move.machine === 'agent') this.#readAgent(move);
-    else if (move.machine === 'toolCall') this.#readTool(move);
-    else this.#readModel(move);
+  read(microstep: Microstep): void {
+    if (microstep.machine === 'agent') this.#readAgent(microstep);
+    else if (microstep.machine === 'toolCall') this.#readTool(microstep);
+    else this.#readModel(microstep);
   }
 
   readonly #emit = (event: RunEventBody): void => this.#options.emit(event, this.#place);
 
-  #readAgent(move: Move): void {
-    const context: AgentContext = move.snapshot.context;
+  #readAgent(microstep: Microstep): void {
+    const context: AgentContext = microstep.snapshot.context;
     this.#place = context.place.agent;
     if (this.#before === null) {
       if (this.#place === '')
@@ -97,21 +97,21 @@ class AgentReader {
     readMail(this.#before, context, this.#emit);
     readSteps(this.#before, context, this.#emit);
     if (context.reply !== null && context.reply !== this.#before?.reply)
-      readReplied(context, context.reply, move.event, this.#emit);
+      readReplied(context, context.reply, microstep.event, this.#emit);
     readPlans(this.#before, context, this.#emit);
-    const current = topState(move.transition?.to);
+    const current = topState(microstep.transition?.to);
     if (current !== undefined && current !== this.#state) {
-      this.#emit({ type: 'state.changed', from: this.#state, to: current, event: move.transition?.event ?? '' });
+      this.#emit({ type: 'state.changed', from: this.#state, to: current, event: microstep.transition?.event ?? '' });
       this.#state = current;
     }
-    this.#readEscalation(move, context);
+    this.#readEscalation(microstep, context);
     this.#before = context;
-    if (move.snapshot.status === 'done' && this.#place === '')
-      this.#readEnd(move.snapshot.output, this.#options.now() - this.#began);
+    if (microstep.snapshot.status === 'done' && this.#place === '')
+      this.#readEnd(microstep.snapshot.output, this.#options.now() - this.#began);
   }
 
   /** What is decided about an escalation is a step of recovery, of the whole turn. */
-  #readEscalation({ transition }: Move, { trouble, place: { callPrefix }, books }: AgentContext): void {
+  #readEscalation({ transition }: Microstep, { trouble, place: { callPrefix }, books }: AgentContext): void {
     const verdict = trouble?.verdict ?? null;
     const tool = trouble?.escalation == null ? '' : toolHandedUp(trouble.escalation);
     const callId = `${callPrefix}q${books.verdicts.length}`;
@@ -137,12 +137,12 @@ class AgentReader {
     });
   }
 
-  #readTool(move: Move): void {
-    const context: ToolCallContext = move.snapshot.context;
+  #readTool(microstep: Microstep): void {
+    const context: ToolCallContext = microstep.snapshot.context;
     const call = { callId: context.request.callId, tool: context.spec?.name ?? context.request.tool };
-    const hasReached = (path: PathOf<typeof toolCallMachine>): boolean => isAt(move.transition, path);
+    const hasReached = (path: PathOf<typeof toolCallMachine>): boolean => isAt(microstep.transition, path);
     if (hasReached('RUNNING') || hasReached('DELEGATING')) {
-      this.#running.set(move.path, this.#options.now());
+      this.#running.set(microstep.path, this.#options.now());
       this.#emit({ type: 'tool.started', ...call, args: context.args });
     }
     if (hasReached('AWAITING_APPROVAL.ASKING')) {
@@ -154,7 +154,7 @@ class AgentReader {
         ...(context.spec === null ? {} : sourceOf(context.spec)),
       });
     }
-    const step = RECOVERY_STEPS.get(move.transition?.to ?? '');
+    const step = RECOVERY_STEPS.get(microstep.transition?.to ?? '');
     if (step !== undefined)
       this.#emit({
         type: 'recovery.step',
@@ -163,15 +163,15 @@ class AgentReader {
         attempt: context.progress.taken,
         error: context.progress.attempts.at(-1)?.error ?? '',
       });
-    if (hasReached('AWAITING_APPROVAL.APPROVED') && move.event.type === 'xstate.error.actor.rememberPermission')
+    if (hasReached('AWAITING_APPROVAL.APPROVED') && microstep.event.type === 'xstate.error.actor.rememberPermission')
       this.#emit({
         type: 'warning',
-        message: `That '${call.tool}' is always allowed could not be kept, so it will be asked about again: ${leafErrorOf(move.event).message}`,
+        message: `"Always allow" for '${call.tool}' could not be stored, so you will be asked again: ${leafErrorOf(microstep.event).message}`,
       });
-    if (move.snapshot.status === 'done') {
-      const started = this.#running.get(move.path);
-      this.#running.delete(move.path);
-      this.#readOutcome(move.snapshot.output, started === undefined ? 0 : this.#options.now() - started);
+    if (microstep.snapshot.status === 'done') {
+      const started = this.#running.get(microstep.path);
+      this.#running.delete(microstep.path);
+      this.#readOutcome(microstep.snapshot.output, started === undefined ? 0 : this.#options.now() - started);
     }
   }
 
@@ -198,15 +198,15 @@ class AgentReader {
       });
   }
 
-  #readModel(move: Move): void {
-    const { error, attempts, shortened } = move.snapshot.context;
-    const isAskedAgain = move.snapshot.status === 'active';
-    if (shortened && isAskedAgain && leafErrorOf(move.event).code === 'context-overflow')
+  #readModel(microstep: Microstep): void {
+    const { error, attempts, shortened } = microstep.snapshot.context;
+    const isAskedAgain = microstep.snapshot.status === 'active';
+    if (shortened && isAskedAgain && leafErrorOf(microstep.event).code === 'context-overflow')
       this.#emit({
         type: 'warning',
         message: 'The conversation did not fit the model; older tool results were shortened.',
       });
-    if (isAt<typeof llmCallMachine>(move.transition, 'BACKING_OFF'))
+    if (isAt<typeof llmCallMachine>(microstep.transition, 'BACKING_OFF'))
       this.#emit({ type: 'model.retrying', attempt: attempts, error: { code: error.code, message: error.message } });
   }
 }

@@ -184,7 +184,7 @@ export type RunEvent = RunEventBody & {
   readonly child?: string;
 };
 
-/** One move of one machine: which actor, on which event, from where to where. */
+/** One transition of one machine: which actor, on which event, from where to where. */
 export interface Transition {
   readonly actor: string;
   readonly event: string;

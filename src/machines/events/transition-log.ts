@@ -11,7 +11,7 @@ import { actorPath } from '../../actors/leaf.ts';
 import type { Transition } from './run-events.ts';
 
 /** One microstep of one machine below the observed root. */
-export interface Move {
+export interface Microstep {
   readonly actor: AnyActorRef;
   readonly path: string;
   readonly machine: string;
@@ -23,20 +23,21 @@ export interface Move {
 }
 
 /**
- * Turns XState's inspection stream into moves: every microstep of every machine whose root `belongs` accepts, named as
+ * Reads XState's inspection stream: every microstep of every machine whose root `belongs` accepts, named as
  * people read it. The listener is called synchronously and must not throw.
  */
-export function moveReader(
+export function microstepReader(
   belongs: (actor: AnyActorRef) => boolean,
-  listener: (move: Move) => void,
+  listener: (microstep: Microstep) => void,
 ): (inspected: InspectionEvent) => void {
   const known = new Map<AnyActorRef, { readonly path: string; value: string }>();
-  const newborn: Move[] = [];
+  const newborn: Microstep[] = [];
 
-  const tell = (move: Move): void => {
+  const tell = (microstep: Microstep): void => {
     // XState inspects a child's first steps before the step of the parent that made it; people read it the other way.
-    if (move.event.type === 'xstate.init' && parentOf(move.actor) !== undefined) return void newborn.push(move);
-    listener(move);
+    if (microstep.event.type === 'xstate.init' && parentOf(microstep.actor) !== undefined)
+      return void newborn.push(microstep);
+    listener(microstep);
     for (const held of newborn.splice(0)) listener(held);
   };
 
@@ -49,9 +50,9 @@ export function moveReader(
     const to = stateText(snapshot.value);
     before.value = to;
     known.set(actor, before);
-    const moved = from !== to || taken.some((transition) => transition.target !== undefined);
+    const isTransition = from !== to || taken.some((transition) => transition.target !== undefined);
     const transition =
-      moved && snapshot.status !== 'stopped' ? { actor: before.path, event: eventName(event), from, to } : null;
+      isTransition && snapshot.status !== 'stopped' ? { actor: before.path, event: eventName(event), from, to } : null;
     tell({ actor, path: before.path, machine: snapshot.machine.id, event, snapshot, taken, transition });
     if (snapshot.status !== 'active') known.delete(actor);
   };

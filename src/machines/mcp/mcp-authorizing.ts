@@ -35,7 +35,7 @@ export const refreshing = mcpConnectionParts.createStateConfig({
     onDone: [{ guard: 'hasSession', target: '#mcpConnection.DISCOVERING' }, { target: '#mcpConnection.CONNECTING' }],
     onError: [
       { guard: 'mayAskForScopes', target: '#mcpConnection.AUTHORIZING' },
-      { guard: 'lacksOnlyScopes', target: '#mcpConnection.DISCOVERING' },
+      { guard: 'onlyScopesMissing', target: '#mcpConnection.DISCOVERING' },
       { guard: 'mayOfferLogin', target: '#mcpConnection.AUTHORIZING', actions: ['dropSession', 'keepError'] },
       { guard: 'needsLogin', target: '#mcpConnection.NEEDS_LOGIN', actions: ['dropSession', 'keepError'] },
       { guard: 'needsAuth', target: '#mcpConnection.AUTH_REQUIRED', actions: 'keepError' },

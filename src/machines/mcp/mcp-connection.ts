@@ -28,7 +28,7 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
   on: {
     'connection.stopped': '.STOPPED',
     'login.wanted': { guard: 'canSignIn', target: '.AUTHORIZING' },
-    'tools.changed': { guard: 'isCurrent', actions: 'noteAnnouncement' },
+    'tools.changed': { guard: 'isCurrent', actions: 'noteListChange' },
   },
   states: {
     IDLE: { on: { 'connection.wanted': 'CONNECTING', 'call.wanted': 'CONNECTING' } },
@@ -44,7 +44,7 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
       on: { 'link.lost': AFTER_LOSS },
     },
     DISCOVERING: {
-      entry: 'heedAnnouncements',
+      entry: 'markListCurrent',
       invoke: {
         id: 'listMcpTools',
         src: 'listMcpTools',
@@ -56,7 +56,7 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
     },
     READY: {
       initial: 'LISTED',
-      after: { proven: { actions: 'forgetFailures' } },
+      after: { stable: { actions: 'forgetFailures' } },
       on: {
         'link.lost': AFTER_LOSS,
         'link.doubted': { guard: 'isCurrent', target: 'SUSPECT' },
@@ -69,11 +69,11 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
           on: { 'tools.wanted': 'REFRESHING' },
         },
         SETTLING: {
-          after: { settle: 'REFRESHING' },
+          after: { debounce: 'REFRESHING' },
           on: { 'tools.wanted': 'REFRESHING' },
         },
         REFRESHING: {
-          entry: 'heedAnnouncements',
+          entry: 'markListCurrent',
           invoke: {
             id: 'listMcpTools',
             src: 'listMcpTools',
@@ -102,8 +102,8 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
       initial: 'RESTING',
       on: { 'connection.wanted': { target: 'CONNECTING', actions: 'forgetFailures' } },
       states: {
-        RESTING: { after: { coolDown: 'RESTED' }, on: { 'call.wanted': 'DEMANDED' } },
-        DEMANDED: { after: { coolDown: { target: '#mcpConnection.CONNECTING', actions: 'allowOneAttempt' } } },
+        RESTING: { after: { cooldown: 'RESTED' }, on: { 'call.wanted': 'DEMANDED' } },
+        DEMANDED: { after: { cooldown: { target: '#mcpConnection.CONNECTING', actions: 'allowOneAttempt' } } },
         RESTED: { on: { 'call.wanted': { target: '#mcpConnection.CONNECTING', actions: 'allowOneAttempt' } } },
       },
     },

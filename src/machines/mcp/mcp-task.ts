@@ -71,11 +71,11 @@ export const mcpTaskMachine = setup({
     cancelMcpTask: cancelMcpTask({ cancel: notProvided }),
   },
   guards: {
-    isBegun: ({ context }) => context.task !== null,
+    hasTaskId: ({ context }) => context.task !== null,
     wasRefused: ({ event }) => leafErrorOf(event).code === 'answer',
-    isUnwanted: stateIn({ BEGINNING: 'UNWANTED' }),
+    isCancelled: stateIn({ BEGINNING: 'UNWANTED' }),
     wasAnsweredAtOnce: (_, begun: McpTaskBegun) => begun.result !== null,
-    isAtWork: (_, task: McpTask) => task.status === 'working',
+    isWorking: (_, task: McpTask) => task.status === 'working',
     wasCancelledByServer: (_, task: McpTask) => task.status === 'cancelled',
   },
   actions: {
@@ -86,7 +86,7 @@ export const mcpTaskMachine = setup({
   delays: {
     pollInterval: ({ context }) =>
       Math.min(LONGEST_POLL_MS, Math.max(SHORTEST_POLL_MS, context.task?.pollMs ?? SHORTEST_POLL_MS)),
-    goodbye: GOODBYE_MS,
+    cancelTimeout: GOODBYE_MS,
   },
 }).createMachine({
   id: 'mcpTask',
@@ -96,8 +96,8 @@ export const mcpTaskMachine = setup({
   states: {
     UNLINKED: {
       on: {
-        'link.opened': [{ guard: 'isBegun', target: 'POLLING' }, { target: 'BEGINNING' }],
-        'call.cancelled': [{ guard: 'isBegun', target: 'CANCELLING' }, { target: 'CANCELLED' }],
+        'link.opened': [{ guard: 'hasTaskId', target: 'POLLING' }, { target: 'BEGINNING' }],
+        'call.cancelled': [{ guard: 'hasTaskId', target: 'CANCELLING' }, { target: 'CANCELLED' }],
       },
     },
     BEGINNING: {
@@ -113,18 +113,18 @@ export const mcpTaskMachine = setup({
             actions: { type: 'keepResult', params: ({ event }) => event.output.result },
           },
           {
-            guard: 'isUnwanted',
+            guard: 'isCancelled',
             target: 'CANCELLING',
             actions: { type: 'keepTask', params: ({ event }) => event.output.task },
           },
           { target: 'WAITING', actions: { type: 'keepTask', params: ({ event }) => event.output.task } },
         ],
-        onError: [{ guard: 'isUnwanted', target: 'CANCELLED' }, ...AFTER_FAILURE],
+        onError: [{ guard: 'isCancelled', target: 'CANCELLED' }, ...AFTER_FAILURE],
       },
-      on: { 'link.lost': [{ guard: 'isUnwanted', target: 'CANCELLED' }, { target: 'UNLINKED' }] },
+      on: { 'link.lost': [{ guard: 'isCancelled', target: 'CANCELLED' }, { target: 'UNLINKED' }] },
       states: {
         WANTED: { on: { 'call.cancelled': 'UNWANTED' } },
-        UNWANTED: { after: { goodbye: '#mcpTask.CANCELLED' } },
+        UNWANTED: { after: { cancelTimeout: '#mcpTask.CANCELLED' } },
       },
     },
     WAITING: {
@@ -138,7 +138,7 @@ export const mcpTaskMachine = setup({
         input: ({ context }) => taskOf(context),
         onDone: [
           {
-            guard: { type: 'isAtWork', params: ({ event }) => event.output },
+            guard: { type: 'isWorking', params: ({ event }) => event.output },
             target: 'WAITING',
             actions: { type: 'keepTask', params: ({ event }) => event.output },
           },
@@ -184,7 +184,7 @@ export const mcpTaskMachine = setup({
         onDone: 'CANCELLED',
         onError: 'CANCELLED',
       },
-      after: { goodbye: 'CANCELLED' },
+      after: { cancelTimeout: 'CANCELLED' },
     },
     SUCCEEDED: { type: 'final' },
     FAILED: { type: 'final' },

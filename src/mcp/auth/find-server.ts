@@ -2,17 +2,17 @@
  * Owns: finding the authorization server of an MCP server. What a server says of itself is checked before it is used: the
  * resource, the issuer, PKCE with S256, https.
  */
+import { type Challenge, readChallenge, scopesOf } from '../http/challenge.ts';
+import { AuthFault, authFetch, type AuthNet, checkAddress } from './auth-fetch.ts';
 import {
   type AuthorizationServerMetadata,
-  type OAuthProtectedResourceMetadata,
   checkResourceAllowed,
   discoverAuthorizationServerMetadata,
   discoverOAuthProtectedResourceMetadata,
+  OAuthError,
+  type OAuthProtectedResourceMetadata,
   resourceUrlFromServerUrl,
 } from '@modelcontextprotocol/client';
-import { attempt } from './auth-error.ts';
-import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
-import { type Challenge, readChallenge, scopesOf } from '../http/challenge.ts';
 
 /** An authorization server, found and checked. */
 export interface AuthServer {
@@ -130,4 +130,36 @@ export function isSame(one: string, other: string): boolean {
   const plain = (address: string): string =>
     (URL.canParse(address) ? new URL(address).href : address).replace(/\/$/, '');
   return plain(one) === plain(other);
+}
+
+const KINDS: Readonly<Record<string, AuthFault['kind']>> = {
+  invalid_grant: 'invalid-grant',
+  invalid_client: 'invalid-client',
+  temporarily_unavailable: 'busy',
+  too_many_requests: 'busy',
+};
+
+/** Does a step; what the SDK throws becomes an {@link AuthFault} without the texts in `secrets`. */
+export async function attempt<T>(step: () => Promise<T>, secrets: readonly (string | undefined)[]): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof AuthFault) throw error;
+    if (!(error instanceof OAuthError) || error.code === 'server_error')
+      throw new AuthFault('wrong', 'the authorization server answered something that is not OAuth');
+    const told = secrets.reduce<string>(
+      (text, secret) => (secret ? text.replaceAll(secret, '…') : text),
+      error.message,
+    );
+    const words = told.replaceAll(/[^\x20-\x7E]/g, ' ').slice(0, 200);
+    throw new AuthFault(
+      KINDS[error.code] ?? 'wrong',
+      `the authorization server refused${codeText(error.code)}: ${words}`,
+    );
+  }
+}
+
+/** An OAuth error code for a text; nothing for what is none. */
+export function codeText(code: unknown): string {
+  return typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) ? `, ${code}` : '';
 }

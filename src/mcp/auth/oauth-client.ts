@@ -17,9 +17,8 @@ import {
   registerClient,
   startAuthorization,
 } from '@modelcontextprotocol/client';
-import type { AuthServer } from './find-server.ts';
+import { attempt, type AuthServer, codeText } from './find-server.ts';
 import { AuthFault, type AuthNet, authFetch, checkAddress } from './auth-fetch.ts';
-import { attempt, codeText } from './auth-error.ts';
 import { scopesOf } from '../http/challenge.ts';
 
 /** Tokens as they came. */

@@ -155,7 +155,7 @@ const PAGES: Readonly<Record<ReturnType<TakeRedirect>, readonly [status: number,
 };
 
 /**
- * Listens on 127.0.0.1 for one redirect. `port` 0: any that is free; where the wanted one is taken, any that is free too.
+ * Listens on 127.0.0.1 for one redirect. `port` 0, or a port that is taken: a free one is used.
  * What does not belong to this sign-in is answered with 400 and changes nothing; what does closes the listener.
  */
 export async function listenForRedirect(

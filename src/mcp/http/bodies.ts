@@ -40,7 +40,7 @@ export async function answerIn(
   const fault = tooIntricate(text);
   if (fault !== null) throw fault;
   const messages = jsonIn(text);
-  if (messages === null) throw bad(`${taken} and a body that is no JSON`);
+  if (messages === null) throw bad(`${taken} and a body that is not JSON`);
   const answer = messages.find((message) => message.method === undefined && Number(message.id) === requestId);
   const [other] = messages.filter((message) => message.method === undefined);
   if (answer === undefined)

@@ -3,7 +3,7 @@ import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { checkArguments } from '../../parsing/calls/arguments.ts';
 import { formatProblem } from '../../parsing/schema/check-bounds.ts';
 import type { McpElicitationAnswer } from '../config/answers.ts';
-import { HIDDEN } from '../../actors/vault.ts';
+import { HIDDEN } from '../../actors/redactor.ts';
 
 /** One value that a form asks for. */
 export interface QuestionField {
@@ -116,7 +116,7 @@ export function checkElicited(answer: unknown, schema: JsonObject): Checked {
 }
 
 function checkContent(content: unknown, schema: JsonObject): Checked {
-  if (!isJsonObject(content)) return { ok: false, problem: 'its content is no object' };
+  if (!isJsonObject(content)) return { ok: false, problem: 'its content is not an object' };
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const checked = checkArguments(content, { additionalProperties: false, ...schema });
   if (!checked.ok) {

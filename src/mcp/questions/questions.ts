@@ -18,7 +18,7 @@ import { isList } from '../../json/depth.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { checkElicited, hiddenTexts, maskedAnswer } from './form-answers.ts';
 import { REFUSAL, readPageRequest, rpcRefusal } from '../link/answer-request.ts';
-import { HIDDEN } from '../../actors/vault.ts';
+import { HIDDEN } from '../../actors/redactor.ts';
 import type { LinkFault } from '../wire/faults.ts';
 
 interface QuestionsOptions {

@@ -167,7 +167,8 @@ export function badAnswer({ result, error }: WireMessage): string | null {
   if (result !== undefined && error !== undefined) return 'its answer has both a result and an error';
   if (isJsonObject(result)) return null;
   if (error === undefined) {
-    const what = result === undefined ? 'without a result' : `with \`result: ${excerpt(result)}\`, which is no object`;
+    const what =
+      result === undefined ? 'without a result' : `with \`result: ${excerpt(result)}\`, which is not an object`;
     return `it answered ${what}`;
   }
   if (isJsonObject(error) && Number.isInteger(error.code) && typeof error.message === 'string') return null;

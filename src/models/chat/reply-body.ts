@@ -72,7 +72,7 @@ export class ReplyBodyReader {
       // Half a line at the very end: whether the reply was complete before it decides.
       if (this.#isEnding) return;
       const start = event.text.slice(0, 200);
-      throw new ModelError('bad-response', `the stream holds something that is no JSON: ${start}`);
+      throw new ModelError('bad-response', `the stream contains something that is not JSON: ${start}`);
     }
     if (event.kind === 'done') this.#isDone = true;
     else if (event.isError || (isJsonObject(event.value) && isErrorBody(event.value)))
@@ -85,14 +85,14 @@ export class ReplyBodyReader {
       const value: unknown = JSON.parse(this.#text);
       return { kind: 'json', value: Array.isArray(value) ? value[0] : value, isError: false };
     } catch (error) {
-      throw new ModelError('bad-response', `the reply is no whole JSON: ${this.#excerpt()}`, { cause: error });
+      throw new ModelError('bad-response', `the reply is not complete JSON: ${this.#excerpt()}`, { cause: error });
     }
   }
 
   #notACompletion(): ModelError {
     return this.#text.includes('data:')
       ? new ModelError('bad-response', 'the stream broke off before the reply was complete')
-      : new ModelError('bad-response', `the reply is no Chat Completions reply: ${this.#excerpt()}`);
+      : new ModelError('bad-response', `the reply is not a Chat Completions reply: ${this.#excerpt()}`);
   }
 
   #excerpt(): string {

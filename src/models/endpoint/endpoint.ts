@@ -185,7 +185,7 @@ function plainEndpoint(
 function checkedURL(text: string, source: string, preset: Preset | undefined): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new TypeError(`${source}: '${text}' is no address of a server. Write it like 'http://localhost:8080/v1'.`);
+    throw new TypeError(`${source}: '${text}' is not a server address. Write it like 'http://localhost:8080/v1'.`);
   }
   if (preset !== undefined && url.pathname === '/') return trimmed(url.origin) + new URL(preset.baseURL).pathname;
   return trimmed(text);

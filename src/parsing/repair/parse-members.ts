@@ -34,7 +34,7 @@ export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
     }
     if (isComma(code) || code === CODE.semicolon) {
       if (code === CODE.semicolon) c.repair('semicolon', 'a semicolon was read as a comma', 0);
-      else if (separated || nextIsBrace(c)) c.repair('extra-comma', 'a comma too many was left out', 0);
+      else if (separated || nextIsBrace(c)) c.repair('extra-comma', 'an extra comma was removed', 0);
       separated = true;
       c.pos += 1;
       continue;

@@ -9,7 +9,7 @@ export function parseString(c: Cursor, role: Role): string {
   if (triple !== undefined) return triple;
   const at = c.pos;
   const open = c.at(at);
-  if (open !== CODE.doubleQuote) c.repair('quotes', 'a string did not use double quotes', 0, at);
+  if (open !== CODE.doubleQuote) c.repair('quotes', 'a string was not in double quotes', 0, at);
   let start = at + 1;
   let doubled = false;
   if (role !== 'key' && c.at(start) === open && opensTwice(c, start + 1)) {
@@ -65,8 +65,7 @@ function tripleQuote(c: Cursor): string | undefined {
 function decodeString(c: Cursor, from: number, to: number): string {
   const raw = c.text.slice(from, to);
   c.steps += to - from;
-  if (CONTROL.test(raw))
-    c.repair('control-character', 'a line break or tab inside a string was kept as it stands', 0, from);
+  if (CONTROL.test(raw)) c.repair('control-character', 'a line break or tab inside a string was kept', 0, from);
   const first = raw.indexOf('\\');
   if (first < 0) return raw;
   const pathEnd = drivePathEnd(raw);

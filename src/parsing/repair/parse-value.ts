@@ -20,7 +20,7 @@ export function parseValue(c: Cursor, role: Role): Json {
     return null;
   }
   if (isComma(code) || isCloser(code)) {
-    c.repair('missing-value', 'a value is missing; null stands in its place', 2);
+    c.repair('missing-value', 'a missing value was read as null', 2);
     return null;
   }
   return parseWrapped(c, role) ?? parseBare(c, role);
@@ -115,7 +115,7 @@ function parseList(c: Cursor, frame: 'list' | 'tuple'): Json {
     }
     if (isComma(code) || code === CODE.semicolon) {
       if (code === CODE.semicolon) c.repair('semicolon', 'a semicolon was read as a comma', 0);
-      else if (separated && !nextCloses(c, close)) c.repair('extra-comma', 'a comma too many was left out', 0);
+      else if (separated && !nextCloses(c, close)) c.repair('extra-comma', 'an extra comma was removed', 0);
       separated = true;
       commas += 1;
       c.pos += 1;

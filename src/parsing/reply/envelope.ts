@@ -1,17 +1,17 @@
 import { isList } from '../../json/depth.ts';
-import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import {
-  type ToolCallRequest,
   bareCallsOf,
   ENVELOPE_ARGUMENT_KEYS,
   hoistName,
   isDefinition,
   makeCall,
+  type PlanStep,
   readPlan,
+  type ToolCallRequest,
 } from '../calls/call-forms.ts';
-import { type RegisteredTools, isRegistered } from '../calls/registered-tools.ts';
+import { isRegistered, type RegisteredTools } from '../calls/registered-tools.ts';
 import type { Repair } from '../repair/repairs.ts';
-import type { Reply } from './reply.ts';
 
 /** What a JSON value says as a reply: the envelope's fields, or the tool calls that it spells. */
 export interface Envelope extends Pick<Reply, 'thought' | 'goal' | 'answer' | 'calls' | 'plan' | 'planError'> {
@@ -135,4 +135,24 @@ function readText(value: Json | undefined): string {
 function readAnswer(value: Json | undefined): string | undefined {
   const text = readText(value);
   return text.trim() === '' ? undefined : text;
+}
+
+/** How a reply was read, in the order in which the ways are tried. */
+export type Strategy = 'direct' | 'dialect' | 'code-block' | 'balanced' | 'repaired' | 'fields' | 'text';
+
+/** A model's reply, read: what it thinks, what it wants, and how that was recovered from its text. */
+export interface Reply {
+  readonly thought: string;
+  readonly goal: string;
+  readonly answer?: string;
+  readonly calls: readonly ToolCallRequest[];
+  readonly plan?: readonly PlanStep[];
+  /** Set when the reply holds a plan that cannot be run; says why. */
+  readonly planError?: string;
+  readonly strategy: Strategy;
+  readonly dialect?: string;
+  readonly complete: boolean;
+  /** Several readings of equal rank and different value: none is run, the model is asked. */
+  readonly ambiguous?: readonly Json[];
+  readonly repairs: readonly Repair[];
 }

@@ -4,7 +4,7 @@ import { type RegisteredTools, isKnown, registeredTools } from '../calls/registe
 import { type Repair, resolveLimits } from '../repair/repairs.ts';
 import { fieldsIn, withClosers } from './broken-envelope.ts';
 import { type Acting, type ChosenPieces, type Reach, actingPieces, choosePieces, soleAnswer } from './choose-pieces.ts';
-import { type Envelope, readEnvelope } from './envelope.ts';
+import { type Envelope, readEnvelope, type Reply, type Strategy } from './envelope.ts';
 import { isGlue } from './placement.ts';
 import {
   type Meter,
@@ -13,7 +13,6 @@ import {
   checkReplyOptions,
   replySource,
 } from './reply-source.ts';
-import type { Reply, Strategy } from './reply.ts';
 import { type Scan, scanReply } from './scan.ts';
 import { stripTokens } from './special-tokens.ts';
 

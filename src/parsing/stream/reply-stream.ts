@@ -1,6 +1,6 @@
 import { parseReply } from '../reply/parse-reply.ts';
 import { type ParseReplyOptions, checkReplyOptions } from '../reply/reply-source.ts';
-import type { Reply } from '../reply/reply.ts';
+import type { Reply } from '../reply/envelope.ts';
 import { Follower } from './follower.ts';
 import type { PartialReply } from './partial-reply.ts';
 

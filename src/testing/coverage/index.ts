@@ -2,6 +2,7 @@
  * A vitest reporter that reports which states and arrows of the machines no test has taken:
  * `reporters: ['default', 'signalbox/testing/coverage']`.
  */
+import '../../platform.ts';
 import { OWN_MACHINES } from '../../inspector/diagram/own-machines.ts';
 import '../../platform.ts';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -22,7 +22,7 @@ export interface Findings {
   exploration(): Exploration;
 }
 
-/** Keeps what an exploration finds, each broken law once, by the shortest way to it. */
+/** Keeps what an exploration finds, each broken law once, by the shortest path to it. */
 export function findings(explored: ExploredMachine, own: readonly Law[]): Findings {
   const laws = [...DEFAULT_LAWS, ...own];
   const violations: Violation[] = [];
@@ -31,7 +31,7 @@ export function findings(explored: ExploredMachine, own: readonly Law[]): Findin
   const edges = new Map<string, Edge>();
   const states = new Set<string>();
   const ran = new Set<string>();
-  let moves = 0;
+  let events = 0;
   let totals = { configurations: 0, depth: 0 };
 
   const broken = (law: string, message: string, run: ExploredRun): void => {
@@ -42,7 +42,7 @@ export function findings(explored: ExploredMachine, own: readonly Law[]): Findin
   };
 
   const note = (run: ExploredRun): void => {
-    moves++;
+    events++;
     for (const edge of run.edges) edges.set(edge.key, edge);
     for (const { snapshot, state } of run.actors()) states.add(`${snapshot.machine.id}: ${state}`);
     for (const one of run.story) {
@@ -88,7 +88,7 @@ export function findings(explored: ExploredMachine, own: readonly Law[]): Findin
       violations,
       paths,
       ...totals,
-      moves,
+      events,
       ran: [...ran].sort(),
       states: [...states].sort(),
       transitions: [...edges.values()].map((edge) => `${edge.machine}: ${edgeText(edge)}`).sort(),

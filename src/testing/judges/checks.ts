@@ -57,8 +57,8 @@ export function checkFinalOutput(subject: Subject, expected?: unknown): Pending 
 /** Judges the way that the run took. */
 export function checkTransitions(subject: Subject, expected: ExpectedTransitions | Run | RecordingSource): Pending {
   if (isRun(expected)) return afterBoth(subject, expected);
-  const moves = isRecording(expected) ? transitions(expected) : expected;
-  return judged(subject, (evidence) => judgeTransitions(evidence, moves));
+  const wanted = isRecording(expected) ? transitions(expected) : expected;
+  return judged(subject, (evidence) => judgeTransitions(evidence, wanted));
 }
 
 async function afterBoth(subject: Subject, other: Run): Promise<Judgement> {
@@ -160,8 +160,8 @@ interface ExpectedCall {
 
 /** Did such a call run? Calls that were denied, or whose arguments were not valid, did not. */
 function judgeCalledTool(evidence: Evidence, { tool, args, result, times }: ExpectedCall): Judgement {
-  if (result !== undefined && evidence.moves === null)
-    throw new TypeError('A result does not keep what the tools gave. Give the Run or its recording.');
+  if (result !== undefined && evidence.transitions === null)
+    throw new TypeError('A RunResult has no results of tools. Pass the Run or its recording.');
   const found = evidence.calls.filter(
     (call) =>
       call.tool === tool && holdsAll(args ?? {}, call.args) && (result === undefined || hasGiven(call.gave, result)),

@@ -33,7 +33,7 @@ export interface Evidence {
   readonly subject: string;
   readonly states: readonly AgentState[];
   /** Null for a result, which keeps the top-level states only. */
-  readonly moves: readonly Transition[] | null;
+  readonly transitions: readonly Transition[] | null;
   readonly calls: readonly CallMade[];
   readonly ending: Ending;
 }
@@ -63,7 +63,7 @@ function isResult(value: unknown): value is AnyResult {
 
 async function ofRun(run: Run): Promise<Evidence> {
   const result = await run;
-  return { ...ofResult(result), subject: 'the run', moves: run.transitions(), calls: callsIn(run.recording()) };
+  return { ...ofResult(result), subject: 'the run', transitions: run.transitions(), calls: callsIn(run.recording()) };
 }
 
 function ofResult(result: AnyResult): Evidence {
@@ -72,7 +72,7 @@ function ofResult(result: AnyResult): Evidence {
   return {
     subject: 'the result',
     states,
-    moves: null,
+    transitions: null,
     calls: callsInMessages(result.messages).filter(({ tool }) => ran.has(tool)),
     ending: { status, reason, result: result.result, error, output: result.output },
   };
@@ -80,7 +80,6 @@ function ofResult(result: AnyResult): Evidence {
 
 function ofRecording(recording: RecordingSource): Evidence {
   const { lines } = readRecording(recording);
-  const moves = transitions(recording);
   const end = lines.findLast((line) => line.t === 'end');
   const output: unknown = end?.output;
   if (!isOutput(output)) throw new TypeError('The recording has no end: its run was interrupted, and has no result.');
@@ -88,7 +87,7 @@ function ofRecording(recording: RecordingSource): Evidence {
   return {
     subject: 'the recording',
     states,
-    moves,
+    transitions: transitions(recording),
     calls: callsIn(recording),
     ending: { status, reason, result, error, output: value },
   };
@@ -116,10 +115,13 @@ function resultOf(outcome: OutcomeRecord): Json {
   return outcome.ok ? outcome.value : { status: 'error', error: outcome.error.message, code: outcome.error.code };
 }
 
-/** The moves between the agent's five states, with the events that caused them where they are known. */
-export function topLevelMoves({ states, moves }: Evidence): readonly { from: string; to: string; event: string }[] {
-  if (moves !== null) {
-    return moves
+/** The transitions between the agent's five states, with the events that caused them where they are known. */
+export function topLevelTransitions({
+  states,
+  transitions: taken,
+}: Evidence): readonly { from: string; to: string; event: string }[] {
+  if (taken !== null) {
+    return taken
       .filter(({ actor }) => actor === ROOT_ID)
       .map(({ from, to, event }) => ({ from: top(from), to: top(to), event }))
       .filter(({ from, to }) => from !== to);

@@ -1,6 +1,6 @@
 import { ROOT_ID } from '../../journal/format/run-input.ts';
 import { AGENT_STATES } from '../../machines/contract/run-result.ts';
-import { type Evidence, type Judgement, endingLines, pathLine, topLevelMoves } from './evidence.ts';
+import { type Evidence, type Judgement, endingLines, pathLine, topLevelTransitions } from './evidence.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 
 interface Visit {
@@ -14,7 +14,7 @@ interface Visit {
  */
 export function judgeVisited(evidence: Evidence, states: readonly string[]): Judgement {
   if (states.length === 0) throw new TypeError('Name at least one state, such as toHaveVisited("ERROR_RECOVERY").');
-  if (evidence.moves === null && states.some(isInner)) {
+  if (evidence.transitions === null && states.some(isInner)) {
     throw new TypeError(
       `A result keeps the agent's five states only, not ${states.filter(isInner).join(', ')}. Give the Run or its recording.`,
     );
@@ -50,11 +50,11 @@ function shortfall(evidence: Evidence, states: readonly string[], missing: strin
     : `it never visited ${missing}`;
 }
 
-function visitsOf({ moves, states }: Evidence): readonly Visit[] {
-  if (moves === null) return states.map((state) => ({ isAgent: true, path: [state] }));
+function visitsOf({ transitions, states }: Evidence): readonly Visit[] {
+  if (transitions === null) return states.map((state) => ({ isAgent: true, path: [state] }));
   return [
     { isAgent: true, path: ['PLANNING'] },
-    ...moves.map(({ actor, to }) => ({ isAgent: actor === ROOT_ID, path: to.split(/[.+]/) })),
+    ...transitions.map(({ actor, to }) => ({ isAgent: actor === ROOT_ID, path: to.split(/[.+]/) })),
   ];
 }
 
@@ -72,15 +72,15 @@ function isAgentState(state: string | undefined): boolean {
   return AGENT_STATES.some((known) => known === state);
 }
 
-/** Moves as texts, `'PLANNING → COMPLETION'` or `'model.replied: PLANNING → COMPLETION'`, or those of another run. */
+/** Transitions as texts, `'PLANNING → COMPLETION'` or `'model.replied: PLANNING → COMPLETION'`, or those of another run. */
 export type ExpectedTransitions = readonly string[] | readonly Transition[];
 
 /**
- * Texts are compared with all moves between the agent's five states, one by one; transitions (of another run) with every
- * move of every machine.
+ * Texts are compared with all transitions between the agent's five states, one by one; transitions (of another run) with every
+ * transition of every machine.
  */
 export function judgeTransitions(evidence: Evidence, expected: ExpectedTransitions): Judgement {
-  const [wanted, taken] = isTexts(expected) ? compareTexts(evidence, expected) : compareMoves(evidence, expected);
+  const [wanted, taken] = isTexts(expected) ? compareTexts(evidence, expected) : compareTransitions(evidence, expected);
   const length = Math.max(wanted.length, taken.length);
   const at = Array.from({ length }, (_, index) => index).find((index) => wanted[index] !== taken[index]);
   return { pass: at === undefined, message: () => transitionsText(evidence, { wanted, taken, at }) };
@@ -90,10 +90,10 @@ type Compared = readonly [wanted: readonly string[], taken: readonly string[]];
 
 function compareTexts(evidence: Evidence, expected: readonly string[]): Compared {
   const wanted = expected.map(withArrow);
-  const moves = topLevelMoves(evidence);
-  if (evidence.moves === null && wanted.some((text) => text.includes(':')))
-    throw new TypeError('A result does not keep the events of its moves. Give the Run or its recording.');
-  const taken = moves.map(({ from, to, event }, index) =>
+  const steps = topLevelTransitions(evidence);
+  if (evidence.transitions === null && wanted.some((text) => text.includes(':')))
+    throw new TypeError('A RunResult has no events of transitions. Pass the Run or its recording.');
+  const taken = steps.map(({ from, to, event }, index) =>
     wanted[index]?.includes(':') === true || (wanted[index] === undefined && event !== '')
       ? `${event}: ${from} → ${to}`
       : `${from} → ${to}`,
@@ -106,15 +106,15 @@ function withArrow(text: string): string {
   const [, event, from = '', to = ''] = match ?? [];
   if (match === null)
     throw new TypeError(
-      `${JSON.stringify(text)} is no move. Write 'PLANNING → COMPLETION' or 'model.replied: PLANNING → COMPLETION', with the agent's five states.`,
+      `${JSON.stringify(text)} is not a transition. Write 'PLANNING → COMPLETION' or 'model.replied: PLANNING → COMPLETION', with the agent's five states.`,
     );
   return event === undefined ? `${from} → ${to}` : `${event}: ${from} → ${to}`;
 }
 
-function compareMoves({ moves }: Evidence, expected: readonly Transition[]): Compared {
-  if (moves === null) throw new TypeError('A result does not keep its transitions. Give the Run or its recording.');
+function compareTransitions({ transitions }: Evidence, expected: readonly Transition[]): Compared {
+  if (transitions === null) throw new TypeError('A RunResult has no transitions. Pass the Run or its recording.');
   const line = ({ actor, event, from, to }: Transition): string => `${actor}: ${event}: ${from} → ${to}`;
-  return [expected.map(line), moves.map(line)];
+  return [expected.map(line), transitions.map(line)];
 }
 
 function isTexts(expected: ExpectedTransitions): expected is readonly string[] {
@@ -137,7 +137,7 @@ function transitionsText(
       '\n',
     );
   return [
-    `expected ${evidence.subject} to take other transitions, from move ${at + 1} on (- expected, + taken):`,
+    `expected ${evidence.subject} to take other transitions, from transition ${at + 1} on (- expected, + taken):`,
     ...(at > BEFORE ? ['    …'] : []),
     ...taken.slice(Math.max(0, at - BEFORE), at).map(indented),
     ...part(wanted, at, '-'),

@@ -82,7 +82,7 @@ function missingAnswer(
     return {
       entry: used.entry,
       expected: `${used.id}, the nearest request, whose answer was given already`,
-      actual: `${id} asks once more`,
+      actual: `${id} asks again`,
       ...compared(used),
     };
   return {

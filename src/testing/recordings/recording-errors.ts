@@ -18,7 +18,7 @@ export class RecordingMissError extends ReplayDivergenceError {
 }
 
 const ADVICE =
-  'If the change is meant, record anew: run this test with SIGNALBOX_RECORD=all, and read the diff of the file.';
+  'If the change is intended, record again: run this test with SIGNALBOX_RECORD=all, and review the diff of the file.';
 
 /** Codes of {@link UseRecordingError}. */
 export type UseRecordingErrorCode = 'recording-missing' | 'recording-failed';

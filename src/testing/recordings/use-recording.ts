@@ -86,7 +86,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
 }
 
 function missingText(path: string, because: string): string {
-  return `There is no recording ${path}, and none is made here: ${because}. Run the test once where the model is, without that setting, and commit the file.`;
+  return `The recording ${path} is missing, and this run may not make one: ${because}. Run the test once where the model is available, without that setting, and commit the file.`;
 }
 
 /** What an actor does in a test: give the recorded answer, or its work. */

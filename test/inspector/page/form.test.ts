@@ -151,7 +151,7 @@ describe('what a form comes to', () => {
 
   test('cannot be read where it is no number and no JSON', () => {
     const { reading } = filled(order, { product: '"tea"', quantity: '1e', to: '{"city"' });
-    expect(Object.fromEntries(reading.byField)).toEqual({ quantity: 'this is no number', to: 'this is no JSON' });
+    expect(Object.fromEntries(reading.byField)).toEqual({ quantity: 'this is not a number', to: 'this is not JSON' });
   });
 
   test('says of a format what it should be, and of the whole what no field can', () => {
@@ -201,7 +201,7 @@ describe('the switch to JSON and back', () => {
   test('stays with the JSON while that is none', () => {
     const broken = { ...beginForm(kind), json: '{"text": ', edited: true };
     expect(showAsFields(kind, broken)).toBe(broken);
-    expect(readForm(kind, broken)).toMatchObject({ value: null, general: ['This is no JSON object.'] });
+    expect(readForm(kind, broken)).toMatchObject({ value: null, general: ['This is not a JSON object.'] });
   });
 
   test('a value that its control cannot show is edited as JSON', () => {

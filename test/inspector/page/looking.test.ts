@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import { acceptedEvents } from '../../../src/inspector/page/model/forms/known-forms.ts';
 import { actorAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
-import { exchangesOf } from '../../../src/inspector/page/model/exchanges.ts';
+import { costsOf, exchangesOf } from '../../../src/inspector/page/model/talk.ts';
 import { jsonDiff } from '../../../src/inspector/page/model/compare/json-diff.ts';
 import { placeLifelines, messagesOf } from '../../../src/inspector/page/model/sequence.ts';
 import { search } from '../../../src/inspector/page/model/search.ts';
 import { toneOf } from '../../../src/inspector/page/model/tone.ts';
-import { costsOf } from '../../../src/inspector/page/model/talk.ts';
 import { framesOfScene, modelOf, sessionOf } from './fixture.ts';
 
 test('a difference says where, what was, and what is', () => {

@@ -8,7 +8,7 @@ export interface ActorState {
   readonly path: string;
   readonly track: ActorTrack;
   readonly alive: boolean;
-  /** Its latest step up to the position in the life it is in; null when it has not moved. */
+  /** Its latest step up to the position in the life it is in; null before its first transition. */
   readonly step: StepInfo | null;
   readonly position: number;
   /** All active states, ancestors included. */
@@ -92,7 +92,7 @@ interface Wear {
   readonly taken: ReadonlySet<string>;
 }
 
-/** Of an actor that has not moved. */
+/** Of an actor before its first transition. */
 export const NO_WEAR: Wear = { visits: new Map(), taken: new Set() };
 
 interface Counted extends Wear {

@@ -96,7 +96,7 @@ function foldNote(draft: TalkDraft, told: SaidEvent, event: RunEvent): void {
       );
     case 'loop.suspected':
       return event.verdict === 'nudge'
-        ? note('caution', `${event.tool} is called again and again: the model is nudged to do something else.`)
+        ? note('caution', `${event.tool} is called repeatedly: the model was asked to do something else.`)
         : note('danger', `${event.tool} goes in circles: the call is refused.`);
     case 'permission.outdated':
       return note(

@@ -27,7 +27,7 @@ export function messagesOf(session: SessionModel): readonly SequenceMessage[] {
 
 /**
  * The actor that sent a step's event, as it was reported; where it was not: the leaf that the event is named after
- * (`callTool.done`; a leaf is a part of its actor), the machine below it that made the move before and is at its end, or its parent. Null: it came from
+ * (`callTool.done`; a leaf is a part of its actor), the machine below it that made the transition before and is at its end, or its parent. Null: it came from
  * outside, as the recording says, or as it must be for a root.
  */
 function senderOf(session: SessionModel, actor: string, event: string, position: number): string | null {

@@ -1,6 +1,8 @@
-import type { RunEvent, RunEventBody } from '../../../machines/events/run-events.ts';
-import type { AnyResult } from '../../../machines/contract/run-result.ts';
+import { deltaReader } from '../../../journal/format/deltas.ts';
+import type { RecordLine } from '../../../journal/format/record.ts';
 import type { Json } from '../../../json/json.ts';
+import type { AnyResult } from '../../../machines/contract/run-result.ts';
+import type { RunEvent, RunEventBody } from '../../../machines/events/run-events.ts';
 import type { ToolResult } from '../../../tools/result.ts';
 import type { ToolSource } from '../../../tools/server-tool.ts';
 import type { SessionInfo } from '../../frames/protocol.ts';
@@ -71,7 +73,7 @@ export function waitingCalls(talk: TalkLog): readonly Extract<TalkItem, { kind: 
   return talk.items.flatMap((item) => (item.kind === 'call' && item.status === 'waiting' ? [item] : []));
 }
 
-/** Whether there may be a conversation to show, with turns and raw exchanges: actors of the user's own only move. */
+/** Whether there may be a conversation to show, with turns and raw exchanges: actors of the user's own have transitions only. */
 export function hasTalk(session: { readonly info: SessionInfo } | null): boolean {
   return session?.info.kind !== 'system';
 }
@@ -106,4 +108,46 @@ export function costsOf(talk: TalkLog): {
       durationMs: sum((cost) => cost.durationMs),
     },
   };
+}
+
+/** One effect as it crossed the boundary: what was asked, and what came back. */
+export interface RecordedExchange {
+  readonly id: string;
+  readonly name: string;
+  /** Line of the recording on which it was started, and on which it yielded; null while it is open. */
+  readonly started: number;
+  readonly settled: number | null;
+  readonly at: number;
+  readonly durationMs: number | null;
+  readonly request: Json;
+  readonly outcome: { readonly ok: boolean; readonly value: Json } | null;
+}
+
+/** All effects of a recording, in order, their requests written out in full. */
+export function exchangesOf(records: readonly (RecordLine | undefined)[]): readonly RecordedExchange[] {
+  const head = records.find((record) => record?.t === 'run');
+  const read = deltaReader({ history: head?.t === 'run' ? head.history : [] });
+  const open = new Map<string, number>();
+  const exchanges: RecordedExchange[] = [];
+  for (const [line, record] of records.entries()) {
+    if (record?.t === 'start') {
+      const { id, name, at } = record;
+      const request = record.ms === undefined ? read(id, record.request ?? null) : { ms: record.ms };
+      open.set(id, exchanges.length);
+      exchanges.push({ id, name, started: line, settled: null, at, durationMs: null, request, outcome: null });
+    }
+    if (record?.t === 'outcome' || record?.t === 'timer') {
+      const place = open.get(record.id);
+      const exchange = place === undefined ? undefined : exchanges[place];
+      if (place === undefined || exchange === undefined) continue;
+      const outcome =
+        record.t === 'timer'
+          ? { ok: true, value: null }
+          : record.ok
+            ? { ok: true, value: record.value }
+            : { ok: false, value: { ...record.error } };
+      exchanges[place] = { ...exchange, settled: line, durationMs: record.at - exchange.at, outcome };
+    }
+  }
+  return exchanges;
 }

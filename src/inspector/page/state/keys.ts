@@ -14,7 +14,7 @@ const SETTLED_MS = 80;
 
 const TAB_KEYS: readonly (readonly [string, DeskTab, string])[] = [
   ['1', 'step', 'Step details'],
-  ['2', 'steps', 'All moves'],
+  ['2', 'steps', 'All transitions'],
   ['3', 'sequence', 'Sequence of messages'],
   ['4', 'exchanges', 'Raw requests and replies'],
   ['5', 'costs', 'Usage'],

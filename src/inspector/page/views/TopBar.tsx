@@ -124,7 +124,7 @@ function Facts() {
   return (
     <p class="facts">
       <span>
-        <b>{session.steps.length}</b> moves
+        <b>{session.steps.length}</b> transitions
       </span>
       {hasTalk(session) && (
         <span>

@@ -1,14 +1,14 @@
 import { isOwn, type Happening, isBirth, toolRun } from '../walk/story.ts';
 import type { Law, Situation } from './law.ts';
 
-type Move = Extract<Happening, { kind: 'moved' }>;
+type Taken = Extract<Happening, { kind: 'moved' }>;
 
 /** What must follow from how calls ended. */
 export const routes: Law = {
   name: 'routes',
   says: 'A failed call leads to ERROR_RECOVERY, a denied one does not, a thrown one ends the run, a refused one ends it as a loop.',
   check: (situation) => {
-    const ended = movesIn(situation.fresh, 'toolCall').filter(({ to }) => END.has(to));
+    const ended = transitionsIn(situation.fresh, 'toolCall').filter(({ to }) => END.has(to));
     if (
       ended.some(({ to }) => to === 'THROWN') &&
       situation.actors[0]?.snapshot.machine.id === 'agent' &&
@@ -24,11 +24,11 @@ export const routes: Law = {
 };
 
 const END: ReadonlySet<string> = new Set(['SUCCEEDED', 'DENIED', 'FED_BACK', 'ESCALATED', 'THROWN']);
-const isFailure = ({ to }: Move): boolean => to === 'FED_BACK' || to === 'ESCALATED';
-const isRefusal = ({ to, from }: Move): boolean => to === 'DENIED' && from === 'CHECKING_LOOP';
+const isFailure = ({ to }: Taken): boolean => to === 'FED_BACK' || to === 'ESCALATED';
+const isRefusal = ({ to, from }: Taken): boolean => to === 'DENIED' && from === 'CHECKING_LOOP';
 
-function planWrong(end: Move, { fresh, output }: Situation): string | null {
-  const next = movesIn(fresh.slice(fresh.indexOf(end)), 'agent')[0];
+function planWrong(end: Taken, { fresh, output }: Situation): string | null {
+  const next = transitionsIn(fresh.slice(fresh.indexOf(end)), 'agent')[0];
   if (next === undefined) return null;
   if (isFailure(end) && !next.to.startsWith('ERROR_RECOVERY'))
     return `a step of a plan failed, and the agent went to ${next.to}`;
@@ -42,7 +42,7 @@ function planWrong(end: Move, { fresh, output }: Situation): string | null {
 }
 
 function batchWrong({ story, fresh, output }: Situation): string | null {
-  const left = movesIn(fresh, 'agent').find(
+  const left = transitionsIn(fresh, 'agent').find(
     ({ from, to }) => from.startsWith('DIRECT_EXECUTION') && !to.startsWith('DIRECT_EXECUTION'),
   );
   if (left === undefined || ['run.cancelled', 'run.expired'].includes(left.event)) return null;
@@ -54,7 +54,7 @@ function batchWrong({ story, fresh, output }: Situation): string | null {
       one.to.startsWith('DIRECT_EXECUTION') &&
       one.from.startsWith('PLANNING'),
   );
-  const calls = movesIn(story.slice(Math.max(begun, 0)), 'toolCall').filter(({ to }) => END.has(to));
+  const calls = transitionsIn(story.slice(Math.max(begun, 0)), 'toolCall').filter(({ to }) => END.has(to));
   if (calls.some(({ to }) => to === 'THROWN')) return null;
   if (calls.some(isRefusal))
     return output?.reason === 'loop' ? null : 'a call was refused as a loop, and the run did not end as one';
@@ -68,25 +68,25 @@ function batchWrong({ story, fresh, output }: Situation): string | null {
     : null;
 }
 
-function movesIn(story: readonly Happening[], machine: string): readonly Move[] {
-  return story.filter((one): one is Move => one.kind === 'moved' && one.machine === machine && isOwn(one.actor));
+function transitionsIn(story: readonly Happening[], machine: string): readonly Taken[] {
+  return story.filter((one): one is Taken => one.kind === 'moved' && one.machine === machine && isOwn(one.actor));
 }
 
 /** A critical escalation that nobody is asked about ends the run, and nothing else does so in its name. */
-function escalationWrong({ story, fresh, output, tools }: Situation, ended: readonly Move[]): string | null {
-  const escalated = movesIn(story, 'toolCall').some(({ to }) => to === 'ESCALATED');
+function escalationWrong({ story, fresh, output, tools }: Situation, ended: readonly Taken[]): string | null {
+  const escalated = transitionsIn(story, 'toolCall').some(({ to }) => to === 'ESCALATED');
   if (output?.reason === 'tool-error' && story.length > fresh.length && !escalated)
     return 'the run ended as a tool error, and no call had escalated';
-  const assessed = movesIn(fresh, 'agent').some(({ from }) => from === 'ERROR_RECOVERY.ASSESSING');
+  const assessed = transitionsIn(fresh, 'agent').some(({ from }) => from === 'ERROR_RECOVERY.ASSESSING');
   const asked = story.some((one) => one.kind === 'started' && one.effect.name === 'askEscalation');
   const critical = ended.some((end) => end.to === 'ESCALATED' && isCritical(end, { story, tools }));
   return assessed && critical && !asked && output === null
-    ? 'a critical escalation was taken by nobody, and the run went on'
+    ? 'a critical escalation was handled by no agent, and the run continued'
     : null;
 }
 
 /** True when every way in which this tool escalates is critical, and no fixer spoke. */
-function isCritical({ actor }: Move, { story, tools }: Pick<Situation, 'story' | 'tools'>): boolean {
+function isCritical({ actor }: Taken, { story, tools }: Pick<Situation, 'story' | 'tools'>): boolean {
   const run = story.findLast(
     (one) => one.kind === 'started' && one.effect.name === 'callTool' && one.effect.id.startsWith(`${actor}/`),
   );

@@ -79,7 +79,7 @@ function unpermitted(given: ToolSpec, { path, facts }: Call, situation: Situatio
   const allowed = permissionOf(spec);
   if (allowed === 'never') return `and its policy is ${spec.policy}`;
   return allowed === 'ask' && !facts.approved
-    ? 'its policy is confirm, and nobody had agreed to these arguments'
+    ? 'its policy is confirm, and these arguments had not been approved'
     : null;
 }
 
@@ -137,19 +137,19 @@ function isCall({ actors }: Situation, path: string): boolean {
 
 function askedWrongly({ effect }: Extract<Happening, { kind: 'started' }>, spec: ToolSpec, facts: CallFacts) {
   if (effect.name === 'rememberPermission' && facts.always !== 'said')
-    return `'${spec.name}' was always allowed, and nobody had said so`;
+    return `'${spec.name}' was always allowed, although no person had decided so`;
   if (effect.name === 'callTool' && facts.always === 'said')
     return `somebody said "always" to '${spec.name}', and it ran before that was kept`;
   if (effect.name === 'callTool' && facts.edited !== null && !isEdited(argsOf(effect.request), facts.edited))
     return `'${spec.name}' ran without what a person had written`;
   if (effect.name !== 'askApproval') return null;
-  if (permissionOf(spec) !== 'ask') return `somebody was asked about '${spec.name}', which does not need it`;
-  if (facts.approved) return `somebody was asked twice about the same call of '${spec.name}'`;
+  if (permissionOf(spec) !== 'ask') return `a person was asked about '${spec.name}', which does not need it`;
+  if (facts.approved) return `a person was asked twice about the same call of '${spec.name}'`;
   const args = argsOf(effect.request);
   if (!isJsonObject(args) || !checkArguments(args, spec.inputSchema).ok || facts.rejected)
-    return `somebody was asked about arguments that '${spec.name}' does not take`;
+    return `a person was asked about arguments that '${spec.name}' does not take`;
   return spec.checkedByCode && digest(facts.accepted) !== digest(args)
-    ? `somebody was asked about arguments that the check of '${spec.name}' has not seen`
+    ? `a person was asked about arguments that the check of '${spec.name}' has not seen`
     : null;
 }
 

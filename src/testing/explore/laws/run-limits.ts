@@ -23,11 +23,11 @@ export const planLimit: Law = {
   check: ({ story, settings, output, fresh }) => {
     if (settings === null || settings.maxPlanIterations === 0) return null;
     const plans = story.filter(
-      (one) => isMove(one) && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
+      (one) => isTransition(one) && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
     ).length;
     if (plans > settings.maxPlanIterations)
       return `plan ${plans} was carried out, and maxPlanIterations is ${settings.maxPlanIterations}`;
-    const refused = output?.reason === 'plan-limit' && fresh.some(isMove);
+    const refused = output?.reason === 'plan-limit' && fresh.some(isTransition);
     return refused && plans < settings.maxPlanIterations
       ? `the run ended at the plan limit after ${plans} plans`
       : null;
@@ -53,7 +53,7 @@ export const spending: Law = {
     );
     if (output?.reason === 'budget' && maxToolCalls === null && (maxTokens === null || spent < maxTokens))
       return `the run ended at its budget after ${calls} calls and ${spent} tokens`;
-    const turn = fresh.some((one) => isMove(one) && one.to === 'PLANNING.ASKING');
+    const turn = fresh.some((one) => isTransition(one) && one.to === 'PLANNING.ASKING');
     const isKept = schema !== null && turnsAfter(story, maxTokens) === 1;
     return maxTokens !== null && turn && spent >= maxTokens && !isKept
       ? `a model turn began after ${spent} of ${maxTokens} tokens`
@@ -67,7 +67,7 @@ function turnsAfter(story: Situation['story'], maxTokens: number | null): number
   let turns = 0;
   for (const one of story)
     if (one.kind === 'settled' && one.out.ok) spent += tokensOf(one.out.value);
-    else if (isMove(one) && one.to === 'PLANNING.ASKING' && maxTokens !== null && spent >= maxTokens) turns += 1;
+    else if (isTransition(one) && one.to === 'PLANNING.ASKING' && maxTokens !== null && spent >= maxTokens) turns += 1;
   return turns;
 }
 
@@ -76,11 +76,11 @@ function tokensOf(value: Json): number {
   return typeof value.usage.totalTokens === 'number' ? value.usage.totalTokens : 0;
 }
 
-function isMove(one: Situation['story'][number]): one is Extract<Situation['story'][number], { kind: 'moved' }> {
+function isTransition(one: Situation['story'][number]): one is Extract<Situation['story'][number], { kind: 'moved' }> {
   return one.kind === 'moved' && one.machine === 'agent' && !one.actor.includes('/');
 }
 
 /** How often the agent came into a state, itself and not one within it. */
 function entered(story: Situation['story'], state: string): number {
-  return story.filter((one) => isMove(one) && one.to === state).length;
+  return story.filter((one) => isTransition(one) && one.to === state).length;
 }

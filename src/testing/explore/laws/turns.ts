@@ -3,7 +3,7 @@ import type { RunReason } from '../../../machines/contract/run-result.ts';
 import { isOwn, type Happening, ownerOf, textAt } from '../walk/story.ts';
 import type { Law, Situation } from './law.ts';
 
-type Move = Extract<Happening, { kind: 'moved' }>;
+type Taken = Extract<Happening, { kind: 'moved' }>;
 
 /** What must follow from what the model said. */
 export const turns: Law = {
@@ -11,7 +11,7 @@ export const turns: Law = {
   says: 'A model turn that failed, was refused, filtered or cut off within its answer ends the run, an unusable reply is corrected twice in a row, and a plan begins with a step.',
   check: (situation) => {
     const { fresh, output } = situation;
-    const failed = fresh.some((one) => isMove(one, 'llmCall') && one.to === 'FAILED');
+    const failed = fresh.some((one) => isTransition(one, 'llmCall') && one.to === 'FAILED');
     if (failed && situation.run.isOver() === false) return 'a model turn failed, and the run went on';
     if (failed && output !== null && output.reason !== 'llm-error' && output.reason !== 'content-filter')
       return `a model turn failed, and the run ended as ${output.reason}`;
@@ -41,7 +41,7 @@ function endedWrongly({ fresh, output, actors, schema }: Situation, failed: bool
   if (told === ended || (told === 'length' && turn.out.ok && !isPlainText(turn.out.value))) return null;
   if (told !== undefined)
     return `the run should have ended as ${told}, and ${ended === undefined ? 'went on' : `ended as ${ended}`}`;
-  return WITHHELD.has(ended) ? `the run ended as ${ended}, and nobody had said so` : null;
+  return WITHHELD.has(ended) ? `the run ended as ${ended}, and the server had not said so` : null;
 }
 
 /** How servers say that a reply is not what the model wanted to say. */
@@ -62,37 +62,39 @@ function isPlainText(reply: Json): boolean {
 const STEPS: ReadonlySet<string> = new Set(['PLANNING.ASKING', 'EXECUTING_PLAN.RUNNING_STEP']);
 const MOST = 2;
 
-function isMove(one: Happening, machine: string): one is Move {
+function isTransition(one: Happening, machine: string): one is Taken {
   return one.kind === 'moved' && one.machine === machine && isOwn(one.actor);
 }
 
 function isCorrection(one: Happening): boolean {
-  return isMove(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to === 'PLANNING.CHECKING_BUDGET';
+  return isTransition(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to === 'PLANNING.CHECKING_BUDGET';
 }
 
 function correctionsInARow({ story }: Situation): number {
-  const used = story.findLastIndex((one) => isMove(one, 'agent') && /^(EXECUTING_PLAN|DIRECT_EXECUTION)/.test(one.to));
+  const used = story.findLastIndex(
+    (one) => isTransition(one, 'agent') && /^(EXECUTING_PLAN|DIRECT_EXECUTION)/.test(one.to),
+  );
   return story.slice(used + 1).filter(isCorrection).length;
 }
 
 /** Beside corrections, the demand to answer after the last plan takes the same way, once. */
 function plansBegun({ story }: Situation): number {
-  return story.some((one) => isMove(one, 'agent') && one.to.startsWith('EXECUTING_PLAN')) ? 1 : 0;
+  return story.some((one) => isTransition(one, 'agent') && one.to.startsWith('EXECUTING_PLAN')) ? 1 : 0;
 }
 
 function hasEmptyPlan({ story, fresh, schema, settings }: Situation): boolean {
   const begun = story.findLastIndex(
-    (one) => isMove(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
+    (one) => isTransition(one, 'agent') && one.from === 'PLANNING.DECIDING' && one.to.startsWith('EXECUTING_PLAN'),
   );
   if (
     begun === -1 ||
     !fresh.some(
-      (one) => isMove(one, 'agent') && one.from === 'EXECUTING_PLAN.NEXT_STEP' && one.to.startsWith('PLANNING'),
+      (one) => isTransition(one, 'agent') && one.from === 'EXECUTING_PLAN.NEXT_STEP' && one.to.startsWith('PLANNING'),
     )
   )
     return false;
   // The last step of the run is kept for an answer that has a schema.
-  const steps = story.slice(0, begun).filter((one) => isMove(one, 'agent') && STEPS.has(one.to)).length;
+  const steps = story.slice(0, begun).filter((one) => isTransition(one, 'agent') && STEPS.has(one.to)).length;
   if (schema !== null && steps === (settings?.maxSteps ?? 0) - 1) return false;
-  return !story.slice(begun).some((one) => isMove(one, 'agent') && one.to === 'EXECUTING_PLAN.RUNNING_STEP');
+  return !story.slice(begun).some((one) => isTransition(one, 'agent') && one.to === 'EXECUTING_PLAN.RUNNING_STEP');
 }

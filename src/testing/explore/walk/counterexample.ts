@@ -11,7 +11,7 @@ import { recordedEntry } from '../../../journal/format/record.ts';
 import { replayJournal } from '../../../journal/replay/replay-journal.ts';
 import { agentMachine } from '../../../machines/agent/agent.ts';
 import type { Transition } from '../../../machines/events/run-events.ts';
-import { moveReader, stateText } from '../../../machines/events/transition-log.ts';
+import { microstepReader, stateText } from '../../../machines/events/transition-log.ts';
 
 /**
  * A path as a recording: the same lines as of a run that happened. A path that stops on the way is ended by a cancel that
@@ -86,7 +86,7 @@ export function playBack(recording: string, machine: AnyStateMachine): PlayedBac
   const isAgent = machine.config === agentMachine.config;
   const list: Transition[] = [];
   const guard = endlessGuard();
-  const readMove = moveReader(
+  const readMicrostep = microstepReader(
     () => true,
     ({ transition }) => {
       if (transition !== null) list.push(transition);
@@ -104,7 +104,7 @@ export function playBack(recording: string, machine: AnyStateMachine): PlayedBac
     onNote: () => undefined,
     inspect: (inspected) => {
       guard.inspect(inspected);
-      readMove(inspected);
+      readMicrostep(inspected);
     },
   });
   driven.start();

@@ -3,7 +3,7 @@ import type { InspectionEvent } from 'xstate';
 /** An exploration cannot be made, or cannot say what was asked. */
 export class ExplorationError extends Error {
   override readonly name = 'ExplorationError';
-  /** `not-a-leaf`: an actor of the machine is beyond control. `not-exhaustive`: the bounds came first. `endless`: the machine moves on and on. */
+  /** `not-a-leaf`: an actor of the machine is beyond control. `not-exhaustive`: the bounds came first. `endless`: the machine makes transitions without end. */
   readonly code: 'not-a-leaf' | 'not-exhaustive' | 'endless';
 
   constructor(code: ExplorationError['code'], message: string) {
@@ -14,7 +14,7 @@ export class ExplorationError extends Error {
 
 const MOST_MICROSTEPS = 2000;
 
-/** Watches for a machine that moves for ever without waiting for anything, which nothing else would end. */
+/** Watches for a machine that makes transitions for ever without waiting for anything, which nothing else would end. */
 interface EndlessGuard {
   readonly inspect: (event: InspectionEvent) => void;
   /** Begins to count anew. */
@@ -22,7 +22,7 @@ interface EndlessGuard {
   readonly tripped: boolean;
 }
 
-/** Ends an endless chain of moves by an error in the machine that makes it. */
+/** Ends an endless chain of transitions by an error in the machine that makes it. */
 export function endlessGuard(): EndlessGuard {
   let count = 0;
   let tripped = false;
@@ -30,7 +30,10 @@ export function endlessGuard(): EndlessGuard {
     inspect: ({ type }) => {
       if (type !== '@xstate.microstep' || ++count <= MOST_MICROSTEPS) return;
       tripped = true;
-      throw new ExplorationError('endless', `The machine made ${MOST_MICROSTEPS} moves and waited for nothing.`);
+      throw new ExplorationError(
+        'endless',
+        `The machine made ${MOST_MICROSTEPS} transitions without waiting for anything.`,
+      );
     },
     reset: () => {
       count = 0;

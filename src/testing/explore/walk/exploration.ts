@@ -7,9 +7,9 @@ export interface Violation {
   readonly message: string;
   /** The root machine's state in which it was seen. */
   readonly state: string;
-  /** What happened on the way there, in words. */
+  /** What happened on the path there, in words. */
   readonly path: readonly string[];
-  /** The way there as a recording, in JSON lines. `replay` and `transitions` take it. */
+  /** The path there as a recording, in JSON lines. `replay` and `transitions` take it. */
   readonly counterexample: string;
 }
 
@@ -36,9 +36,9 @@ export interface Exploration {
   readonly paths: readonly ExploredPath[];
   /** How many states there are, told apart by all that guards read. */
   readonly configurations: number;
-  /** How often something was told to the machine and judged. */
-  readonly moves: number;
-  /** The longest way to a state, in things told. */
+  /** How many events were sent to the machine, each followed by a check of the laws. */
+  readonly events: number;
+  /** The longest path to a state, in events. */
   readonly depth: number;
   /** The tools that ran on some path. */
   readonly ran: readonly string[];

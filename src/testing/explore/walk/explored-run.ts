@@ -5,7 +5,7 @@
 import type { AnyActor, AnyTransitionDefinition, InspectionEvent } from 'xstate';
 import type { Effect, Entry, OutsideEvent } from '../../../actors/journal.ts';
 import { drive } from '../../../journal/run/drive.ts';
-import { moveReader } from '../../../machines/events/transition-log.ts';
+import { microstepReader } from '../../../machines/events/transition-log.ts';
 import { type Edge, edgeOf } from '../../coverage/edges.ts';
 import { endlessGuard } from './exploration-error.ts';
 import { type LiveActor, liveActors } from './live-actors.ts';
@@ -28,7 +28,7 @@ export interface ExploredRun {
   readonly edges: ReadonlySet<Edge>;
   /** What was told so far. */
   readonly told: readonly PathChoice[];
-  /** The machine has moved on and on without waiting for anything, and was stopped. */
+  /** The machine made transitions without end, waiting for nothing, and was stopped. */
   readonly isEndless: boolean;
   accepts(event: OutsideEvent, to?: string): boolean;
   isOver(): boolean;
@@ -37,14 +37,14 @@ export interface ExploredRun {
   view(): View;
 }
 
-/** Starts a walk; the machine has made its first moves when this returns. */
+/** Starts a walk; the machine has taken its first transitions when this returns. */
 export function exploredRun(explored: ExploredMachine): ExploredRun {
   const open = new Map<string, Effect>();
   const story: Happening[] = [];
   const edges = new Set<Edge>();
   const told: PathChoice[] = [];
   const guard = endlessGuard();
-  const readMove = moveReader(
+  const readMicrostep = microstepReader(
     () => true,
     ({ machine, transition, snapshot }) => {
       const ended = snapshot.status === 'done' ? { output: snapshot.output } : {};
@@ -63,7 +63,7 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
     inspect: (inspected) => {
       guard.inspect(inspected);
       for (const taken of takenBy(inspected)) edges.add(edgeOf(taken));
-      readMove(inspected);
+      readMicrostep(inspected);
     },
     journal: {
       ...IDLE_JOURNAL,

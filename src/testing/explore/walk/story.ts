@@ -28,7 +28,7 @@ export function ownerOf(effect: Effect): string {
   return effect.id.slice(0, effect.id.lastIndexOf('/'));
 }
 
-/** True where a call's actor begins: its first move. */
+/** True where a call's actor begins: its first transition. */
 export function isBirth(one: Happening): one is Extract<Happening, { readonly kind: 'moved' }> {
   return one.kind === 'moved' && one.machine === 'toolCall' && one.event === 'started' && one.from === 'RESOLVING';
 }

@@ -7,11 +7,11 @@ import type { ActorTrack, SessionModel } from '../page-model.ts';
 
 /** One line of a comparison: positions of steps, that of the left run beside that of the right one. */
 export type ComparedRow =
-  /** The same move, on the same. */
+  /** The same transition, with the same data. */
   | { readonly kind: 'same'; readonly left: number; readonly right: number }
-  /** The same move, but what came in was something else; `what` is where that begins. */
+  /** The same transition with other data; `what` is where that begins. */
   | { readonly kind: 'data'; readonly left: number; readonly right: number; readonly what: string }
-  /** Other moves, which have nothing to do with each other than their place. */
+  /** Other transitions, which share nothing but their position. */
   | { readonly kind: 'apart'; readonly left: number; readonly right: number }
   | { readonly kind: 'left'; readonly left: number; readonly right: null }
   | { readonly kind: 'right'; readonly left: null; readonly right: number };
@@ -100,11 +100,11 @@ interface ShownPair {
   readonly left: number | null;
   readonly right: number | null;
   /**
-   * The side that has no such move, where one side has it alone; else null. Where that begins, and the same actor moves
-   * next on that side too, its move stands here as what happened instead.
+   * The side without this transition, if only one side has it; else null. Where that begins, and the same actor continues
+   * next on that side too, its transition is here as what happened instead.
    */
   readonly without: 'A' | 'B' | null;
-  /** The next move on the side that has none; null when its run is over there. */
+  /** The next transition on the side that has none; null when its run is over there. */
   readonly next: number | null;
 }
 

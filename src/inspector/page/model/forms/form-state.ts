@@ -54,7 +54,7 @@ export function showAsFields({ fields }: FormKind, state: FormState): FormState 
 export function readForm({ fields, issues }: FormKind, state: FormState): FormReading {
   if (state.json !== null) {
     const value = readObject(state.json);
-    const general = value === null ? ['This is no JSON object.'] : issues(value).map(issueText);
+    const general = value === null ? ['This is not a JSON object.'] : issues(value).map(issueText);
     return { value, byField: new Map(), general };
   }
   const { value, unread } = readDraft(fields ?? [], state.draft);
@@ -125,7 +125,7 @@ export function readDraft(fields: readonly SchemaField[], { entries, rest }: For
     if (text === null) return emptyMember(field);
     const value = readText(field, control, text);
     if (value !== undefined) return [[field.name, value]];
-    unread.set(field.name, control === 'json' ? 'this is no JSON' : 'this is no number');
+    unread.set(field.name, control === 'json' ? 'this is not JSON' : 'this is not a number');
     return [[field.name, text]];
   });
   return { value: { ...Object.fromEntries(members), ...rest }, unread };

@@ -25,9 +25,7 @@ export function ChartBoard() {
             <ChartMain actor={actor} drawing={drawing} />
           ) : (
             <p class="empty">
-              {state.session.value === null
-                ? 'No run yet. Start one, or drop a recording here.'
-                : 'No machine has moved yet.'}
+              {state.session.value === null ? 'No run yet. Start one, or drop a recording here.' : 'No transition yet.'}
             </p>
           )}
           {actor !== undefined && (

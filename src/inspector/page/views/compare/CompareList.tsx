@@ -15,7 +15,7 @@ interface CompareListProps {
   readonly onOpen: (fold: Fold) => void;
 }
 
-/** The moves of two runs as two tracks: one line where they are the same, two where they part. */
+/** The transitions of two runs as two tracks: one line where they are the same, two where they differ. */
 export function CompareList({ runs, comparison, items, selected, onPick, onOpen }: CompareListProps) {
   const { rows, roles, first } = comparison;
   const reveal = items.findIndex((item) => item.kind === 'row' && item.index === selected);
@@ -31,7 +31,7 @@ export function CompareList({ runs, comparison, items, selected, onPick, onOpen 
           return (
             <button type="button" class="row row-fold" onClick={() => onOpen(item)}>
               <Tracks kind="fold" />
-              <span>{item.count} moves that are the same</span>
+              <span>{item.count} identical transitions</span>
             </button>
           );
         const row = rows[item.index];
@@ -48,12 +48,17 @@ export function CompareList({ runs, comparison, items, selected, onPick, onOpen 
             <Tracks kind={row.kind} />
             <span class="sr">{SAID[row.kind]}: </span>
             {row.left !== null && (
-              <Move at={row.left} step={runs.left.steps[row.left]} role={roles.left[row.left]} side="A">
+              <TransitionCell at={row.left} step={runs.left.steps[row.left]} role={roles.left[row.left]} side="A">
                 {row.kind === 'data' && <span class="what">≠ {inertLine(row.what, 60)}</span>}
-              </Move>
+              </TransitionCell>
             )}
             {(row.kind === 'right' || row.kind === 'apart') && (
-              <Move at={row.right} step={runs.right.steps[row.right]} role={roles.right[row.right]} side="B" />
+              <TransitionCell
+                at={row.right}
+                step={runs.right.steps[row.right]}
+                role={roles.right[row.right]}
+                side="B"
+              />
             )}
           </button>
         );
@@ -64,13 +69,13 @@ export function CompareList({ runs, comparison, items, selected, onPick, onOpen 
 
 const SAID: { readonly [kind in ComparedRow['kind']]: string } = {
   same: 'The same in both',
-  data: 'The same move on something else',
-  apart: 'Other moves',
+  data: 'The same transition with other data',
+  apart: 'Other transitions',
   left: 'Only in A',
   right: 'Only in B',
 };
 
-interface MoveProps {
+interface TransitionCellProps {
   readonly at: number;
   readonly step: StepInfo | undefined;
   readonly role: string | undefined;
@@ -78,7 +83,7 @@ interface MoveProps {
   readonly children?: ComponentChildren;
 }
 
-function Move({ at, step, role = '', side, children }: MoveProps) {
+function TransitionCell({ at, step, role = '', side, children }: TransitionCellProps) {
   if (step === undefined) return null;
   return (
     <span class="cell" data-side={side}>

@@ -38,7 +38,7 @@ export function ComparePair({ left, right, comparison, index }: ComparePairProps
       <div class="pair-heads">
         {heads.map(({ side, step, at, run, roles }) =>
           step === undefined || at === null ? (
-            <NoMove key={side} side={side} next={stepAt(run, pair.next)} at={pair.next} />
+            <NoTransition key={side} side={side} next={stepAt(run, pair.next)} at={pair.next} />
           ) : (
             <Head key={side} side={side} step={step} at={at} role={roles[at]} instead={pair.without === side} />
           ),
@@ -61,7 +61,7 @@ interface HeadProps {
   readonly step: StepInfo;
   readonly at: number;
   readonly role: string | undefined;
-  /** The move is another one: what this side did in the place of the other's. */
+  /** Another transition: what this side did in the place of the other's. */
   readonly instead: boolean;
 }
 
@@ -72,7 +72,7 @@ function Head({ side, step, at, role = '', instead }: HeadProps) {
       <p>
         <SideMark side={side} /> {instead && <span class="dim">instead</span>} <b>{inertLine(step.event, 60)}</b>
         <span class="dim">
-          move {at + 1} · {inertLine(role.slice(role.lastIndexOf('/') + 1), 40)}
+          transition {at + 1} · {inertLine(role.slice(role.lastIndexOf('/') + 1), 40)}
           <span class="time"> · {durationText(step.at)}</span>
         </span>
       </p>
@@ -84,23 +84,23 @@ function Head({ side, step, at, role = '', instead }: HeadProps) {
   );
 }
 
-interface NoMoveProps {
+interface NoTransitionProps {
   readonly side: 'A' | 'B';
   readonly next: StepInfo | undefined;
   readonly at: number | null;
 }
 
-/** Says that one side has no such move, and where it continues. */
-function NoMove({ side, next, at }: NoMoveProps) {
+/** Says that one side has no such transition, and where it continues. */
+function NoTransition({ side, next, at }: NoTransitionProps) {
   return (
     <div class="pair-head" data-side={side}>
       <p>
-        <SideMark side={side} /> <span class="dim">has no such move</span>
+        <SideMark side={side} /> <span class="dim">has no such transition</span>
       </p>
       <p class="dim">
         {next === undefined || at === null
           ? 'and was over before it.'
-          : `and goes on with move ${at + 1}: ${inertLine(next.event, 60)} → ${inertLine(innermost(next.to).join(' + '), 80)}`}
+          : `continues with transition ${at + 1}: ${inertLine(next.event, 60)} → ${inertLine(innermost(next.to).join(' + '), 80)}`}
       </p>
     </div>
   );

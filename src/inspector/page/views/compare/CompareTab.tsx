@@ -71,7 +71,7 @@ interface Chosen {
   readonly position: number;
 }
 
-/** Two runs beside each other: all their moves, and what the two in one line have in common or not. */
+/** Two runs beside each other: all their transitions, and what the two in one line have in common or not. */
 function CompareBoard({ left, right }: { readonly left: SessionModel; readonly right: SessionModel }) {
   const { state } = usePage();
   const comparison = useComparison(left, right);
@@ -126,13 +126,13 @@ function Summary({ comparison: { first, rows, differing }, whole, selected, onPi
   if (first === null)
     return (
       <p class="compare-summary" data-testid="difference">
-        Both runs went the same way, on the same{whole ? '' : ', so far'}.
+        Both runs took the same transitions with the same data{whole ? '' : ', so far'}.
       </p>
     );
   return (
     <p class="compare-summary" data-testid="difference">
       <span>
-        The first difference{whole ? '' : ' so far'} is at move {first + 1}.{' '}
+        The first difference{whole ? '' : ' so far'} is at transition {first + 1}.{' '}
         <span class="dim">
           {differing} of {rows.length} lines differ.
         </span>

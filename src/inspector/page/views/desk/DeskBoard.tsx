@@ -18,7 +18,7 @@ import { type Hit, search } from '../../model/search.ts';
 /** The tabs of the desk, in order: their numbers are their keys. */
 const TABS: readonly (readonly [DeskTab, string])[] = [
   ['step', 'Step'],
-  ['steps', 'Moves'],
+  ['steps', 'Transitions'],
   ['sequence', 'Sequence'],
   ['exchanges', 'Raw'],
   ['costs', 'Usage'],
@@ -81,18 +81,18 @@ function Page({ tab }: { readonly tab: DeskTab }) {
   }
 }
 
-/** All moves of all machines, one a line. */
+/** All transitions of all machines, one per line. */
 function StepsTab() {
   const { state } = usePage();
   const session = state.session.value;
   void state.beat.value;
   const position = state.position.value;
-  if (session === null || session.steps.length === 0) return <p class="empty">Nothing has moved yet.</p>;
+  if (session === null || session.steps.length === 0) return <p class="empty">No transition yet.</p>;
   return (
     <VirtualList
       items={session.steps}
       estimate={24}
-      label="Moves"
+      label="Transitions"
       stick={state.cursor.value === null}
       reveal={position}
       render={(step: StepInfo, index) => (

@@ -1,7 +1,7 @@
 import { isList } from '../../../../json/depth.ts';
 import { useMemo } from 'preact/hooks';
 import { type Json, isJsonObject } from '../../../../json/json.ts';
-import { type RecordedExchange, exchangesOf } from '../../model/exchanges.ts';
+import { type RecordedExchange, exchangesOf } from '../../model/talk.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { usePage } from '../../state/page-context.ts';

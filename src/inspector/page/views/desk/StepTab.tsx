@@ -2,7 +2,7 @@ import { Button } from '../parts/Button.tsx';
 import type { MachineDrawing, StepDetail } from '../../../frames/protocol.ts';
 import { arrowText } from '../../model/chart.ts';
 import { innermost } from '../../model/actor-state.ts';
-import { exchangesOf } from '../../model/exchanges.ts';
+import { exchangesOf } from '../../model/talk.ts';
 import { type ForkOffer, forkOffer } from '../../state/orders.ts';
 import { inertLine } from '../../model/inert-text.ts';
 import { jsonDiff } from '../../model/compare/json-diff.ts';
@@ -13,7 +13,7 @@ import { Changes, NotKnown, useDetail } from '../parts/StepDetails.tsx';
 import { Icon, Lamp } from '../parts/Icon.tsx';
 import { JsonTree } from '../parts/Values.tsx';
 
-/** One step in full: who moved, on what, what it could have done instead and why it did not, and what changed. */
+/** One step in full: which actor, on which event, which transitions were not taken and why, and what changed. */
 export function StepTab() {
   const { state, desk } = usePage();
   void state.beat.value;

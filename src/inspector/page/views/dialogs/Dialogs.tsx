@@ -134,7 +134,7 @@ function readJson(
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : 'This is no JSON.' };
+    return { ok: false, problem: error instanceof Error ? error.message : 'This is not JSON.' };
   }
 }
 

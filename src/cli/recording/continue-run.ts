@@ -1,11 +1,14 @@
 import type { LeafError, Outcome } from '../../actors/journal.ts';
-import { toJson } from '../../json/to-json.ts';
 import { fork } from '../../journal/replay/fork.ts';
 import { isJsonObject } from '../../json/json.ts';
-import type { AgentChoices } from '../agent/agent-flags.ts';
-import { UsageError } from '../command/command.ts';
-import { makeAgent } from '../agent/make-agent.ts';
+import { toJson } from '../../json/to-json.ts';
+import { type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
+import { type ChosenJournal, makeAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, reportEnd, runOnce } from '../agent/run-once.ts';
+import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
+import { openRuns, type RunsPlace, wholeRunId } from './kept-runs.ts';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 
 interface ForkedFile {
   readonly recording: string;
@@ -53,4 +56,35 @@ function errorOf(error: unknown): LeafError {
   if (isJsonObject(error) && typeof error['code'] === 'string' && typeof error['message'] === 'string')
     return { code: error['code'], message: error['message'] };
   throw new UsageError('--outcome: an outcome that is not ok needs an error with code and message.');
+}
+
+/** Continues a run to its end, as `signalbox run` does with a new one. */
+export async function resumeKeptRun(args: Arguments): Promise<number> {
+  const place = openRuns(args.values.get('in'));
+  const choices = readAgentChoices(args, process.env);
+  const json = args.flags.has('json');
+  const runId = await wholeRunId(place, args.positionals[0] ?? '');
+  if (runId === null) return EXIT_CODE.failed;
+  const cli = await makeAgent(choices, {
+    answerOnConsole: !json && answerOnConsole(),
+    journal: journalAt(place),
+  });
+  try {
+    const before = (await place.store.list()).find((run) => run.runId === runId);
+    if (before?.state === 'ended') console.error(`Run ${runId} has ended already.`);
+    const { result } = await runOnce(cli, (signal) => cli.agent.resume(runId, { signal }));
+    return reportEnd(cli, result, { json, said: before?.state !== 'ended' });
+  } finally {
+    await cli.close();
+  }
+}
+
+/** The runs of a place as an agent's journal. */
+function journalAt({ path, store }: RunsPlace): ChosenJournal {
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  const fileOf = (runId: string): string | undefined => {
+    const file = join(path, `${runId}.jsonl`);
+    return !isFile && existsSync(file) ? file : undefined;
+  };
+  return { kind: 'files', journal: store, fileOf };
 }

@@ -3,21 +3,21 @@ import { type Building, type Json, setOwn } from '../json/json.ts';
 /**
  * Owns: which texts are secret, and the marks that stand for them.
  *
- * I1 The same secret has the same mark for as long as the vault lives.
+ * I1 The same secret has the same mark for as long as the redactor lives.
  * I2 What holds no secret comes back as it is, by reference.
  * I3 A mark that nobody knows is never turned into anything.
  */
-export interface Vault {
+export interface Redactor {
   /** Puts a mark in the place of every secret, at any depth. */
-  seal<T>(value: T): T;
-  /** Puts the secrets back. Marks of other vaults stay as they are. */
-  open<T>(value: T): T;
-  /** The first mark in a value that this vault cannot resolve; null when there is none. */
+  redact<T>(value: T): T;
+  /** Puts the secrets back. Marks of other redactors stay as they are. */
+  restore<T>(value: T): T;
+  /** The first mark in a value that this redactor cannot resolve; null when there is none. */
   lostMark(value: unknown): string | null;
 }
 
-/** A vault whose secrets can be kept elsewhere, so that a run can be taken up in another process. */
-export interface OwnVault extends Vault {
+/** A redactor whose secrets can be kept elsewhere, so that a run can be resumed in another process. */
+export interface OwnRedactor extends Redactor {
   /** What each mark stands for. */
   marks(): Readonly<Record<string, string>>;
   /** Called for each secret that gets a mark from now on; gives back how to stop that. */
@@ -47,14 +47,14 @@ const SHORTEST_HIDDEN = 4;
 export const HIDDEN = '«hidden»';
 
 /**
- * A vault that knows these secrets and learns what looks like a key. `known` is asked each time: a model may get its key
- * late. `kept` are the marks of a run that is taken up. What is `hidden` is not even given back: nobody opens {@link HIDDEN}.
+ * A redactor that knows these secrets and learns what looks like a key. `known` is asked each time: a model may get its key
+ * late. `kept` are the marks of a resumed run. What is `hidden` is not even restored: nothing restores {@link HIDDEN}.
  */
-export function createVault(
+export function createRedactor(
   known: () => readonly string[],
   kept: Readonly<Record<string, string>> = {},
   hidden: () => readonly string[] = () => [],
-): OwnVault {
+): OwnRedactor {
   const numbers = new Map<string, number>();
   const secrets = new Map<number, string>();
   const listeners = new Set<(mark: string, secret: string) => void>();
@@ -76,28 +76,28 @@ export function createVault(
     }
     return markText(number);
   };
-  const sealText = (text: string, given: readonly string[], lost: readonly string[]): string => {
-    let sealed = text;
-    for (const secret of lost) if (sealed.includes(secret)) sealed = sealed.replaceAll(secret, HIDDEN);
-    for (const secret of given) if (sealed.includes(secret)) sealed = sealed.replaceAll(secret, markOf(secret));
-    return mayHoldKey(sealed) ? sealed.replace(LOOKS_LIKE_A_KEY, markOf) : sealed;
+  const redactText = (text: string, given: readonly string[], lost: readonly string[]): string => {
+    let redacted = text;
+    for (const secret of lost) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, HIDDEN);
+    for (const secret of given) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, markOf(secret));
+    return mayHoldKey(redacted) ? redacted.replace(LOOKS_LIKE_A_KEY, markOf) : redacted;
   };
-  const openText = (text: string): string =>
+  const restoreText = (text: string): string =>
     text.includes('«secret:')
       ? text.replace(MARK, (mark, number: string) => secrets.get(Number(number)) ?? mark)
       : text;
 
   return {
-    seal: (value) => {
+    redact: (value) => {
       const given = known()
         .filter((secret) => secret.length >= SHORTEST)
         .sort((a, b) => b.length - a.length);
       const lost = hidden()
         .flatMap(spellings)
         .sort((a, b) => b.length - a.length);
-      return mapTexts(value, (text) => sealText(text, given, lost));
+      return mapTexts(value, (text) => redactText(text, given, lost));
     },
-    open: (value) => mapTexts(value, openText),
+    restore: (value) => mapTexts(value, restoreText),
     lostMark: (value) => {
       let lost: string | null = null;
       mapTexts(value, (text) => {
@@ -141,11 +141,11 @@ function mayHoldKey(text: string): boolean {
   return text.length >= SHORTEST_KEY && ONE_KEY.test(text);
 }
 
-/** A vault that knows no secret: for replays, which have only marks, and for machines without a run. */
-export const NO_VAULT: Vault = { seal: (value) => value, open: (value) => value, lostMark: () => null };
+/** A redactor that knows no secret: for replays, which have only marks, and for machines without a run. */
+export const NO_REDACTOR: Redactor = { redact: (value) => value, restore: (value) => value, lostMark: () => null };
 
-/** A vault for runs of which only marks are left: it changes nothing, and knows that no mark can be resolved. */
-export const MARKS_ONLY: Vault = { ...NO_VAULT, lostMark: createVault(() => []).lostMark };
+/** A redactor for runs of which only marks are left: it changes nothing, and knows that no mark can be resolved. */
+export const MARKS_ONLY: Redactor = { ...NO_REDACTOR, lostMark: createRedactor(() => []).lostMark };
 
 /** The value with every text in it mapped, keys included; the very same value where nothing changed. */
 function mapTexts<T>(value: T, map: (text: string) => string): T {
