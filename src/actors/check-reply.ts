@@ -61,7 +61,10 @@ function usageOf(usage: Json | undefined): Usage | undefined {
 }
 
 /** Zero is a statement, absent is none. */
-function detailsOf({ cachedInputTokens, reasoningTokens }: JsonObject): Pick<Usage, 'cachedInputTokens' | 'reasoningTokens'> {
+function detailsOf({
+  cachedInputTokens,
+  reasoningTokens,
+}: JsonObject): Pick<Usage, 'cachedInputTokens' | 'reasoningTokens'> {
   return {
     ...(typeof cachedInputTokens === 'number' ? { cachedInputTokens: countOf(cachedInputTokens) } : {}),
     ...(typeof reasoningTokens === 'number' ? { reasoningTokens: countOf(reasoningTokens) } : {}),

@@ -167,7 +167,9 @@ export function usageTogether(one: RunUsage, other: RunUsage): RunUsage {
 }
 
 function shareOf(model: string, ...all: readonly RunUsage['byModel'][]): Usage {
-  const shares = all.flatMap((byModel) => (byModel !== undefined && Object.hasOwn(byModel, model) ? byModel[model] : []));
+  const shares = all.flatMap((byModel) =>
+    byModel !== undefined && Object.hasOwn(byModel, model) ? byModel[model] : [],
+  );
   return shares.reduce<Usage>((sum, share) => (share === undefined ? sum : tokensTogether(sum, share)), NO_TOKENS);
 }
 

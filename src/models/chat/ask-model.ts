@@ -95,7 +95,7 @@ async function lastFailure(
 }
 
 /** The calls of a reply by the names that the tools have, not by those under which they were sent. */
-function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
+export function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
   const renamed = tools.filter(({ name }) => sentName(name) !== name);
   if (reply.toolCalls === undefined || renamed.length === 0) return reply;
   const own = ({ name: sent }: { readonly name: string }) =>
