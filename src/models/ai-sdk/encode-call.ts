@@ -59,7 +59,8 @@ function promptOf(messages: readonly Message[], target: CallTarget): readonly ob
   for (const message of messages) {
     if (message.role !== 'tool') {
       results = null;
-      prompt.push(sdkMessage(message, target));
+      // An empty system prompt is refused by some.
+      if (message.role !== 'system' || message.content !== '') prompt.push(sdkMessage(message, target));
       continue;
     }
     if (results === null) {

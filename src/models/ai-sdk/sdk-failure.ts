@@ -63,7 +63,7 @@ function isReported(thrown: unknown): boolean {
 
 function codeOfStatus(status: number, server: ServerError, error: unknown): ModelErrorCode {
   // A reply of a good status that its provider could not read.
-  if (status < 300 && error instanceof Error && server.message === '') return 'bad-response';
+  if (status < 300 && error instanceof Error && memberOf(bodyOf(error), 'error') === undefined) return 'bad-response';
   if (hasReason(error, 'API_KEY_INVALID')) return 'auth';
   const code = codeOf(status, server);
   if (code !== 'bad-request') return code;
@@ -107,10 +107,13 @@ function serverErrorOf(error: unknown): ServerError {
 
 /** Google says what is wrong with a key in the details of a 400. */
 function hasReason(error: unknown, reason: string): boolean {
-  const body = memberOf(error, 'responseBody');
-  const parsed = typeof body === 'string' ? parsedBody(body) : undefined;
-  const details = memberOf(memberOf(parsed, 'error'), 'details');
+  const details = memberOf(memberOf(bodyOf(error), 'error'), 'details');
   return Array.isArray(details) && details.some((detail) => memberOf(detail, 'reason') === reason);
+}
+
+function bodyOf(error: unknown): unknown {
+  const body = memberOf(error, 'responseBody');
+  return typeof body === 'string' ? parsedBody(body) : undefined;
 }
 
 function headersOf(error: unknown) {

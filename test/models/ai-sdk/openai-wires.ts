@@ -190,14 +190,12 @@ export const openaiResponses: Wire = {
   errorEvent: (what) =>
     typed({
       type: 'error',
-      ...{
-        sequence_number: 4,
-        error: {
-          type: what === 'rate' ? 'rate_limit_error' : 'server_error',
-          code: what === 'rate' ? 'rate_limit_exceeded' : 'server_error',
-          message: 'busy',
-          param: null,
-        },
+      sequence_number: 4,
+      error: {
+        type: what === 'rate' ? 'rate_limit_error' : 'server_error',
+        code: what === 'rate' ? 'rate_limit_exceeded' : 'server_error',
+        message: 'busy',
+        param: null,
       },
     }),
   resultsIn: (body) => textsOf(ofType(body, 'function_call_output').flatMap((item) => valuesOf(item, 'output'))),

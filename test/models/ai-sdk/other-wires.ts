@@ -60,11 +60,12 @@ function claudeEvents(said: Said): readonly string[] {
     ];
   });
   return [
-    typed({ type: 'message_start', ...{ message: start } }),
+    typed({ type: 'message_start', message: start }),
     ...body.map((event) => typed(event)),
     typed({
       type: 'message_delta',
-      ...{ delta: { stop_reason: stopReason(said), stop_sequence: null }, usage: { output_tokens: 9 } },
+      delta: { stop_reason: stopReason(said), stop_sequence: null },
+      usage: { output_tokens: 9 },
     }),
     typed({ type: 'message_stop' }),
   ];
@@ -88,7 +89,7 @@ export const anthropic: Wire = {
   errorEvent: (what) =>
     typed({
       type: 'error',
-      ...{ error: { type: what === 'rate' ? 'rate_limit_error' : 'overloaded_error', message: 'busy' } },
+      error: { type: what === 'rate' ? 'rate_limit_error' : 'overloaded_error', message: 'busy' },
     }),
   resultsIn: (body) =>
     ofType(body, 'tool_result').map((part) => {

@@ -117,7 +117,7 @@ export async function agentOver(
   const server = await startWireServer(wire, answers);
   const { sdk, ...rest } = options;
   const model = fromAiSdk(wire.model(server.origin), sdk);
-  const agent = createAgent({ model, silent: true, retry: { backoff: recover.constant(1) }, ...rest });
+  const agent = createAgent({ model, silent: true, streaming: true, retry: { backoff: recover.constant(1) }, ...rest });
   onTestFinished(() => agent.close());
   return { agent, server, model };
 }
