@@ -4,6 +4,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { consoleOutput } from '../../src/output/console/console-output.ts';
 import { recover } from '../../src/recovery/recover.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls } from '../support/replies.ts';
 
@@ -70,13 +71,20 @@ test('a model without an id counts in all, and has no share', async () => {
   expect((await unnamed.run('Go')).usage).toEqual(usage(5));
 });
 
-test('a model that asks others says which of them answered', async () => {
+test('a model that asks others says which of them answered, whatever its name', async () => {
+  const look = fakeTool('look', ['a cat']);
   const agent = createAgent({
-    model: model('router', said('Hi.', usage(5), { model: '__proto__' })),
+    model: model(
+      'router',
+      { ...calls(['look']), usage: usage(5), model: '__proto__' },
+      said('Hi.', usage(5), { model: 'constructor' }),
+    ),
+    tools: [look],
     silent: true,
   });
   const { usage: spent } = await agent.run('Go');
-  expect(JSON.stringify(spent.byModel)).toBe(`{"__proto__":${JSON.stringify(usage(5))}}`);
+  const share = JSON.stringify(usage(5));
+  expect(JSON.stringify(spent.byModel)).toBe(`{"__proto__":${share},"constructor":${share}}`);
 });
 
 test('a recording from before models were named replays to what it was', async () => {
@@ -85,7 +93,7 @@ test('a recording from before models were named replays to what it was', async (
   await run;
   const old = run.recording().replaceAll(/,"model":"big"|,"byModel":\{"big":\{[^}]*\}\}/g, '');
   expect(run.recording()).toContain('"model":"big"');
-  expect(old).not.toContain('big');
+  expect(old).not.toContain('"big"');
   expect((await replay(old, agent)).usage).toEqual(usage(5));
 });
 

@@ -166,6 +166,7 @@ describe('reasoning', () => {
       chunk({ reasoning: 'I ', reasoning_details: [detail('I ')] }),
       chunk({ reasoning: 'look.', reasoning_details: [detail('look.', { signature: null })] }),
       chunk({ reasoning_details: [detail('', { signature: 'c2ln==' })] }),
+      chunk({ reasoning_details: [detail('', { signature: null })] }),
       chunk({ reasoning_details: [{ type: 'reasoning.encrypted', index: 1, data: 'eA==' }] }),
       chunk({ tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }] }),
       chunk({}, 'tool_calls'),

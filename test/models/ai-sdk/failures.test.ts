@@ -96,6 +96,45 @@ describe.each(WIRES)('over $name', (wire) => {
     expect(retriesOf(await eventsOf(run))).toEqual([what === 'rate' ? 'rate-limited' : 'server-error']);
     expect(await run).toMatchObject({ status: 'answered', result: 'Hi.' });
     expect(server.requests).toHaveLength(2);
+    // Nobody reads what else it might say.
+    await expect.poll(server.abandoned).toBe(1);
+  });
+
+  test.each([
+    [408, 'timeout'],
+    [409, 'server-error'],
+  ])('%i is tried again, as %s', async (status, code) => {
+    const { agent } = await agentOver(wire, [{ status, body: { error: { message: 'later' } } }, { text: 'Hi.' }]);
+    const run = agent.run('Hello');
+    expect(retriesOf(await eventsOf(run))).toEqual([code]);
+    expect(await run).toMatchObject({ status: 'answered' });
+  });
+
+  test('tools that are refused are written as text from then on', async () => {
+    const body = { error: { message: 'unknown field', param: 'tools', type: 'invalid_request_error' } };
+    const { agent, server } = await agentOver(wire, [{ status: 400, body }, { text: '{"answer":"Hi."}' }], {
+      tools: [fakeTool('look', [])],
+    });
+    expect(await agent.run('Hello')).toMatchObject({ status: 'answered', result: 'Hi.' });
+    expect(server.requests[1]?.text).toContain('tool_args');
+  });
+
+  test('a connection that breaks in the middle of a reply is no reply', async () => {
+    const { agent, server } = await agentOver(wire, [{ breaks: calling }, { text: 'Hi.' }], {
+      tools: [fakeTool('look', ['a cat'])],
+    });
+    const run = agent.run('Hello');
+    expect(retriesOf(await eventsOf(run))).toEqual(['bad-response']);
+    expect(await run).toMatchObject({ status: 'answered', toolsUsed: [] });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('a request that hangs is let go when the run is cancelled', async () => {
+    const { agent, server } = await agentOver(wire, [{ hangs: true }], { streaming: false });
+    const run = agent.run('Hello');
+    await expect.poll(() => server.requests.length).toBe(1);
+    await run.cancel('enough');
+    await expect.poll(server.abandoned).toBe(1);
   });
 
   test.each([

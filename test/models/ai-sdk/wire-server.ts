@@ -20,8 +20,11 @@ export interface Said {
 export type Answer =
   | Said
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown }
-  /** A stream that reports an error after some text. */
+  /** A stream that reports an error after some text, and stays open. */
   | { readonly failsWith: 'overloaded' | 'rate' }
+  /** The connection breaks in the middle of this. */
+  | { readonly breaks: Said }
+  | { readonly hangs: true }
   /** A stream that ends in the middle of this. */
   | { readonly cut: Said }
   /** The beginning of a stream, and then nothing more. */
@@ -90,11 +93,16 @@ function write(response: ServerResponse, wire: Wire, answer: Answer | undefined,
   } else if ('failsWith' in given) {
     begin();
     for (const event of wire.events({ text: 'Well, I think that' }).slice(0, -2)) response.write(event);
-    response.end(wire.errorEvent(given.failsWith));
+    response.write(wire.errorEvent(given.failsWith));
   } else if ('cut' in given) {
     begin();
     const events = wire.events(given.cut);
     response.end(events.slice(0, events.length - 3).join(''));
+  } else if ('breaks' in given) {
+    begin();
+    response.write(wire.events(given.breaks).slice(0, -3).join(''), () => response.destroy());
+  } else if ('hangs' in given) {
+    // Nothing is said, and the connection stays.
   } else if ('stalls' in given) {
     begin();
     response.write(wire.events(given.stalls).slice(0, -3).join(''));
