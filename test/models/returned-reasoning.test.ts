@@ -1,4 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { deepFreeze } from '../../src/actors/leaf.ts';
+import type { Message, ProviderState } from '../../src/actors/model.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import { ask } from './ask.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
@@ -150,6 +154,33 @@ describe('reasoning', () => {
     const elsewhere = await asked(['Hello.'], on('deepseek-reasoner'), { history });
     await elsewhere.agent.run('Who are you?');
     expect(valuesAt(elsewhere.turns(0), 'reasoning_content')).toEqual([undefined, undefined]);
+  });
+
+  test('what fits no more is left out, and nothing is taken over from what was written for another model', async () => {
+    const server = await startModelServer(() => 'Hi.');
+    onTestFinished(server.close);
+    const { baseURL, port } = server;
+    const extra_content = { google: { thought_signature: 'c2ln' } };
+    const state = (name: string, data: JsonObject) => ({ model: `127.0.0.1:${port}:${name}`, data });
+    const turns = (providerState: ProviderState) =>
+      deepFreeze<Message[]>([
+        { role: 'user', content: 'Look.' },
+        { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'look', arguments: '{}' }], providerState },
+        { role: 'tool', toolCallId: 'a', name: 'look', content: 'a cat' },
+      ]);
+    const model = (name: string) => chatModel({ baseURL, model: name, apiKey: 'none' });
+    const own = turns(state('kimi-k2.5', { message: { reasoning_content: THOUGHT }, calls: [{ extra_content }] }));
+    await ask(model('kimi-k2.5'), { messages: own });
+    await ask(model('glm-4.6'), { messages: own });
+    await ask(model('kimi-k2.5'), {
+      messages: turns(state('kimi-k2.5', { calls: [{ extra_content }, { extra_content }] })),
+    });
+    const [first, second, third] = server.requests.map(({ text }) => text);
+    expect(first).toContain('First I look');
+    expect(first).toContain('thought_signature');
+    expect(second).not.toContain('First I look');
+    expect(second).not.toContain('thought_signature');
+    expect(third).not.toContain('thought_signature');
   });
 
   test('OpenRouter gets its reasoning_details back, put together from their pieces', async () => {

@@ -37,16 +37,13 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptio
   const told = new Set<string>();
 
   const ask = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
-    // Lets go of the connection when a reply is given up half-way.
-    const own = new AbortController();
-    const call = encodeCall(request, target, AbortSignal.any([io.signal, own.signal]));
+    const call = encodeCall(request, target, io.signal);
     const reader = new PartReader(io.onToken);
     try {
       if (request.stream) await readStream(languageModel, call, reader, io.signal);
       else reader.addResult(await untilAborted(io.signal, Promise.resolve(languageModel.doGenerate(call))));
       return reader.reply(id);
     } catch (error) {
-      own.abort();
       if (io.signal.aborted) throw new ModelError('aborted', `The request to '${id}' was aborted.`, { cause: error });
       throw sdkFailure(error, id);
     }

@@ -83,7 +83,7 @@ function codeOfError(error: unknown): ModelErrorCode {
     if (at.name === 'TimeoutError') return 'timeout';
     if (at.name === 'AI_APICallError') return 'connect-failed';
     // What `fetch` throws when a reply breaks off.
-    if (at instanceof TypeError && /terminated|aborted/i.test(at.message)) return 'bad-response';
+    if (at instanceof TypeError && /terminated/i.test(at.message)) return 'bad-response';
   }
   return 'model-error';
 }

@@ -61,6 +61,13 @@ describe('a reply by its parts', () => {
     },
   );
 
+  test('a connection that breaks is a reply that broke off, also where the provider passes the bare error on', async () => {
+    const broken = () => new ReadableStream({ start: (controller) => controller.error(new TypeError('terminated')) });
+    expect(await askInVain(handMade(broken), { stream: true })).toMatchObject({ code: 'bad-response' });
+    const other = () => new ReadableStream({ start: (controller) => controller.error(new RangeError('odd')) });
+    expect(await askInVain(handMade(other), { stream: true })).toMatchObject({ code: 'model-error' });
+  });
+
   test('what is unknown is passed over', async () => {
     const parts = [
       { type: 'raw' },
@@ -79,7 +86,11 @@ describe('a reply by its parts', () => {
     const cancelled: unknown[] = [];
     const abort = new AbortController();
     const model = handMade(
-      () => new ReadableStream({ cancel: (reason) => void cancelled.push(reason), pull: () => abort.abort() }),
+      () =>
+        new ReadableStream({
+          cancel: (reason) => void cancelled.push(reason),
+          pull: () => void setImmediate(() => abort.abort()),
+        }),
     );
     expect(await askInVain(model, { stream: true, io: { signal: abort.signal } })).toMatchObject({ code: 'aborted' });
     expect(cancelled).toHaveLength(1);
