@@ -1,6 +1,7 @@
 import type { Message, MessageToolCall, ModelRequest, ModelTool, Part } from '../../actors/model.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, type JsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
+import { strictForm } from '../chat/strict-schema.ts';
 import { parsedBody } from '../http/fetch.ts';
 import {
   type AiSdkCall,
@@ -23,28 +24,39 @@ export function encodeCall(request: ModelRequest, target: CallTarget, abortSigna
   const tools = request.toolCalling === 'native' ? (request.tools ?? []) : [];
   const oneByOne = tools.length > 0 && request.parallelToolCalls === false;
   const { settings } = target;
+  const format = formatOf(request);
+  const own = { ...(oneByOne ? ONE_BY_ONE : {}), ...(format.isStrict ? {} : NOT_STRICT) };
   return {
     ...settings,
-    ...(oneByOne ? { providerOptions: withoutParallelCalls(settings.providerOptions) } : {}),
+    ...(Object.keys(own).length === 0 ? {} : { providerOptions: withOptions(settings.providerOptions, own) }),
     prompt: promptOf(request.messages, target),
     ...(tools.length === 0 ? {} : { tools: tools.map(sdkTool), toolChoice: { type: 'auto' } }),
+    ...(format.sent === null ? {} : { responseFormat: format.sent }),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
     ...(request.maxTokens === undefined ? {} : { maxOutputTokens: request.maxTokens }),
     abortSignal,
   };
 }
 
-/** The specification has no word for it; providers read only what stands under their own name. */
-function withoutParallelCalls(given: object = {}): object {
-  const of = (name: string): object => {
-    const own: unknown = Reflect.get(given, name);
-    return isJsonObject(own) ? own : {};
-  };
-  return {
-    ...given,
-    openai: { parallelToolCalls: false, ...of('openai') },
-    anthropic: { disableParallelToolUse: true, ...of('anthropic') },
-  };
+/** What the specification has no word for. Providers read only what stands under their own name. */
+const ONE_BY_ONE = { 'openai.parallelToolCalls': false, 'anthropic.disableParallelToolUse': true };
+const NOT_STRICT = { 'openai.strictJsonSchema': false };
+
+function withOptions(given: object = {}, more: Readonly<Record<string, boolean>>): object {
+  let all: JsonObject = Object.fromEntries(Object.entries(given));
+  for (const [path, value] of Object.entries(more)) {
+    const [provider = '', name = ''] = path.split('.', 2);
+    const own = all[provider];
+    all = { ...all, [provider]: { [name]: value, ...(isJsonObject(own) ? own : {}) } };
+  }
+  return all;
+}
+
+/** The schema of the whole reply. The envelope of json mode is none: providers would hold the model to it strictly. */
+function formatOf({ responseSchema: schema, strictSchema }: ModelRequest) {
+  if (schema === undefined || strictSchema !== true) return { sent: null, isStrict: true };
+  const strict = strictForm(schema);
+  return { sent: { type: 'json', name: 'reply', schema: strict ?? schema }, isStrict: strict !== null };
 }
 
 function sdkTool({ name, description, inputSchema }: ModelTool): object {

@@ -35,6 +35,7 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptio
   const id = `${languageModel.provider}:${languageModel.modelId}`;
   const target = { id, version: languageModel.specificationVersion, settings };
   const told = new Set<string>();
+  let takesSchema = true;
 
   const ask = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
     const call = encodeCall(request, target, io.signal);
@@ -49,13 +50,30 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptio
     }
   };
 
+  /** A model that refuses a request with a schema of the reply is asked without one, from then on if that helped. */
+  const askAsTaken = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
+    const { responseSchema, ...plain } = request;
+    if (!takesSchema) return ask(plain, io);
+    try {
+      return await ask(request, io);
+    } catch (error) {
+      const isRefused = error instanceof ModelError && error.code === 'bad-request';
+      if (!isRefused || responseSchema === undefined || request.strictSchema !== true) throw error;
+      const reply = await ask(plain, io);
+      takesSchema = false;
+      return reply;
+    }
+  };
+
   return {
     id,
     takesImages: images,
+    // Others turn the schema into a tool, or refuse it beside tools.
+    takesSchemaWithTools: languageModel.provider.startsWith('openai.'),
     async complete(request, io) {
       if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
       refuseIfBanned(() => id, processEnvironment());
-      const { warnings = [], ...reply } = withOwnNames(await ask(request, io), request);
+      const { warnings = [], ...reply } = withOwnNames(await askAsTaken(request, io), request);
       // A provider repeats its warnings with every call.
       const fresh = warnings.filter((warning) => !told.has(warning));
       for (const warning of fresh) told.add(warning);

@@ -40,6 +40,7 @@ export interface AiSdkCall extends AiSdkSettings {
   readonly prompt: readonly object[];
   readonly tools?: readonly object[];
   readonly toolChoice?: object;
+  readonly responseFormat?: object;
   readonly temperature?: number;
   readonly maxOutputTokens?: number;
   readonly abortSignal?: AbortSignal;

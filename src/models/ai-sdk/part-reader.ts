@@ -31,7 +31,8 @@ export class PartReader {
   readonly #onToken: ((token: ModelToken) => void) | undefined;
   readonly #parts: ReadPart[] = [];
   readonly #open = new Map<string, OpenPart>();
-  readonly #inputs: string[] = [];
+  /** The names of the calls that are under way, by their ids. */
+  readonly #inputs = new Map<string, string>();
   readonly #warnings: string[] = [];
   #reasoning = '';
   #finish: JsonObject = {};
@@ -116,10 +117,13 @@ export class PartReader {
 
   #showInput(type: 'tool-input-start' | 'tool-input-delta', part: JsonObject): void {
     const id = textOf(part['id']);
-    if (type === 'tool-input-start' && part['providerExecuted'] !== true) this.#inputs.push(id);
-    const callIndex = this.#inputs.indexOf(id);
+    if (type === 'tool-input-start' && part['providerExecuted'] !== true)
+      this.#inputs.set(id, textOf(part['toolName']));
+    const tool = this.#inputs.get(id);
     const text = textOf(part['delta']);
-    if (callIndex >= 0 && text !== '') this.#onToken?.({ kind: 'arguments', text, callIndex });
+    if (tool === undefined || text === '') return;
+    const callIndex = [...this.#inputs.keys()].indexOf(id);
+    this.#onToken?.({ kind: 'arguments', text, callIndex, ...(tool === '' ? {} : { tool }) });
   }
 
   #addCall(part: JsonObject): void {
