@@ -4,11 +4,12 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import type { LanguageModel } from 'ai';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createAgent, type RunResult } from '../../src/index.ts';
 import { type AiSdkLanguageModel, type Model, type Usage, fromAiSdk } from '../../src/models/index.ts';
+
+type Specified<Version extends string> = Extract<LanguageModel, { readonly specificationVersion: Version }>;
 
 const apiKey = 'k';
 
@@ -24,13 +25,16 @@ describe('the types of fromAiSdk', () => {
     ];
     expectTypeOf(models).toEqualTypeOf<Model[]>();
     expect(createAgent({ model: models[0] ?? 'ollama', silent: true })).toHaveProperty('run');
-    expectTypeOf<LanguageModelV3>().toExtend<AiSdkLanguageModel>();
-    expectTypeOf<LanguageModelV4>().toExtend<AiSdkLanguageModel>();
+    expectTypeOf<Specified<'v3'>>().not.toBeNever();
+    expectTypeOf<Specified<'v3'>>().toExtend<AiSdkLanguageModel>();
+    expectTypeOf<Specified<'v4'>>().not.toBeNever();
+    expectTypeOf<Specified<'v4'>>().toExtend<AiSdkLanguageModel>();
   });
 
   test('neither names nor older specifications are', () => {
     expectTypeOf<string>().not.toExtend<AiSdkLanguageModel>();
-    expectTypeOf<LanguageModelV2>().not.toExtend<AiSdkLanguageModel>();
+    expectTypeOf<Specified<'v2'>>().not.toBeNever();
+    expectTypeOf<Specified<'v2'>>().not.toExtend<AiSdkLanguageModel>();
     expectTypeOf<LanguageModel>().not.toExtend<AiSdkLanguageModel>();
     // @ts-expect-error -- a setting that there is not
     expect(() => fromAiSdk(createOpenAI({ apiKey })('gpt-5'), { seed: 1 })).toThrow("no option 'seed'");
