@@ -88,7 +88,7 @@ export const callLlm = (ports: CallLlmPorts) =>
             : withSilenceLimit(model, input, signal, tell);
         const facts = input.model === '' ? ports.facts?.(input.agent) : undefined;
         facts?.look();
-        const reply = checkReply(await replying);
+        const reply = namedReply(checkReply(await replying), model);
         if ((reply.toolCalls ?? []).length > 0) nativeCallers.add(model);
         const found = facts?.sinceThen() ?? [];
         return found.length === 0 ? reply : { ...reply, warnings: [...found, ...(reply.warnings ?? [])] };
@@ -97,6 +97,11 @@ export const callLlm = (ports: CallLlmPorts) =>
       }
     },
   );
+
+/** The reply with the model that gave it, where that is known. */
+function namedReply(reply: ModelReply, { id }: Model): ModelReply {
+  return reply.model !== undefined || id === undefined || id === '' ? reply : { ...reply, model: id };
+}
 
 /** The models that have called natively, while the process lives. */
 const nativeCallers = new WeakSet<Model>();

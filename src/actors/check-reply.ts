@@ -1,6 +1,6 @@
 import { isList } from '../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
-import { type ModelReply, type ReplyStats, type Usage, ModelError } from './model.ts';
+import { type ModelReply, type ProviderState, type ReplyStats, type Usage, ModelError } from './model.ts';
 
 type Call = NonNullable<ModelReply['toolCalls']>[number];
 
@@ -10,16 +10,19 @@ type Call = NonNullable<ModelReply['toolCalls']>[number];
  */
 export function checkReply(reply: unknown): ModelReply {
   if (!isJsonObject(reply)) throw bad(`it is ${reply === null ? 'null' : typeof reply}`);
-  const { content, finishReason, reasoning, warnings } = reply;
+  const { content, finishReason, reasoning, model, warnings } = reply;
   const toolCalls = callsOf(reply.toolCalls);
   const usage = usageOf(reply.usage);
   const stats = statsOf(reply.stats);
+  const providerState = stateOf(reply.providerState);
   return {
     content: textOf(content, toolCalls !== undefined),
     ...(toolCalls === undefined ? {} : { toolCalls }),
     ...(usage === undefined ? {} : { usage }),
     ...(typeof finishReason === 'string' ? { finishReason } : {}),
     ...(typeof reasoning === 'string' ? { reasoning } : {}),
+    ...(providerState === undefined ? {} : { providerState }),
+    ...(typeof model === 'string' && model !== '' ? { model } : {}),
     ...(stats === undefined ? {} : { stats }),
     ...(Array.isArray(warnings) ? { warnings: warnings.map(String) } : {}),
   };
@@ -53,7 +56,24 @@ function usageOf(usage: Json | undefined): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const [inputTokens, outputTokens] = [countOf(usage.inputTokens), countOf(usage.outputTokens)];
   const totalTokens = countOf(usage.totalTokens) || inputTokens + outputTokens;
-  return totalTokens === 0 ? undefined : { inputTokens, outputTokens, totalTokens };
+  if (totalTokens === 0) return undefined;
+  return { inputTokens, outputTokens, totalTokens, ...detailsOf(usage) };
+}
+
+/** Zero is a statement, absent is none. */
+function detailsOf({
+  cachedInputTokens,
+  reasoningTokens,
+}: JsonObject): Pick<Usage, 'cachedInputTokens' | 'reasoningTokens'> {
+  return {
+    ...(typeof cachedInputTokens === 'number' ? { cachedInputTokens: countOf(cachedInputTokens) } : {}),
+    ...(typeof reasoningTokens === 'number' ? { reasoningTokens: countOf(reasoningTokens) } : {}),
+  };
+}
+
+function stateOf(state: Json | undefined): ProviderState | undefined {
+  if (!isJsonObject(state) || typeof state.model !== 'string' || state.data === undefined) return undefined;
+  return { model: state.model, data: state.data };
 }
 
 function statsOf(stats: Json | undefined): ReplyStats | undefined {

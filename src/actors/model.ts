@@ -10,13 +10,24 @@ export interface MessageToolCall {
   readonly arguments: string;
 }
 
-/** One message of a conversation. `toolCallId` and `name` belong to the role `tool`. */
+/**
+ * What a model wants back, unchanged, with the message that its reply became: reasoning, signatures. It means something to
+ * that model only, and is never sent to another one.
+ */
+export interface ProviderState {
+  /** The `id` of the model that it belongs to. */
+  readonly model: string;
+  readonly data: Json;
+}
+
+/** One message of a conversation. `toolCallId` and `name` belong to the role `tool`, `providerState` to `assistant`. */
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string | readonly Part[];
   readonly toolCalls?: readonly MessageToolCall[];
   readonly toolCallId?: string;
   readonly name?: string;
+  readonly providerState?: ProviderState;
 }
 
 /** What a model receives about a tool. */
@@ -50,6 +61,10 @@ export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
+  /** Those of `inputTokens` that were read from a cache; absent where the server does not say. */
+  readonly cachedInputTokens?: number;
+  /** Those of `outputTokens` that were spent on reasoning; absent where the server does not say. */
+  readonly reasoningTokens?: number;
 }
 
 /** Speed figures, where the server gives them or they could be measured. Times in milliseconds. */
@@ -72,8 +87,12 @@ export interface ModelReply {
    * other values are the server's own words.
    */
   readonly finishReason?: string;
-  /** What the server set apart as reasoning. It becomes the thought and is not sent back. */
+  /** What the server set apart as reasoning. It becomes the thought. */
   readonly reasoning?: string;
+  /** What the model wants back with its tool calls. It stays with the message as it is. */
+  readonly providerState?: ProviderState;
+  /** The model that answered, for `usage.byModel`. Absent: the `id` of the model that was asked. */
+  readonly model?: string;
   readonly stats?: ReplyStats;
   /** Things the user should know, such as a parameter that the server refused. */
   readonly warnings?: readonly string[];

@@ -113,7 +113,8 @@ const PRIVATE: LeftOut = {
   'message.delivered': { text: 'messages' },
   'output.partial': {},
   'output.element': {},
-  'model.replied': { text: 'messages', toolCalls: 'arguments', repairs: 'arguments' },
+  // A model's id may name the server.
+  'model.replied': { text: 'messages', toolCalls: 'arguments', repairs: 'arguments', model: 'messages' },
   'model.retrying': {},
   thought: 'thoughts',
   goal: 'thoughts',
@@ -144,6 +145,12 @@ function teller({ events, fields = [] }: ToResponseOptions): (event: RunEvent) =
   const only = (whole: object, names: Readonly<Record<string, string | undefined>>): Sent =>
     Object.fromEntries(Object.entries(whole).filter(([name]) => isWanted(names[name])));
   const isWanted = (field: string | undefined): boolean => field === undefined || wanted.has(field);
+  // What a message keeps for its model are thoughts.
+  const lasting = ({ usage, messages, ...rest }: Of<'run.finished'>['result']): Sent => ({
+    ...rest,
+    usage: only(usage, { byModel: 'messages' }),
+    messages: messages.map((message) => only(message, { providerState: 'thoughts' })),
+  });
   return (event) => {
     if (types !== null && !types.has(event.type)) return null;
     if (event.type === 'model.token') return tokenOf(event);
@@ -151,7 +158,7 @@ function teller({ events, fields = [] }: ToResponseOptions): (event: RunEvent) =
     if (typeof names === 'string') return isWanted(names) ? event : null;
     const sent = only(event, names);
     if (event.type === 'run.finished')
-      return { ...sent, result: only(event.result, { messages: 'messages', errorHistory: 'results' }) };
+      return { ...sent, result: only(lasting(event.result), { messages: 'messages', errorHistory: 'results' }) };
     if (event.type !== 'plan.made') return sent;
     return { ...sent, steps: event.steps.map((step) => only(step, { args: 'arguments' })) };
   };

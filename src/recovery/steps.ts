@@ -15,13 +15,17 @@ export interface RepairTask {
 }
 
 /** What a repair agent comes back with, and the tokens that it took. `null`: it does not know. */
-export type Repaired = RepairOutcome & { readonly usage?: Usage };
+export type Repaired = RepairOutcome & {
+  readonly usage?: Usage & { readonly byModel?: { readonly [model: string]: Usage } };
+};
 
 /** Tokens, as a model counts them. */
 interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
+  readonly cachedInputTokens?: number;
+  readonly reasoningTokens?: number;
 }
 
 type RepairOutcome =

@@ -97,7 +97,8 @@ describe('oddities of a reply are handled', () => {
       { content: 'Tea.', usage },
     ]);
     const result = await createAgent({ model, tools: [fakeTool('look')], ...fast }).run('Go');
-    expect(result.usage).toEqual({ inputTokens: 20, outputTokens: 4, totalTokens: 24 });
+    const sum = { inputTokens: 20, outputTokens: 4, totalTokens: 24 };
+    expect(result.usage).toEqual({ ...sum, byModel: { scripted: sum } });
   });
 
   test('a model that throws before it returns a promise has failed like any other', async () => {

@@ -28,6 +28,7 @@ const agent = () => createAgent({ model: model(), silent: true });
 const done = { name: 'look', description: 'Looks.', execute: () => 1 };
 const signal = new AbortController().signal;
 const recording = await recordingOf();
+const languageModel = { specificationVersion: 'v4', provider: 'p', modelId: 'm', doGenerate() {}, doStream() {} };
 const nothing = (): undefined => undefined;
 
 /** Options with what is needed beside them; what is no object is given as it is. */
@@ -216,6 +217,11 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
     },
     slip: ['imput', 'input'],
   },
+  fromAiSdk: {
+    call: (options) => untyped(models.fromAiSdk, languageModel, options),
+    takes: { images: true, settings: { Images: 1 } },
+    slip: ['image', 'images'],
+  },
   chatModel: {
     call: (options) => untyped(models.chatModel, options),
     takes: {
@@ -228,6 +234,7 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
       transport: 'openai',
       images: true,
       body: { baseUrl: 1 },
+      sendReasoning: true,
       connectMs: 5,
       responseMs: 5,
     },

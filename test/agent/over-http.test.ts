@@ -25,7 +25,8 @@ overEachTransport(() => {
       );
       const result = await agent.run('What is there?');
       expect(result).toMatchObject({ status: 'answered', result: 'Tea.', stepsTaken: 2, toolsUsed: ['look'] });
-      expect(result.usage).toEqual({ inputTokens: 24, outputTokens: 14, totalTokens: 38 });
+      const sum = { inputTokens: 24, outputTokens: 14, totalTokens: 38 };
+      expect(result.usage).toEqual({ ...sum, byModel: { [`127.0.0.1:${server.port}:scripted`]: sum } });
       const [first, second] = server.requests.map(({ body }) => body);
       expect(first?.tools?.map((offered) => offered.function.name)).toEqual(['look', 'make_plan']);
       expect(first?.messages).toEqual([

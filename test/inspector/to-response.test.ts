@@ -151,6 +151,23 @@ describe('toResponse', () => {
     }
   });
 
+  test('what a message keeps for its model are thoughts, and which model that was is for those who get messages', async () => {
+    const state = { model: 'scripted', data: 'THT' };
+    const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+    const run = createAgent({
+      tools: [fakeTool('find', [1])],
+      model: scriptedModel([{ content: '', toolCalls: [{ name: 'find' }], providerState: state, usage }, 'Done.']),
+      silent: true,
+    }).run('Go');
+    const sent = async (...fields: readonly (typeof ALL)[number][]) => toResponse(run, { fields }).text();
+    expect(await sent()).not.toMatch(/THT|scripted/);
+    expect(await sent()).toContain('"totalTokens":2');
+    expect(await sent('messages')).not.toContain('THT');
+    expect(await sent('messages')).toContain('"byModel":{"scripted"');
+    expect(await sent('thoughts')).not.toContain('THT');
+    expect(await sent('messages', 'thoughts')).toContain('"providerState":{"model":"scripted","data":"THT"}');
+  });
+
   test('only the types of event that are asked for are sent', async () => {
     const sent = await read(toResponse(startScene('parallel'), { events: ['tool.started', 'run.finished'] }));
     expect(sent.map(({ type, data }) => data?.type ?? type)).toEqual([

@@ -193,7 +193,14 @@ function usageOf(usage: Json | undefined): Usage | null {
   const { inputTokens, outputTokens, totalTokens } = usage;
   if (typeof inputTokens !== 'number' || typeof outputTokens !== 'number' || typeof totalTokens !== 'number')
     return null;
-  return { inputTokens, outputTokens, totalTokens };
+  const { cachedInputTokens: cached, reasoningTokens: reasoning } = usage;
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens,
+    ...(typeof cached === 'number' ? { cachedInputTokens: cached } : {}),
+    ...(typeof reasoning === 'number' ? { reasoningTokens: reasoning } : {}),
+  };
 }
 
 function textOf(value: Json | undefined): string {

@@ -1,4 +1,4 @@
-import type { Message, ModelTool, ToolCalling, Usage } from '../../actors/model.ts';
+import type { Message, ModelTool, ToolCalling } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import type { Json } from '../../json/json.ts';
 import type { PlanStep } from '../../parsing/calls/call-forms.ts';
@@ -20,7 +20,7 @@ import { type LoopSnapshot, type LoopVerdict, loopBegun } from '../tool-call/loo
 import { toJsonMode } from '../llm-call/conversation.ts';
 import type { ReadReply } from './read-reply.ts';
 import { type Mail, NO_MAIL } from '../contract/mail.ts';
-import type { AgentState, ErrorEntry, RunReason, RunStatus } from '../contract/run-result.ts';
+import type { AgentState, ErrorEntry, RunReason, RunStatus, RunUsage } from '../contract/run-result.ts';
 import { type Prompts, composePrompts, modelTools, toolNames } from './system-prompt.ts';
 import { type ShownOutput, shownOutput } from './typed-output.ts';
 
@@ -123,7 +123,7 @@ export interface Books {
   /** It was asked once what a call at the end of its text meant. */
   readonly callQuestioned: boolean;
   readonly toolCallsRun: number;
-  readonly usage: Usage;
+  readonly usage: RunUsage;
   readonly toolsUsed: readonly string[];
   readonly lastResult: ToolResult | null;
   readonly lastTrouble: ErrorEntry | null;

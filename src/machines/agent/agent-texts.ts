@@ -1,5 +1,5 @@
 import { deepFreeze } from '../../actors/leaf.ts';
-import type { Message } from '../../actors/model.ts';
+import type { Message, ProviderState } from '../../actors/model.ts';
 import { cutMiddle, type ToolResult } from '../../tools/result.ts';
 import { mayHaveHappened } from '../../tools/error-text.ts';
 import { imagesOf, withoutMedia } from '../../tools/result.ts';
@@ -97,9 +97,11 @@ export function withMessages(messages: readonly Message[], ...more: readonly Mes
   return [...messages, ...more.map((message) => deepFreeze(message))];
 }
 
-/** The assistant's own turn; nothing for an empty reply, which some servers refuse to take back. */
-export function assistantMessage(reply: ReadReply): readonly Message[] {
-  if (reply.nativeCalls.length > 0) return [{ role: 'assistant', content: reply.text, toolCalls: reply.nativeCalls }];
+/** The assistant's own turn; nothing for an empty reply, which some servers refuse to take back. Its state goes with its calls. */
+export function assistantMessage(reply: ReadReply, providerState?: ProviderState): readonly Message[] {
+  const { nativeCalls: toolCalls } = reply;
+  const state = providerState === undefined ? {} : { providerState };
+  if (toolCalls.length > 0) return [{ role: 'assistant', content: reply.text, toolCalls, ...state }];
   return reply.text.trim() === '' ? [] : [{ role: 'assistant', content: reply.text }];
 }
 

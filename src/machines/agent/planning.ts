@@ -1,4 +1,4 @@
-import { usageTogether } from '../contract/run-result.ts';
+import { usageOfReply, usageTogether } from '../contract/run-result.ts';
 import type { ComposePromptInput } from '../../actors/compose-prompt.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import type { Message, ToolCalling } from '../../actors/model.ts';
@@ -48,16 +48,16 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
   const how = { shown, toolCalling: output.toolCalling };
   const read = withTypedAnswer(replied, output.reply, how);
   const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;
+  const spent = usageOfReply(output.reply);
   return {
     reply,
-    messages: withMessages(messages, ...assistantMessage(reply)),
+    messages: withMessages(messages, ...assistantMessage(reply, output.reply.providerState)),
     toolCalling: output.toolCalling,
     detour: context.detour.model === '' ? context.detour : { ...context.detour, model: '' },
     books: {
       ...context.books,
       callsMade: context.books.callsMade + reply.calls.length + (reply.output?.call == null ? 0 : 1),
-      usage:
-        output.reply.usage === undefined ? context.books.usage : usageTogether(context.books.usage, output.reply.usage),
+      usage: spent === null ? context.books.usage : usageTogether(context.books.usage, spent),
       unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
       heldTo: context.detour.model === '' ? heldTo(context, output.toolCalling, reply) : context.books.heldTo,
     },

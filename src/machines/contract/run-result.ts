@@ -1,4 +1,4 @@
-import type { Message, Usage } from '../../actors/model.ts';
+import type { Message, ModelReply, Usage } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import type { Json } from '../../json/json.ts';
 import type { AgentInput } from './agent-setup.ts';
@@ -59,6 +59,12 @@ export interface UndeliveredMessage {
   readonly kind: 'steer' | 'queue';
 }
 
+/** The tokens of a run, those of the agents below included. */
+export interface RunUsage extends Usage {
+  /** The share of each model that answered, by its id; absent where no model has one. */
+  readonly byModel?: { readonly [model: string]: Usage };
+}
+
 /** What the agent machine ends with. */
 export interface AgentOutput {
   /** The answer; or what the model said of one before it was cut off or withheld; or the sentence that says why there is none. Always text. */
@@ -73,7 +79,7 @@ export interface AgentOutput {
   /** Each tool that ran, once, in order of first use. */
   readonly toolsUsed: readonly string[];
   readonly planIterations: number;
-  readonly usage: Usage;
+  readonly usage: RunUsage;
   readonly errorHistory: readonly ErrorEntry[];
   /** The top-level states in order of entry: PLANNING first, COMPLETION last. */
   readonly states: readonly AgentState[];
@@ -140,7 +146,7 @@ function isAgentMachine(logic: unknown): logic is ChildAgentLogic {
 
 /** Tokens and calls that the agents below a call have used. */
 export interface Spent {
-  readonly usage: Usage;
+  readonly usage: RunUsage;
   readonly toolCalls: number;
 }
 
@@ -152,11 +158,41 @@ export function spentTogether(one: Spent, other: Spent): Spent {
   return { usage: usageTogether(one.usage, other.usage), toolCalls: one.toolCalls + other.toolCalls };
 }
 
-/** The sum of two usages. */
-export function usageTogether(one: Usage, other: Usage): Usage {
+/** What a reply cost, and whose it is; null where its server does not say. */
+export function usageOfReply({ usage, model }: ModelReply): RunUsage | null {
+  if (usage === undefined) return null;
+  return model === undefined ? usage : { ...usage, byModel: { [model]: usage } };
+}
+
+/** The sum of two usages. What neither of them says stays unsaid. */
+export function usageTogether(one: RunUsage, other: RunUsage): RunUsage {
+  const sum = tokensTogether(one, other);
+  if (one.byModel === undefined || other.byModel === undefined) {
+    const byModel = one.byModel ?? other.byModel;
+    return byModel === undefined ? sum : { ...sum, byModel };
+  }
+  const models = [...new Set([...Object.keys(one.byModel), ...Object.keys(other.byModel)])];
+  const shares = models.map((model) => [model, shareOf(model, one.byModel, other.byModel)] as const);
+  return { ...sum, byModel: Object.fromEntries(shares) };
+}
+
+function shareOf(model: string, ...all: readonly RunUsage['byModel'][]): Usage {
+  const shares = all.flatMap((byModel) =>
+    byModel !== undefined && Object.hasOwn(byModel, model) ? byModel[model] : [],
+  );
+  return shares.reduce<Usage>((sum, share) => (share === undefined ? sum : tokensTogether(sum, share)), NO_TOKENS);
+}
+
+const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+
+function tokensTogether(one: Usage, other: Usage): Usage {
+  const cached = [one.cachedInputTokens, other.cachedInputTokens].filter((count) => count !== undefined);
+  const reasoning = [one.reasoningTokens, other.reasoningTokens].filter((count) => count !== undefined);
   return {
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
     totalTokens: one.totalTokens + other.totalTokens,
+    ...(cached.length === 0 ? {} : { cachedInputTokens: cached.reduce((sum, count) => sum + count, 0) }),
+    ...(reasoning.length === 0 ? {} : { reasoningTokens: reasoning.reduce((sum, count) => sum + count, 0) }),
   };
 }

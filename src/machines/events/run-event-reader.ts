@@ -267,6 +267,7 @@ function readReplied(
     toolCalls: read.nativeCalls,
     usage: reply?.usage ?? null,
     stats: reply?.stats ?? null,
+    ...(reply?.model === undefined ? {} : { model: reply.model }),
     attempts: output?.attempts ?? 1,
     strategy: read.strategy,
     repairs: read.repairs,

@@ -44,6 +44,8 @@ export type RunEventBody =
       readonly toolCalls: readonly MessageToolCall[];
       readonly usage: Usage | null;
       readonly stats: ReplyStats | null;
+      /** The model that answered, where it has an id. */
+      readonly model?: string;
       readonly attempts: number;
       /** How the reply was read: `native`, or the parser's strategy. */
       readonly strategy: string;

@@ -10,6 +10,7 @@ import { sentName } from '../../tools/lookup.ts';
 import type { Connection } from './model-connection.ts';
 import { forgetDoubt, rememberSuccess, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
 import { encodeRequest, type EncodedRequest } from './encode-request.ts';
+import { type StateSending, withOwnState } from './returned-state.ts';
 import { sendRequest } from './send-request.ts';
 import {
   failureOf,
@@ -30,6 +31,8 @@ export interface Destination {
   readonly memory: EndpointMemory;
   /** Goes into every request as it is. */
   readonly extra: JsonObject | undefined;
+  /** What the model gets back of its own. */
+  readonly state: StateSending;
   readonly connectMs: number;
   readonly responseMs: number;
 }
@@ -39,7 +42,7 @@ export interface Destination {
  * sent again. What a success proves is remembered. Rejects with a {@link ModelError}.
  */
 export async function askModel(to: Destination, request: ModelRequest, io: ModelIo): Promise<ModelReply> {
-  const { connection, name: model, memory, extra, responseMs } = to;
+  const { connection, name: model, memory, extra, state, responseMs } = to;
   const { endpoint } = connection;
   const client = await connection.client(to.connectMs);
   const suspected: string[] = [];
@@ -47,12 +50,16 @@ export async function askModel(to: Destination, request: ModelRequest, io: Model
 
   for (;;) {
     const without = new Set([...memory.refused, ...suspected]);
-    const sent = encodeRequest(request, { model, without, isOpenAI: client.isOpenAI, extra });
+    const sent = encodeRequest(request, { model, without, isOpenAI: client.isOpenAI, extra, state });
     // oxlint-disable-next-line no-await-in-loop -- each try depends on what the last one taught
     const result = await sendRequest({ client, endpoint, body: sent.body, responseMs, io });
     if (result.kind === 'reply') {
       rememberSuccess(memory, sent.withTools, suspected);
-      return withWarnings(withOwnNames(result.reply, request), [...leftOut, ...suspected], endpoint);
+      return withWarnings(
+        withOwnNames(withOwnState(result.reply, state), request),
+        [...leftOut, ...suspected],
+        endpoint,
+      );
     }
     const lesson = learnFromRefusal(result, sent, memory);
     if (lesson.kind === 'leave-out' && lesson.isSure) {
@@ -95,7 +102,7 @@ async function lastFailure(
 }
 
 /** The calls of a reply by the names that the tools have, not by those under which they were sent. */
-function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
+export function withOwnNames(reply: ModelReply, { tools = [] }: ModelRequest): ModelReply {
   const renamed = tools.filter(({ name }) => sentName(name) !== name);
   if (reply.toolCalls === undefined || renamed.length === 0) return reply;
   const own = ({ name: sent }: { readonly name: string }) =>

@@ -16,6 +16,7 @@ import { discoveredSource, settledSource, type EndpointSource } from '../discove
 import { refuseIfBanned } from '../endpoint/live-guard.ts';
 import { untilAborted } from '../http/fetch.ts';
 import { parseModelName } from '../endpoint/presets.ts';
+import { stateSending } from './returned-state.ts';
 
 /**
  * A model behind any server that speaks Chat Completions: a local one by preset or address, or a hosted one. Nothing is
@@ -106,7 +107,8 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const silence = isLocal && !hasReplied ? FIRST_LOCAL_RESPONSE_MS : DEFAULT_RESPONSE_MS;
       const responseMs = io.responseMs ?? options.responseMs ?? silence;
       const connectMs = io.connectMs ?? options.connectMs ?? DEFAULT_CONNECT_MS;
-      const reply = await askModel({ ...place, extra: options.body, connectMs, responseMs }, request, io);
+      const state = stateSending(place.connection.endpoint, place.name, id(), options.sendReasoning);
+      const reply = await askModel({ ...place, extra: options.body, state, connectMs, responseMs }, request, io);
       hasReplied = true;
       if ((reply.toolCalls ?? []).length > 0) place.memory.callsNatively = true;
       if (unsaid.size === 0) return reply;

@@ -1,4 +1,5 @@
 import { ModelError, type ModelReply, type ModelToken, type ReplyStats, type Usage } from '../../actors/model.ts';
+import { createStateCollector } from './returned-state.ts';
 import { isJsonObject, type JsonObject } from '../../json/json.ts';
 import { parsedBody } from '../http/fetch.ts';
 
@@ -17,6 +18,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
   const calls = createCallCollector();
   const text: string[] = [];
   const reasoning: string[] = [];
+  const state = createStateCollector();
   let isRefusal = false;
   let hasChoice = false;
   let finishReason: string | undefined;
@@ -34,6 +36,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
   };
   const addMessage = (message: JsonObject) => {
     addText('reasoning', firstText(message['reasoning_content'], message['reasoning']));
+    state.add(message);
     const { content } = message;
     if (typeof content === 'string') addText('text', content);
     else if (Array.isArray(content)) for (const part of content) addPart(part, addText);
@@ -41,7 +44,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     if (refusal !== '') isRefusal = true;
     addText('text', refusal);
     const entries = message['tool_calls'];
-    if (Array.isArray(entries)) for (const entry of entries) calls.add(entry, onPiece);
+    if (Array.isArray(entries)) for (const entry of entries) state.addCall(entry, calls.add(entry, onPiece));
     if (isJsonObject(message['function_call'])) calls.add(message['function_call'], onPiece);
   };
 
@@ -63,6 +66,7 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
     reply() {
       if (!hasChoice) throw new ModelError('bad-response', 'the server sent a reply without any choice in it');
       const toolCalls = calls.calls();
+      const kept = toolCalls.length === 0 ? undefined : state.data();
       // OpenAI's own servers say `stop`, and leave it to the field `refusal`.
       const ended = isRefusal ? 'refusal' : finishReason;
       return {
@@ -71,6 +75,8 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
         ...(usage === undefined ? {} : { usage }),
         ...(ended === undefined ? {} : { finishReason: ended }),
         ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('') }),
+        // Whose it is, the model itself knows.
+        ...(kept === undefined ? {} : { providerState: { model: '', data: kept } }),
         ...(stats === undefined ? {} : { stats }),
       };
     },
@@ -94,7 +100,32 @@ function readUsage(value: unknown): Usage | undefined {
   if (typeof input !== 'number' && typeof output !== 'number') return undefined;
   const inputTokens = typeof input === 'number' ? input : 0;
   const outputTokens = typeof output === 'number' ? output : 0;
-  return { inputTokens, outputTokens, totalTokens: typeof total === 'number' ? total : inputTokens + outputTokens };
+  const totalTokens = typeof total === 'number' ? total : inputTokens + outputTokens;
+  const cached = firstCount(
+    detailOf(value['prompt_tokens_details'], 'cached_tokens'),
+    value['prompt_cache_hit_tokens'],
+    value['cached_tokens'],
+  );
+  const reasoning = firstCount(
+    detailOf(value['completion_tokens_details'], 'reasoning_tokens'),
+    value['reasoning_tokens'],
+  );
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens,
+    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+  };
+}
+
+function detailOf(details: unknown, name: string): unknown {
+  return isJsonObject(details) ? details[name] : undefined;
+}
+
+/** OpenAI's place for a figure first, then DeepSeek's and Moonshot's. */
+function firstCount(...values: readonly unknown[]): number | undefined {
+  return values.find((value) => typeof value === 'number');
 }
 
 /** llama.cpp's `timings` (milliseconds) and LM Studio's `stats` (seconds). */
@@ -129,8 +160,8 @@ interface OpenCall {
 
 /** Puts tool calls together from whole ones or pieces. */
 export interface CallCollector {
-  /** Takes one entry of `tool_calls`. `onPiece` hears of argument text as it comes. */
-  add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void): void;
+  /** Takes one entry of `tool_calls`, and gives the position of its call. `onPiece` hears of argument text as it comes. */
+  add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void): number;
   calls(): ReplyCalls;
 }
 
@@ -142,7 +173,7 @@ export function createCallCollector(): CallCollector {
   const open: OpenCall[] = [];
   return {
     add(entry, onPiece) {
-      if (!isJsonObject(entry)) return;
+      if (!isJsonObject(entry)) return -1;
       const piece = readPiece(entry);
       const call = findCall(open, piece) ?? begin(open, piece);
       call.id ??= piece.id;
@@ -152,6 +183,7 @@ export function createCallCollector(): CallCollector {
         call.args = typeof call.args === 'string' ? call.args + piece.args : piece.args;
         onPiece?.(piece.args, open.indexOf(call), call.name);
       }
+      return open.indexOf(call);
     },
     calls: () => finished(open),
   };

@@ -3,6 +3,7 @@ import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import { sentName } from '../../tools/lookup.ts';
 import { strictForm } from './strict-schema.ts';
 import { parsedBody } from '../http/fetch.ts';
+import { type StateSending, wireState } from './returned-state.ts';
 
 /** A request ready to be sent. */
 export interface EncodedRequest {
@@ -20,6 +21,8 @@ export interface EncodeOptions {
   /** OpenAI's own servers call the limit `max_completion_tokens`. */
   readonly isOpenAI: boolean;
   readonly extra: JsonObject | undefined;
+  /** What the model gets back of its own. */
+  readonly state: StateSending;
 }
 
 /** Writes a request as a Chat Completions body, leaving out what the server has refused before. */
@@ -28,7 +31,7 @@ export function encodeRequest(request: ModelRequest, options: EncodeOptions): En
   const fields: Record<string, Json> = { ...optionalFields(request, tools.length > 0, options), ...options.extra };
   for (const reserved of ['model', 'messages', 'tools', ...options.without]) delete fields[reserved];
 
-  const conversation = encodeConversation(request.messages);
+  const conversation = encodeConversation(request.messages, options.state);
   const start = `{"model":${JSON.stringify(options.model)},"messages":[${conversation.system}`;
   let end = ']';
   if (tools.length > 0) end += `,"tools":${encodeTools(tools)}`;
@@ -88,6 +91,8 @@ interface SentConversation {
   readonly messages: readonly Message[];
   /** Where they begin in the list. */
   readonly from: number;
+  /** For whom it was written: what a model wants back goes to no other. */
+  readonly state: StateSending;
   readonly text: string;
 }
 
@@ -98,35 +103,49 @@ interface SentConversation {
 const sentConversations = new WeakMap<Message, WeakRef<SentConversation>>();
 
 /** The items of the JSON list of messages. The system prompt stands apart, for it may change from turn to turn. */
-function encodeConversation(messages: readonly Message[]) {
+function encodeConversation(messages: readonly Message[], state: StateSending) {
   const from = messages[0]?.role === 'system' ? 1 : 0;
   const isFixed = Object.isFrozen(messages);
-  const known = isFixed ? takeSent(messages, from) : undefined;
+  const known = isFixed ? takeSent(messages, from, state) : undefined;
   const fresh = messages.slice(known?.end ?? from);
   const last = messages.at(-1);
   const separator = from === 1 && messages.length > 1 ? ',' : '';
   let rest = known?.text ?? '';
-  for (const message of fresh) rest += `${rest === '' ? '' : ','}${encodeMessage(message)}`;
+  for (const message of fresh) rest += `${rest === '' ? '' : ','}${encodeMessage(message, state)}`;
   return {
-    system: messages.slice(0, from).map(encodeMessage).join('') + separator,
+    system:
+      messages
+        .slice(0, from)
+        .map((message) => encodeMessage(message, state))
+        .join('') + separator,
     rest,
     remember(text: string) {
       if (!isFixed || last === undefined || fresh.some((message) => !Object.isFrozen(message))) return;
-      sentConversations.set(last, new WeakRef({ messages, from, text }));
+      sentConversations.set(last, new WeakRef({ messages, from, state, text }));
     },
   };
 }
 
 /** The longest beginning of the list that was sent before, as its text and where it ends. It is forgotten under its old end. */
-function takeSent(messages: readonly Message[], from: number) {
+function takeSent(messages: readonly Message[], from: number, state: StateSending) {
   for (let end = messages.length; end > from; end -= 1) {
     const last = messages[end - 1];
     const sent = last && sentConversations.get(last)?.deref();
-    if (last === undefined || sent === undefined || !isBeginning(sent, messages, from, end)) continue;
+    if (
+      last === undefined ||
+      sent === undefined ||
+      !isSame(sent.state, state) ||
+      !isBeginning(sent, messages, from, end)
+    )
+      continue;
     if (end < messages.length) sentConversations.delete(last);
     return { text: sent.text, end };
   }
   return undefined;
+}
+
+function isSame(one: StateSending, other: StateSending): boolean {
+  return one.id === other.id && one.reasoning === other.reasoning && one.fills === other.fills;
 }
 
 function isBeginning(sent: SentConversation, messages: readonly Message[], from: number, end: number): boolean {
@@ -135,24 +154,26 @@ function isBeginning(sent: SentConversation, messages: readonly Message[], from:
   return true;
 }
 
-function encodeMessage(message: Message): string {
-  return JSON.stringify(wireMessage(message));
+function encodeMessage(message: Message, state: StateSending): string {
+  return JSON.stringify(wireMessage(message, state));
 }
 
-function wireMessage(message: Message): Json {
+function wireMessage(message: Message, state: StateSending): Json {
   const content = typeof message.content === 'string' ? message.content : message.content.map(wirePart);
   if (message.role === 'tool') return { role: 'tool', tool_call_id: message.toolCallId ?? '', content };
   if (message.role !== 'assistant' || message.toolCalls === undefined || message.toolCalls.length === 0) {
     return { role: message.role, content };
   }
-  return { role: 'assistant', content: content === '' ? null : content, tool_calls: message.toolCalls.map(wireCall) };
+  const kept = wireState(message, state);
+  const tool_calls = message.toolCalls.map((call, index) => ({ ...wireCall(call), ...kept.calls[index] }));
+  return { role: 'assistant', content: content === '' ? null : content, ...kept.message, tool_calls };
 }
 
 function wirePart(part: Part): Json {
   return part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: part.url } };
 }
 
-function wireCall(call: MessageToolCall): Json {
+function wireCall(call: MessageToolCall): JsonObject {
   return {
     id: call.id,
     type: 'function',

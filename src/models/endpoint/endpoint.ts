@@ -48,6 +48,11 @@ export interface ChatModelOptions {
   readonly images?: boolean;
   /** Goes into every request as it is: `top_p`, `reasoning_effort` … */
   readonly body?: JsonObject;
+  /**
+   * Whether the model gets its own reasoning back with its tool calls. Default: those that are known to need it do
+   * (docs/models.md).
+   */
+  readonly sendReasoning?: boolean;
   /** Milliseconds until a connection must stand, where the run gives none. Default 30 000. */
   readonly connectMs?: number;
   /** The longest silence in milliseconds, where the run gives none. Default 120 000. */
@@ -65,6 +70,7 @@ const checkNames = optionsOf<ChatModelOptions>('chatModel', 'docs/models.md', {
   client: true,
   body: true,
   images: true,
+  sendReasoning: true,
   connectMs: true,
   responseMs: true,
 });

@@ -132,15 +132,24 @@ function lowerFirst(text: string): string {
   return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
-/** Figures as one line, with what is known: `812 tokens in, 93 out, 41.2 tokens/s, first token after 0.35 s`. */
+/** Figures as one line, with what is known: `812 tokens in (640 cached), 93 out, 41.2 tokens/s, first token after 0.35 s`. */
 function statsText({ scope, usage, tokensPerSecond, timeToFirstTokenMs, durationMs }: OutputStats): string {
   const figures = [
-    ...(usage === null ? [] : [`${usage.inputTokens} tokens in`, `${usage.outputTokens} out`]),
+    ...(usage === null
+      ? []
+      : [
+          `${usage.inputTokens} tokens in${share(usage.cachedInputTokens, 'cached')}`,
+          `${usage.outputTokens} out${share(usage.reasoningTokens, 'reasoning')}`,
+        ]),
     ...(tokensPerSecond === undefined ? [] : [`${tokensPerSecond.toFixed(1)} tokens/s`]),
     ...(timeToFirstTokenMs === undefined ? [] : [`first token after ${seconds(timeToFirstTokenMs)}`]),
     ...(durationMs === undefined ? [] : [seconds(durationMs)]),
   ];
   return `${scope === 'run' ? 'In all: ' : ''}${figures.join(', ')}`;
+}
+
+function share(tokens: number | undefined, what: string): string {
+  return tokens === undefined || tokens === 0 ? '' : ` (${tokens} ${what})`;
 }
 
 function seconds(ms: number): string {

@@ -71,6 +71,10 @@ export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly n
   );
 }
 
+function share(tokens: number | undefined, what: string): string {
+  return tokens === undefined || tokens === 0 ? '' : ` (${tokens.toLocaleString('en')} ${what})`;
+}
+
 function Replied({ item, replied }: { readonly item: ModelItem; readonly replied: NonNullable<ModelItem['replied']> }) {
   const { usage, stats, strategy, repairs, text, toolCalls, attempts } = replied;
   return (
@@ -108,7 +112,8 @@ function Replied({ item, replied }: { readonly item: ModelItem; readonly replied
         {item.endedAt !== null && <span>{durationText(item.endedAt - item.at)}</span>}
         {usage !== null && (
           <span>
-            {usage.inputTokens.toLocaleString('en')} in, {usage.outputTokens.toLocaleString('en')} out
+            {usage.inputTokens.toLocaleString('en')} in{share(usage.cachedInputTokens, 'cached')},{' '}
+            {usage.outputTokens.toLocaleString('en')} out{share(usage.reasoningTokens, 'reasoning')}
           </span>
         )}
         {stats?.tokensPerSecond !== undefined && <span>{stats.tokensPerSecond.toFixed(0)} tokens/s</span>}

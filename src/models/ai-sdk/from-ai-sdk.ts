@@ -1,0 +1,131 @@
+import { ModelError, type Model, type ModelIo, type ModelReply, type ModelRequest } from '../../actors/model.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { OptionError, optionsOf } from '../../json/known-options.ts';
+import { withOwnNames } from '../chat/ask-model.ts';
+import { processEnvironment } from '../endpoint/environment.ts';
+import { refuseIfBanned } from '../endpoint/live-guard.ts';
+import { untilAborted } from '../http/fetch.ts';
+import { encodeCall } from './encode-call.ts';
+import type { AiSdkCall, AiSdkLanguageModel, AiSdkSettings, AiSdkStream } from './language-model.ts';
+import { PartReader } from './part-reader.ts';
+import { sdkFailure } from './sdk-failure.ts';
+
+/** Options of `fromAiSdk`. */
+export interface AiSdkOptions {
+  /** Whether the model takes images: those of tools' results are sent to it. Default false: it gets their type and size. */
+  readonly images?: boolean;
+  /** Goes into every call as it is: `seed`, `topP`, `reasoning`, `headers`, `providerOptions` … */
+  readonly settings?: AiSdkSettings;
+}
+
+const checkOptions = optionsOf<AiSdkOptions>('fromAiSdk', 'docs/models.md', { images: true, settings: true });
+
+/**
+ * A model of the AI SDK as a model of Signalbox. The provider sends each request once: retries, time limits and the
+ * running of tools are the agent's. Throws an `OptionError` for what is not a model of specification v3 or v4.
+ *
+ * @example
+ * const model = fromAiSdk(anthropic('claude-sonnet-4-5'), { images: true });
+ * createAgent({ model, tools });
+ */
+export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions = {}): Model {
+  checkOptions(options);
+  checkModel(languageModel);
+  const { images = false, settings = {} } = options;
+  const id = `${languageModel.provider}:${languageModel.modelId}`;
+  const target = { id, version: languageModel.specificationVersion, settings };
+  const told = new Set<string>();
+  let takesSchema = true;
+
+  const ask = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
+    const call = encodeCall(request, target, io.signal);
+    const reader = new PartReader(io.onToken);
+    try {
+      if (request.stream) await readStream(languageModel, call, reader, io.signal);
+      else reader.addResult(await untilAborted(io.signal, Promise.resolve(languageModel.doGenerate(call))));
+      return reader.reply(id);
+    } catch (error) {
+      if (io.signal.aborted) throw new ModelError('aborted', `The request to '${id}' was aborted.`, { cause: error });
+      throw sdkFailure(error, id);
+    }
+  };
+
+  /** A model that refuses a request with a schema of the reply is asked without one, from then on if that helped. */
+  const askAsTaken = async (request: ModelRequest, io: ModelIo): Promise<ModelReply> => {
+    const { responseSchema, ...plain } = request;
+    if (!takesSchema) return ask(plain, io);
+    try {
+      return await ask(request, io);
+    } catch (error) {
+      const isRefused = error instanceof ModelError && error.code === 'bad-request';
+      if (!isRefused || responseSchema === undefined || request.strictSchema !== true) throw error;
+      const reply = await ask(plain, io);
+      takesSchema = false;
+      return reply;
+    }
+  };
+
+  return {
+    id,
+    takesImages: images,
+    // Others turn the schema into a tool, or refuse it beside tools.
+    takesSchemaWithTools: languageModel.provider.startsWith('openai.'),
+    async complete(request, io) {
+      if (io.signal.aborted) throw new ModelError('aborted', 'The request was aborted before it was sent.');
+      refuseIfBanned(() => id, processEnvironment());
+      const { warnings = [], ...reply } = withOwnNames(await askAsTaken(request, io), request);
+      // A provider repeats its warnings with every call.
+      const fresh = warnings.filter((warning) => !told.has(warning));
+      for (const warning of fresh) told.add(warning);
+      return fresh.length === 0 ? reply : { ...reply, warnings: fresh };
+    },
+  };
+}
+
+async function readStream(
+  model: AiSdkLanguageModel,
+  call: AiSdkCall,
+  reader: PartReader,
+  signal: AbortSignal,
+): Promise<void> {
+  const { stream } = await untilAborted(signal, Promise.resolve(model.doStream(call)));
+  const parts = stream.getReader();
+  const stop = (): void => cancel(parts);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- parts come one after the other
+      const { done, value } = await parts.read();
+      signal.throwIfAborted();
+      if (done) return;
+      reader.add(value);
+    }
+  } catch (error) {
+    stop();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Nobody waits for it: a stream with a second reader settles this when that one is done. */
+function cancel(parts: ReturnType<AiSdkStream['getReader']>): void {
+  void Promise.resolve(parts.cancel()).catch(() => undefined);
+}
+
+function checkModel(model: unknown): void {
+  if (typeof model === 'string')
+    throw wrong(`'${model}' is a name. Give it the model itself, as a provider package makes it: openai('${model}').`);
+  if (!isJsonObject(model) || !('doGenerate' in model) || !('doStream' in model))
+    throw wrong('it takes a language model of the AI SDK, with doGenerate and doStream.');
+  const version: unknown = model['specificationVersion'];
+  if (version !== 'v3' && version !== 'v4')
+    throw wrong(
+      `the model is of specification '${String(version)}'; v3 and v4 are understood. Update its provider package.`,
+    );
+}
+
+function wrong(text: string): OptionError {
+  return new OptionError('wrong-option', `fromAiSdk: ${text} See docs/models.md.`);
+}

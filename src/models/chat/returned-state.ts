@@ -1,0 +1,147 @@
+import type { Message, ModelReply, ProviderState } from '../../actors/model.ts';
+import { isList } from '../../json/depth.ts';
+import { isJsonObject, type Building, type Json, type JsonObject } from '../../json/json.ts';
+import type { Endpoint } from '../endpoint/endpoint.ts';
+
+/**
+ * Owns: what a Chat Completions server gets back of what it said beside text and calls.
+ *
+ * I1 It goes back only with tool calls, as it came, and only to the model that said it.
+ * I2 Reasoning goes back only to models that are known to need it, or where the option says so; signatures always.
+ */
+
+/** The fields in which servers set reasoning apart, the one that counts first. */
+const REASONING = ['reasoning_content', 'reasoning', 'reasoning_details'];
+
+/** Models that reason between their tool calls, and lose the thread, or refuse the request, without what they thought. */
+const NEED_REASONING = [
+  /deepseek(?!.*(?:r1|distill))/i,
+  /kimi-?k(?:2.*think|2\.[5-9]|[3-9])/i,
+  /glm-?(?:4\.[5-9]|[5-9])/i,
+  /minimax-?m[2-9]/i,
+  /qwen-?3(?!\d)|qwq/i,
+  /gpt-oss/i,
+];
+
+/** Hosts that refuse a call in the history whose reasoning is missing: there an empty one stands for what is not known. */
+const REFUSE_WITHOUT = /^api\.(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com)$/;
+
+/** How a model's state is sent. */
+export interface StateSending {
+  /** The model's id: what belongs to another is left out. */
+  readonly id: string;
+  readonly reasoning: boolean;
+  /** Calls without reasoning get an empty one. */
+  readonly fills: boolean;
+}
+
+/** What is sent back to a model. `option` is the caller's word; undefined: what is known of the model decides. */
+export function stateSending(endpoint: Endpoint, name: string, id: string, option: boolean | undefined): StateSending {
+  const { host } = new URL(endpoint.baseURL);
+  // OpenRouter passes it on to those that need it, and leaves it out for the others.
+  const needed = host === 'openrouter.ai' || NEED_REASONING.some((known) => known.test(name));
+  const reasoning = option ?? needed;
+  return { id, reasoning, fills: reasoning && REFUSE_WITHOUT.test(host) && needed };
+}
+
+/** The reply with the state that is to be sent back; without any where there is none. */
+export function withOwnState(reply: ModelReply, { id, reasoning }: StateSending): ModelReply {
+  const { providerState, ...rest } = reply;
+  if (!isJsonObject(providerState?.data)) return rest;
+  const { message, calls } = providerState.data;
+  const data: JsonObject = {
+    ...(reasoning && message !== undefined ? { message } : {}),
+    ...(calls === undefined ? {} : { calls }),
+  };
+  return Object.keys(data).length === 0 ? rest : { ...rest, providerState: { model: id, data } };
+}
+
+/** What a message and each of its calls get of the state that they came with. */
+export function wireState(
+  { providerState, toolCalls = [] }: Message,
+  sending: StateSending,
+): { readonly message: JsonObject; readonly calls: readonly JsonObject[] } {
+  const own = dataFor(providerState, sending.id);
+  const { message, calls } = own;
+  const fields = isJsonObject(message) && sending.reasoning ? message : {};
+  const extras = isList(calls) && calls.length === toolCalls.length ? calls : [];
+  const filled = sending.fills && !REASONING.some((name) => Object.hasOwn(fields, name));
+  return {
+    message: filled ? { ...fields, reasoning_content: '' } : fields,
+    calls: toolCalls.map((_, index) => {
+      const extra = extras[index];
+      return isJsonObject(extra) ? extra : {};
+    }),
+  };
+}
+
+function dataFor(state: ProviderState | undefined, id: string): JsonObject {
+  return state?.model === id && isJsonObject(state.data) ? state.data : {};
+}
+
+/** Collects what a server sends beside text and calls. */
+export interface StateCollector {
+  /** Takes a message or a piece of one. */
+  add(message: JsonObject): void;
+  /** Takes an entry of `tool_calls`, whole or a piece, of the call at this position. */
+  addCall(entry: unknown, index: number): void;
+  /** Undefined when there was nothing. */
+  data(): JsonObject | undefined;
+}
+
+/** Makes a collector for one reply. */
+export function createStateCollector(): StateCollector {
+  const fields = new Map<string, Json>();
+  const extras: (JsonObject | null)[] = [];
+  return {
+    add(message) {
+      for (const name of REASONING) {
+        const value = message[name];
+        const before = fields.get(name);
+        if (typeof value === 'string' && value !== '')
+          fields.set(name, typeof before === 'string' ? before + value : value);
+        else if (isList(value)) fields.set(name, joined(isList(before) ? before : [], value));
+      }
+    },
+    addCall(entry, index) {
+      if (index < 0) return;
+      while (extras.length <= index) extras.push(null);
+      const extra = isJsonObject(entry) ? entry['extra_content'] : undefined;
+      if (isJsonObject(extra)) extras[index] = { extra_content: extra };
+    },
+    data() {
+      const message = fields.size === 0 ? {} : { message: Object.fromEntries(fields) };
+      const calls = extras.every((extra) => extra === null) ? {} : { calls: extras };
+      return fields.size === 0 && !('calls' in calls) ? undefined : { ...message, ...calls };
+    },
+  };
+}
+
+/** The pieces of a streamed list of details: those with the same index and type are one. */
+function joined(before: readonly Json[], more: readonly Json[]): readonly Json[] {
+  const list = [...before];
+  for (const piece of more) {
+    const last = list.at(-1);
+    const continues =
+      isJsonObject(piece) &&
+      isJsonObject(last) &&
+      typeof piece['index'] === 'number' &&
+      piece['index'] === last['index'] &&
+      piece['type'] === last['type'];
+    if (continues) list[list.length - 1] = grown(last, piece);
+    else list.push(piece);
+  }
+  return list;
+}
+
+const GROWING: readonly string[] = ['text', 'summary', 'data'];
+
+function grown(before: JsonObject, piece: JsonObject): JsonObject {
+  const after: Building = { ...before };
+  for (const [name, value] of Object.entries(piece)) {
+    const known = before[name];
+    if (GROWING.includes(name) && typeof known === 'string' && typeof value === 'string') after[name] = known + value;
+    else if (value !== null) after[name] = value;
+  }
+  return after;
+}
