@@ -20,13 +20,6 @@ const CODES: { readonly [name: string]: ModelErrorCode } = {
   AI_TypeValidationError: 'bad-response',
 };
 
-/**
- * Anthropic and Google have no code for a conversation that is too long, and answer 400 as for any other mistake: there
- * the text decides.
- */
-const TOO_LONG =
-  /prompt is too long|input is too long|exceeds? the maximum number of tokens|context (?:window|length|limit)/i;
-
 /** Turns what a provider of the AI SDK threw, or reported in its stream, into a {@link ModelError}. */
 export function sdkFailure(thrown: unknown, model: string): ModelError {
   if (thrown instanceof ModelError) return thrown;
@@ -34,7 +27,9 @@ export function sdkFailure(thrown: unknown, model: string): ModelError {
   const status = statusOf(error);
   const server = serverErrorOf(error);
   const code =
-    status === undefined && !isReported(thrown) ? codeOfError(error) : codeOfStatus(status ?? 200, server, error);
+    status === undefined && !isReported(thrown)
+      ? codeOfError(error, thrown)
+      : codeOfStatus(status ?? 200, server, error);
   const said = server.message === '' ? messageOf(error) : server.message;
   const place = status === undefined || status === 200 ? `'${model}'` : `'${model}', HTTP ${String(status)}`;
   return new ModelError(code, `${LEAD[code] ?? 'The request failed'} (${place})${said === '' ? '.' : `: ${said}`}`, {
@@ -67,14 +62,15 @@ function codeOfStatus(status: number, server: ServerError, error: unknown): Mode
   if (hasReason(error, 'API_KEY_INVALID')) return 'auth';
   const code = codeOf(status, server);
   if (code !== 'bad-request') return code;
-  if (TOO_LONG.test(server.message)) return 'context-overflow';
   if (server.param === 'tools') return 'no-native-tools';
   if (status === 408) return 'timeout';
   return memberOf(error, 'isRetryable') === true ? 'server-error' : code;
 }
 
 /** The code of an error that came without a status: the SDK's own, or of the network. */
-function codeOfError(error: unknown): ModelErrorCode {
+function codeOfError(error: unknown, thrown: unknown): ModelErrorCode {
+  // What `fetch` throws when a reply breaks off.
+  if (thrown instanceof StreamFailure && error instanceof TypeError) return 'bad-response';
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (at.name === 'AI_UnsupportedFunctionalityError' && /^tools?\b/i.test(textOf(memberOf(at, 'functionality'))))
       return 'no-native-tools';
@@ -82,8 +78,6 @@ function codeOfError(error: unknown): ModelErrorCode {
     if (known !== undefined) return known;
     if (at.name === 'TimeoutError') return 'timeout';
     if (at.name === 'AI_APICallError') return 'connect-failed';
-    // What `fetch` throws when a reply breaks off.
-    if (at instanceof TypeError && /terminated/i.test(at.message)) return 'bad-response';
   }
   return 'model-error';
 }

@@ -62,7 +62,6 @@ describe.each(WIRES)('over $name', (wire) => {
   });
 
   test.each([
-    { error: { message: 'This model has a maximum of 8192', code: 'context_length_exceeded' } },
     {
       type: 'error',
       error: { type: 'invalid_request_error', message: 'prompt is too long: 212 tokens > 200 maximum' },
@@ -74,21 +73,30 @@ describe.each(WIRES)('over $name', (wire) => {
         message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).',
       },
     },
-  ])('a conversation that is too long is shortened once: %o', async (body) => {
-    const { agent, server } = await agentOver(
-      wire,
-      [
-        { calls: [{ id: 'a', name: 'look', args: {} }] },
-        { calls: [{ id: 'b', name: 'look', args: {} }] },
-        { status: 400, body },
-        { text: 'Done.' },
-      ],
-      { tools: [fakeTool('look', ['x'.repeat(3000), 'a cat'])] },
-    );
-    expect(await agent.run('Look.')).toMatchObject({ status: 'answered', result: 'Done.' });
-    expect(server.requests).toHaveLength(4);
-    expect(server.requests[3]?.text).toContain('[shortened:');
+  ])('a refusal whose text alone says why is a bad request: %o', async (body) => {
+    const { agent, server } = await agentOver(wire, [{ status: 400, body }, { text: 'Hi.' }]);
+    expect(await agent.run('Hello')).toMatchObject({ status: 'failed', error: { code: 'bad-request' } });
+    expect(server.requests).toHaveLength(1);
   });
+
+  test.each([{ error: { message: 'This model has a maximum of 8192', code: 'context_length_exceeded' } }])(
+    'a conversation that is too long is shortened once: %o',
+    async (body) => {
+      const { agent, server } = await agentOver(
+        wire,
+        [
+          { calls: [{ id: 'a', name: 'look', args: {} }] },
+          { calls: [{ id: 'b', name: 'look', args: {} }] },
+          { status: 400, body },
+          { text: 'Done.' },
+        ],
+        { tools: [fakeTool('look', ['x'.repeat(3000), 'a cat'])] },
+      );
+      expect(await agent.run('Look.')).toMatchObject({ status: 'answered', result: 'Done.' });
+      expect(server.requests).toHaveLength(4);
+      expect(server.requests[3]?.text).toContain('[shortened:');
+    },
+  );
 
   test.each(['overloaded', 'rate'] as const)('an error in the middle of a stream is tried again: %s', async (what) => {
     const { agent, server } = await agentOver(wire, [{ failsWith: what }, { text: 'Hi.' }]);
