@@ -7,7 +7,7 @@ import { refuseIfBanned } from '../endpoint/live-guard.ts';
 import { untilAborted } from '../http/fetch.ts';
 import { encodeCall } from './encode-call.ts';
 import type { AiSdkCall, AiSdkLanguageModel, AiSdkSettings, AiSdkStream } from './language-model.ts';
-import { PartReader } from './part-reader.ts';
+import { PartReader, StreamFailure } from './part-reader.ts';
 import { sdkFailure } from './sdk-failure.ts';
 
 /** Options of `fromAiSdk`. */
@@ -96,7 +96,7 @@ async function readStream(
   try {
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- parts come one after the other
-      const { done, value } = await parts.read();
+      const { done, value } = await parts.read().catch(brokeOff);
       signal.throwIfAborted();
       if (done) return;
       reader.add(value);
@@ -107,6 +107,11 @@ async function readStream(
   } finally {
     signal.removeEventListener('abort', stop);
   }
+}
+
+/** What `fetch` throws when a reply breaks off, as the failure of a stream; all else as it is. */
+function brokeOff(error: unknown): never {
+  throw error instanceof TypeError ? new StreamFailure('The stream broke off.', { cause: error }) : error;
 }
 
 /** Nobody waits for it: a stream with a second reader settles this when that one is done. */
