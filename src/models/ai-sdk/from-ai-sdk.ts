@@ -96,7 +96,7 @@ async function readStream(
   try {
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- parts come one after the other
-      const { done, value } = await parts.read().catch(brokeOff);
+      const { done, value } = await Promise.resolve(parts.read()).catch(brokeOff);
       signal.throwIfAborted();
       if (done) return;
       reader.add(value);
