@@ -30,7 +30,7 @@ export interface ComposePromptInput {
 export type PromptTexts = { readonly [mode in ToolCalling]: string };
 
 /** What the prompt is composed of beside the author's own text: tools, and what the answer must be (null: text). */
-interface Shown<TToolset, TOutput> {
+export interface PromptContents<TToolset, TOutput> {
   readonly toolset: TToolset;
   readonly output: TOutput | null;
 }
@@ -38,10 +38,10 @@ interface Shown<TToolset, TOutput> {
 /** Makes the system prompt of the next turn, for agents whose instructions or prompt are functions. */
 export const composePrompt = <TToolset, TOutput>(ports: {
   readonly compose: (
-    input: ComposePromptInput & Shown<TToolset, TOutput> & { readonly context: unknown },
+    input: ComposePromptInput & PromptContents<TToolset, TOutput> & { readonly context: unknown },
   ) => PromptTexts | Promise<PromptTexts>;
 }) =>
-  leaf<ComposePromptInput & Shown<TToolset, TOutput>, PromptTexts>(
+  leaf<ComposePromptInput & PromptContents<TToolset, TOutput>, PromptTexts>(
     'composePrompt',
     { effects: 'none', request: ({ task, state }) => ({ task, step: state.step }) },
     (input, { context }) => ports.compose({ ...input, context }),

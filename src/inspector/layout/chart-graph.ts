@@ -45,7 +45,8 @@ export function chartGraph(drawing: MachineDrawing, { collapsed, direction, labe
   const edges: ElkExtendedEdge[] = [];
   const arrows: { from: string; to: string; line: LabelLine }[] = [];
 
-  const node = (state: StateDrawing, depth: number): ElkNode => {
+  /** `hidden`: a state around it is shut. */
+  const node = (state: StateDrawing, depth: number, hidden = false): ElkNode => {
     const shut = collapsed.has(state.path) && state.children.length > 0;
     states.set(state.path, { state, depth, collapsed: shut });
     for (const transition of state.transitions) {
@@ -54,9 +55,9 @@ export function chartGraph(drawing: MachineDrawing, { collapsed, direction, labe
       arrows.push({ from: state.path, to: transition.target, line });
     }
     if (state.children.length === 0) return { id: nodeId(state.path), ...sizeOf(state, false) };
-    const children = state.children.map((child) => node(child, depth + 1));
+    const children = state.children.map((child) => node(child, depth + 1, hidden || shut));
     if (shut) return { id: nodeId(state.path), ...sizeOf(state, true) };
-    if (state.initial !== null && state.type === 'compound') {
+    if (state.initial !== null && state.type === 'compound' && !hidden) {
       children.unshift({ id: dotId(state.path), width: 8, height: 8 });
       edges.push({ id: `e:${state.path}`, sources: [dotId(state.path)], targets: [nodeId(state.initial)] });
     }

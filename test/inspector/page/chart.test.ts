@@ -31,6 +31,14 @@ test('every state of a machine has a place inside that of its parent', async () 
   }
 });
 
+test('a state that is shut hides what is in it, however deep', async () => {
+  const { states, entrances } = await layoutMachine(agent, { ...PLAIN, collapsed: new Set(['PLANNING']) });
+  const paths = states.map(({ path }) => path);
+  expect(paths).toContain('PLANNING');
+  expect(paths.filter((path) => path.startsWith('PLANNING.'))).toEqual([]);
+  expect(entrances.length).toBeGreaterThan(0);
+});
+
 test('a state has room for its whole name, however long, also where names are large because the whole is small', async () => {
   const long = createMachine({
     id: 'long',
