@@ -17,18 +17,26 @@ const STYLES = ['tokens', 'page', 'bar', 'chart', 'time', 'talk', 'desk', 'compa
 
 /**
  * Builds the inspector's page into a folder: `index.html`, which loads `assets/main.js` and `assets/styles.css`; the layout
- * engine as a chunk beside them; `assets/layouts-<machine>.json`, the layouts of our own machines; and `saved.js`, all of it as one
- * classic script, for pages that are saved.
+ * engine as `assets/layout-engine.js`; `assets/layouts-<machine>.json`, the layouts of our own machines; and `saved.js`, all but the
+ * engine as one classic script, for pages that are saved.
  */
 export async function buildPage(outDir: string): Promise<void> {
   const assets = join(outDir, 'assets');
   mkdirSync(assets, { recursive: true });
   const machines = await ownLayouts();
   const layouts = json(Object.assign({}, ...machines.map((machine) => machine.layouts)));
-  await bundle({ output: { dir: assets, entryFileNames: 'main.js', chunkFileNames: '[name].js', minify: true } });
+  await bundle({
+    output: { dir: assets, entryFileNames: 'main.js', chunkFileNames: '[name].js', minify: true },
+    plugins: [engineFrom("await import(new URL('./layout-engine.js', import.meta.url).href);")],
+  });
   await bundle({
     output: { file: join(outDir, 'saved.js'), format: 'iife', codeSplitting: false, minify: true },
-    plugins: [inlineLayouts(layouts)],
+    plugins: [inlineLayouts(layouts), engineFrom('')],
+  });
+  await bundle({
+    input: ENGINE,
+    output: { file: join(assets, 'layout-engine.js'), format: 'iife', minify: true },
+    plugins: [engineAsScript],
   });
   const css = STYLES.map((name) => readFileSync(new URL(`styles/${name}.css`, SOURCE), 'utf8')).join('\n');
   writeFileSync(join(assets, 'styles.css'), css);
@@ -59,6 +67,34 @@ const withoutWorkers: Plugin = {
   resolveId: (id) => (id === 'web-worker' ? '\0none' : null),
   load: (id) => (id === '\0none' ? 'export {};' : null),
 };
+
+const ENGINE = 'layout-engine';
+
+/**
+ * The layout engine is half of the page, so it is shipped once: a script that is imported by the page that needs it, and
+ * stands before the script of a page that is saved.
+ */
+const engineAsScript: Plugin = {
+  name: 'engine-as-script',
+  resolveId: (id) => (id === ENGINE ? `\0${ENGINE}` : null),
+  load: (id) =>
+    id === `\0${ENGINE}`
+      ? `import { layoutMachine } from ${JSON.stringify(LAYOUT)};\nglobalThis.signalboxLayout = layoutMachine;`
+      : null,
+};
+
+const LAYOUT = fileURLToPath(new URL('../src/inspector/layout/layout-machine.ts', import.meta.url));
+
+/** Takes the layout engine from that script, once it is loaded. */
+function engineFrom(loaded: string): Plugin {
+  return {
+    name: 'engine-from-script',
+    load: (id) =>
+      id === LAYOUT
+        ? `export async function layoutMachine(...drawing) { ${loaded} return globalThis.signalboxLayout(...drawing); }`
+        : null,
+  };
+}
 
 /** A saved page cannot fetch anything, so it carries the layouts in its script. */
 function inlineLayouts(layouts: string): Plugin {

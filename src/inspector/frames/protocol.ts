@@ -6,8 +6,8 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  * How server and page talk. Every request under `/api/` carries the token, as `?token=` or `Authorization: Bearer`.
  *
  * - `GET /?token=…`                         the page: `index.html` of its folder, which loads `assets/main.js` and
- *                                           `assets/styles.css`; a saved page is made of `index.html`, the style sheet and
- *                                           `saved.js`, one classic script with everything in it
+ *                                           `assets/styles.css`; a saved page is made of `index.html`, the style sheet, the
+ *                                           layout engine (`assets/layout-engine.js`) and `saved.js`, one classic script
  * - `GET /assets/<file>`                    the page's other files, the only thing that needs no token
  * - `GET /api/stream`                       SSE: `hello`, then a `session` frame for each session and each change of one
  * - `GET /api/sessions/<id>/stream`         SSE: all frames of one session from the first on, then as they come. The SSE id

@@ -190,7 +190,8 @@ interface ExportOptions {
  * lets nothing run but the page's script, and nothing be loaded at all.
  */
 export async function exportPage({ session, beside, page, version }: ExportOptions): Promise<string> {
-  const [index, script, style] = await Promise.all(['index.html', 'saved.js', 'assets/styles.css'].map(page.read));
+  const files = ['index.html', 'assets/layout-engine.js', 'saved.js', 'assets/styles.css'];
+  const [index, engine, script, style] = await Promise.all(files.map(page.read));
   const { frames, details } = await session.saved();
   const other = beside === null ? null : { session: beside.id, ...(await beside.saved()) };
   const hello: Frame = { t: 'hello', protocol: PROTOCOL, version, live: false };
@@ -200,7 +201,7 @@ export async function exportPage({ session, beside, page, version }: ExportOptio
     beside: other === null ? null : { session: other.session, details: share(other.details) },
   };
   return assemble(index?.body.toString() ?? EMPTY, {
-    script: script?.body.toString() ?? '',
+    script: `${engine?.body.toString() ?? ''}\n;${script?.body.toString() ?? ''}`,
     style: style?.body.toString() ?? '',
     data: JSON.stringify(saved),
   });
