@@ -3,6 +3,7 @@ export { createAgent } from './agent/create-agent.ts';
 export {
   AgentBusyError,
   AgentClosedError,
+  ConversationError,
   ResumeError,
   RunError,
   ToolExecutionError,
@@ -33,7 +34,14 @@ export type {
   ToolCalling,
   Usage,
 } from './actors/model.ts';
-export type { Agent, AgentLogic, AgentLogicEvent, AgentLogicSnapshot, ListedTool } from './agent/agent-types.ts';
+export type {
+  Agent,
+  Conversation,
+  AgentLogic,
+  AgentLogicEvent,
+  AgentLogicSnapshot,
+  ListedTool,
+} from './agent/agent-types.ts';
 export type { AgentLogicInput, ConfigurableOptions } from './agent/options/run-options.ts';
 export type { ChildAgent } from './agent/options/option-types.ts';
 export type { AgentOptions } from './agent/options/agent-options.ts';
@@ -45,8 +53,13 @@ export type { RunOptions } from './agent/options/run-options.ts';
 export type { AgentLimits } from './agent/options/option-types.ts';
 export type { ResumeErrorCode } from './agent/options/agent-errors.ts';
 export type { ResumeOptions } from './agent/options/run-options.ts';
+export type { ConversationOptions, Delivery, QueueOptions, SteerOptions } from './agent/options/run-options.ts';
+export type { CheckOutputContext, OutputOf, OutputSchema } from './agent/options/output-options.ts';
+export type { ConversationErrorCode } from './agent/options/agent-errors.ts';
+export type { OutputMode } from './machines/contract/agent-setup.ts';
 export type { PendingApproval, Run, RunState } from './agent/run/run.ts';
 export type { ApprovalOptions } from './agent/options/run-options.ts';
+export type { InputPart, RunInput } from './agent/options/run-input.ts';
 export type { JournalStore } from './journal/run/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/events/run-events.ts';
 export type {
@@ -56,6 +69,7 @@ export type {
   RunReason,
   RunResult,
   RunStatus,
+  UndeliveredMessage,
 } from './machines/contract/run-result.ts';
 export type { PromptParts } from './machines/agent/system-prompt.ts';
 export type { McpServerConfig } from './mcp/config/config.ts';

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 
-/** A piece of a message. Images are sent where a tool gave them and the model takes them; `url` is a `data:` address. */
+/** A piece of a message. Images are sent to models that take them; `url` is a `data:` address, or one that the server can read. */
 export type Part = { readonly type: 'text'; readonly text: string } | { readonly type: 'image'; readonly url: string };
 
 /** A tool call inside an assistant message, as the model wrote it. */

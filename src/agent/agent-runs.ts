@@ -18,6 +18,7 @@ import { runRecord } from '../journal/format/run-input.ts';
 import type { Toolset } from '../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
+import { type RunInput, imagesRefused, readInput } from './options/run-input.ts';
 import { checkApproval, checkClose, checkConversation, checkResume, checkRun } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
@@ -31,8 +32,6 @@ import type { Conversation } from './agent-types.ts';
 import type { OutsideEvent } from '../actors/journal.ts';
 import type { SentMessage } from '../machines/contract/mail.ts';
 import type { ToolSpec } from '../tools/spec.ts';
-
-const GRACE_MS = 5000;
 
 /** What a run that is begun belongs to. */
 interface Begun {
@@ -48,7 +47,6 @@ interface Begun {
 }
 
 const NEW: Opening = { history: [], queued: [] };
-
 /**
  * Owns: the runs of one agent that go on, its conversations, and its being closed. Does not own: what a run does, nor what is
  * said in a conversation (`run-line.ts`).
@@ -81,8 +79,8 @@ export class AgentRuns {
     core.fork = this.past.fork;
   }
 
-  run(input: string, given: RunOptions): AnyRun {
-    checkRun(input, given);
+  run(input: RunInput, given: RunOptions): AnyRun {
+    checkRun(given);
     this.#checkOpen();
     return this.own.run(input, given);
   }
@@ -101,7 +99,7 @@ export class AgentRuns {
       isKept: this.#isKept,
       talk: () => this.#talks.get(id),
       run: (input, given) => {
-        checkRun(input, given);
+        checkRun(given);
         this.#checkOpen();
         return this.#talkOf(id, owner).run(input, given);
       },
@@ -171,7 +169,7 @@ export class AgentRuns {
 
   async close(given: CloseOptions): Promise<void> {
     checkClose(given);
-    const { graceMs = GRACE_MS, runs: fate = 'cancel' } = given;
+    const { graceMs = 5000, runs: fate = 'cancel' } = given;
     this.#isClosed = true;
     for (const talk of [this.own, ...this.#talks.values()]) talk.close();
     const ending = [...this.#runs.keys()].map(async ({ run }) => {
@@ -184,10 +182,11 @@ export class AgentRuns {
     await this.#core.mcp.close();
   }
 
-  #begin(input: string, given: RunOptions, own: Begun): StartedRun {
+  #begin(input: RunInput, given: RunOptions, own: Begun): StartedRun {
     const core = this.#core;
     const { as = core, conversation } = own;
     const { maxSteps, runId = newRunId() } = given;
+    const { task, content } = readInput(input);
     const metadata = metadataOf(given.metadata);
     const output = typedOutput('agent.run', { outputSchema: given.outputSchema });
     const journal = (): JournalStore => given.journal ?? core.journal();
@@ -196,7 +195,7 @@ export class AgentRuns {
     let opening: Opening | null = null;
     const started = launchRun(core, {
       runId,
-      task: input,
+      task,
       given,
       resumable: journal().take !== undefined,
       ...(own.onStable === undefined ? {} : { onStable: own.onStable }),
@@ -211,11 +210,12 @@ export class AgentRuns {
           signal,
         });
         return (why) => {
-          const refused = core.mcp.missing();
           const setup = makeSetup();
+          const refused = core.mcp.missing() ?? imagesRefused(content, setup, core.model().id);
           this.#runs.set(started, setup.toolset);
           const whole = {
-            task: input,
+            task,
+            ...(content === null ? {} : { content }),
             ...opened,
             setup,
             ...(why === undefined ? {} : { cancelled: why }),

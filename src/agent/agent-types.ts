@@ -27,6 +27,7 @@ import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './below/agent-actors.ts';
 import type { ChildAgent } from './options/option-types.ts';
 import type { AgentOptions } from './options/agent-options.ts';
+import type { RunInput } from './options/run-input.ts';
 import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { ToolRegistry } from './tools/registry.ts';
 import type { PendingApproval, Run } from './run/run.ts';
@@ -109,10 +110,10 @@ export interface Conversation<TContext = unknown, TRun = Run> {
    * person has to answer first, the result is `failed` with the code of a `ConversationError`.
    */
   run<const TSchema extends OutputSchema>(
-    input: string,
+    input: RunInput,
     options: TypedRunOptions<TContext, TSchema>,
   ): WithOutput<TRun, OutputOf<TSchema>>;
-  run(input: string, ...options: RunArguments<TContext>): TRun;
+  run(input: RunInput, ...options: RunArguments<TContext>): TRun;
   /** What was said in it, without the system prompt. */
   readonly history: Promise<readonly Message[]>;
   /** Its runs, the oldest first. */
@@ -133,11 +134,11 @@ export interface Agent<TContext = unknown, TRun = Run>
    * @example const { output } = await agent.run('Who wrote it?', { outputSchema: z.object({ name: z.string() }) });
    */
   run<const TSchema extends OutputSchema>(
-    input: string,
+    input: RunInput,
     options: TypedRunOptions<TContext, TSchema>,
   ): WithOutput<TRun, OutputOf<TSchema>>;
   /** Starts a run. Throws for blank input, and `AgentBusyError` or `AgentClosedError`; else everything is in the result. */
-  run(input: string, ...options: RunArguments<TContext>): TRun;
+  run(input: RunInput, ...options: RunArguments<TContext>): TRun;
   /**
    * Takes up a run that was interrupted, in this process or another, and goes on where it stood; a run that is over has
    * its recorded result. Throws like `run` while the agent is busy or closed. Awaiting it rejects with a `ResumeError` for

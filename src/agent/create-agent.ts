@@ -16,6 +16,7 @@ import { newRunId } from './options/run-options.ts';
 import { checkListTools, checkMessage } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
+import type { RunInput } from './options/run-input.ts';
 import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
 import type { ToolResult } from '../tools/result.ts';
@@ -59,7 +60,7 @@ export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
   const runs = new AgentRuns(core);
   const agent: Agent<unknown, AnyRun> = {
     name: core.name,
-    run: (input: string, given?: object) => runs.run(input, given === undefined ? {} : given),
+    run: (input: RunInput, given?: object) => runs.run(input, given === undefined ? {} : given),
     resume: (runId, given = {}) => runs.resume(runId, given),
     conversation: (id, given = {}) => runs.conversation(id, given),
     steer: (runId, text, given = {}) => {

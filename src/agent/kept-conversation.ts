@@ -9,6 +9,7 @@ import type { SentMessage } from '../machines/contract/mail.ts';
 import type { RunResult } from '../machines/contract/run-result.ts';
 import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
+import type { RunInput } from './options/run-input.ts';
 import type { RunOptions } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import type { Opening, Talk } from './run-line.ts';
@@ -116,7 +117,7 @@ interface ConversationPort {
   /** Whether the journal tells what was said; otherwise memory alone does. */
   readonly isKept: boolean;
   readonly talk: () => Talk | undefined;
-  readonly run: (input: string, given: RunOptions) => AnyRun;
+  readonly run: (input: RunInput, given: RunOptions) => AnyRun;
   readonly pendingOf: (runId: string) => readonly PendingApproval[] | Promise<readonly PendingApproval[]>;
 }
 
@@ -132,7 +133,7 @@ export function conversationHandle(
   };
   return {
     id,
-    run: (input: string, given?: object) => run(input, given === undefined ? {} : given),
+    run: (input: RunInput, given?: object) => run(input, given === undefined ? {} : given),
     get history() {
       return history();
     },

@@ -3,6 +3,7 @@ import type { SentMessage } from '../machines/contract/mail.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError } from './options/agent-errors.ts';
+import { type RunInput, readInput } from './options/run-input.ts';
 import { type RunOptions, newRunId } from './options/run-options.ts';
 import type { AnyRun } from './run/run.ts';
 import type { StartedRun } from './run/run-plan.ts';
@@ -18,7 +19,7 @@ export interface Opening {
 interface TalkPort {
   readonly agent: string;
   /** Starts a run whose turn comes when `opening` resolves. */
-  readonly begin: (input: string, given: RunOptions, own: TalkRun) => StartedRun;
+  readonly begin: (input: RunInput, given: RunOptions, own: TalkRun) => StartedRun;
   readonly maxHistory: () => number;
   /** Where the history is that others may have added to, such as a journal; null: this process has all of it. */
   readonly load: () => Promise<Opening | null>;
@@ -77,7 +78,7 @@ export class Talk {
     return this.#live === null && this.#line.length === 0;
   }
 
-  run(input: string, given: RunOptions): AnyRun {
+  run(input: RunInput, given: RunOptions): AnyRun {
     const live = this.#live;
     if (live === null) return this.#start(input, given).run;
     switch (given.whenBusy ?? 'refuse') {
@@ -117,7 +118,7 @@ export class Talk {
     }
   }
 
-  #start(input: string, given: RunOptions): StartedRun {
+  #start(input: RunInput, given: RunOptions): StartedRun {
     const { load } = this.#port;
     const opening = async (): Promise<Opening> => (await load()) ?? { history: this.history, queued: [] };
     const started = this.#begin(input, given, opening);
@@ -125,7 +126,7 @@ export class Talk {
     return started;
   }
 
-  #begin(input: string, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
+  #begin(input: RunInput, given: RunOptions, opening: (signal: AbortSignal) => Promise<Opening>): StartedRun {
     const started = this.#port.begin(input, given, {
       opening,
       onDone: (result, from) => this.#over(started, result, from),
@@ -135,10 +136,10 @@ export class Talk {
   }
 
   /** A run of its own, behind the one that goes on; its input is kept by that one's journal until it begins. */
-  #enqueue(live: StartedRun, input: string, given: RunOptions): AnyRun {
+  #enqueue(live: StartedRun, input: RunInput, given: RunOptions): AnyRun {
     const { runId = newRunId() } = given;
     const waiting = this.#wait(input, { ...given, runId }, runId);
-    void live.run.queue(input, { id: runId }).then(
+    void live.run.queue(readInput(input).task, { id: runId }).then(
       ({ delivered }) => {
         if (!delivered) this.#advance();
       },
@@ -147,7 +148,7 @@ export class Talk {
     return waiting.run;
   }
 
-  #wait(input: string, given: RunOptions, id: string): StartedRun {
+  #wait(input: RunInput, given: RunOptions, id: string): StartedRun {
     const turn = Promise.withResolvers<readonly SentMessage[]>();
     const started = this.#begin(input, given, async (signal) => {
       const cancelled = Promise.withResolvers<readonly SentMessage[]>();
@@ -165,13 +166,16 @@ export class Talk {
       const before = signal.aborted ? null : await this.#port.load();
       return { history: before?.history ?? this.history, queued };
     });
-    this.#line.push({ id, text: input, started, begin: turn.resolve });
+    this.#line.push({ id, text: readInput(input).task, started, begin: turn.resolve });
     return started;
   }
 
-  #steer(live: StartedRun, input: string, given: RunOptions, interrupt: boolean): AnyRun {
+  #steer(live: StartedRun, input: RunInput, given: RunOptions, interrupt: boolean): AnyRun {
     const { whenBusy: _busy, ...rest } = given;
-    void live.run.steer(input, { interrupt }).then(
+    const { task, content } = readInput(input);
+    if (content !== null)
+      throw new TypeError("agent.run: images cannot be told to a run that goes on. Use whenBusy: 'queue'.");
+    void live.run.steer(task, { interrupt }).then(
       ({ delivered, ...what }) => {
         // What came too late for it is the next run's input.
         if (!delivered && !('reason' in what && what.reason === 'kept') && !this.#isClosed) {

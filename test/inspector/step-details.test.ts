@@ -31,6 +31,7 @@ describe('the details of a step', () => {
       'calledTools: false',
       'answerTruncated: false',
       'endsWithWrittenCall: false',
+      'answered and steeredOn: false',
       'answered: true, taken',
       'tooManyUnusableReplies: false',
       'otherwise: true',

@@ -69,10 +69,8 @@ export const checkConfigurable = optionsOf<ConfigurableOptions>(
   { output: true, confirm: true, permissions: true, defaultPolicy: true, model: true, instructions: true },
 );
 
-/** Refuses an input and options that no run can be started with. */
-export function checkRun(input: unknown, given: RunOptions): void {
-  if (typeof input !== 'string' || input.trim() === '')
-    throw new TypeError('agent.run: the input must be a text that is not blank.');
+/** Refuses options that no run can be started with. */
+export function checkRun(given: RunOptions): void {
   checkRunOptions(given);
   const { maxSteps, whenBusy } = given;
   if (whenBusy !== undefined && !WHEN_BUSY.includes(whenBusy))

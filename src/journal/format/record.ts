@@ -1,5 +1,5 @@
 import type { Effect, Entry, LeafError, OutsideEvent } from '../../actors/journal.ts';
-import type { Message, ToolCalling } from '../../actors/model.ts';
+import type { Message, Part, ToolCalling } from '../../actors/model.ts';
 import type { AgentSettings, ChildSetup, OutputSpec, Toolset } from '../../machines/contract/agent-setup.ts';
 import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
@@ -18,6 +18,8 @@ export interface RunRecord {
   readonly machine: { readonly id: string; readonly version: string; readonly hash: string };
   readonly agent: string;
   readonly input: string;
+  /** The input as text and images; left out where it is text alone. */
+  readonly content?: readonly Part[];
   readonly cancelled?: string;
   /** Messages that people had queued before it began, for the runs after it; left out where there are none. */
   readonly queued?: readonly SentMessage[];

@@ -147,6 +147,7 @@ const HEAD: JsonObject = {
     machine: record({ id: TEXT, version: TEXT, hash: TEXT }),
     agent: TEXT,
     input: TEXT,
+    content: { type: 'array', items: { type: 'object' } },
     cancelled: TEXT,
     queued: { type: 'array', items: record({ id: TEXT, text: TEXT }) },
     instructions: TEXT,

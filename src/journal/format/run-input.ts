@@ -27,6 +27,7 @@ export function runRecord(
     machine: { id: agentMachine.id, version: agentMachine.version ?? '', hash: definitionHash() },
     agent: setup.agent,
     input: input.task,
+    ...(input.content === undefined ? {} : { content: input.content }),
     ...(cancelled === undefined ? {} : { cancelled }),
     ...(refused === undefined ? {} : { refused }),
     ...(queued.length === 0 ? {} : { queued }),
@@ -51,6 +52,7 @@ export function inputOf(head: RunRecord): WholeInput {
   return {
     task: head.input,
     history: head.history,
+    ...(head.content === undefined ? {} : { content: head.content }),
     ...(head.cancelled === undefined ? {} : { cancelled: head.cancelled }),
     ...(head.refused === undefined ? {} : { refused: head.refused }),
     ...(head.queued === undefined ? {} : { queued: head.queued }),

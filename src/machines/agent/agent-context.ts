@@ -201,7 +201,7 @@ export function initialContext(input: AgentInput): AgentContext {
   const given = input.history ?? [];
   const history = input.setup?.toolCalling === 'json' ? toJsonMode(given) : given;
   const settings = input.setup?.settings ?? DEFAULT_SETTINGS;
-  const task: Message = { role: 'user', content: input.task };
+  const task: Message = { role: 'user', content: input.content ?? input.task };
   return {
     task: input.task,
     ...fromSetup(input.setup ?? null),

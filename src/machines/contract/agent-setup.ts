@@ -1,4 +1,4 @@
-import type { Message, ToolCalling } from '../../actors/model.ts';
+import type { Message, Part, ToolCalling } from '../../actors/model.ts';
 import type { JsonSchema } from '../../json/json.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import { type Backoff, BUSY_BACKOFF, DEFAULT_BACKOFF } from '../../recovery/backoff.ts';
@@ -164,6 +164,8 @@ export const ROOT_PLACE: Place = { agent: '', callPrefix: 'c' };
 /** What the agent machine starts from. Without `setup` it asks the actor `describeAgent` for it. */
 export interface AgentInput {
   readonly task: string;
+  /** The task as text and images; absent: it is text alone. */
+  readonly content?: readonly Part[];
   readonly history?: readonly Message[];
   readonly setup?: AgentSetup;
   /** Default: the root. */

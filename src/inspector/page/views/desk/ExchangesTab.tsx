@@ -70,14 +70,37 @@ function Messages({ request }: { readonly request: Json }) {
         isJsonObject(message) ? (
           <div key={index}>
             <span class="message-role">{inertLine(typeof message.role === 'string' ? message.role : '', 20)}</span>{' '}
-            <InertText
-              class="mono"
-              text={typeof message.content === 'string' ? message.content : JSON.stringify(message.content ?? '')}
-              most={400}
-            />
+            <MessageContent content={message.content ?? ''} />
           </div>
         ) : null,
       )}
+    </>
+  );
+}
+
+/** Text, and images that the message carries itself: the page loads nothing from elsewhere. */
+function MessageContent({ content }: { readonly content: Json }) {
+  if (typeof content === 'string') return <InertText class="mono" text={content} most={400} />;
+  if (!isList(content)) return <InertText class="mono" text={JSON.stringify(content)} most={400} />;
+  return (
+    <>
+      {content.map((part, index) => {
+        const { type, text, url } = isJsonObject(part) ? part : {};
+        if (type === 'image' && typeof url === 'string')
+          return url.startsWith('data:image/') ? (
+            <img key={index} class="message-image" src={url} alt="image sent to the model" />
+          ) : (
+            <InertText key={index} class="mono" text={`[image at ${url}]`} most={400} />
+          );
+        return (
+          <InertText
+            key={index}
+            class="mono"
+            text={typeof text === 'string' ? text : JSON.stringify(part)}
+            most={400}
+          />
+        );
+      })}
     </>
   );
 }
