@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
 import { replay, simulate, scriptedModel } from '../../src/testing/index.ts';
+import type { Recording } from '../../src/journal/format/recording.ts';
+import { REPLAY } from '../../src/journal/replay/replay.ts';
 import { transitions } from '../../src/journal/index.ts';
 import { cases, seedOr } from '../support/soak.ts';
 
@@ -23,6 +25,14 @@ const pay = tool({
 });
 const clerk = (options: AgentOptions) => createAgent({ maxSteps: 5, tools: [look, pay], ...options });
 const once = [{ content: '', toolCalls: [{ name: 'charge', arguments: {} }] }, 'Paid.'];
+
+/** An agent that plays a recording otherwise than it was run. */
+function agentWhoseReplaysDiverge() {
+  return (options: AgentOptions) => {
+    const agent = createAgent(options);
+    return { ...agent, [REPLAY]: (recording: Recording) => agent[REPLAY]({ ...recording, lines: [] }, {}) };
+  };
+}
 
 /** An agent whose only tool charges a card, by its declared effects; gives back how often it did for one call. */
 function charger(effects: 'once' | 'idempotent') {
@@ -63,6 +73,39 @@ test('the same seed is the same run, and another seed another', async () => {
   await simulate(clerk, { seeds: [3, 4, 5, 3, 4, 5], check });
   expect(recordings.slice(3)).toEqual(recordings.slice(0, 3));
   expect(new Set(recordings).size).toBe(3);
+});
+
+test('seeds are bred from those that met something new, and a bred seed is repeated alone', async () => {
+  const seen = new Map<number, string>();
+  const check = (run: { readonly seed: number; recording(): string }) => void seen.set(run.seed, run.recording());
+  const { runs } = await simulate(clerk, { seeds: 60, check });
+  expect([runs, seen.size]).toEqual([60, 60]);
+  const bred = [...seen].filter(([seed]) => seed > 2 ** 24);
+  expect(bred).toHaveLength(30);
+  const [seed, recording] = bred[7] ?? [0, ''];
+  const again: string[] = [];
+  await simulate(clerk, { seeds: [seed], check: (run) => void again.push(run.recording()) });
+  expect(again).toEqual([recording]);
+  // A bred run is much like its parent, and not the same.
+  const parent: string[] = [];
+  await simulate(clerk, { seeds: [Math.floor(seed / 2 ** 24)], check: (run) => void parent.push(run.recording()) });
+  expect(parent).not.toEqual([recording]);
+});
+
+test('what happens for the first time is judged in full, and what is known by the share that is asked for', async () => {
+  const wrong = agentWhoseReplaysDiverge();
+  const first = await simulate(wrong, { seeds: [1], faults: [], model: ['Done.'], recheck: 0 });
+  expect(first.failures.map(({ check }) => check)).toEqual(['replay']);
+  const later = await simulate(wrong, { seeds: [1, 2, 3, 4], faults: [], model: ['Done.'], recheck: 0 });
+  expect(later.failures.map(({ count }) => count)).toEqual([1]);
+  const all = await simulate(wrong, { seeds: [1, 2, 3, 4], faults: [], model: ['Done.'], recheck: 1 });
+  expect(all.failures.map(({ count }) => count)).toEqual([4]);
+  const refused = simulate(clerk, { recheck: 2 });
+  await expect(refused).rejects.toThrow("option 'recheck' must be a number from 0 to 1, and is 2.");
+});
+
+test('a call that must not be repeated may end otherwise than in a run without the crash', async () => {
+  expect((await simulate(clerk, { seeds: [1566] })).failures).toEqual([]);
 });
 
 test('a tool that is charged twice after a crash is found, and the failure is a small recording', async () => {

@@ -68,7 +68,7 @@ export const simulateCommand: Command = {
 function readCount({ values }: Arguments, name: string): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text);
   throw new UsageError(`--${name} must be a whole number from 1 on, and is '${text}'.`);
 }
 

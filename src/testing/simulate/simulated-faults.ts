@@ -3,7 +3,6 @@ import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import type { Effect, Outcome, Perform, PerformIo } from '../../actors/journal.ts';
 import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../../actors/model.ts';
-import { digest } from '../../json/digest.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { toJson } from '../../json/to-json.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -123,8 +122,7 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostil
     ...(base.takesImages === undefined ? {} : { takesImages: base.takesImages }),
     complete: async (request, io) => {
       io.signal.throwIfAborted();
-      const json = toJson(request.messages);
-      const key = json.ok ? digest(json.value) : '';
+      const key = JSON.stringify(request.messages);
       const before = answered.get(key);
       if (before !== undefined) return before;
       const reply = await answer(request, io);

@@ -226,10 +226,10 @@ class OneRun {
 
   /** What the user's code is doing, but for what has never settled before, and people who are waited for. */
   #atWork(): readonly string[] {
-    const { options } = this.#agent;
-    const list = [...this.#store.working.values()].filter(
-      ({ name }) => name !== 'askApproval' || options.confirm !== 'wait',
-    );
+    const { working } = this.#store;
+    if (working.size === 0) return [];
+    const { confirm } = this.#agent.options;
+    const list = [...working.values()].filter(({ name }) => name !== 'askApproval' || confirm !== 'wait');
     return list.map(nameOf).filter((name) => !this.#simulated.hanging.has(name));
   }
 
