@@ -28,6 +28,8 @@ export interface SimulateOptions extends OwnChecks {
   readonly begin?: () => void;
   /** Which faults happen: a list of names, or rates by name. Default: all at their usual rates. */
   readonly faults?: Faults;
+  /** Of all that the seeds draw only this happens: `only` of a failure repeats its smallest run. Default: everything. */
+  readonly only?: readonly string[];
   /**
    * The share of the runs that are replayed and held against the laws though nothing happened in them that had not happened
    * before: 0 to 1. Default 0.02. Those in which something new happened always are.
@@ -47,6 +49,7 @@ const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md'
   model: true,
   begin: true,
   faults: true,
+  only: true,
   recheck: true,
   budgetMs: true,
   maxFailures: true,
@@ -71,6 +74,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
   const { seeds = 1000, recheck = 0.02, maxFailures = 5, onProgress, check, always } = options;
   if (!(recheck >= 0 && recheck <= 1))
     throw new TypeError(`simulate: option 'recheck' must be a number from 0 to 1, and is ${recheck}.`);
+  const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
   const model = modelOf(options.model);
   // Time is the whole process's: one simulation after the other.
@@ -95,7 +99,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
       hanging: new Set(),
       unhandled: rejections.seen,
     };
-    return await new Search(simulated, { seeds, recheck, maxFailures, onProgress, check, always }).all();
+    return await new Search(simulated, { seeds, recheck, only, maxFailures, onProgress, check, always }).all();
   } finally {
     rejections.stop();
     time.restore();

@@ -23,6 +23,8 @@ interface SearchOptions extends OwnChecks {
   readonly seeds: number | readonly number[];
   /** The share of the runs that are judged in full though nothing in them is new. */
   readonly recheck: number;
+  /** Nothing is drawn but what has one of these keys; null: everything. */
+  readonly only: ReadonlySet<string> | null;
   readonly maxFailures: number;
   readonly onProgress?: ((soFar: { readonly runs: number; readonly failures: number }) => void) | undefined;
 }
@@ -61,11 +63,11 @@ export class Search {
   }
 
   async all(): Promise<Simulation> {
-    const { maxFailures, onProgress } = this.#options;
+    const { maxFailures, onProgress, only } = this.#options;
     for (const seed of this.#seeds()) {
       if (realNow() >= this.#simulated.until) break;
       const met = this.#met;
-      const run = await this.#judged(seed, null);
+      const run = await this.#judged(seed, only);
       this.#runs++;
       this.#note(run.outcome);
       if (this.#met > met && Number.isSafeInteger(bredSeed(seed, 1))) this.#parents.push(seed);
@@ -159,6 +161,7 @@ export class Search {
       check: problem.check,
       reason: smallest.problem?.message ?? problem.message,
       drawn: drawn.filter(({ key }) => keys.includes(key)).map(({ says }) => says),
+      only: keys,
       recording: recording === null ? '' : recordingLines(recording),
       records: { found: recordsIn(outcome), left: recordsIn(smallest.outcome) },
     };

@@ -69,6 +69,8 @@ export interface SimulatedFailure {
   readonly reason: string;
   /** The faults and choices that are left, in words. */
   readonly drawn: readonly string[];
+  /** The same as keys, for the option `only` of `simulate`: with them the seed alone repeats the smallest run. */
+  readonly only: readonly string[];
   /** The recording of the smallest run, as JSON lines; empty where nothing was written. */
   readonly recording: string;
   /** How many records there were when it was found, and how many are left. */
