@@ -110,7 +110,7 @@ async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: '
   };
   const own = typeof agent === 'function' ? agent({ silent: true }) : agent;
   refuseSecrets(test, own);
-  return { test, name, says: saysOf(cause), fails: await fails(cause, own) };
+  return { test, name, says: saysOf(cause), fails: await failsNow(cause, own) };
 }
 
 function recordsOf({ head, lines }: Recording): readonly object[] {
@@ -125,7 +125,7 @@ function saysOf({ kind, tool, outcome, line }: RecordedCause): string {
 }
 
 /** Does what the test does. */
-async function fails(cause: RecordedCause, agent: SimulatedAgent): Promise<boolean> {
+async function failsNow(cause: RecordedCause, agent: SimulatedAgent): Promise<boolean> {
   const { kind, tool, args, outcome, past } = cause;
   try {
     const model = scriptedModel(['Done.']);
