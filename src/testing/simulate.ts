@@ -85,6 +85,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
   const began = realNow();
   const time = virtualTime();
   const rejections = unhandledRejections();
+  const printing = printedText();
   try {
     const simulated: Simulated = {
       agent,
@@ -98,10 +99,12 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
       waited: new Set(),
       hanging: new Set(),
       unhandled: rejections.seen,
+      printed: printing.seen,
     };
     return await new Search(simulated, { seeds, recheck, only, maxFailures, onProgress, check, always }).all();
   } finally {
     rejections.stop();
+    printing.stop();
     time.restore();
     own.resolve(undefined);
   }
@@ -139,4 +142,20 @@ function unhandledRejections(): { readonly seen: unknown[]; stop(): void } {
       for (const other of others) process.on('unhandledRejection', other);
     },
   };
+}
+
+/** Keeps what the process prints, beside printing it. */
+function printedText(): { readonly seen: string[]; stop(): void } {
+  const seen: string[] = [];
+  const undo = [process.stdout, process.stderr].map((stream) => {
+    const { write } = stream;
+    const keeping = (...args: Parameters<typeof write>): boolean => {
+      const [chunk] = args;
+      seen.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'));
+      return Reflect.apply(write, stream, args);
+    };
+    Reflect.set(stream, 'write', keeping);
+    return () => Reflect.set(stream, 'write', write);
+  });
+  return { seen, stop: () => undo.forEach((restore) => restore()) };
 }

@@ -221,6 +221,66 @@ test('a promise that nobody handles is a failure', async () => {
   expect(failures).toMatchObject([{ check: 'unhandled rejection', reason: 'forgotten', count: 3 }]);
 });
 
+describe('what a run leaves', () => {
+  const once1 = [{ content: '', toolCalls: [{ name: 'work', arguments: {} }] }, 'Done.'];
+  const problems = async (execute: () => unknown): Promise<readonly string[]> => {
+    const work = tool({ name: 'work', description: 'Works.', effects: 'none', execute });
+    const found = await simulate((options) => createAgent({ tools: [work], ...options }), {
+      seeds: 2,
+      faults: [],
+      model: once1,
+    });
+    return found.failures.map(({ check, reason }) => `${check}: ${reason}`);
+  };
+
+  test.each<readonly [string, () => unknown, readonly string[]]>([
+    [
+      'a timer',
+      () => void setTimeout(() => undefined, 5000),
+      ['left behind: a timer of 5000 ms is still set when the run is over'],
+    ],
+    [
+      'an interval',
+      () => void setInterval(() => undefined, 700),
+      ['left behind: a timer of 700 ms is still set when the run is over'],
+    ],
+    ['a timer that holds nothing', () => void setTimeout(() => undefined, 5000).unref(), []],
+    ['an interval that holds nothing', () => void setInterval(() => undefined, 5000).unref(), []],
+    ['a timer that was cleared', () => clearTimeout(setTimeout(() => undefined, 5000)), []],
+  ])('%s', async (_what, execute, expected) => {
+    expect(await problems(execute)).toEqual(expected);
+  });
+
+  test('a listener of the process, and none that is removed', async () => {
+    const listen = () => undefined;
+    const left = await problems(() => void process.on('SIGUSR2', listen));
+    process.removeAllListeners('SIGUSR2');
+    expect(left).toEqual(['left behind: the process has more listeners than before the run']);
+    expect(await problems(() => void process.on('SIGUSR2', listen).off('SIGUSR2', listen))).toEqual([]);
+  });
+});
+
+test('a secret that is printed is a failure, one that only a tool gets is none', async () => {
+  const run = async (tell: (text: string) => void) => {
+    const know = tool({
+      name: 'know',
+      description: 'Knows.',
+      effects: 'none',
+      execute: () => {
+        tell('it is hunter2-hunter2\n');
+        return { it: 'hunter2-hunter2' };
+      },
+    });
+    const agent = (options: AgentOptions) => createAgent({ secrets: ['hunter2-hunter2'], tools: [know], ...options });
+    return simulate(agent, { seeds: 3, faults: [], model: [{ content: '', toolCalls: [{ name: 'know' }] }, 'Done.'] });
+  };
+  expect((await run(() => undefined)).failures).toEqual([]);
+  const { write } = process.stderr;
+  const printed = await run((text) => void process.stderr.write(text));
+  expect(printed.failures).toMatchObject([{ check: 'secrets', reason: 'secret number 1 stands in what was printed' }]);
+  expect(process.stderr.write).toBe(write);
+});
+
 test('the replies of a recording are what the model says', async () => {
   const agent = createAgent({
     tools: [look],

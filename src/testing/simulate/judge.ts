@@ -1,3 +1,5 @@
+import type { Run } from '../../agent/run/run.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { Outcome } from '../../actors/journal.ts';
 import { recordedEntry } from '../../journal/format/record.ts';
 import { lineWriter } from '../../journal/format/blobs.ts';
@@ -63,7 +65,7 @@ export async function judgedRun(
     const ended = replayWrong(played.run.view().output, result);
     if (ended !== null) return ended;
   }
-  const wrong = ranTwice(outcome) ?? secretIn(outcome);
+  const wrong = ranTwice(outcome) ?? (await secretIn(outcome));
   if (wrong !== null) return wrong;
   const diverged = taken === null ? null : await replayed(outcome, recording, result);
   if (diverged !== null) return diverged;
@@ -187,13 +189,30 @@ function isUnknown(out: Outcome): boolean {
   return !out.ok && out.error.code === 'unknown-outcome';
 }
 
-/** What the options say is secret must stand nowhere in what is kept. */
-function secretIn({ agent, recording }: SimulatedOutcome): Problem | null {
+/** What the options say is secret must stand nowhere but in what the agent's own code is given. */
+async function secretIn({ agent, recording, run, printed }: SimulatedOutcome): Promise<Problem | null> {
   const secrets = agent.options.secrets ?? [];
   if (secrets.length === 0 || recording === null) return null;
-  const text = recordingLines(recording);
-  const index = secrets.findIndex((secret) => text.includes(JSON.stringify(secret).slice(1, -1)));
-  return index === -1 ? null : { check: 'secrets', message: `secret number ${index + 1} stands in the recording` };
+  const outputs: readonly (readonly [string, string])[] = [
+    ['the recording', recordingLines(recording)],
+    ["the run's own recording", run?.recording() ?? ''],
+    ['the events', await eventsOf(run)],
+    ['what was printed', printed],
+  ];
+  for (const [where, text] of outputs) {
+    const index = secrets.findIndex(
+      (secret) => text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)),
+    );
+    if (index !== -1) return { check: 'secrets', message: `secret number ${index + 1} stands in ${where}` };
+  }
+  return null;
+}
+
+/** All events of a run that is over, as JSON. */
+async function eventsOf(run: Run | null): Promise<string> {
+  const events: RunEvent[] = [];
+  if (run !== null) for await (const event of run) events.push(event);
+  return JSON.stringify(events);
 }
 
 /**

@@ -38,6 +38,17 @@ export async function simulatedRun(
   return new OneRun(simulated, seed, draws).lead();
 }
 
+/** After these something may be left that a sound agent would have ended. */
+const LEAVES_SOMETHING = /^(tool|process|journal|outside|mcp)\./;
+
+/** What the process has that outlasts a run. */
+function outlasting(): { readonly listeners: number; readonly processes: number } {
+  return {
+    listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
+    processes: process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap').length,
+  };
+}
+
 class OneRun {
   readonly #simulated: Simulated;
   readonly #seed: number;
@@ -47,8 +58,10 @@ class OneRun {
   readonly #late = new Set<string>();
   readonly #removed: (() => void)[] = [];
   #agent: SimulatedAgent;
+  #run: Run | null = null;
   #steps = 0;
   #problem: Problem | null = null;
+  readonly #before = outlasting();
 
   constructor(simulated: Simulated, seed: number, draws: Draws) {
     this.#simulated = simulated;
@@ -84,6 +97,7 @@ class OneRun {
       );
     }
     for (const undo of this.#removed) undo();
+    this.#lookForLeftovers();
     return {
       seed: this.#seed,
       drawn: this.#draws.drawn,
@@ -92,7 +106,25 @@ class OneRun {
       recording: this.#store.recording(),
       store: this.#store,
       agent: this.#agent,
+      run: this.#run,
+      printed: this.#simulated.printed.splice(0).join(''),
     };
+  }
+
+  /**
+   * What still keeps the process alive, or listens to it, when the run is over. Where a tool was broken or a process ended,
+   * something is always left.
+   */
+  #lookForLeftovers(): void {
+    const { time } = this.#simulated;
+    if (this.#draws.drawn.some(({ kind }) => LEAVES_SOMETHING.test(kind))) return;
+    const timer = time.pending.find(({ isRef }) => isRef);
+    if (timer !== undefined) this.#wrong('left behind', `a timer of ${timer.ms} ms is still set when the run is over`);
+    const now = outlasting();
+    if (now.listeners > this.#before.listeners)
+      this.#wrong('left behind', 'the process has more listeners than before the run');
+    if (now.processes > this.#before.processes)
+      this.#wrong('left behind', 'a process that was started is still there when the run is over');
   }
 
   get #runId(): string {
@@ -124,6 +156,7 @@ class OneRun {
   async #live(start: () => Run): Promise<AnyResult | null> {
     let result: AnyResult | null | undefined;
     const run = start();
+    this.#run = run;
     run.then(
       (ended) => {
         result = ended;

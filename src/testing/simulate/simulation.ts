@@ -39,6 +39,8 @@ export interface Simulated {
   readonly hanging: Set<string>;
   /** Promises that were rejected and that nobody had handled. */
   readonly unhandled: unknown[];
+  /** What the process has printed. */
+  readonly printed: string[];
 }
 
 /** What has come of one seed. */
@@ -52,6 +54,10 @@ export interface SimulatedOutcome {
   readonly store: SimulatedStore;
   /** Whoever played it last. */
   readonly agent: SimulatedAgent;
+  /** Its last life; null where it had none. */
+  readonly run: Run | null;
+  /** What was printed meanwhile. */
+  readonly printed: string;
 }
 
 /** Something that is wrong: which check says so, and what. */
