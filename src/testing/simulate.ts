@@ -8,6 +8,7 @@ import { type Faults, ratesOf } from './simulate/simulated-faults.ts';
 import type { OwnChecks } from './simulate/judge.ts';
 import { Search } from './simulate/seed-search.ts';
 import type { AgentMaker, Simulated, SimulatedAgent, Simulation } from './simulate/simulation.ts';
+import { type SimulatedServers, serverWorld } from './simulate/simulated-servers.ts';
 import { realNow, virtualTime } from './simulate/virtual-time.ts';
 
 /** What to simulate, and how much of it. */
@@ -26,6 +27,11 @@ export interface SimulateOptions extends OwnChecks {
   readonly model?: readonly ScriptedReply[] | string | ((seed: number) => Model);
   /** Called before each run: what your tools keep outside of the agent begins anew. A crash does not call it. */
   readonly begin?: () => void;
+  /**
+   * MCP servers that the agent gets in the place of its own, behind real connections: their tools by the server's name. Only
+   * where `agent` is a function.
+   */
+  readonly servers?: SimulatedServers;
   /** Which faults happen: a list of names, or rates by name. Default: all at their usual rates. */
   readonly faults?: Faults;
   /** Of all that the seeds draw only this happens: `only` of a failure repeats its smallest run. Default: everything. */
@@ -48,6 +54,7 @@ const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md'
   seeds: true,
   model: true,
   begin: true,
+  servers: true,
   faults: true,
   only: true,
   recheck: true,
@@ -77,6 +84,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
   const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
   const model = modelOf(options.model);
+  const servers = await serversOf(agent, options.servers);
   // Time is the whole process's: one simulation after the other.
   const before = last;
   const own = Promise.withResolvers<undefined>();
@@ -92,6 +100,7 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
       task: options.task ?? 'Simulate.',
       model,
       hostile: hostileModel,
+      servers,
       begin: options.begin ?? (() => undefined),
       rates,
       time,
@@ -108,6 +117,21 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
     time.restore();
     own.resolve(undefined);
   }
+}
+
+/** Loaded only where servers are simulated, and before time stands still. */
+async function serversOf(
+  agent: AgentMaker | SimulatedAgent,
+  servers: SimulatedServers | undefined,
+): Promise<Simulated['servers']> {
+  if (servers === undefined) return null;
+  if (typeof agent !== 'function')
+    throw new TypeError("simulate: option 'servers' needs a function that makes the agent.");
+  const [{ createMcpConnection: make }] = await Promise.all([
+    import('../mcp/create-connection.ts'),
+    import('../mcp/hub.ts'),
+  ]);
+  return (draws, rates) => serverWorld({ servers, draws, rates, make });
 }
 
 function modelOf(given: SimulateOptions['model']): Simulated['model'] {

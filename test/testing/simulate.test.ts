@@ -2,7 +2,8 @@ import { setTimeout as really } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
-import { replay, simulate, scriptedModel } from '../../src/testing/index.ts';
+import { type CheckedRun, replay, simulate, scriptedModel } from '../../src/testing/index.ts';
+import { FAULT_NAMES } from '../../src/testing/simulate/simulated-faults.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
 import { REPLAY } from '../../src/journal/replay/replay.ts';
 import { transitions } from '../../src/journal/index.ts';
@@ -25,6 +26,15 @@ const pay = tool({
 });
 const clerk = (options: AgentOptions) => createAgent({ maxSteps: 5, tools: [look, pay], ...options });
 const once = [{ content: '', toolCalls: [{ name: 'charge', arguments: {} }] }, 'Paid.'];
+
+/** A server whose tools may be repeated in each of the ways in which they may or may not. */
+const servers = {
+  files: [
+    { name: 'read', annotations: { readOnlyHint: true } },
+    { name: 'put', annotations: { idempotentHint: true } },
+    { name: 'drop', annotations: { destructiveHint: true } },
+  ],
+};
 
 /** An agent that plays a recording otherwise than it was run. */
 function agentWhoseReplaysDiverge() {
@@ -62,9 +72,23 @@ test('an agent that is sound passes under all faults, and every kind of fault ha
   const { failures, runs, coverage } = await simulate(clerk, { seeds });
   expect(failures).toEqual([]);
   expect(runs).toBe(seeds.length);
-  expect(Object.entries(coverage.faults).filter(([, count]) => count === 0)).toEqual([]);
+  const unmet = Object.entries(coverage.faults).filter(([name, count]) => count === 0 && !name.startsWith('mcp.'));
+  expect(unmet).toEqual([]);
   expect(coverage.machines.map(({ machine }) => machine)).toEqual(['agent', 'llmCall', 'toolCall']);
   expect(coverage.machines[0]?.states.covered).toBeGreaterThan(5);
+});
+
+test('an agent keeps its laws while its MCP servers die, forget and change, and every kind of that has met it', async () => {
+  const faults = Object.fromEntries(FAULT_NAMES.filter((name) => name.startsWith('mcp.')).map((name) => [name, 0.1]));
+  const ran: string[] = [];
+  const check = (run: CheckedRun) => void ran.push(...run.ran.map((call) => call.tool));
+  const seeds = cases(40, 20_000);
+  const found = await simulate(clerk, { seeds, servers, faults, check });
+  expect(found.failures).toEqual([]);
+  expect(found.waited).toEqual([]);
+  expect(FAULT_NAMES.filter((name) => name.startsWith('mcp.') && found.coverage.faults[name] === 0)).toEqual([]);
+  expect(ran).toEqual(expect.arrayContaining(['files_read', 'files_put', 'files_drop']));
+  await expect(simulate(clerk({ silent: true }), { servers })).rejects.toThrow('needs a function that makes the agent');
 });
 
 test('the same seed is the same run, and another seed another', async () => {

@@ -65,7 +65,7 @@ export async function judgedRun(
     const ended = replayWrong(played.run.view().output, result);
     if (ended !== null) return ended;
   }
-  const wrong = ranTwice(outcome) ?? (await secretIn(outcome));
+  const wrong = ranTwice(outcome) ?? carriedOutTwice(outcome, recording) ?? (await secretIn(outcome));
   if (wrong !== null) return wrong;
   const diverged = taken === null ? null : await replayed(outcome, recording, result);
   if (diverged !== null) return diverged;
@@ -181,6 +181,20 @@ function ranTwice({ store }: SimulatedOutcome): Problem | null {
         check: 'once',
         message: `'${textAt(effect.request, 'tool')}' may run once, and was run ${count - unknown} times`,
       };
+  }
+  return null;
+}
+
+/** A server must not carry out more calls of a tool that may not be repeated than were written as started, over all crashes. */
+function carriedOutTwice({ carriedOut }: SimulatedOutcome, { head, lines }: Recording): Problem | null {
+  if (carriedOut.size === 0) return null;
+  for (const { name, origin, effects } of head.toolset.tools) {
+    if (origin.kind !== 'mcp' || effects !== 'once') continue;
+    const carried = carriedOut.get(`${origin.server} ${origin.tool}`) ?? 0;
+    const calls = lines.filter((line) => line.t === 'start' && line.name === 'callTool');
+    const own = calls.filter((line) => line.t === 'start' && textAt(line.request, 'tool') === name).length;
+    if (carried > own)
+      return { check: 'once', message: `'${name}' was called ${own} times, and carried out ${carried} times` };
   }
   return null;
 }

@@ -26,6 +26,14 @@ const RATES = {
   'tool.stall': 0.02,
   'tool.late': 0.02,
   'tool.lost': 0.02,
+  'mcp.refuse': 0.03,
+  'mcp.before': 0.02,
+  'mcp.during': 0.04,
+  'mcp.after': 0.02,
+  'mcp.session': 0.02,
+  'mcp.silent': 0.01,
+  'mcp.error': 0.02,
+  'mcp.list': 0.03,
   'journal.full': 0.005,
   'journal.io': 0.005,
   'journal.short': 0.005,
@@ -39,8 +47,10 @@ const RATES = {
   'person.late': 0.1,
   'person.twice': 0.1,
   'person.wrong': 0.05,
+  'person.always': 0.05,
   'outside.cancel': 0.005,
   'outside.tools': 0.01,
+  'outside.release': 0.01,
 } as const;
 
 /** The name of a fault that a simulation can inject. */

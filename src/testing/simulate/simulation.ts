@@ -7,7 +7,8 @@ import type { Recording } from '../../journal/format/recording.ts';
 import type { Replayable } from '../../journal/replay/replay.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { MachineCoverage } from '../coverage/edges.ts';
-import type { Drawn } from './draws.ts';
+import type { Drawn, Draws } from './draws.ts';
+import type { ServerWorld } from './simulated-servers.ts';
 import type { FaultName, FaultRates, HostileMaker } from './simulated-faults.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -27,6 +28,8 @@ export interface Simulated {
   readonly task: string;
   readonly model: ((seed: number) => Model) | null;
   readonly hostile: HostileMaker;
+  /** Makes the MCP servers of a run; null where none are simulated. */
+  readonly servers: ((draws: Draws, rates: FaultRates) => ServerWorld) | null;
   /** Called before each run. */
   readonly begin: () => void;
   readonly rates: FaultRates;
@@ -56,6 +59,8 @@ export interface SimulatedOutcome {
   readonly agent: SimulatedAgent;
   /** Its last life; null where it had none. */
   readonly run: Run | null;
+  /** How often the simulated servers carried out each of their tools, by `server tool`. */
+  readonly carriedOut: ReadonlyMap<string, number>;
   /** What was printed meanwhile. */
   readonly printed: string;
 }

@@ -9,6 +9,8 @@
 export interface VirtualTime {
   /** Begins a run: no timers, the same moment, chance from this source. */
   reset(random: () => number): void;
+  /** Drops all timers: the process that has set them is gone. */
+  forget(): void;
   /** Moves to the next timer and fires it; false when there is none. */
   fireNext(): boolean;
   /** The timers that are set, with how long each was set for. */
@@ -88,6 +90,10 @@ class ReplacedTime implements VirtualTime {
 
   reset(source: () => number): void {
     [this.#now, this.#wall, this.#count, this.#random] = [0, BEGINNING, 0, source];
+    this.#timers.clear();
+  }
+
+  forget(): void {
     this.#timers.clear();
   }
 
