@@ -5,9 +5,11 @@ import { textAt } from '../explore/walk/story.ts';
 import type { Draws } from './draws.ts';
 import type { FaultName, FaultRates } from './simulated-faults.ts';
 import type { SimulatedAgent } from './simulation.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import { type VirtualTime, settled } from './virtual-time.ts';
 
 export const HOUR_MS = 3_600_000;
+/** Crashes may lose an answer, and a slow journal holds it; not so often. */
+const MOST_ANSWERS = 30;
 
 interface OutsideOptions {
   /** Whether a run that was let go can be taken up again. */
@@ -25,8 +27,13 @@ export class Outside {
   readonly late = new Set<string>();
   /** The run was let go, to be taken up again. */
   hasReleased = false;
+  /** The call that somebody was asked about last. */
+  #asked: string | null = null;
+  readonly #answers = new Map<string, number>();
   readonly #options: OutsideOptions;
   readonly #removed: (() => void)[] = [];
+  /** What was sent to the run and has not been settled. */
+  readonly #sent = new Set<Promise<unknown>>();
 
   constructor(options: OutsideOptions) {
     this.#options = options;
@@ -40,7 +47,7 @@ export class Outside {
       time.pass(draws.below(`forward ${at}`, 60_000));
     }
     if (this.#happens('clock.backward', at, `step ${at}: the clock jumps back`)) time.setWall(-HOUR_MS);
-    if (this.#happens('outside.cancel', at, `step ${at}: cancelled`)) void run.cancel('simulated');
+    if (this.#happens('outside.cancel', at, `step ${at}: cancelled`)) this.#send(run.cancel('simulated'));
     if (this.#happens('outside.tools', at, `step ${at}: the tools change`)) this.#changeTools(agent, at);
     if (canResume && this.#happens('outside.release', at, `step ${at}: let go`)) {
       this.hasReleased = true;
@@ -51,17 +58,47 @@ export class Outside {
   /** A person answers, in one of the ways in which people do. */
   answer(run: Run, { callId, args }: PendingApproval): void {
     const is = (name: FaultName, says: string): boolean => this.#happens(name, callId, `${callId}: the person ${says}`);
+    const answers = (this.#answers.get(callId) ?? 0) + 1;
+    this.#answers.set(callId, answers);
+    if (answers > MOST_ANSWERS) {
+      this.#options.wrong('answers', `'${callId}' was answered ${MOST_ANSWERS} times, and still waits`);
+      return void this.late.add(callId);
+    }
     if (is('person.late', 'is late')) return void this.late.add(callId);
     if (is('person.wrong', 'answers another call')) {
-      void run.approve('no-such-call').then((taken) => {
-        if (taken) this.#options.wrong('answers', 'an approval of a call that does not wait was taken');
-      });
+      this.#refused(run.approve('no-such-call'));
     }
-    if (is('person.reject', 'says no')) void run.reject(callId, 'simulated');
-    else if (is('person.edit', 'edits the arguments')) void run.approve(callId, { args: edited(args) });
-    else if (is('person.always', 'says always')) void run.approve(callId, { always: true });
-    else void run.approve(callId);
-    if (is('person.twice', 'answers twice')) void run.approve(callId);
+    if (is('person.reject', 'says no')) this.#send(run.reject(callId, 'simulated'));
+    else if (is('person.edit', 'edits the arguments')) this.#send(run.approve(callId, { args: edited(args) }));
+    else if (is('person.always', 'says always')) this.#send(run.approve(callId, { always: true }));
+    else this.#send(run.approve(callId));
+    if (is('person.twice', 'answers twice')) this.#send(run.approve(callId));
+    this.#asked = callId;
+  }
+
+  /** When the run is over nobody takes an answer any more, and whoever has sent something was told what became of it. */
+  async settle(run: Run | null): Promise<void> {
+    if (run === null) return;
+    if (this.#asked !== null) this.#refused(run.approve(this.#asked));
+    this.#refused(run.cancel('too late'));
+    await settled();
+    if (this.#sent.size > 0) this.#options.wrong('answers', 'what was sent to the run was neither taken nor refused');
+  }
+
+  #send(sent: Promise<boolean>): void {
+    const gone = (): void => void this.#sent.delete(sent);
+    this.#sent.add(sent);
+    sent.then(gone, gone);
+  }
+
+  #refused(sent: Promise<boolean>): void {
+    this.#send(sent);
+    sent.then(
+      (taken) => {
+        if (taken) this.#options.wrong('answers', 'an answer that nobody waits for was taken');
+      },
+      () => undefined,
+    );
   }
 
   /** Brings back what was taken away. */
@@ -75,9 +112,10 @@ export class Outside {
   }
 
   /** A tool goes, or those that have gone come back. */
-  #changeTools({ tools }: SimulatedAgent, at: number): void {
+  #changeTools({ tools, options: { children = [] } }: SimulatedAgent, at: number): void {
     if (this.#removed.length > 0) return this.end();
-    const list = tools.list();
+    // A child that is registered again would be a tool like any other.
+    const list = tools.list().filter(({ name }) => !children.some((child) => child.name === name));
     const tool = list[this.#options.draws.below(`tool ${at}`, list.length)];
     if (tool === undefined || !tools.remove(tool.name)) return;
     this.#removed.push(() => {

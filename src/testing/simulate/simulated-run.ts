@@ -37,8 +37,10 @@ export async function simulatedRun(
   return new OneRun(simulated, seed, draws).lead();
 }
 
-/** After these something may be left that a sound agent would have ended. */
-const LEAVES_SOMETHING = /^(tool|process|journal|outside|mcp)\./;
+/** The process ends, or lets go of the run. */
+const DIED = /^process|^journal\.(full|io|short|lock)|^outside\.release/;
+/** A tool does not end its work, whatever the run does. */
+const UNFINISHED = /^tool\.(slow|stall|late|lost)|^outside\./;
 
 /** What the process has that outlasts a run. */
 function outlasting(): { readonly listeners: number; readonly processes: number } {
@@ -106,7 +108,8 @@ class OneRun {
       );
     }
     this.#outside.end();
-    if (this.#servers === null) this.#lookForLeftovers();
+    if (!this.#hasDied()) await this.#outside.settle(this.#run);
+    if (this.#servers === null && result !== null) this.#lookForLeftovers(result);
     this.#servers?.close();
     return {
       seed: this.#seed,
@@ -122,13 +125,19 @@ class OneRun {
     };
   }
 
+  /** A process that has ended settles nothing. */
+  #hasDied(): boolean {
+    return this.#draws.drawn.some(({ kind }) => DIED.test(kind));
+  }
+
   /**
-   * What still keeps the process alive, or listens to it, when the run is over. Where a tool was broken or a process ended,
-   * something is always left.
+   * What still keeps the process alive, or listens to it, when the run is over. Where a tool was stopped in its work, or a
+   * process ended, something is always left.
    */
-  #lookForLeftovers(): void {
+  #lookForLeftovers({ reason }: RunResult): void {
     const { time } = this.#simulated;
-    if (this.#draws.drawn.some(({ kind }) => LEAVES_SOMETHING.test(kind))) return;
+    if (this.#hasDied() || reason === 'cancelled' || reason === 'timeout') return;
+    if (this.#draws.drawn.some(({ kind }) => UNFINISHED.test(kind))) return;
     const timer = time.pending.find(({ isRef }) => isRef);
     if (timer !== undefined) this.#wrong('left behind', `a timer of ${timer.ms} ms is still set when the run is over`);
     const now = outlasting();
@@ -193,10 +202,21 @@ class OneRun {
       // A run that was let go ends by itself, and what it was doing is aborted.
       if (this.#outside.hasReleased) await settled();
       if (result !== undefined) return result;
-      if (await this.#step(run)) continue;
+      if ((await this.#step(run)) || (await this.#loads(() => result !== undefined))) continue;
       const open = run.state.path;
       return this.#stop(run, `nothing can happen any more, and the run has not ended: it is in ${open}`);
     }
+  }
+
+  /** Something may be loaded for the first time, which takes real time. True when anything has come of it. */
+  async #loads(isOver: () => boolean): Promise<boolean> {
+    const { time, until } = this.#simulated;
+    const began = realNow();
+    while (realNow() - began < PATIENCE_MS && realNow() < until) {
+      await reallyWait(1);
+      if (isOver() || this.#store.held.length > 0 || time.pending.length > 0) return true;
+    }
+    return false;
   }
 
   #wrong(check: string, message: string): void {
