@@ -235,6 +235,8 @@ async function eventsOf(run: Run | null): Promise<string> {
  */
 export function resumeWrong(interrupted: SimulatedOutcome, whole: SimulatedOutcome): Problem | null {
   if (whole.result === null || interrupted.result === null) return null;
+  // An outage takes time, and a limit of the run may be over before it.
+  if (whole.result.reason === 'timeout' || interrupted.result.reason === 'timeout') return null;
   // What the journal itself says of a call that must not be repeated is performed by nobody.
   const { lines } = interrupted.recording ?? { lines: [] };
   if (lines.some((line) => line.t === 'outcome' && !line.ok && line.error.code === 'unknown-outcome')) return null;
