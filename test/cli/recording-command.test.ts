@@ -99,7 +99,11 @@ test('two runs that went the same way have the same normal form, and no differen
   const normal = async (runId: string) => (await user.signalbox('recording', 'normalize', user.file(runId))).stdout;
   expect((await normal('a-again')).replace('a-again', 'a-seeded')).toBe(await normal('a-seeded'));
   const diff = await user.signalbox('recording', 'diff', user.file('a-good'), user.file('a-again'));
-  expect(diff).toEqual({ code: 0, stdout: 'same\nThey are the same, except for times, run ids and seeds.\n', stderr: '' });
+  expect(diff).toEqual({
+    code: 0,
+    stdout: 'same\nThey are the same, except for times, run ids and seeds.\n',
+    stderr: '',
+  });
 });
 
 test('a normal form plays as the recording did, is its own normal form, and can be written back', async () => {
@@ -170,7 +174,7 @@ test('bisect says in a word what two runs are to each other, and where they part
   expect([same.code, same.stdout.split('\n')[0]]).toEqual([0, 'same']);
   const other = await user.signalbox('bisect', good, cold);
   expect([other.code, other.stdout.split('\n')[0]]).toEqual([1, 'changed']);
-  expect(other.stdout).toContain('a-cold.jsonl, line 5: tool gives');
+  expect(other.stdout).toContain('a-cold.jsonl, line 5: tool returns');
   const failed = await user.signalbox('bisect', good, bad);
   expect([failed.code, failed.stdout.split('\n')[0]]).toEqual([1, 'failed']);
   const better = await user.signalbox('bisect', bad, good, '--json');

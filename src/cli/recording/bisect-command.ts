@@ -1,5 +1,4 @@
-import { type Command, UsageError } from '../command/command.ts';
-import { IN_OPTION } from '../command/read-arguments.ts';
+import { type Command, IN_OPTION, UsageError } from '../command/command.ts';
 
 /** `signalbox bisect <file> <file>`, or a recording and two versions of an agent: where they part. */
 export const bisectCommand: Command = {

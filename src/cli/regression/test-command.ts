@@ -1,5 +1,4 @@
-import { type Command, UsageError } from '../command/command.ts';
-import { IN_OPTION } from '../command/read-arguments.ts';
+import { type Command, IN_OPTION, UsageError } from '../command/command.ts';
 import { SIMULATED_OPTIONS, readSimulated } from '../simulate/simulate-command.ts';
 
 /** `signalbox test <run id|file|seed>`: from a run that went wrong to a test that fails for it. */

@@ -21,6 +21,8 @@ import type { Problem, Simulated, SimulatedAgent, SimulatedOutcome } from './sim
 
 /** A run in which more than this arrives has no end. */
 const MOST_STEPS = 3_000;
+/** What puts itself off again and again is left. */
+const MOST_ROUNDS = 10;
 /** How long a leaf that really waits is waited for, in real milliseconds. */
 const PATIENCE_MS = 1_000;
 
@@ -109,6 +111,7 @@ class OneRun {
     }
     this.#outside.end();
     if (!this.#hasDied()) await this.#outside.settle(this.#run);
+    await this.#finishTurn();
     if (this.#servers === null && result !== null) this.#lookForLeftovers(result);
     this.#servers?.close();
     return {
@@ -125,6 +128,15 @@ class OneRun {
     };
   }
 
+  /** What is put off to the next turn of the event loop comes yet. */
+  async #finishTurn(): Promise<void> {
+    const { time } = this.#simulated;
+    for (let round = 0; round < MOST_ROUNDS && time.pending.some(({ ms }) => ms === 0); round++) {
+      time.fireNext();
+      await settled();
+    }
+  }
+
   /** A process that has ended settles nothing. */
   #hasDied(): boolean {
     return this.#draws.drawn.some(({ kind }) => DIED.test(kind));
@@ -134,7 +146,7 @@ class OneRun {
    * What still keeps the process alive, or listens to it, when the run is over. Where a tool was stopped in its work, or a
    * process ended, something is always left.
    */
-  #lookForLeftovers({ reason }: RunResult): void {
+  #lookForLeftovers({ reason }: AnyResult): void {
     const { time } = this.#simulated;
     if (this.#hasDied() || reason === 'cancelled' || reason === 'timeout') return;
     if (this.#draws.drawn.some(({ kind }) => UNFINISHED.test(kind))) return;
