@@ -12,6 +12,7 @@ import { isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { type Draws, drawsOf } from './draws.ts';
+import { Leftovers, hasDied } from './leftovers.ts';
 import { faultyModel, inventingModel } from './simulated-faults.ts';
 import { HOUR_MS, Outside, permissionsInMemory } from './simulated-outside.ts';
 import type { ServerWorld } from './simulated-servers.ts';
@@ -21,8 +22,6 @@ import type { Problem, Simulated, SimulatedAgent, SimulatedOutcome } from './sim
 
 /** A run in which more than this arrives has no end. */
 const MOST_STEPS = 3_000;
-/** What puts itself off again and again is left. */
-const MOST_ROUNDS = 10;
 /** How long a leaf that really waits is waited for, in real milliseconds. */
 const PATIENCE_MS = 1_000;
 
@@ -39,19 +38,6 @@ export async function simulatedRun(
   return new OneRun(simulated, seed, draws).lead();
 }
 
-/** The process ends, or lets go of the run. */
-const DIED = /^process|^journal\.(full|io|short|lock)|^outside\.release/;
-/** A tool does not end its work, whatever the run does. */
-const UNFINISHED = /^tool\.(slow|stall|late|lost)|^outside\./;
-
-/** What the process has that outlasts a run. */
-function outlasting(): { readonly listeners: number; readonly processes: number } {
-  return {
-    listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
-    processes: process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap').length,
-  };
-}
-
 class OneRun {
   readonly #simulated: Simulated;
   readonly #seed: number;
@@ -64,7 +50,7 @@ class OneRun {
   #run: Run | null = null;
   #steps = 0;
   #problem: Problem | null = null;
-  readonly #before = outlasting();
+  readonly #leftovers: Leftovers;
 
   constructor(simulated: Simulated, seed: number, draws: Draws) {
     this.#simulated = simulated;
@@ -78,6 +64,7 @@ class OneRun {
       time: simulated.time,
       wrong: (check, says) => this.#wrong(check, says),
     });
+    this.#leftovers = new Leftovers(simulated.time);
     const canResume = typeof simulated.agent === 'function';
     this.#servers = simulated.servers?.(draws, rates) ?? null;
     this.#store = simulatedStore(draws, rates, { canResume, simulatesServers: this.#servers !== null });
@@ -110,9 +97,12 @@ class OneRun {
       );
     }
     this.#outside.end();
-    if (!this.#hasDied()) await this.#outside.settle(this.#run);
-    await this.#finishTurn();
-    if (this.#servers === null && result !== null) this.#lookForLeftovers(result);
+    const { drawn } = this.#draws;
+    if (!hasDied(drawn)) await this.#outside.settle(this.#run);
+    if (this.#servers === null && result !== null) {
+      const left = await this.#leftovers.left(result.reason, drawn);
+      if (left !== null) this.#wrong('left behind', left);
+    }
     this.#servers?.close();
     return {
       seed: this.#seed,
@@ -126,37 +116,6 @@ class OneRun {
       carriedOut: this.#servers?.carriedOut ?? new Map(),
       printed: this.#simulated.printed.splice(0).join(''),
     };
-  }
-
-  /** What is put off to the next turn of the event loop comes yet. */
-  async #finishTurn(): Promise<void> {
-    const { time } = this.#simulated;
-    for (let round = 0; round < MOST_ROUNDS && time.pending.some(({ ms }) => ms === 0); round++) {
-      time.fireNext();
-      await settled();
-    }
-  }
-
-  /** A process that has ended settles nothing. */
-  #hasDied(): boolean {
-    return this.#draws.drawn.some(({ kind }) => DIED.test(kind));
-  }
-
-  /**
-   * What still keeps the process alive, or listens to it, when the run is over. Where a tool was stopped in its work, or a
-   * process ended, something is always left.
-   */
-  #lookForLeftovers({ reason }: AnyResult): void {
-    const { time } = this.#simulated;
-    if (this.#hasDied() || reason === 'cancelled' || reason === 'timeout') return;
-    if (this.#draws.drawn.some(({ kind }) => UNFINISHED.test(kind))) return;
-    const timer = time.pending.find(({ isRef }) => isRef);
-    if (timer !== undefined) this.#wrong('left behind', `a timer of ${timer.ms} ms is still set when the run is over`);
-    const now = outlasting();
-    if (now.listeners > this.#before.listeners)
-      this.#wrong('left behind', 'the process has more listeners than before the run');
-    if (now.processes > this.#before.processes)
-      this.#wrong('left behind', 'a process that was started is still there when the run is over');
   }
 
   /** The process has ended, or the run was let go: it is taken up again. */

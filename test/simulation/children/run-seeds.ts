@@ -1,6 +1,6 @@
 /** Simulates the subjects and prints the first failure as JSON, or null. Arguments: seeds in all, seconds at most. */
-import { simulate } from '../../src/testing/index.ts';
-import { SUBJECTS } from './subjects.ts';
+import { simulate } from '../../../src/testing/index.ts';
+import { SUBJECTS } from '../subjects.ts';
 
 const [seeds = 100, seconds = 30] = process.argv.slice(2).map(Number);
 const began = performance.now();
