@@ -16,7 +16,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
     'test/agent/late-readers',
     'test/tools/security/terminal-confirm-screen',
   ],
-  simulate: ['test/testing/simulate'],
+  simulate: ['test/testing/simulate', 'test/simulation'],
   browser: ['test/browser/long-run'],
 };
 const ONE_HOUR = '3600000';

@@ -59,7 +59,7 @@ export type { ConversationErrorCode } from './agent/options/agent-errors.ts';
 export type { OutputMode } from './machines/contract/agent-setup.ts';
 export type { PendingApproval, Run, RunState } from './agent/run/run.ts';
 export type { ApprovalOptions } from './agent/options/run-options.ts';
-export type { InputPart, RunInput } from './agent/options/run-input.ts';
+export type { InputPart, RunInput } from './agent/options/input-parts.ts';
 export type { JournalStore } from './journal/run/run-journal.ts';
 export type { RunEvent, RunEventBody, Transition } from './machines/events/run-events.ts';
 export type {

@@ -18,7 +18,7 @@ import { runRecord } from '../journal/format/run-input.ts';
 import type { Toolset } from '../machines/contract/agent-setup.ts';
 import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
-import { type RunInput, imagesRefused, readInput } from './options/run-input.ts';
+import { type RunInput, imagesRefused, readInput } from './options/input-parts.ts';
 import { checkApproval, checkClose, checkConversation, checkResume, checkRun } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';

@@ -27,7 +27,7 @@ import type { Policy } from '../tools/spec.ts';
 import type { agentActors } from './below/agent-actors.ts';
 import type { ChildAgent } from './options/option-types.ts';
 import type { AgentOptions } from './options/agent-options.ts';
-import type { RunInput } from './options/run-input.ts';
+import type { RunInput } from './options/input-parts.ts';
 import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { ToolRegistry } from './tools/registry.ts';
 import type { PendingApproval, Run } from './run/run.ts';

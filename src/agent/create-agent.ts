@@ -16,7 +16,7 @@ import { newRunId } from './options/run-options.ts';
 import { checkListTools, checkMessage } from './options/check-options.ts';
 import { exploredStart } from './past/past-runs.ts';
 import type { AgentOptions } from './options/agent-options.ts';
-import type { RunInput } from './options/run-input.ts';
+import type { RunInput } from './options/input-parts.ts';
 import type { OutputOf, OutputSchema } from './options/output-options.ts';
 import type { RunEvent } from '../machines/events/run-events.ts';
 import type { ToolResult } from '../tools/result.ts';

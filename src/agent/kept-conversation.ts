@@ -9,7 +9,7 @@ import type { SentMessage } from '../machines/contract/mail.ts';
 import type { RunResult } from '../machines/contract/run-result.ts';
 import { ConversationError } from './options/agent-errors.ts';
 import type { Conversation } from './agent-types.ts';
-import type { RunInput } from './options/run-input.ts';
+import type { RunInput } from './options/input-parts.ts';
 import type { RunOptions } from './options/run-options.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import type { Opening, Talk } from './run-line.ts';

@@ -3,7 +3,7 @@ import type { SentMessage } from '../machines/contract/mail.ts';
 import { pruneHistory } from '../machines/llm-call/conversation.ts';
 import type { Message } from '../actors/model.ts';
 import { AgentBusyError } from './options/agent-errors.ts';
-import { type RunInput, readInput } from './options/run-input.ts';
+import { type RunInput, readInput } from './options/input-parts.ts';
 import { type RunOptions, newRunId } from './options/run-options.ts';
 import type { AnyRun } from './run/run.ts';
 import type { StartedRun } from './run/run-plan.ts';

@@ -34,4 +34,5 @@ export { simulate } from './simulate.ts';
 export type { AgentMaker, SimulatedAgent, SimulatedFailure, Simulation } from './simulate/simulation.ts';
 export type { CheckedRun } from './simulate/judge.ts';
 export type { FaultName, Faults } from './simulate/simulated-faults.ts';
+export type { SimulatedServers, SimulatedTool } from './simulate/simulated-servers.ts';
 export type { SimulateOptions } from './simulate.ts';

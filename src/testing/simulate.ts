@@ -1,34 +1,24 @@
 import { checkReply } from '../actors/check-reply.ts';
 import type { Model } from '../actors/model.ts';
 import { optionsOf } from '../json/known-options.ts';
-import { describeThrown } from '../json/to-json.ts';
 import { readRecording } from '../journal/format/recording.ts';
-import { agentMachine } from '../machines/agent/agent.ts';
-import { llmCallMachine } from '../machines/llm-call/llm-call.ts';
-import { toolCallMachine } from '../machines/tool-call/tool-call.ts';
-import { machineCoverage } from './coverage/edges.ts';
 import { hostileModel } from './hostile-model.ts';
 import type { ScriptedReply } from './scripted-model.ts';
-import { fewest } from './simulate/draws.ts';
-import { type Faults, eachFault, ratesOf } from './simulate/simulated-faults.ts';
-import { type OwnChecks, type Taken, judgedRun, recordingLines, resumeWrong } from './simulate/judge.ts';
-import { simulatedRun } from './simulate/simulated-run.ts';
-import type {
-  AgentMaker,
-  Problem,
-  Simulated,
-  SimulatedAgent,
-  SimulatedFailure,
-  SimulatedOutcome,
-  Simulation,
-} from './simulate/simulation.ts';
-import { realNow, settled, virtualTime } from './simulate/virtual-time.ts';
+import { type Faults, ratesOf } from './simulate/simulated-faults.ts';
+import type { OwnChecks } from './simulate/judge.ts';
+import { Search } from './simulate/seed-search.ts';
+import type { AgentMaker, Simulated, SimulatedAgent, Simulation } from './simulate/simulation.ts';
+import { type SimulatedServers, serverWorld } from './simulate/simulated-servers.ts';
+import { realNow, virtualTime } from './simulate/virtual-time.ts';
 
 /** What to simulate, and how much of it. */
 export interface SimulateOptions extends OwnChecks {
   /** What the user asks. Default `Simulate.`. */
   readonly task?: string;
-  /** How many seeds, from 1 on, or which. Default 1000. */
+  /**
+   * How many runs, or the seeds themselves. Default 1000. Of a number, half of the seeds count from 1 on; the others are
+   * bred from those whose runs have met what no run before had.
+   */
   readonly seeds?: number | readonly number[];
   /**
    * What the model means to say: a list of replies (the last again and again), a recording whose replies it gives, or a
@@ -37,8 +27,20 @@ export interface SimulateOptions extends OwnChecks {
   readonly model?: readonly ScriptedReply[] | string | ((seed: number) => Model);
   /** Called before each run: what your tools keep outside of the agent begins anew. A crash does not call it. */
   readonly begin?: () => void;
+  /**
+   * MCP servers that the agent gets in the place of its own, behind real connections: their tools by the server's name. Only
+   * where `agent` is a function.
+   */
+  readonly servers?: SimulatedServers;
   /** Which faults happen: a list of names, or rates by name. Default: all at their usual rates. */
   readonly faults?: Faults;
+  /** Of all that the seeds draw only this happens: `only` of a failure repeats its smallest run. Default: everything. */
+  readonly only?: readonly string[];
+  /**
+   * The share of the runs that are replayed and held against the laws though nothing happened in them that had not happened
+   * before: 0 to 1. Default 0.02. Those in which something new happened always are.
+   */
+  readonly recheck?: number;
   /** Stops after so much real time, in milliseconds. Default: when all seeds are run. */
   readonly budgetMs?: number;
   /** Stops once so many different failures are found. Default 5. */
@@ -52,7 +54,10 @@ const checkOptions = optionsOf<SimulateOptions>('simulate', 'docs/simulation.md'
   seeds: true,
   model: true,
   begin: true,
+  servers: true,
   faults: true,
+  only: true,
+  recheck: true,
   budgetMs: true,
   maxFailures: true,
   onProgress: true,
@@ -73,8 +78,13 @@ let last: Promise<unknown> = Promise.resolve();
  */
 export async function simulate(agent: AgentMaker | SimulatedAgent, options: SimulateOptions = {}): Promise<Simulation> {
   checkOptions(options);
+  const { seeds = 1000, recheck = 0.02, maxFailures = 5, onProgress, check, always } = options;
+  if (!(recheck >= 0 && recheck <= 1))
+    throw new TypeError(`simulate: option 'recheck' must be a number from 0 to 1, and is ${recheck}.`);
+  const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
   const model = modelOf(options.model);
+  const servers = await serversOf(agent, options.servers);
   // Time is the whole process's: one simulation after the other.
   const before = last;
   const own = Promise.withResolvers<undefined>();
@@ -83,12 +93,14 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
   const began = realNow();
   const time = virtualTime();
   const rejections = unhandledRejections();
+  const printing = printedText();
   try {
     const simulated: Simulated = {
       agent,
       task: options.task ?? 'Simulate.',
       model,
       hostile: hostileModel,
+      servers,
       begin: options.begin ?? (() => undefined),
       rates,
       time,
@@ -96,148 +108,30 @@ export async function simulate(agent: AgentMaker | SimulatedAgent, options: Simu
       waited: new Set(),
       hanging: new Set(),
       unhandled: rejections.seen,
+      printed: printing.seen,
     };
-    return await new Search(simulated, options).all();
+    return await new Search(simulated, { seeds, recheck, only, maxFailures, onProgress, check, always }).all();
   } finally {
     rejections.stop();
+    printing.stop();
     time.restore();
     own.resolve(undefined);
   }
 }
 
-/** A run that was judged. */
-interface Judged {
-  readonly outcome: SimulatedOutcome;
-  readonly problem: Problem | null;
-}
-
-interface Found {
-  readonly failure: Omit<SimulatedFailure, 'count'>;
-  count: number;
-}
-
-class Search {
-  readonly #simulated: Simulated;
-  readonly #options: SimulateOptions;
-  readonly #taken: Taken = { edges: new Set(), states: new Set() };
-  readonly #found = new Map<string, Found>();
-  readonly #faults = new Map<string, number>();
-  readonly #endings: { [reason: string]: number } = {};
-  #runs = 0;
-  #effects = 0;
-
-  constructor(simulated: Simulated, options: SimulateOptions) {
-    this.#simulated = simulated;
-    this.#options = options;
-  }
-
-  async all(): Promise<Simulation> {
-    const { seeds = 1000, maxFailures = 5, onProgress } = this.#options;
-    const list = typeof seeds === 'number' ? Array.from({ length: seeds }, (_, index) => index + 1) : seeds;
-    for (const seed of list) {
-      if (realNow() >= this.#simulated.until) break;
-      const run = await this.#judged(seed, null);
-      this.#runs++;
-      this.#note(run.outcome);
-      if (run.problem !== null) await this.#fail(seed, run, run.problem);
-      onProgress?.({ runs: this.#runs, failures: this.#found.size });
-      if (this.#found.size >= maxFailures) break;
-    }
-    return this.#simulation();
-  }
-
-  async #judged(seed: number, only: ReadonlySet<string> | null): Promise<Judged> {
-    const { unhandled } = this.#simulated;
-    unhandled.splice(0);
-    try {
-      const outcome = await simulatedRun(this.#simulated, seed, only);
-      const wrong = await judgedRun(outcome, this.#options, this.#taken);
-      await settled();
-      const [first] = unhandled;
-      const rejected =
-        unhandled.length === 0 ? null : { check: 'unhandled rejection', message: describeThrown(first).message };
-      return { outcome, problem: wrong ?? rejected ?? (await this.#interrupted(outcome)) };
-    } finally {
-      unhandled.splice(0);
-    }
-  }
-
-  /** Where nothing but interruptions was drawn, the run without them must end alike. */
-  async #interrupted(outcome: SimulatedOutcome): Promise<Problem | null> {
-    const rest = outcome.drawn.filter(({ kind }) => !interrupts(kind));
-    if (rest.length === outcome.drawn.length || !rest.every(({ kind }) => HARMLESS.has(kind))) return null;
-    const whole = await simulatedRun(this.#simulated, outcome.seed, new Set(rest.map(({ key }) => key)));
-    return resumeWrong(outcome, whole);
-  }
-
-  #note({ drawn, result, store }: SimulatedOutcome): void {
-    for (const { kind } of drawn) this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + 1);
-    const reason = result?.reason ?? 'none';
-    this.#endings[reason] = (this.#endings[reason] ?? 0) + 1;
-    for (const { count } of store.performances.values()) this.#effects += count;
-  }
-
-  /** Keeps a failure by its reason, shrunk when it is the first of its kind. */
-  async #fail(seed: number, { outcome }: Judged, problem: Problem): Promise<void> {
-    const kind = kindOf(problem);
-    const known = this.#found.get(kind);
-    if (known !== undefined) {
-      known.count++;
-      return;
-    }
-    let smallest: Judged = { outcome, problem };
-    const keys = await fewest(
-      outcome.drawn.map(({ key }) => key),
-      async (left) => {
-        const tried = await this.#judged(seed, new Set(left));
-        const isSame = tried.problem !== null && kindOf(tried.problem) === kind;
-        if (isSame) smallest = tried;
-        return isSame;
-      },
-    );
-    const { drawn, recording } = smallest.outcome;
-    const failure = {
-      seed,
-      check: problem.check,
-      reason: smallest.problem?.message ?? problem.message,
-      drawn: drawn.filter(({ key }) => keys.includes(key)).map(({ says }) => says),
-      recording: recording === null ? '' : recordingLines(recording),
-      records: { found: recordsIn(outcome), left: recordsIn(smallest.outcome) },
-    };
-    this.#found.set(kind, { failure, count: 1 });
-  }
-
-  #simulation(): Simulation {
-    const failures = [...this.#found.values()].map(({ failure, count }) => ({ ...failure, count }));
-    return {
-      ok: failures.length === 0,
-      runs: this.#runs,
-      failures,
-      coverage: {
-        machines: [agentMachine, llmCallMachine, toolCallMachine].map((machine) =>
-          machineCoverage(machine, this.#taken),
-        ),
-        faults: eachFault((name) => this.#faults.get(name) ?? 0),
-        endings: this.#endings,
-      },
-      effects: this.#effects,
-      waited: [...this.#simulated.waited].sort(),
-    };
-  }
-}
-
-const interrupts = (kind: string): boolean => kind.startsWith('process.') || kind.startsWith('journal.');
-/** What changes nothing about what a run comes to. */
-const HARMLESS: ReadonlySet<string> = new Set(['reply', 'order', 'person.twice', 'person.wrong']);
-
-function recordsIn({ recording }: SimulatedOutcome): number {
-  return recording === null ? 0 : recording.lines.length + 1;
-}
-
-/** Failures are the same whose check is, and whose words but for numbers and names. */
-function kindOf({ check, message }: Problem): string {
-  const isOwn = check === 'check' || check === 'always' || check === 'unhandled rejection';
-  return isOwn ? `${check} ${message.split('\n')[0]?.replaceAll(/\d+/g, '#')}` : check;
+/** Loaded only where servers are simulated, and before time stands still. */
+async function serversOf(
+  agent: AgentMaker | SimulatedAgent,
+  servers: SimulatedServers | undefined,
+): Promise<Simulated['servers']> {
+  if (servers === undefined) return null;
+  if (typeof agent !== 'function')
+    throw new TypeError("simulate: option 'servers' needs a function that makes the agent.");
+  const [{ createMcpConnection: make }] = await Promise.all([
+    import('../mcp/create-connection.ts'),
+    import('../mcp/hub.ts'),
+  ]);
+  return (draws, rates) => serverWorld({ servers, draws, rates, make });
 }
 
 function modelOf(given: SimulateOptions['model']): Simulated['model'] {
@@ -272,4 +166,20 @@ function unhandledRejections(): { readonly seen: unknown[]; stop(): void } {
       for (const other of others) process.on('unhandledRejection', other);
     },
   };
+}
+
+/** Keeps what the process prints, beside printing it. */
+function printedText(): { readonly seen: string[]; stop(): void } {
+  const seen: string[] = [];
+  const undo = [process.stdout, process.stderr].map((stream) => {
+    const { write } = stream;
+    const keeping = (...args: Parameters<typeof write>): boolean => {
+      const [chunk] = args;
+      seen.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'));
+      return Reflect.apply(write, stream, args);
+    };
+    Reflect.set(stream, 'write', keeping);
+    return () => Reflect.set(stream, 'write', write);
+  });
+  return { seen, stop: () => undo.forEach((restore) => restore()) };
 }

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { transitions } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -98,7 +99,11 @@ test('two runs that went the same way have the same normal form, and no differen
   const normal = async (runId: string) => (await user.signalbox('recording', 'normalize', user.file(runId))).stdout;
   expect((await normal('a-again')).replace('a-again', 'a-seeded')).toBe(await normal('a-seeded'));
   const diff = await user.signalbox('recording', 'diff', user.file('a-good'), user.file('a-again'));
-  expect(diff).toEqual({ code: 0, stdout: 'They are the same, except for times, run ids and seeds.\n', stderr: '' });
+  expect(diff).toEqual({
+    code: 0,
+    stdout: 'same\nThey are the same, except for times, run ids and seeds.\n',
+    stderr: '',
+  });
 });
 
 test('a normal form plays as the recording did, is its own normal form, and can be written back', async () => {
@@ -129,7 +134,11 @@ test('diff says what two runs were given differently, where they part, and what 
   expect(stdout).toContain('/value/data/celsius: 21 → -3');
   expect(stdout).toMatch(/^ {2}steps +2 +2$/m);
   const json = await user.signalbox('recording', 'diff', '--json', user.file('a-good'), user.file('a-cold'));
-  expect(JSON.parse(json.stdout)).toMatchObject({ same: false, differences: [{ lines: [1, 1] }, { lines: [5, 5] }] });
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    same: false,
+    verdict: 'changed',
+    differences: [{ lines: [1, 1] }, { lines: [5, 5] }],
+  });
 });
 
 test('a recording that ends earlier differs where it ends', async () => {
@@ -155,4 +164,45 @@ test.each([
   const ended = await runCli(['recording', ...args], { cwd: folder.path });
   expect(ended.code).toBe(code);
   expect(ended.stderr).toMatch(message);
+});
+
+test('bisect says in a word what two runs are to each other, and where they part', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'a-cold', { tools: [fakeTool('get_weather', [{ celsius: -3 }])] });
+  const [good, cold, bad] = [user.file('a-good'), user.file('a-cold'), user.file('b-bad')];
+  const same = await user.signalbox('bisect', good, good);
+  expect([same.code, same.stdout.split('\n')[0]]).toEqual([0, 'same']);
+  const other = await user.signalbox('bisect', good, cold);
+  expect([other.code, other.stdout.split('\n')[0]]).toEqual([1, 'changed']);
+  expect(other.stdout).toContain('a-cold.jsonl, line 5: tool returns');
+  const failed = await user.signalbox('bisect', good, bad);
+  expect([failed.code, failed.stdout.split('\n')[0]]).toEqual([1, 'failed']);
+  const better = await user.signalbox('bisect', bad, good, '--json');
+  expect(JSON.parse(better.stdout)).toMatchObject({ verdict: 'changed' });
+});
+
+test('bisect plays a recording on two versions of its agent, and says where each leaves it', async () => {
+  await using user = await keptRuns();
+  const source = await readFile(join(user.path, user.file('a-good')), 'utf8');
+  const { toolset, instructions, agent } = JSON.parse(source.split('\n')[0] ?? '');
+  const [{ description, inputSchema }] = toolset.tools;
+  const version = async (name: string, text: string): Promise<string> => {
+    const tools = `[{ name: 'get_weather', description: ${JSON.stringify(description)}, effects: 'none', inputSchema: ${JSON.stringify(inputSchema)}, execute: () => ({}) }]`;
+    await writeFile(
+      join(user.path, name),
+      `import { createAgent, tool } from '${pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href}';
+export default (options) => createAgent({ name: '${agent}', instructions: ${JSON.stringify(text)}, tools: ${tools}.map(tool), ...options });`,
+    );
+    return name;
+  };
+  const was = await version('was.ts', instructions);
+  const now = await version('now.ts', 'You lie.');
+  const alike = await user.signalbox('bisect', user.file('a-good'), was, was);
+  expect(alike).toMatchObject({ code: 0, stdout: expect.stringMatching(/^same\n.*was\.ts plays all of it: answered/) });
+  const worse = await user.signalbox('bisect', user.file('a-good'), was, now);
+  expect(worse).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^failed\n[^]*now\.ts leaves it at record 2: in/),
+  });
+  expect((await user.signalbox('bisect', user.file('a-good'), now, was)).stdout).toMatch(/^changed\n/);
 });

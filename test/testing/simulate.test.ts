@@ -2,7 +2,10 @@ import { setTimeout as really } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent, tool } from '../../src/index.ts';
-import { replay, simulate, scriptedModel } from '../../src/testing/index.ts';
+import { type CheckedRun, replay, simulate, scriptedModel } from '../../src/testing/index.ts';
+import { FAULT_NAMES } from '../../src/testing/simulate/simulated-faults.ts';
+import type { Recording } from '../../src/journal/format/recording.ts';
+import { REPLAY } from '../../src/journal/replay/replay.ts';
 import { transitions } from '../../src/journal/index.ts';
 import { cases, seedOr } from '../support/soak.ts';
 
@@ -23,6 +26,23 @@ const pay = tool({
 });
 const clerk = (options: AgentOptions) => createAgent({ maxSteps: 5, tools: [look, pay], ...options });
 const once = [{ content: '', toolCalls: [{ name: 'charge', arguments: {} }] }, 'Paid.'];
+
+/** A server whose tools may be repeated in each of the ways in which they may or may not. */
+const servers = {
+  files: [
+    { name: 'read', annotations: { readOnlyHint: true } },
+    { name: 'put', annotations: { idempotentHint: true } },
+    { name: 'drop', annotations: { destructiveHint: true } },
+  ],
+};
+
+/** An agent that plays a recording otherwise than it was run. */
+function agentWhoseReplaysDiverge() {
+  return (options: AgentOptions) => {
+    const agent = createAgent(options);
+    return { ...agent, [REPLAY]: (recording: Recording) => agent[REPLAY]({ ...recording, lines: [] }, {}) };
+  };
+}
 
 /** An agent whose only tool charges a card, by its declared effects; gives back how often it did for one call. */
 function charger(effects: 'once' | 'idempotent') {
@@ -52,9 +72,23 @@ test('an agent that is sound passes under all faults, and every kind of fault ha
   const { failures, runs, coverage } = await simulate(clerk, { seeds });
   expect(failures).toEqual([]);
   expect(runs).toBe(seeds.length);
-  expect(Object.entries(coverage.faults).filter(([, count]) => count === 0)).toEqual([]);
+  const unmet = Object.entries(coverage.faults).filter(([name, count]) => count === 0 && !name.startsWith('mcp.'));
+  expect(unmet).toEqual([]);
   expect(coverage.machines.map(({ machine }) => machine)).toEqual(['agent', 'llmCall', 'toolCall']);
   expect(coverage.machines[0]?.states.covered).toBeGreaterThan(5);
+});
+
+test('an agent keeps its laws while its MCP servers die, forget and change, and every kind of that has met it', async () => {
+  const faults = Object.fromEntries(FAULT_NAMES.filter((name) => name.startsWith('mcp.')).map((name) => [name, 0.1]));
+  const ran: string[] = [];
+  const check = (run: CheckedRun) => void ran.push(...run.ran.map((call) => call.tool));
+  const seeds = cases(40, 20_000);
+  const found = await simulate(clerk, { seeds, servers, faults, check });
+  expect(found.failures).toEqual([]);
+  expect(found.waited).toEqual([]);
+  expect(FAULT_NAMES.filter((name) => name.startsWith('mcp.') && found.coverage.faults[name] === 0)).toEqual([]);
+  expect(ran).toEqual(expect.arrayContaining(['files_read', 'files_put', 'files_drop']));
+  await expect(simulate(clerk({ silent: true }), { servers })).rejects.toThrow('needs a function that makes the agent');
 });
 
 test('the same seed is the same run, and another seed another', async () => {
@@ -63,6 +97,39 @@ test('the same seed is the same run, and another seed another', async () => {
   await simulate(clerk, { seeds: [3, 4, 5, 3, 4, 5], check });
   expect(recordings.slice(3)).toEqual(recordings.slice(0, 3));
   expect(new Set(recordings).size).toBe(3);
+});
+
+test('seeds are bred from those that met something new, and a bred seed is repeated alone', async () => {
+  const seen = new Map<number, string>();
+  const check = (run: { readonly seed: number; recording(): string }) => void seen.set(run.seed, run.recording());
+  const { runs } = await simulate(clerk, { seeds: 60, check });
+  expect([runs, seen.size]).toEqual([60, 60]);
+  const bred = [...seen].filter(([seed]) => seed > 2 ** 24);
+  expect(bred).toHaveLength(30);
+  const [seed, recording] = bred[7] ?? [0, ''];
+  const again: string[] = [];
+  await simulate(clerk, { seeds: [seed], check: (run) => void again.push(run.recording()) });
+  expect(again).toEqual([recording]);
+  // A bred run is much like its parent, and not the same.
+  const parent: string[] = [];
+  await simulate(clerk, { seeds: [Math.floor(seed / 2 ** 24)], check: (run) => void parent.push(run.recording()) });
+  expect(parent).not.toEqual([recording]);
+});
+
+test('what happens for the first time is judged in full, and what is known by the share that is asked for', async () => {
+  const wrong = agentWhoseReplaysDiverge();
+  const first = await simulate(wrong, { seeds: [1], faults: [], model: ['Done.'], recheck: 0 });
+  expect(first.failures.map(({ check }) => check)).toEqual(['replay']);
+  const later = await simulate(wrong, { seeds: [1, 2, 3, 4], faults: [], model: ['Done.'], recheck: 0 });
+  expect(later.failures.map(({ count }) => count)).toEqual([1]);
+  const all = await simulate(wrong, { seeds: [1, 2, 3, 4], faults: [], model: ['Done.'], recheck: 1 });
+  expect(all.failures.map(({ count }) => count)).toEqual([4]);
+  const refused = simulate(clerk, { recheck: 2 });
+  await expect(refused).rejects.toThrow("option 'recheck' must be a number from 0 to 1, and is 2.");
+});
+
+test('a call that must not be repeated may end otherwise than in a run without the crash', async () => {
+  expect((await simulate(clerk, { seeds: [1566] })).failures).toEqual([]);
 });
 
 test('a tool that is charged twice after a crash is found, and the failure is a small recording', async () => {
@@ -176,6 +243,66 @@ test('a promise that nobody handles is a failure', async () => {
     model: [{ content: '', toolCalls: [{ name: 'loose', arguments: {} }] }, 'Done.'],
   });
   expect(failures).toMatchObject([{ check: 'unhandled rejection', reason: 'forgotten', count: 3 }]);
+});
+
+describe('what a run leaves', () => {
+  const once1 = [{ content: '', toolCalls: [{ name: 'work', arguments: {} }] }, 'Done.'];
+  const problems = async (execute: () => unknown): Promise<readonly string[]> => {
+    const work = tool({ name: 'work', description: 'Works.', effects: 'none', execute });
+    const found = await simulate((options) => createAgent({ tools: [work], ...options }), {
+      seeds: 2,
+      faults: [],
+      model: once1,
+    });
+    return found.failures.map(({ check, reason }) => `${check}: ${reason}`);
+  };
+
+  test.each<readonly [string, () => unknown, readonly string[]]>([
+    [
+      'a timer',
+      () => void setTimeout(() => undefined, 5000),
+      ['left behind: a timer of 5000 ms is still set when the run is over'],
+    ],
+    [
+      'an interval',
+      () => void setInterval(() => undefined, 700),
+      ['left behind: a timer of 700 ms is still set when the run is over'],
+    ],
+    ['a timer that holds nothing', () => void setTimeout(() => undefined, 5000).unref(), []],
+    ['an interval that holds nothing', () => void setInterval(() => undefined, 5000).unref(), []],
+    ['a timer that was cleared', () => clearTimeout(setTimeout(() => undefined, 5000)), []],
+  ])('%s', async (_what, execute, expected) => {
+    expect(await problems(execute)).toEqual(expected);
+  });
+
+  test('a listener of the process, and none that is removed', async () => {
+    const listen = () => undefined;
+    const left = await problems(() => void process.on('SIGUSR2', listen));
+    process.removeAllListeners('SIGUSR2');
+    expect(left).toEqual(['left behind: the process has more listeners than before the run']);
+    expect(await problems(() => void process.on('SIGUSR2', listen).off('SIGUSR2', listen))).toEqual([]);
+  });
+});
+
+test('a secret that is printed is a failure, one that only a tool gets is none', async () => {
+  const run = async (tell: (text: string) => void) => {
+    const know = tool({
+      name: 'know',
+      description: 'Knows.',
+      effects: 'none',
+      execute: () => {
+        tell('it is hunter2-hunter2\n');
+        return { it: 'hunter2-hunter2' };
+      },
+    });
+    const agent = (options: AgentOptions) => createAgent({ secrets: ['hunter2-hunter2'], tools: [know], ...options });
+    return simulate(agent, { seeds: 3, faults: [], model: [{ content: '', toolCalls: [{ name: 'know' }] }, 'Done.'] });
+  };
+  expect((await run(() => undefined)).failures).toEqual([]);
+  const { write } = process.stderr;
+  const printed = await run((text) => void process.stderr.write(text));
+  expect(printed.failures).toMatchObject([{ check: 'secrets', reason: 'secret number 1 stands in what was printed' }]);
+  expect(process.stderr.write).toBe(write);
 });
 
 test('the replies of a recording are what the model says', async () => {

@@ -23,7 +23,13 @@ export async function showRecording({ values, flags, positionals: [named = ''] }
   return EXIT_CODE.answered;
 }
 
-/** Prints where two recordings differ first, and both runs side by side. Exit code 0 when they are the same, else 1. */
+/** What two recordings are to each other: the second `failed` when it did not end as answered while the first did. */
+export type RecordedVerdict = 'same' | 'changed' | 'failed';
+
+/**
+ * Prints the verdict, where two recordings differ first, and both runs side by side. Exit code 0 when they are the same,
+ * else 1.
+ */
 export async function diffRecordings({ values, flags, positionals: [a = '', b = ''] }: Arguments): Promise<number> {
   const side = async (named: string): Promise<Side> => ({
     name: inert(named),
@@ -32,15 +38,22 @@ export async function diffRecordings({ values, flags, positionals: [a = '', b = 
   const left = await side(a);
   const right = await side(b);
   const differences = compareRecordings(left.recording, right.recording);
-  const same = differences.length === 0;
-  if (flags.has('json')) console.log(JSON.stringify({ same, differences }));
-  else if (same) console.log('They are the same, except for times, run ids and seeds.');
+  const verdict = verdictOn(left.recording, right.recording, differences.length);
+  const same = verdict === 'same';
+  if (flags.has('json')) console.log(JSON.stringify({ same, verdict, differences }));
+  else if (same) console.log('same\nThey are the same, except for times, run ids and seeds.');
   else {
     const table = textTable([['', left.name, right.name], ...factsOf(left.recording, right.recording)]);
     const places = differences.flatMap((difference) => placeText(difference, left, right));
-    console.log([...table.map((line) => line.trimEnd()), ...places].join('\n'));
+    console.log([verdict, '', ...table.map((line) => line.trimEnd()), ...places].join('\n'));
   }
   return same ? EXIT_CODE.answered : EXIT_CODE.failed;
+}
+
+function verdictOn(one: Recording, other: Recording, differences: number): RecordedVerdict {
+  if (differences === 0) return 'same';
+  const [before, after] = [tallyOf(one), tallyOf(other)];
+  return before.status === 'answered' && after.status !== 'answered' ? 'failed' : 'changed';
 }
 
 interface Side {

@@ -3,27 +3,41 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { makeFolder } from '../../security/folders.ts';
-import type { AgentMaker, SimulatedAgent, Simulation } from '../../testing/index.ts';
+import type { AgentMaker, SimulateOptions, SimulatedAgent, Simulation } from '../../testing/index.ts';
 import { UsageError } from '../command/command.ts';
 
+/** What a module gives a simulation. */
+export interface SimulatedModule {
+  readonly agent: AgentMaker | SimulatedAgent;
+  /** The name under which the agent is exported. */
+  readonly exported: string;
+  /** What it exports as `simulation`: options of `simulate`. */
+  readonly options: SimulateOptions;
+}
+
 /** The function or agent that a module exports: `wanted`, the default export, or the only agent there is. */
-export async function loadSimulated(file: string, wanted: string | undefined): Promise<AgentMaker | SimulatedAgent> {
+export async function loadSimulated(file: string, wanted: string | undefined): Promise<SimulatedModule> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`there is no file '${file}'.`);
   const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
   const names = Object.keys(module).join(', ');
   if (wanted !== undefined && !(wanted in module))
     throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
-  const named = wanted === undefined ? module['default'] : module[wanted];
-  if (isMaker(named)) return named;
-  const agents = (named === undefined ? Object.values(module) : [named]).filter(isAgent);
-  const [agent, ...others] = agents;
-  if (agent === undefined)
+  const { simulation } = module;
+  const options: SimulateOptions = typeof simulation === 'object' && simulation !== null ? simulation : {};
+  const named = wanted ?? 'default';
+  const given = module[named];
+  if (isMaker(given)) return { agent: given, exported: named, options };
+  const agents = Object.entries(module).flatMap(([exported, agent]) =>
+    (given === undefined || exported === named) && isAgent(agent) ? [{ exported, agent }] : [],
+  );
+  const [only, ...others] = agents;
+  if (only === undefined)
     throw new UsageError(
       `'${file}' exports no agent${names === '' ? '' : ` (it exports: ${names})`}. Export a function that makes it: export default (options) => createAgent({ …, ...options }).`,
     );
   if (others.length > 0) throw new UsageError(`'${file}' exports several agents. Name one with --export.`);
-  return agent;
+  return { ...only, options };
 }
 
 /** The text of a recording. */

@@ -1,7 +1,18 @@
 import type { FaultName, SimulateOptions, SimulatedFailure, Simulation } from '../../testing/index.ts';
-import { type Arguments, type Command, UsageError, EXIT_CODE } from '../command/command.ts';
+import { type Arguments, type Command, type OptionSpec, UsageError, EXIT_CODE } from '../command/command.ts';
 import { counted } from '../../terminal/text-width.ts';
 import { inert } from '../../output/console/inert.ts';
+
+/** The options that say what is simulated, whichever command does it. */
+export const SIMULATED_OPTIONS: readonly OptionSpec[] = [
+  { name: 'task', value: '<text>', help: 'What the user asks. Default: Simulate.' },
+  { name: 'faults', value: '<names>', help: 'Only these, separated by commas; none: no fault. Default: all.' },
+  {
+    name: 'model',
+    value: '<recording>',
+    help: 'The model gives the replies of this recording. Default: it calls at random.',
+  },
+];
 
 /** `signalbox simulate <file>`: an agent under faults in virtual time, once for each seed. */
 export const simulateCommand: Command = {
@@ -12,7 +23,8 @@ export const simulateCommand: Command = {
     'Loads a module that exports an agent, or by default a function that makes one with the options that',
     'it is given: createAgent({ …, ...options }). Runs the agent once for each seed, in virtual time, while',
     'the model, tools, journal, process, clock and people misbehave as the seed draws it. Its tools really',
-    'run, so give it tools that may. Only a function can be simulated with crashes, and resumed.',
+    'run, so give it tools that may. Only a function can be simulated with crashes, and resumed. Options of',
+    'simulate that the module exports as `simulation`, such as check and begin, count.',
     '',
     'Every run is checked: it ends, it keeps the laws of verify, its replay is identical, a resumed run ends',
     'like one that was not interrupted, and no tool runs twice that may run once. A failure is shrunk and',
@@ -21,15 +33,9 @@ export const simulateCommand: Command = {
     'Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.',
   ].join('\n'),
   options: [
-    { name: 'seeds', value: '<n>', help: 'How many seeds, from 1 on. Default: 1000.' },
+    { name: 'seeds', value: '<n>', help: 'How many runs. Default: 1000.' },
     { name: 'seed', value: '<n>', help: 'This seed alone: repeats a failure.' },
-    { name: 'task', value: '<text>', help: 'What the user asks. Default: Simulate.' },
-    { name: 'faults', value: '<names>', help: 'Only these, separated by commas; none: no fault. Default: all.' },
-    {
-      name: 'model',
-      value: '<recording>',
-      help: 'The model gives the replies of this recording. Default: it calls at random.',
-    },
+    ...SIMULATED_OPTIONS,
     { name: 'max-seconds', value: '<n>', help: 'How long to simulate at most. Default: until all seeds are run.' },
     { name: 'export', value: '<name>', help: 'Simulate this export: an agent, or a function that makes one.' },
     { name: 'out', value: '<folder>', help: 'Where recordings are written. Default: .signalbox/simulate.' },
@@ -42,22 +48,17 @@ export const simulateCommand: Command = {
     const seed = readCount(args, 'seed');
     const seeds = seed === undefined ? (readCount(args, 'seeds') ?? 1000) : [seed];
     const seconds = readCount(args, 'max-seconds');
-    const task = args.values.get('task');
     const folder = args.values.get('out') ?? '.signalbox/simulate';
     // Loaded only now: help and wrong usage need none of it.
-    const { loadSimulated, readReplies, writeFailures } = await import('./simulate-agent.ts');
+    const { loadSimulated, writeFailures } = await import('./simulate-agent.ts');
     const { simulate } = await import('../../testing/simulate.ts');
-    const faults = await readFaults(args);
-    const model = args.values.get('model');
     const options: SimulateOptions = {
+      ...(await readSimulated(args)),
       seeds,
-      ...(task === undefined ? {} : { task }),
-      ...(faults === undefined ? {} : { faults }),
-      ...(model === undefined ? {} : { model: readReplies(model) }),
       ...(seconds === undefined ? {} : { budgetMs: seconds * 1000 }),
     };
-    const agent = await loadSimulated(file, args.values.get('export'));
-    const found = await simulate(agent, options);
+    const { agent, options: own } = await loadSimulated(file, args.values.get('export'));
+    const found = await simulate(agent, { ...own, ...options });
     const files = await writeFailures(found, folder);
     if (args.flags.has('json')) console.log(JSON.stringify({ ...found, files }));
     else console.log(foundText(found, files, commandFor(file, args)));
@@ -65,10 +66,23 @@ export const simulateCommand: Command = {
   },
 };
 
+/** What the options of {@link SIMULATED_OPTIONS} say. */
+export async function readSimulated(args: Arguments): Promise<SimulateOptions> {
+  const { values } = args;
+  const [task, model] = [values.get('task'), values.get('model')];
+  const faults = await readFaults(args);
+  const replies = model === undefined ? undefined : (await import('./simulate-agent.ts')).readReplies(model);
+  return {
+    ...(task === undefined ? {} : { task }),
+    ...(faults === undefined ? {} : { faults }),
+    ...(replies === undefined ? {} : { model: replies }),
+  };
+}
+
 function readCount({ values }: Arguments, name: string): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text);
   throw new UsageError(`--${name} must be a whole number from 1 on, and is '${text}'.`);
 }
 

@@ -22,15 +22,25 @@ export interface Draws {
   source(key: string): () => number;
 }
 
+/** Seeds from here on are bred: they hold the seed that they descend from above these bits. */
+const GENERATION = 2 ** 24;
+/** A bred run draws this much as its parent did. */
+const INHERITED = 0.85;
+
+/** A seed whose run is much like that of `parent`; `child` says which of them. It may be too large to be a safe integer. */
+export function bredSeed(parent: number, child: number): number {
+  return parent * GENERATION + (child % GENERATION);
+}
+
 /** Makes the draws of a seed. With `only` nothing happens but what has one of these keys: how a failure is shrunk. */
 export function drawsOf(seed: number, only: ReadonlySet<string> | null): Draws {
   const drawn: Drawn[] = [];
-  const at = (key: string): number => fraction(Math.imul(seed | 0, 0x85ebca6b) ^ hashed(key));
+  const at = (key: string): number => drawnAt(seed, hashed(key));
   return {
     drawn,
     happens: (kind, place, rate, says) => {
       const key = `${kind} ${place}`;
-      if (rate <= 0 || (only !== null && !only.has(key)) || at(key) >= rate) return false;
+      if (rate <= 0 || (only !== null && !only.has(key)) || at(key) >= rate * eager(seed, hashed(key))) return false;
       drawn.push({ key, kind, says });
       return true;
     },
@@ -41,6 +51,21 @@ export function drawsOf(seed: number, only: ReadonlySet<string> | null): Draws {
       return () => fraction(start ^ Math.imul(++count, 0x9e3779b1));
     },
   };
+}
+
+function drawnAt(seed: number, place: number): number {
+  if (seed < GENERATION) return fraction(Math.imul(seed | 0, 0x85ebca6b) ^ place);
+  if (isInherited(seed, place)) return drawnAt(Math.floor(seed / GENERATION), place);
+  return fraction(Math.imul(seed % GENERATION, 0x85ebca6b) ^ place ^ 0x27d4eb2f);
+}
+
+function isInherited(seed: number, place: number): boolean {
+  return fraction(Math.imul((seed % GENERATION) ^ place, 0xc2b2ae35)) < INHERITED;
+}
+
+/** How much oftener something happens where a bred seed draws for itself. */
+function eager(seed: number, place: number): number {
+  return seed < GENERATION || isInherited(seed, place) ? 1 : 4;
 }
 
 /** FNV-1a. */

@@ -1,3 +1,5 @@
+import type { Run } from '../../agent/run/run.ts';
+import type { RunEvent } from '../../machines/events/run-events.ts';
 import type { Outcome } from '../../actors/journal.ts';
 import { recordedEntry } from '../../journal/format/record.ts';
 import { lineWriter } from '../../journal/format/blobs.ts';
@@ -43,30 +45,48 @@ export interface Taken {
   readonly states: Set<string>;
 }
 
-/** Judges a run: the first thing that is wrong with it, or null. Notes in `taken` what the machines have done. */
-export async function judgedRun(outcome: SimulatedOutcome, own: OwnChecks, taken: Taken): Promise<Problem | null> {
+/**
+ * Judges a run: the first thing that is wrong with it, or null. Without `taken` it is not played again: only what costs
+ * little is looked at. With it everything is, and what the machines have done is noted there.
+ */
+export async function judgedRun(
+  outcome: SimulatedOutcome,
+  own: OwnChecks,
+  taken: Taken | null,
+): Promise<Problem | null> {
   if (outcome.problem !== null) return outcome.problem;
   const { recording, result, seed } = outcome;
   if (result === null) return { check: 'every run ends', message: 'there is no result' };
   // A run that was cancelled before anything of it was written has nothing to be judged by.
   if (recording === null) return null;
-  const played = playedThrough(recording, own, taken);
-  if (played.problem !== null) return played.problem;
-  const wrong = replayWrong(played.run.view().output, result) ?? ranTwice(outcome) ?? secretIn(outcome);
+  if (taken !== null || own.always !== undefined) {
+    const played = playedThrough(recording, own, taken ?? NOWHERE);
+    if (played.problem !== null) return played.problem;
+    const ended = replayWrong(played.run.view().output, result);
+    if (ended !== null) return ended;
+  }
+  const wrong = ranTwice(outcome) ?? carriedOutTwice(outcome, recording) ?? (await secretIn(outcome));
   if (wrong !== null) return wrong;
-  const diverged = await replayed(outcome, recording, result);
+  const diverged = taken === null ? null : await replayed(outcome, recording, result);
   if (diverged !== null) return diverged;
+  const { check } = own;
+  if (check === undefined) return null;
   return saysWrong('check', () =>
-    own.check?.({
+    check({
       seed,
       result,
       drawn: outcome.drawn.map(({ says }) => says),
-      ran: played.run.view().ran,
+      get ran() {
+        return playedThrough(recording, {}, NOWHERE).run.view().ran;
+      },
       restarts: recording.lines.filter(({ t }) => t === 'restart').length,
       recording: () => recordingLines(recording),
     }),
   );
 }
+
+/** For what is played again without being noted. */
+const NOWHERE: Taken = { edges: new Set(), states: new Set() };
 
 /** A recording as JSON lines. */
 export function recordingLines({ head, lines }: Recording): string {
@@ -165,17 +185,48 @@ function ranTwice({ store }: SimulatedOutcome): Problem | null {
   return null;
 }
 
+/** A server must not carry out more calls of a tool that may not be repeated than were written as started, over all crashes. */
+function carriedOutTwice({ carriedOut }: SimulatedOutcome, { head, lines }: Recording): Problem | null {
+  if (carriedOut.size === 0) return null;
+  for (const { name, origin, effects } of head.toolset.tools) {
+    if (origin.kind !== 'mcp' || effects !== 'once') continue;
+    const carried = carriedOut.get(`${origin.server} ${origin.tool}`) ?? 0;
+    const calls = lines.filter((line) => line.t === 'start' && line.name === 'callTool');
+    const own = calls.filter((line) => line.t === 'start' && textAt(line.request, 'tool') === name).length;
+    if (carried > own)
+      return { check: 'once', message: `'${name}' was called ${own} times, and carried out ${carried} times` };
+  }
+  return null;
+}
+
 function isUnknown(out: Outcome): boolean {
   return !out.ok && out.error.code === 'unknown-outcome';
 }
 
-/** What the options say is secret must stand nowhere in what is kept. */
-function secretIn({ agent, recording }: SimulatedOutcome): Problem | null {
+/** What the options say is secret must stand nowhere but in what the agent's own code is given. */
+async function secretIn({ agent, recording, run, printed }: SimulatedOutcome): Promise<Problem | null> {
   const secrets = agent.options.secrets ?? [];
   if (secrets.length === 0 || recording === null) return null;
-  const text = recordingLines(recording);
-  const index = secrets.findIndex((secret) => text.includes(JSON.stringify(secret).slice(1, -1)));
-  return index === -1 ? null : { check: 'secrets', message: `secret number ${index + 1} stands in the recording` };
+  const outputs: readonly (readonly [string, string])[] = [
+    ['the recording', recordingLines(recording)],
+    ["the run's own recording", run?.recording() ?? ''],
+    ['the events', await eventsOf(run)],
+    ['what was printed', printed],
+  ];
+  for (const [where, text] of outputs) {
+    const index = secrets.findIndex(
+      (secret) => text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)),
+    );
+    if (index !== -1) return { check: 'secrets', message: `secret number ${index + 1} stands in ${where}` };
+  }
+  return null;
+}
+
+/** All events of a run that is over, as JSON. */
+async function eventsOf(run: Run | null): Promise<string> {
+  const events: RunEvent[] = [];
+  if (run !== null) for await (const event of run) events.push(event);
+  return JSON.stringify(events);
 }
 
 /**
@@ -184,6 +235,11 @@ function secretIn({ agent, recording }: SimulatedOutcome): Problem | null {
  */
 export function resumeWrong(interrupted: SimulatedOutcome, whole: SimulatedOutcome): Problem | null {
   if (whole.result === null || interrupted.result === null) return null;
+  // An outage takes time, and a limit of the run may be over before it.
+  if (whole.result.reason === 'timeout' || interrupted.result.reason === 'timeout') return null;
+  // What the journal itself says of a call that must not be repeated is performed by nobody.
+  const { lines } = interrupted.recording ?? { lines: [] };
+  if (lines.some((line) => line.t === 'outcome' && !line.ok && line.error.code === 'unknown-outcome')) return null;
   const [first, second] = [answersIn(whole), answersIn(interrupted)];
   if (first === null || second === null) return null;
   for (const [key, out] of second) if (first.has(key) && first.get(key) !== out) return null;

@@ -3,7 +3,6 @@ import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import type { Effect, Outcome, Perform, PerformIo } from '../../actors/journal.ts';
 import { type Model, type ModelIo, type ModelReply, type ModelRequest, ModelError } from '../../actors/model.ts';
-import { digest } from '../../json/digest.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { toJson } from '../../json/to-json.ts';
 import { isJsonObject } from '../../json/json.ts';
@@ -27,6 +26,14 @@ const RATES = {
   'tool.stall': 0.02,
   'tool.late': 0.02,
   'tool.lost': 0.02,
+  'mcp.refuse': 0.03,
+  'mcp.before': 0.02,
+  'mcp.during': 0.04,
+  'mcp.after': 0.02,
+  'mcp.session': 0.02,
+  'mcp.silent': 0.01,
+  'mcp.error': 0.02,
+  'mcp.list': 0.03,
   'journal.full': 0.005,
   'journal.io': 0.005,
   'journal.short': 0.005,
@@ -40,8 +47,10 @@ const RATES = {
   'person.late': 0.1,
   'person.twice': 0.1,
   'person.wrong': 0.05,
+  'person.always': 0.05,
   'outside.cancel': 0.005,
   'outside.tools': 0.01,
+  'outside.release': 0.01,
 } as const;
 
 /** The name of a fault that a simulation can inject. */
@@ -123,8 +132,7 @@ export function faultyModel(base: Model, draws: Draws, rates: FaultRates, hostil
     ...(base.takesImages === undefined ? {} : { takesImages: base.takesImages }),
     complete: async (request, io) => {
       io.signal.throwIfAborted();
-      const json = toJson(request.messages);
-      const key = json.ok ? digest(json.value) : '';
+      const key = JSON.stringify(request.messages);
       const before = answered.get(key);
       if (before !== undefined) return before;
       const reply = await answer(request, io);

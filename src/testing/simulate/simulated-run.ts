@@ -6,15 +6,16 @@
  * I2 Nothing arrives before everything that can happen by itself has happened.
  */
 import type { AgentOptions } from '../../agent/options/agent-options.ts';
-import type { Permissions } from '../../agent/options/option-types.ts';
-import type { PendingApproval, Run } from '../../agent/run/run.ts';
+import type { Run } from '../../agent/run/run.ts';
 import type { Effect } from '../../actors/journal.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { isJsonObject } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import { textAt } from '../explore/walk/story.ts';
 import { type Draws, drawsOf } from './draws.ts';
-import { type FaultName, faultyModel, inventingModel } from './simulated-faults.ts';
+import { Leftovers, hasDied } from './leftovers.ts';
+import { faultyModel, inventingModel } from './simulated-faults.ts';
+import { HOUR_MS, Outside, permissionsInMemory } from './simulated-outside.ts';
+import type { ServerWorld } from './simulated-servers.ts';
 import { type SimulatedStore, simulatedStore } from './simulated-store.ts';
 import { realNow, reallyWait, settled } from './virtual-time.ts';
 import type { Problem, Simulated, SimulatedAgent, SimulatedOutcome } from './simulation.ts';
@@ -23,7 +24,6 @@ import type { Problem, Simulated, SimulatedAgent, SimulatedOutcome } from './sim
 const MOST_STEPS = 3_000;
 /** How long a leaf that really waits is waited for, in real milliseconds. */
 const PATIENCE_MS = 1_000;
-const HOUR_MS = 3_600_000;
 
 /** Runs a seed. With `only` no draws but these are made. */
 export async function simulatedRun(
@@ -44,19 +44,30 @@ class OneRun {
   readonly #draws: Draws;
   readonly #store: SimulatedStore;
   readonly #options: AgentOptions;
-  readonly #late = new Set<string>();
-  readonly #removed: (() => void)[] = [];
+  readonly #servers: ServerWorld | null;
+  readonly #outside: Outside;
   #agent: SimulatedAgent;
+  #run: Run | null = null;
   #steps = 0;
   #problem: Problem | null = null;
+  readonly #leftovers: Leftovers;
 
   constructor(simulated: Simulated, seed: number, draws: Draws) {
     this.#simulated = simulated;
     this.#seed = seed;
     this.#draws = draws;
     const { rates, model, hostile } = simulated;
+    this.#outside = new Outside({
+      canResume: typeof simulated.agent === 'function',
+      draws,
+      rates,
+      time: simulated.time,
+      wrong: (check, says) => this.#wrong(check, says),
+    });
+    this.#leftovers = new Leftovers(simulated.time);
     const canResume = typeof simulated.agent === 'function';
-    this.#store = simulatedStore(draws, rates, canResume);
+    this.#servers = simulated.servers?.(draws, rates) ?? null;
+    this.#store = simulatedStore(draws, rates, { canResume, simulatesServers: this.#servers !== null });
     this.#options = {
       journal: this.#store,
       model: faultyModel(model?.(seed) ?? inventingModel(draws, hostile), draws, rates, hostile),
@@ -70,10 +81,12 @@ class OneRun {
 
   async lead(): Promise<SimulatedOutcome> {
     let result = await this.#live(() => this.#begin());
-    for (let life = 1; this.#store.crash !== null && this.#problem === null; life++) {
-      if (result?.status !== 'failed')
+    for (let life = 1; this.#isInterrupted(result) && this.#problem === null; life++) {
+      if (this.#store.crash !== null && result?.status !== 'failed')
         this.#wrong('journal', `the journal could not write, and the run ended as ${result?.status ?? 'rejected'}`);
       this.#store.restart();
+      this.#outside.hasReleased = false;
+      this.#simulated.time.forget();
       this.#simulated.time.pass(this.#draws.below(`outage ${life}`, 3) * 20_000);
       this.#agent = this.#made();
       const isKept = this.#store.recording() !== null;
@@ -83,7 +96,14 @@ class OneRun {
         isKept ? this.#agent.resume(this.#runId, { migrate: (recording) => recording }) : this.#begin(),
       );
     }
-    for (const undo of this.#removed) undo();
+    this.#outside.end();
+    const { drawn } = this.#draws;
+    if (!hasDied(drawn)) await this.#outside.settle(this.#run);
+    if (this.#servers === null && result !== null) {
+      const left = await this.#leftovers.left(result.reason, drawn);
+      if (left !== null) this.#wrong('left behind', left);
+    }
+    this.#servers?.close();
     return {
       seed: this.#seed,
       drawn: this.#draws.drawn,
@@ -92,7 +112,15 @@ class OneRun {
       recording: this.#store.recording(),
       store: this.#store,
       agent: this.#agent,
+      run: this.#run,
+      carriedOut: this.#servers?.carriedOut ?? new Map(),
+      printed: this.#simulated.printed.splice(0).join(''),
     };
+  }
+
+  /** The process has ended, or the run was let go: it is taken up again. */
+  #isInterrupted(result: AnyResult | null): boolean {
+    return this.#store.crash !== null || (result?.status === 'waiting' && this.#outside.hasReleased);
   }
 
   get #runId(): string {
@@ -102,7 +130,8 @@ class OneRun {
   #made(): SimulatedAgent {
     const { agent } = this.#simulated;
     if (typeof agent === 'function') {
-      const made = agent(this.#options);
+      const servers = this.#servers === null ? {} : { mcpServers: this.#servers.connect() };
+      const made = agent({ ...this.#options, ...servers });
       if (made.options.confirm === undefined) made.configure({ confirm: 'wait' });
       return made;
     }
@@ -124,6 +153,7 @@ class OneRun {
   async #live(start: () => Run): Promise<AnyResult | null> {
     let result: AnyResult | null | undefined;
     const run = start();
+    this.#run = run;
     run.then(
       (ended) => {
         result = ended;
@@ -135,13 +165,29 @@ class OneRun {
     );
     for (;;) {
       await settled();
+      // Connections take turns of the event loop to come up.
+      if (this.#servers !== null) for (let turn = 0; turn < 3; turn++) await settled();
       if (result !== undefined) return result;
       if (++this.#steps > MOST_STEPS) return this.#stop(run, `the run had not ended after ${MOST_STEPS} steps`);
-      this.#fromOutside(run);
-      if (await this.#step(run)) continue;
+      this.#outside.interfere(run, this.#agent, this.#steps);
+      // A run that was let go ends by itself, and what it was doing is aborted.
+      if (this.#outside.hasReleased) await settled();
+      if (result !== undefined) return result;
+      if ((await this.#step(run)) || (await this.#loads(() => result !== undefined))) continue;
       const open = run.state.path;
       return this.#stop(run, `nothing can happen any more, and the run has not ended: it is in ${open}`);
     }
+  }
+
+  /** Something may be loaded for the first time, which takes real time. True when anything has come of it. */
+  async #loads(isOver: () => boolean): Promise<boolean> {
+    const { time, until } = this.#simulated;
+    const began = realNow();
+    while (realNow() - began < PATIENCE_MS && realNow() < until) {
+      await reallyWait(1);
+      if (isOver() || this.#store.held.length > 0 || time.pending.length > 0) return true;
+    }
+    return false;
   }
 
   #wrong(check: string, message: string): void {
@@ -158,46 +204,14 @@ class OneRun {
     return null;
   }
 
-  #happens(kind: FaultName, place: string | number, says: string): boolean {
-    return this.#draws.happens(kind, `${place}`, this.#simulated.rates[kind], says);
-  }
-
-  /** What may come at any moment, whatever the run waits for. */
-  #fromOutside(run: Run): void {
-    const at = this.#steps;
-    const { time } = this.#simulated;
-    if (this.#happens('clock.forward', at, `step ${at}: the clock jumps forward`)) {
-      time.setWall(HOUR_MS);
-      time.pass(this.#draws.below(`forward ${at}`, 60_000));
-    }
-    if (this.#happens('clock.backward', at, `step ${at}: the clock jumps back`)) time.setWall(-HOUR_MS);
-    if (this.#happens('outside.cancel', at, `step ${at}: cancelled`)) void run.cancel('simulated');
-    if (this.#happens('outside.tools', at, `step ${at}: the tools change`)) this.#changeTools();
-  }
-
-  /** A tool goes, or those that have gone come back. */
-  #changeTools(): void {
-    const { tools } = this.#agent;
-    if (this.#removed.length > 0) {
-      for (const undo of this.#removed.splice(0)) undo();
-      return;
-    }
-    const list = tools.list();
-    const tool = list[this.#draws.below(`tool ${this.#steps}`, list.length)];
-    if (tool === undefined || !tools.remove(tool.name)) return;
-    this.#removed.push(() => {
-      if (!tools.has(tool.name)) tools.register(tool);
-    });
-  }
-
   /** One thing arrives. False when nothing can. */
   async #step(run: Run): Promise<boolean> {
     const { time } = this.#simulated;
     const { held } = this.#store;
-    const waiting = run.pending.filter(({ callId }) => !this.#late.has(callId));
+    const waiting = run.pending.filter(({ callId }) => !this.#outside.late.has(callId));
     const ready: readonly (() => void)[] = [
       ...held.map((item) => () => item.release()),
-      ...waiting.map((asked) => () => this.#answer(run, asked)),
+      ...waiting.map((asked) => () => this.#outside.answer(run, asked)),
     ];
     if (ready.length === 0 && (await this.#reallyWaits())) return true;
     const count = ready.length + (time.pending.length > 0 && this.#atWork().length === 0 ? 1 : 0);
@@ -214,11 +228,11 @@ class OneRun {
       return true;
     }
     if (time.fireNext()) return true;
-    if (this.#late.size === 0) return false;
+    if (this.#outside.late.size === 0) return false;
     // Nothing else comes: the person who was late answers at last.
     time.pass(24 * HOUR_MS);
     const left = run.pending[0];
-    this.#late.clear();
+    this.#outside.late.clear();
     if (left === undefined) return false;
     void run.approve(left.callId);
     return true;
@@ -226,10 +240,10 @@ class OneRun {
 
   /** What the user's code is doing, but for what has never settled before, and people who are waited for. */
   #atWork(): readonly string[] {
-    const { options } = this.#agent;
-    const list = [...this.#store.working.values()].filter(
-      ({ name }) => name !== 'askApproval' || options.confirm !== 'wait',
-    );
+    const { working } = this.#store;
+    if (working.size === 0) return [];
+    const { confirm } = this.#agent.options;
+    const list = [...working.values()].filter(({ name }) => name !== 'askApproval' || confirm !== 'wait');
     return list.map(nameOf).filter((name) => !this.#simulated.hanging.has(name));
   }
 
@@ -255,36 +269,9 @@ class OneRun {
     }
     return true;
   }
-
-  /** A person answers, in one of the ways in which people do. */
-  #answer(run: Run, { callId, args }: PendingApproval): void {
-    const is = (name: FaultName, says: string): boolean => this.#happens(name, callId, `${callId}: the person ${says}`);
-    if (is('person.late', 'is late')) return void this.#late.add(callId);
-    if (is('person.wrong', 'answers another call')) {
-      void run.approve('no-such-call').then((taken) => {
-        if (taken) this.#wrong('answers', 'an approval of a call that does not wait was taken');
-      });
-    }
-    if (is('person.reject', 'says no')) void run.reject(callId, 'simulated');
-    else if (is('person.edit', 'edits the arguments')) void run.approve(callId, { args: edited(args) });
-    else void run.approve(callId);
-    if (is('person.twice', 'answers twice')) void run.approve(callId);
-  }
 }
 
 /** A tool by its name; anything else by its leaf. */
 function nameOf({ name, request }: Effect): string {
   return isJsonObject(request) && typeof request['tool'] === 'string' ? request['tool'] : name;
-}
-
-/** The arguments with a text changed, or as they were. */
-function edited(args: unknown): JsonObject {
-  const before: JsonObject = typeof args === 'object' && args !== null ? { ...args } : {};
-  const name = Object.keys(before).find((key) => textAt(before, key) !== '');
-  return name === undefined ? before : { ...before, [name]: `${textAt(before, name)} edited` };
-}
-
-function permissionsInMemory(): Permissions {
-  const always = new Set<string>();
-  return { isAlwaysAllowed: (tool) => always.has(tool), add: (tool) => void always.add(tool) };
 }

@@ -67,8 +67,15 @@ const MOST_CRASHES = 4;
 const FOREIGN = 'simulated';
 
 /** Makes the store of one simulated run. */
-export function simulatedStore(draws: Draws, rates: FaultRates, canResume: boolean): SimulatedStore {
-  return new FaultyStore(draws, rates, canResume);
+export function simulatedStore(draws: Draws, rates: FaultRates, abilities: Abilities): SimulatedStore {
+  return new FaultyStore(draws, rates, abilities);
+}
+
+interface Abilities {
+  /** Whether there is somebody who takes a run up again after a crash. */
+  readonly canResume: boolean;
+  /** Tools of MCP servers never really wait. */
+  readonly simulatesServers: boolean;
 }
 
 class FaultyStore implements SimulatedStore {
@@ -80,17 +87,17 @@ class FaultyStore implements SimulatedStore {
   crash: FaultName | null = null;
   readonly #draws: Draws;
   readonly #rates: FaultRates;
-  readonly #canResume: boolean;
+  readonly #abilities: Abilities;
   #head: RunRecord | null = null;
   #lines: RecordLine[] | null = null;
   /** How often the process was started again. */
   #life = 0;
   #appends = 0;
 
-  constructor(draws: Draws, rates: FaultRates, canResume: boolean) {
+  constructor(draws: Draws, rates: FaultRates, abilities: Abilities) {
     this.#draws = draws;
     this.#rates = rates;
-    this.#canResume = canResume;
+    this.#abilities = abilities;
   }
 
   recording(): Recording | null {
@@ -153,8 +160,11 @@ class FaultyStore implements SimulatedStore {
     const rest = (): void => {
       if (this.working.get(effect.id) === effect) this.working.delete(effect.id);
     };
+    const { request } = effect;
+    const spec = head.toolset.tools.find(({ name }) => isJsonObject(request) && name === request['tool']);
+    const isSimulated = this.#abilities.simulatesServers && spec?.origin.kind === 'mcp';
     const really: Perform = (given) => {
-      if (effect.name !== 'callLlm') this.working.set(effect.id, effect);
+      if (effect.name !== 'callLlm' && !isSimulated) this.working.set(effect.id, effect);
       given.signal.addEventListener('abort', rest, { once: true });
       return perform(given);
     };
@@ -162,8 +172,6 @@ class FaultyStore implements SimulatedStore {
     this.performances.set(effect.id, known);
     known.count++;
     const place = `${effect.id}${known.count > 1 ? ` time ${known.count}` : ''}`;
-    const { request } = effect;
-    const spec = head.toolset.tools.find(({ name }) => isJsonObject(request) && name === request['tool']);
     const out = await performed({ effect, perform: really, io, spec }, this.#draws, this.#rates, place);
     known.outcomes.push(out);
     rest();
@@ -210,7 +218,7 @@ class FaultyStore implements SimulatedStore {
         if (this.crash !== null || born !== this.#life) throw simulatedCrash('process.crash', 'crashed');
         const place = `${++this.#appends}`;
         const isRewritten = this.#life > 0 && records[0]?.t === 'run';
-        const mayCrash = this.#canResume && !isRewritten && this.#life < MOST_CRASHES;
+        const mayCrash = this.#abilities.canResume && !isRewritten && this.#life < MOST_CRASHES;
         for (const [fault, code] of CRASHES) {
           const rate = mayCrash ? this.#rates[fault] : 0;
           if (this.#draws.happens(fault, place, rate, `write ${place}: ${fault}`)) this.#failWith(fault, code, records);

@@ -7,7 +7,8 @@ import type { Recording } from '../../journal/format/recording.ts';
 import type { Replayable } from '../../journal/replay/replay.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { MachineCoverage } from '../coverage/edges.ts';
-import type { Drawn } from './draws.ts';
+import type { Drawn, Draws } from './draws.ts';
+import type { ServerWorld } from './simulated-servers.ts';
 import type { FaultName, FaultRates, HostileMaker } from './simulated-faults.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -27,6 +28,8 @@ export interface Simulated {
   readonly task: string;
   readonly model: ((seed: number) => Model) | null;
   readonly hostile: HostileMaker;
+  /** Makes the MCP servers of a run; null where none are simulated. */
+  readonly servers: ((draws: Draws, rates: FaultRates) => ServerWorld) | null;
   /** Called before each run. */
   readonly begin: () => void;
   readonly rates: FaultRates;
@@ -39,6 +42,8 @@ export interface Simulated {
   readonly hanging: Set<string>;
   /** Promises that were rejected and that nobody had handled. */
   readonly unhandled: unknown[];
+  /** What the process has printed. */
+  readonly printed: string[];
 }
 
 /** What has come of one seed. */
@@ -52,6 +57,12 @@ export interface SimulatedOutcome {
   readonly store: SimulatedStore;
   /** Whoever played it last. */
   readonly agent: SimulatedAgent;
+  /** Its last life; null where it had none. */
+  readonly run: Run | null;
+  /** How often the simulated servers carried out each of their tools, by `server tool`. */
+  readonly carriedOut: ReadonlyMap<string, number>;
+  /** What was printed meanwhile. */
+  readonly printed: string;
 }
 
 /** Something that is wrong: which check says so, and what. */
@@ -69,6 +80,8 @@ export interface SimulatedFailure {
   readonly reason: string;
   /** The faults and choices that are left, in words. */
   readonly drawn: readonly string[];
+  /** The same as keys, for the option `only` of `simulate`: with them the seed alone repeats the smallest run. */
+  readonly only: readonly string[];
   /** The recording of the smallest run, as JSON lines; empty where nothing was written. */
   readonly recording: string;
   /** How many records there were when it was found, and how many are left. */

@@ -9,6 +9,8 @@
 export interface VirtualTime {
   /** Begins a run: no timers, the same moment, chance from this source. */
   reset(random: () => number): void;
+  /** Drops all timers: the process that has set them is gone. */
+  forget(): void;
   /** Moves to the next timer and fires it; false when there is none. */
   fireNext(): boolean;
   /** The timers that are set, with how long each was set for. */
@@ -26,11 +28,18 @@ export interface VirtualTime {
 export interface PendingTimer {
   readonly due: number;
   readonly ms: number;
+  /** Whether a process would wait for it. */
+  readonly isRef: boolean;
 }
 
 interface Timer extends PendingTimer {
-  readonly number: number;
   readonly fire: () => void;
+}
+
+/** What a program holds of a timer; that of an interval has the number of its next round. */
+interface Handle {
+  number: number;
+  isRef: boolean;
 }
 
 /** When every run begins. */
@@ -84,10 +93,14 @@ class ReplacedTime implements VirtualTime {
     this.#timers.clear();
   }
 
+  forget(): void {
+    this.#timers.clear();
+  }
+
   fireNext(): boolean {
-    const timer = this.#earliest();
-    if (timer === undefined) return false;
-    this.#timers.delete(timer.number);
+    const [number, timer] = this.#earliest() ?? [];
+    if (number === undefined || timer === undefined) return false;
+    this.#timers.delete(number);
     this.#now = Math.max(this.#now, timer.due);
     timer.fire();
     return true;
@@ -109,17 +122,25 @@ class ReplacedTime implements VirtualTime {
     for (const undo of this.#undone) undo();
   }
 
-  #set(fire: () => void, ms: number): Timer {
+  #set(fire: () => void, ms: number, handle: Handle = { number: 0, isRef: true }): Handle {
     const delay = ms >= 0 ? ms : 0;
-    const timer = { number: ++this.#count, due: this.#now + delay, ms: delay, fire };
-    this.#timers.set(timer.number, timer);
+    const timer: Timer = {
+      due: this.#now + delay,
+      ms: delay,
+      fire,
+      get isRef() {
+        return handle.isRef;
+      },
+    };
+    handle.number = ++this.#count;
+    this.#timers.set(handle.number, timer);
     this.onTimer?.(timer);
-    return timer;
+    return handle;
   }
 
-  #earliest(): Timer | undefined {
-    let first: Timer | undefined;
-    for (const timer of this.#timers.values()) if (first === undefined || timer.due < first.due) first = timer;
+  #earliest(): readonly [number, Timer] | undefined {
+    let first: readonly [number, Timer] | undefined;
+    for (const entry of this.#timers) if (first === undefined || entry[1].due < first[1].due) first = entry;
     return first;
   }
 
@@ -130,19 +151,16 @@ class ReplacedTime implements VirtualTime {
     };
     return [
       replaced(globalThis, 'setTimeout', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
-        handleOf(this.#set(() => fire(...args), ms).number),
+        handleOf(this.#set(() => fire(...args), ms)),
       ),
       replaced(globalThis, 'setInterval', (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
-        const handle = { number: 0 };
+        const handle: Handle = { number: 0, isRef: true };
         const tick = (): void => {
           arm();
           fire(...args);
         };
-        const arm = (): void => {
-          handle.number = this.#set(tick, Math.max(1, ms)).number;
-        };
-        arm();
-        return handleOf(handle);
+        const arm = (): Handle => this.#set(tick, Math.max(1, ms), handle);
+        return handleOf(arm());
       }),
       replaced(globalThis, 'clearTimeout', clear),
       replaced(globalThis, 'clearInterval', clear),
@@ -178,14 +196,18 @@ class ReplacedTime implements VirtualTime {
 }
 
 /** What programs do with a timer beside clearing it. */
-function handleOf(timer: number | { readonly number: number }): object {
+function handleOf(timer: Handle): object {
+  const referred = (isRef: boolean) => (): object => {
+    timer.isRef = isRef;
+    return handle;
+  };
   const handle = {
     get number() {
-      return typeof timer === 'number' ? timer : timer.number;
+      return timer.number;
     },
-    ref: () => handle,
-    unref: () => handle,
-    hasRef: () => true,
+    ref: referred(true),
+    unref: referred(false),
+    hasRef: () => timer.isRef,
     refresh: () => handle,
     [Symbol.toPrimitive]: () => handle.number,
   };

@@ -1,0 +1,59 @@
+import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
+import { replay } from '../../journal/replay/replay.ts';
+import { inert } from '../../output/console/inert.ts';
+import { type Arguments, EXIT_CODE } from '../command/command.ts';
+import { type RecordedVerdict, diffRecordings } from './recording-actions.ts';
+import { readRecordingOf } from './kept-runs.ts';
+import { loadSimulated } from '../simulate/simulate-agent.ts';
+
+/** Two recordings, as `recording diff` compares them. */
+export function bisectRecordings(args: Arguments): Promise<number> {
+  return diffRecordings(args);
+}
+
+/** One recording on two versions of its agent. */
+export async function bisectAgents({ values, flags, positionals }: Arguments): Promise<number> {
+  const [named = '', ...modules] = positionals;
+  const { text } = await readRecordingOf(named, values.get('in'));
+  const versions: Version[] = [];
+  // oxlint-disable-next-line no-await-in-loop -- in the order in which they were named
+  for (const module of modules) versions.push(await played(text, module, values.get('export')));
+  const [one, other] = versions;
+  if (one === undefined || other === undefined) return EXIT_CODE.usage;
+  const verdict = verdictOf(one, other);
+  if (flags.has('json')) console.log(JSON.stringify({ verdict, versions }));
+  else console.log([verdict, ...versions.flatMap(versionLines)].join('\n'));
+  return verdict === 'same' ? EXIT_CODE.answered : EXIT_CODE.failed;
+}
+
+/** How a version of an agent plays a recording. */
+interface Version {
+  readonly module: string;
+  /** The record at which it leaves the recording; null where it plays it to its end. */
+  readonly entry: number | null;
+  /** How it ended, or what it did instead. */
+  readonly says: string;
+}
+
+async function played(text: string, module: string, wanted: string | undefined): Promise<Version> {
+  const { agent } = await loadSimulated(module, wanted);
+  try {
+    const { status, reason } = await replay(text, typeof agent === 'function' ? agent({ silent: true }) : agent);
+    return { module, entry: null, says: `${status} (${reason})` };
+  } catch (error) {
+    if (!(error instanceof ReplayDivergenceError)) throw error;
+    const { entry, state, expected, actual, difference } = error;
+    const where = difference === '' ? `${expected} is recorded, and ${actual} came` : difference;
+    return { module, entry, says: `in ${state}: ${where}` };
+  }
+}
+
+function verdictOf(one: Version, other: Version): RecordedVerdict {
+  if (one.entry === other.entry && one.says === other.says) return 'same';
+  return other.entry !== null && (one.entry === null || other.entry < one.entry) ? 'failed' : 'changed';
+}
+
+function versionLines({ module, entry, says }: Version): readonly string[] {
+  const where = entry === null ? 'plays all of it' : `leaves it at record ${entry}`;
+  return [`  ${inert(module)} ${where}: ${inert(says)}`];
+}

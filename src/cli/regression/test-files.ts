@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { basename, join, relative, resolve, sep } from 'node:path';
+import { makeFolder } from '../../security/folders.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { UsageError } from '../command/command.ts';
+
+/** The program that runs the tests of a project. */
+export type Runner = 'vitest' | 'node';
+
+/** A test that is to be written. */
+export interface TestText {
+  readonly title: string;
+  /** What is imported from `signalbox/testing`. */
+  readonly uses: readonly string[];
+  /** The recording that it reads; null where it needs none. */
+  readonly recording: { readonly name: string; readonly text: string } | null;
+  /** Imports for their effect. */
+  readonly also?: readonly string[];
+  /** The statements of the test, which are indented here. */
+  readonly body: readonly string[];
+}
+
+/** Where a test is written, and what it tests. */
+export interface TestPlace {
+  /** The folder of the test. */
+  readonly folder: string;
+  /** The name of the file without `.test.ts`. */
+  readonly name: string;
+  /** The module with the agent. */
+  readonly module: string;
+  readonly exported: string;
+  readonly runner: Runner;
+}
+
+/** The runner that is asked for, else vitest where the project of this folder has it, else that of Node. */
+export function readRunner(asked: string | undefined): Runner {
+  if (asked === 'vitest' || asked === 'node') return asked;
+  if (asked !== undefined) throw new UsageError(`--runner takes vitest or node, not '${asked}'.`);
+  if (!existsSync('package.json')) return 'node';
+  const project: Json = JSON.parse(readFileSync('package.json', 'utf8'));
+  const has = (member: string): boolean =>
+    isJsonObject(project) && isJsonObject(project[member]) && 'vitest' in project[member];
+  return has('dependencies') || has('devDependencies') ? 'vitest' : 'node';
+}
+
+/** Writes the test and its recording; gives back their paths. Neither replaces a file that is there. */
+export async function writeTest(test: TestText, place: TestPlace): Promise<readonly string[]> {
+  const file = join(place.folder, `${place.name}.test.ts`);
+  const { recording } = test;
+  const kept = recording === null ? null : join(place.folder, recording.name);
+  for (const path of [file, kept]) if (path !== null && existsSync(path)) throw new UsageError(`'${path}' is there.`);
+  makeFolder(place.folder);
+  if (kept !== null && recording !== null) await writeFile(kept, recording.text);
+  await writeFile(file, testText(test, place));
+  return kept === null ? [file] : [file, kept];
+}
+
+function testText({ title, uses, recording, also = [], body }: TestText, place: TestPlace): string {
+  const { module, exported, folder, runner } = place;
+  const path = relative(resolve(folder), resolve(module)).split(sep).join('/');
+  const imported = exported === 'default' ? 'agent' : exported === 'agent' ? '{ agent }' : `{ ${exported} as agent }`;
+  const simulated = uses.includes('simulation') ? ', { simulation }' : '';
+  return [
+    ...(runner === 'node' ? ["import assert from 'node:assert/strict';"] : []),
+    ...(recording === null ? [] : ["import { readFileSync } from 'node:fs';"]),
+    ...(runner === 'node' ? ["import { test } from 'node:test';"] : []),
+    `import { ${uses.filter((name) => name !== 'simulation').join(', ')} } from 'signalbox/testing';`,
+    ...(runner === 'vitest'
+      ? [...also.map((name) => `import '${name}';`), "import { expect, test } from 'vitest';"]
+      : []),
+    simulated === '' || exported === 'default'
+      ? `import ${imported}${simulated} from '${path.startsWith('.') ? path : `./${path}`}';`
+      : `import { simulation, ${exported} as agent } from '${path.startsWith('.') ? path : `./${path}`}';`,
+    '',
+    ...(recording === null
+      ? []
+      : [`const recording = readFileSync(new URL('./${basename(recording.name)}', import.meta.url), 'utf8');`, '']),
+    `test(${quoted(title)}, async () => {`,
+    ...body.map((line) => `  ${line}`),
+    '});',
+    '',
+  ].join('\n');
+}
+
+/** A text as it stands in a program. */
+export function quoted(text: string): string {
+  return `'${JSON.stringify(text)
+    .slice(1, -1)
+    .replaceAll(String.raw`\"`, '"')
+    .replaceAll("'", String.raw`\'`)}'`;
+}

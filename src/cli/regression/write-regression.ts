@@ -1,0 +1,151 @@
+import { readRecording, type Recording } from '../../journal/format/recording.ts';
+import { normalizeRecording } from '../../journal/format/normalize.ts';
+import { replay } from '../../journal/replay/replay.ts';
+import { isJsonObject } from '../../json/json.ts';
+import { describeThrown } from '../../json/to-json.ts';
+import { inert } from '../../output/console/inert.ts';
+import { assertCalledTool, scriptedModel, simulate } from '../../testing/index.ts';
+import type { SimulateOptions, SimulatedAgent } from '../../testing/index.ts';
+import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
+import { readRecordingOf } from '../recording/kept-runs.ts';
+import { type SimulatedModule, loadSimulated } from '../simulate/simulate-agent.ts';
+import { type RecordedCause, causeIn } from './recorded-cause.ts';
+import { type TestText, quoted, readRunner, writeTest } from './test-files.ts';
+
+/** Writes a test that fails for what went wrong in a run, or for a seed of a simulation. Exit code 0 when it does. */
+export async function writeRegression(args: Arguments, simulated: SimulateOptions): Promise<number> {
+  const { values, positionals } = args;
+  const [named = ''] = positionals;
+  const module = values.get('agent') ?? '';
+  const loaded = await loadSimulated(module, values.get('export'));
+  const runner = readRunner(values.get('runner'));
+  const found = /^\d+$/.test(named)
+    ? await ofSeed(Number(named), loaded, { simulated, runner })
+    : await ofRun(readRecording((await readRecordingOf(named, values.get('in'))).text), loaded, runner);
+  if (typeof found === 'string') {
+    console.error(found);
+    return EXIT_CODE.failed;
+  }
+  const { test, name, says, fails } = found;
+  const place = { folder: values.get('out') ?? 'test', name, module, exported: loaded.exported, runner };
+  const files = await writeTest(test, place);
+  console.log([`Written: ${files.map(inert).join(' and ')}`, `  ${inert(says)}`].join('\n'));
+  if (fails) console.log('It fails now, and passes once the cause is repaired.');
+  else console.error('It does not fail: what went wrong then does not go wrong now.');
+  return fails ? EXIT_CODE.answered : EXIT_CODE.failed;
+}
+
+interface Written {
+  readonly test: TestText;
+  readonly name: string;
+  /** What went wrong, in a sentence. */
+  readonly says: string;
+  /** Whether the test fails now. */
+  readonly fails: boolean;
+}
+
+async function ofSeed(
+  seed: number,
+  { agent, options: own }: SimulatedModule,
+  { simulated, runner }: { readonly simulated: SimulateOptions; readonly runner: 'vitest' | 'node' },
+): Promise<Written | string> {
+  const { failures } = await simulate(agent, { ...own, ...simulated, seeds: [seed] });
+  const [failure] = failures;
+  if (failure === undefined) return `Seed ${seed} does not fail.`;
+  const { check, reason, drawn, only, recording } = failure;
+  const name = `seed-${seed}`;
+  const hasOwn = Object.keys(own).length > 0;
+  const { task, faults, model } = simulated;
+  const body = [
+    ...drawn.map((line) => `// ${inert(line)}`),
+    'const { failures } = await simulate(agent, {',
+    ...(hasOwn ? ['  ...simulation,'] : []),
+    ...(task === undefined ? [] : [`  task: ${quoted(task)},`]),
+    ...(faults === undefined ? [] : [`  faults: ${JSON.stringify(faults)},`]),
+    ...(model === undefined ? [] : ['  model: recording,']),
+    `  seeds: [${seed}],`,
+    `  only: [${only.map(quoted).join(', ')}],`,
+    '});',
+    runner === 'node' ? 'assert.deepEqual(failures, []);' : 'expect(failures).toEqual([]);',
+  ];
+  const said = typeof model === 'string' ? model : recording;
+  const kept = said === '' ? null : { name: `${name}.jsonl`, text: said };
+  const test: TestText = {
+    title: `${check}: ${inert(reason.split('\n')[0] ?? '')}`,
+    uses: ['simulate', ...(hasOwn ? ['simulation'] : [])],
+    recording: model === undefined ? null : kept,
+    body,
+  };
+  refuseSecrets(test, typeof agent === 'function' ? agent({ silent: true }) : agent);
+  return { test, name, says: `${check}: ${reason}`, fails: true };
+}
+
+async function ofRun(recording: Recording, { agent }: SimulatedModule, runner: 'vitest' | 'node') {
+  const cause = causeIn(recording);
+  const { runId, agent: agentName } = recording.head;
+  if (cause === null)
+    return `Nothing in run ${inert(runId)} of '${inert(agentName)}' can be done again: no tool failed or was called in a loop. Replay it, and say in a test how it should have ended.`;
+  const { kind, tool, args, outcome } = cause;
+  const name = `${tool}-${runId}`.replaceAll(/[^\w.-]+/g, '-');
+  const made = typeof agent === 'function' ? 'agent({ silent: true })' : 'agent';
+  const [given, got] = [JSON.stringify(args), JSON.stringify({ result: outcome })];
+  const failed = runner === 'node' ? 'assert.deepEqual(errorHistory, []);' : 'expect(errorHistory).toEqual([]);';
+  const useless =
+    runner === 'node'
+      ? `await assert.rejects(async () => assertCalledTool(run, ${quoted(tool)}, ${given}, ${got}));`
+      : `await expect(run).not.toHaveCalledTool(${quoted(tool)}, ${given}, ${got});`;
+  const test: TestText = {
+    title: kind === 'failed' ? `'${tool}' does not fail` : `'${tool}' gives something else`,
+    uses: ['replay', 'scriptedModel', ...(kind === 'useless' && runner === 'node' ? ['assertCalledTool'] : [])],
+    recording: { name: `${name}.jsonl`, text: normalizeRecording(recordsOf(cause.past)) },
+    also: kind === 'useless' ? ['signalbox/testing/vitest'] : [],
+    body: [
+      `// Run ${inert(runId)}, up to this call. From there on the tools run, and the model says nothing more.`,
+      `const run = replay(recording, ${made}, {`,
+      "  allow: ['prompt', 'tools'],",
+      "  then: scriptedModel(['Done.']),",
+      '});',
+      ...(kind === 'failed' ? ['const { errorHistory } = await run;', failed] : ['await run;', useless]),
+    ],
+  };
+  const own = typeof agent === 'function' ? agent({ silent: true }) : agent;
+  refuseSecrets(test, own);
+  return { test, name, says: saysOf(cause), fails: await failsNow(cause, own) };
+}
+
+function recordsOf({ head, lines }: Recording): readonly object[] {
+  return [head, ...lines];
+}
+
+function saysOf({ kind, tool, outcome, line }: RecordedCause): string {
+  if (kind === 'useless') return `'${tool}' was called again and again with the same result (record ${line}).`;
+  const { message, error, reason } = isJsonObject(outcome) ? outcome : {};
+  const why = [message, error, reason].find((text) => typeof text === 'string') ?? 'it failed';
+  return `'${tool}' failed (record ${line}): ${why}`;
+}
+
+/** Does what the test does. */
+async function failsNow(cause: RecordedCause, agent: SimulatedAgent): Promise<boolean> {
+  const { kind, tool, args, outcome, past } = cause;
+  try {
+    const model = scriptedModel(['Done.']);
+    // oxlint-disable-next-line unicorn/no-thenable -- so the option is called; nobody awaits the object
+    const run = replay(recordsOf(past), agent, { allow: ['prompt', 'tools'], then: model });
+    const { errorHistory } = await run;
+    if (kind === 'failed') return errorHistory.length > 0;
+    await assertCalledTool(run, tool, args, { result: outcome });
+    return true;
+  } catch (error) {
+    if (kind === 'useless' && describeThrown(error).name === 'AssertionError') return false;
+    throw new UsageError(`the run cannot be played on this agent. ${describeThrown(error).message}`);
+  }
+}
+
+/** Marks stand for what the recording knew to be secret; what the agent of now calls secret is looked for again. */
+function refuseSecrets({ recording, body }: TestText, { options }: SimulatedAgent): void {
+  const { secrets = [] } = options;
+  const text = `${recording?.text ?? ''}\n${body.join('\n')}`;
+  const index = secrets.findIndex((secret) => text.includes(JSON.stringify(secret).slice(1, -1)));
+  if (index !== -1)
+    throw new UsageError(`the test would hold secret number ${index + 1} of the agent, so it is not written.`);
+}

@@ -1,0 +1,202 @@
+/**
+ * Owns: which seeds are run, which of the runs are judged how thoroughly, what of it is a failure, and its shrinking.
+ * Does not own: how one seed runs (the simulated run's), what is right (the judge's).
+ *
+ * I1 A seed alone determines its run; what earlier seeds have met determines only which seeds come next.
+ * I2 A run in which something new happened is always judged in full.
+ */
+import { describeThrown } from '../../json/to-json.ts';
+import { agentMachine } from '../../machines/agent/agent.ts';
+import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
+import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
+import { machineCoverage } from '../coverage/edges.ts';
+import { bredSeed, drawsOf, fewest } from './draws.ts';
+import { type OwnChecks, type Taken, judgedRun, recordingLines, resumeWrong } from './judge.ts';
+import { patternsIn } from './shape.ts';
+import { eachFault } from './simulated-faults.ts';
+import { simulatedRun } from './simulated-run.ts';
+import type { Problem, Simulated, SimulatedFailure, SimulatedOutcome, Simulation } from './simulation.ts';
+import { realNow, settled } from './virtual-time.ts';
+
+interface SearchOptions extends OwnChecks {
+  /** How many runs, or the seeds themselves. */
+  readonly seeds: number | readonly number[];
+  /** The share of the runs that are judged in full though nothing in them is new. */
+  readonly recheck: number;
+  /** Nothing is drawn but what has one of these keys; null: everything. */
+  readonly only: ReadonlySet<string> | null;
+  readonly maxFailures: number;
+  readonly onProgress?: ((soFar: { readonly runs: number; readonly failures: number }) => void) | undefined;
+}
+
+/** A run that was judged. */
+interface Judged {
+  readonly outcome: SimulatedOutcome;
+  readonly problem: Problem | null;
+}
+
+interface Found {
+  readonly failure: Omit<SimulatedFailure, 'count'>;
+  count: number;
+}
+
+/** Seeds whose runs have met something new are bred from; the latest of them are kept. */
+const MOST_PARENTS = 64;
+
+/** Runs seeds one after the other and keeps what came of them. */
+export class Search {
+  readonly #simulated: Simulated;
+  readonly #options: SearchOptions;
+  readonly #taken: Taken = { edges: new Set(), states: new Set() };
+  readonly #found = new Map<string, Found>();
+  readonly #faults = new Map<string, number>();
+  readonly #endings: { [reason: string]: number } = {};
+  /** What runs were like: see `patternsIn`. */
+  readonly #steps = new Set<string>();
+  readonly #parents: number[] = [];
+  #runs = 0;
+  #effects = 0;
+
+  constructor(simulated: Simulated, options: SearchOptions) {
+    this.#simulated = simulated;
+    this.#options = options;
+  }
+
+  async all(): Promise<Simulation> {
+    const { maxFailures, onProgress, only } = this.#options;
+    for (const seed of this.#seeds()) {
+      if (realNow() >= this.#simulated.until) break;
+      const met = this.#met;
+      const run = await this.#judged(seed, only);
+      this.#runs++;
+      this.#note(run.outcome);
+      if (this.#met > met && Number.isSafeInteger(bredSeed(seed, 1))) this.#parents.push(seed);
+      if (this.#parents.length > MOST_PARENTS) this.#parents.shift();
+      if (run.problem !== null) await this.#fail(seed, run, run.problem);
+      onProgress?.({ runs: this.#runs, failures: this.#found.size });
+      if (this.#found.size >= maxFailures) break;
+    }
+    return this.#simulation();
+  }
+
+  /** The seeds in turn: every second one is bred from one that has met something new. */
+  *#seeds(): Generator<number> {
+    const { seeds } = this.#options;
+    if (typeof seeds !== 'number') return yield* seeds;
+    for (let count = 0, plain = 0; count < seeds; count++) {
+      const parent = count % 2 === 0 ? undefined : this.#parents[(count >> 1) % this.#parents.length];
+      yield parent === undefined ? ++plain : bredSeed(parent, count);
+    }
+  }
+
+  /** How much was met so far: arrows and states of the machines, kinds of faults, and what runs were like. */
+  get #met(): number {
+    return this.#taken.edges.size + this.#taken.states.size + this.#faults.size + this.#steps.size;
+  }
+
+  async #judged(seed: number, only: ReadonlySet<string> | null): Promise<Judged> {
+    const { unhandled } = this.#simulated;
+    unhandled.splice(0);
+    try {
+      const outcome = await simulatedRun(this.#simulated, seed, only);
+      const isThorough = this.#isThorough(outcome);
+      const wrong = await judgedRun(outcome, this.#options, isThorough ? this.#taken : null);
+      await settled();
+      const [first] = unhandled;
+      const rejected =
+        unhandled.length === 0 ? null : { check: 'unhandled rejection', message: describeThrown(first).message };
+      const problem = wrong ?? rejected;
+      return { outcome, problem: problem ?? (isThorough ? await this.#interrupted(outcome) : null) };
+    } finally {
+      unhandled.splice(0);
+    }
+  }
+
+  /** Whether a run is judged in full: when something in it is new, and then by chance, which the seed draws. */
+  #isThorough({ seed, recording }: SimulatedOutcome): boolean {
+    if (recording === null) return true;
+    const known = this.#steps.size;
+    for (const step of patternsIn(recording)) this.#steps.add(step);
+    return this.#steps.size > known || drawsOf(seed, null).below('recheck', 1000) < this.#options.recheck * 1000;
+  }
+
+  /** Where nothing but interruptions was drawn, the run without them must end alike. */
+  async #interrupted(outcome: SimulatedOutcome): Promise<Problem | null> {
+    const rest = outcome.drawn.filter(({ kind }) => !interrupts(kind));
+    if (rest.length === outcome.drawn.length || !rest.every(({ kind }) => HARMLESS.has(kind))) return null;
+    const whole = await simulatedRun(this.#simulated, outcome.seed, new Set(rest.map(({ key }) => key)));
+    return resumeWrong(outcome, whole);
+  }
+
+  #note({ drawn, result, store }: SimulatedOutcome): void {
+    for (const { kind } of drawn) this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + 1);
+    const reason = result?.reason ?? 'none';
+    this.#endings[reason] = (this.#endings[reason] ?? 0) + 1;
+    for (const { count } of store.performances.values()) this.#effects += count;
+  }
+
+  /** Keeps a failure by its reason, shrunk when it is the first of its kind. */
+  async #fail(seed: number, { outcome }: Judged, problem: Problem): Promise<void> {
+    const kind = kindOf(problem);
+    const known = this.#found.get(kind);
+    if (known !== undefined) {
+      known.count++;
+      return;
+    }
+    let smallest: Judged = { outcome, problem };
+    const keys = await fewest(
+      outcome.drawn.map(({ key }) => key),
+      async (left) => {
+        // What fails is judged in full, whatever was judged before.
+        this.#steps.clear();
+        const tried = await this.#judged(seed, new Set(left));
+        const isSame = tried.problem !== null && kindOf(tried.problem) === kind;
+        if (isSame) smallest = tried;
+        return isSame;
+      },
+    );
+    const { drawn, recording } = smallest.outcome;
+    const failure = {
+      seed,
+      check: problem.check,
+      reason: smallest.problem?.message ?? problem.message,
+      drawn: drawn.filter(({ key }) => keys.includes(key)).map(({ says }) => says),
+      only: keys,
+      recording: recording === null ? '' : recordingLines(recording),
+      records: { found: recordsIn(outcome), left: recordsIn(smallest.outcome) },
+    };
+    this.#found.set(kind, { failure, count: 1 });
+  }
+
+  #simulation(): Simulation {
+    const failures = [...this.#found.values()].map(({ failure, count }) => ({ ...failure, count }));
+    return {
+      ok: failures.length === 0,
+      runs: this.#runs,
+      failures,
+      coverage: {
+        machines: [agentMachine, llmCallMachine, toolCallMachine].map((machine) =>
+          machineCoverage(machine, this.#taken),
+        ),
+        faults: eachFault((name) => this.#faults.get(name) ?? 0),
+        endings: this.#endings,
+      },
+      effects: this.#effects,
+      waited: [...this.#simulated.waited].sort(),
+    };
+  }
+}
+
+const interrupts = (kind: string): boolean => /^(process|journal)\.|^outside\.release$/.test(kind);
+/** What changes nothing about what a run comes to. */
+const HARMLESS: ReadonlySet<string> = new Set(['reply', 'order', 'person.twice', 'person.wrong']);
+
+function recordsIn({ recording }: SimulatedOutcome): number {
+  return recording === null ? 0 : recording.lines.length + 1;
+}
+
+/** Failures are the same whose check is, and whose words but for numbers and names. */
+function kindOf({ check, message }: Problem): string {
+  const isOwn = check === 'check' || check === 'always' || check === 'unhandled rejection';
+  return isOwn ? `${check} ${message.split('\n')[0]?.replaceAll(/\d+/g, '#')}` : check;
+}

@@ -1,0 +1,138 @@
+import type { Permissions } from '../../agent/options/option-types.ts';
+import type { PendingApproval, Run } from '../../agent/run/run.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { textAt } from '../explore/walk/story.ts';
+import type { Draws } from './draws.ts';
+import type { FaultName, FaultRates } from './simulated-faults.ts';
+import type { SimulatedAgent } from './simulation.ts';
+import { type VirtualTime, settled } from './virtual-time.ts';
+
+export const HOUR_MS = 3_600_000;
+/** Crashes may lose an answer, and a slow journal holds it; not so often. */
+const MOST_ANSWERS = 30;
+
+interface OutsideOptions {
+  /** Whether a run that was let go can be taken up again. */
+  readonly canResume: boolean;
+  readonly draws: Draws;
+  readonly rates: FaultRates;
+  readonly time: VirtualTime;
+  /** Says what is wrong with the run. */
+  readonly wrong: (check: string, says: string) => void;
+}
+
+/** What comes to a run from outside: people, clocks, and whoever holds the run or the agent. */
+export class Outside {
+  /** The calls whose person is late. */
+  readonly late = new Set<string>();
+  /** The run was let go, to be taken up again. */
+  hasReleased = false;
+  /** The call that somebody was asked about last. */
+  #asked: string | null = null;
+  readonly #answers = new Map<string, number>();
+  readonly #options: OutsideOptions;
+  readonly #removed: (() => void)[] = [];
+  /** What was sent to the run and has not been settled. */
+  readonly #sent = new Set<Promise<unknown>>();
+
+  constructor(options: OutsideOptions) {
+    this.#options = options;
+  }
+
+  /** What may come at any moment, whatever the run waits for. */
+  interfere(run: Run, agent: SimulatedAgent, at: number): void {
+    const { time, draws, canResume } = this.#options;
+    if (this.#happens('clock.forward', at, `step ${at}: the clock jumps forward`)) {
+      time.setWall(HOUR_MS);
+      time.pass(draws.below(`forward ${at}`, 60_000));
+    }
+    if (this.#happens('clock.backward', at, `step ${at}: the clock jumps back`)) time.setWall(-HOUR_MS);
+    if (this.#happens('outside.cancel', at, `step ${at}: cancelled`)) this.#send(run.cancel('simulated'));
+    if (this.#happens('outside.tools', at, `step ${at}: the tools change`)) this.#changeTools(agent, at);
+    if (canResume && this.#happens('outside.release', at, `step ${at}: let go`)) {
+      this.hasReleased = true;
+      void run.release();
+    }
+  }
+
+  /** A person answers, in one of the ways in which people do. */
+  answer(run: Run, { callId, args }: PendingApproval): void {
+    const is = (name: FaultName, says: string): boolean => this.#happens(name, callId, `${callId}: the person ${says}`);
+    const answers = (this.#answers.get(callId) ?? 0) + 1;
+    this.#answers.set(callId, answers);
+    if (answers > MOST_ANSWERS) {
+      this.#options.wrong('answers', `'${callId}' was answered ${MOST_ANSWERS} times, and still waits`);
+      return void this.late.add(callId);
+    }
+    if (is('person.late', 'is late')) return void this.late.add(callId);
+    if (is('person.wrong', 'answers another call')) {
+      this.#refused(run.approve('no-such-call'));
+    }
+    if (is('person.reject', 'says no')) this.#send(run.reject(callId, 'simulated'));
+    else if (is('person.edit', 'edits the arguments')) this.#send(run.approve(callId, { args: edited(args) }));
+    else if (is('person.always', 'says always')) this.#send(run.approve(callId, { always: true }));
+    else this.#send(run.approve(callId));
+    if (is('person.twice', 'answers twice')) this.#send(run.approve(callId));
+    this.#asked = callId;
+  }
+
+  /** When the run is over nobody takes an answer any more, and whoever has sent something was told what became of it. */
+  async settle(run: Run | null): Promise<void> {
+    if (run === null) return;
+    if (this.#asked !== null) this.#refused(run.approve(this.#asked));
+    this.#refused(run.cancel('too late'));
+    await settled();
+    if (this.#sent.size > 0) this.#options.wrong('answers', 'what was sent to the run was neither taken nor refused');
+  }
+
+  #send(sent: Promise<boolean>): void {
+    const gone = (): void => void this.#sent.delete(sent);
+    this.#sent.add(sent);
+    sent.then(gone, gone);
+  }
+
+  #refused(sent: Promise<boolean>): void {
+    this.#send(sent);
+    sent.then(
+      (taken) => {
+        if (taken) this.#options.wrong('answers', 'an answer that nobody waits for was taken');
+      },
+      () => undefined,
+    );
+  }
+
+  /** Brings back what was taken away. */
+  end(): void {
+    for (const undo of this.#removed.splice(0)) undo();
+  }
+
+  #happens(kind: FaultName, place: string | number, says: string): boolean {
+    const { draws, rates } = this.#options;
+    return draws.happens(kind, `${place}`, rates[kind], says);
+  }
+
+  /** A tool goes, or those that have gone come back. */
+  #changeTools({ tools, options: { children = [] } }: SimulatedAgent, at: number): void {
+    if (this.#removed.length > 0) return this.end();
+    // A child that is registered again would be a tool like any other.
+    const list = tools.list().filter(({ name }) => !children.some((child) => child.name === name));
+    const tool = list[this.#options.draws.below(`tool ${at}`, list.length)];
+    if (tool === undefined || !tools.remove(tool.name)) return;
+    this.#removed.push(() => {
+      if (!tools.has(tool.name)) tools.register(tool);
+    });
+  }
+}
+
+/** The arguments with a text changed, or as they were. */
+function edited(args: unknown): JsonObject {
+  const before: JsonObject = typeof args === 'object' && args !== null ? { ...args } : {};
+  const name = Object.keys(before).find((key) => textAt(before, key) !== '');
+  return name === undefined ? before : { ...before, [name]: `${textAt(before, name)} edited` };
+}
+
+/** Permissions of one run. */
+export function permissionsInMemory(): Permissions {
+  const always = new Set<string>();
+  return { isAlwaysAllowed: (tool) => always.has(tool), add: (tool) => void always.add(tool) };
+}

@@ -1,0 +1,157 @@
+import { spawnSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createAgent, tool } from '../../src/index.ts';
+import { fileJournal } from '../../src/journal/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+import { runCli } from './spawn-cli.ts';
+
+const root = join(import.meta.dirname, '../..');
+const projects: string[] = [];
+let folder = '';
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'signalbox-test-')));
+  projects.push(folder);
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules/signalbox'));
+  symlinkSync(join(root, 'node_modules/vitest'), join(folder, 'node_modules/vitest'));
+});
+afterAll(() => {
+  for (const project of projects) rmSync(project, { recursive: true, force: true });
+});
+
+/** The project's agent, whose tool does this. It is imported anew by each process, and by each test under a name of its own. */
+function writeAgent(file: string, execute: string, more = ''): void {
+  writeFileSync(
+    join(folder, file),
+    `import { createAgent, tool } from 'signalbox';
+const weather = tool({ name: 'weather', description: 'Tells.', effects: 'none', execute: ${execute} });
+${more}
+export default (options) => createAgent({ tools: [weather], ...options });`,
+  );
+}
+
+/** A run of the same agent in production, kept in the folder. */
+async function production(execute: () => unknown, replies: Parameters<typeof scriptedModel>[0]): Promise<string> {
+  const weather = tool({ name: 'weather', description: 'Tells.', effects: 'none', execute });
+  const journal = fileJournal(join(folder, '.signalbox/runs'));
+  const { runId } = await createAgent({ tools: [weather], journal, silent: true, model: scriptedModel(replies) }).run(
+    '?',
+  );
+  return runId;
+}
+
+const asks = { content: '', toolCalls: [{ name: 'weather', arguments: { city: 'austin' } }] };
+const throws = "() => { throw new Error('no such city') }";
+
+/** Runs the tests of the project with node:test or vitest: whether they passed, and what was printed. */
+function runTests(runner: 'node' | 'vitest'): { readonly passed: boolean; readonly printed: string } {
+  const [conditions, env] = [['--conditions=@signalbox/source'], { ...process.env, NODE_TEST_CONTEXT: undefined }];
+  const tests = readdirSync(join(folder, 'test')).filter((file) => file.endsWith('.test.ts'));
+  writeFileSync(
+    join(folder, 'vitest.config.mjs'),
+    "export default { resolve: { conditions: ['@signalbox/source'] }, ssr: { resolve: { conditions: ['@signalbox/source', 'node', 'import'] } } };",
+  );
+  const program =
+    runner === 'node'
+      ? [...conditions, '--test', ...tests.map((file) => `test/${file}`)]
+      : [...conditions, 'node_modules/vitest/vitest.mjs', 'run'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, program, { cwd: folder, encoding: 'utf8', env });
+  return { passed: status === 0, printed: `${stdout}${stderr}` };
+}
+
+test('a run whose tool failed becomes a failing node test, which passes unedited once the tool is repaired', async () => {
+  const runId = await production(() => {
+    throw new Error('no such city');
+  }, [asks, 'I do not know.', 'Never.']);
+  writeAgent('agent.ts', throws);
+  const began = performance.now();
+  const { code, stdout, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([0, '']);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(stdout).toContain("'weather' failed (record");
+  const files = readdirSync(join(folder, 'test')).toSorted();
+  expect(files).toEqual([`weather-${runId}.jsonl`, `weather-${runId}.test.ts`]);
+  // Nothing stands in it of what came after.
+  const kept = readFileSync(join(folder, 'test', files[0] ?? ''), 'utf8');
+  expect(kept).not.toContain('no such city');
+  expect(kept.trim().split('\n').at(-1)).toContain('"outcome"');
+  const failing = runTests('node');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining("'weather' does not fail")]);
+  writeAgent('agent.ts', '({ city }) => ({ city, celsius: 31 })');
+  expect(runTests('node').passed).toBe(true);
+});
+
+test('a run that was stopped in a loop becomes a vitest test for the call that gave nothing new', async () => {
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', devDependencies: { vitest: '*' } }));
+  const runId = await production(() => ({ celsius: 'unknown' }), [asks, asks, asks, asks, asks]);
+  writeAgent('agent.ts', "() => ({ celsius: 'unknown' })");
+  const { code, stdout } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stdout]).toEqual([0, expect.stringContaining('again and again')]);
+  const failing = runTests('vitest');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining("'weather' gives something else")]);
+  writeAgent('agent.ts', '() => ({ celsius: 31 })');
+  const mended = runTests('vitest');
+  expect([mended.passed, mended.printed]).toEqual([true, expect.stringContaining('1 passed')]);
+});
+
+test('a failing seed becomes a test of its smallest simulation', async () => {
+  const counts = (once: string): string =>
+    `let ran = 0;
+export const simulation = { begin: () => { ran = 0; }, check: () => ran <= 1 || 'it ran twice', model: [${JSON.stringify(asks)}, 'Done.'] };
+${once}`;
+  writeAgent('agent.ts', '() => ++ran', counts(''));
+  const at = ['--agent', 'agent.ts'];
+  const found = await runCli(['simulate', 'agent.ts', '--seeds', '200', '--json'], { cwd: folder });
+  const { seed } = JSON.parse(found.stdout).failures[0];
+  const { code, stdout } = await runCli(['test', String(seed), ...at], { cwd: folder });
+  expect([code, stdout]).toEqual([0, expect.stringContaining('check: it ran twice')]);
+  const text = readFileSync(join(folder, `test/seed-${seed}.test.ts`), 'utf8');
+  expect(text).toMatch(/only: \['[^,]*'(, '[^,]*')?\],/);
+  const failing = runTests('node');
+  expect([failing.passed, failing.printed]).toEqual([false, expect.stringContaining('it ran twice')]);
+  writeAgent('agent.ts', '() => (ran = 1)', counts(''));
+  expect(runTests('node').passed).toBe(true);
+});
+
+test('says what cannot be made a test, and writes nothing then', async () => {
+  writeAgent('agent.ts', '() => 31');
+  const fine = await production(() => 31, [asks, '31 °C.']);
+  const nothing = await runCli(['test', fine, '--agent', 'agent.ts'], { cwd: folder });
+  expect([nothing.code, nothing.stderr]).toEqual([
+    1,
+    expect.stringContaining('no tool failed or was called in a loop'),
+  ]);
+  const seed = await runCli(['test', '1', '--agent', 'agent.ts', '--faults', 'none'], { cwd: folder });
+  expect([seed.code, seed.stderr]).toEqual([1, expect.stringContaining('Seed 1 does not fail.')]);
+  const noAgent = await runCli(['test', fine], { cwd: folder });
+  expect([noAgent.code, noAgent.stderr]).toEqual([2, expect.stringContaining('it is not said which agent')]);
+  writeFileSync(
+    join(folder, 'secretive.ts'),
+    `import { createAgent } from 'signalbox';
+export default (options) => createAgent({ secrets: ['austin'], ...options });`,
+  );
+  const broken = await production(() => Promise.reject(new Error('x')), [asks, 'No.']);
+  const secret = await runCli(['test', broken, '--agent', 'secretive.ts'], { cwd: folder });
+  expect([secret.code, secret.stderr]).toEqual([2, expect.stringContaining('secret number 1')]);
+  expect(readdirSync(folder)).not.toContain('test');
+});
+
+test('says when what failed does not fail any more', async () => {
+  writeAgent('agent.ts', '() => 31');
+  const runId = await production(() => Promise.reject(new Error('x')), [asks, 'No.']);
+  const { code, stderr } = await runCli(['test', runId, '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stderr]).toEqual([1, expect.stringContaining('It does not fail')]);
+});
