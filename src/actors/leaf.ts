@@ -10,7 +10,7 @@ import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'x
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
+import { type Effect, type LeafError, type Outcome, type Perform, type PerformIo, effectKey } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
 
@@ -153,7 +153,6 @@ class LeafEffect implements Effect {
   readonly name: string;
   readonly effects: Effects;
   readonly request: Json;
-  readonly #path: string;
   #digest: string | undefined;
 
   constructor(path: string, ordinal: number, { name, effects, request }: Pick<Effect, 'name' | 'effects' | 'request'>) {
@@ -161,7 +160,6 @@ class LeafEffect implements Effect {
     this.name = name;
     this.effects = effects;
     this.request = request;
-    this.#path = path;
   }
 
   get digest(): string {
@@ -169,7 +167,7 @@ class LeafEffect implements Effect {
   }
 
   get key(): string {
-    return `${this.#path}@${this.digest}`;
+    return effectKey(this.id, this.digest);
   }
 }
 
