@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { Shape, ShapeIssue } from '../../json/shape.ts';
+import { namesAt } from '../../json/shapes.ts';
 import { OptionError, described, givenIn, hint } from '../../json/known-options.ts';
 
 const DOCS = 'docs/agents.md';
@@ -10,7 +11,12 @@ export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
 }
 
 /** What was given to something, held against a strict schema: the error that names each wrong option. */
-export function optionError(what: string, schema: z.ZodType, { issues }: z.ZodError, given: unknown): OptionError {
+export function optionError(
+  what: string,
+  schema: Shape<unknown>,
+  { issues }: { readonly issues: readonly ShapeIssue[] },
+  given: unknown,
+): OptionError {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     return new OptionError('wrong-option', `${what}: the options must be an object, and are ${described(given)}.`);
   const problems = issues.map((issue) => {
@@ -25,13 +31,4 @@ export function optionError(what: string, schema: z.ZodType, { issues }: z.ZodEr
     isUnknown ? 'unknown-option' : 'wrong-option',
     `${what}: ${problems.join(' ')}${isUnknown ? ` See ${DOCS}.` : ''}`,
   );
-}
-
-/** The names that a schema knows at a path: those of the object there. */
-function namesAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
-  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
-  if (!(inner instanceof z.ZodObject)) return [];
-  const [first, ...rest] = path;
-  if (first === undefined) return Object.keys(inner.shape);
-  return namesAt(inner.shape[String(first)], rest);
 }
