@@ -61,8 +61,8 @@ async function held<T>(count: number, make: () => T | Promise<T>): Promise<numbe
 }
 
 const figures = {
-  'a kept run of 100 turns': () => held(10, () => runOf(100)),
-  'a kept run of 1000 turns': () => held(4, () => runOf(1000)),
+  'a kept run of 100 turns': () => held(5, () => runOf(100)),
+  'a kept run of 1000 turns': () => held(2, () => runOf(1000)),
   'an idle agent': () => held(2000, () => createAgent({ model: caller(0), tools: [add], silent: true })),
   'a process after many calls': async () => {
     const model = caller(100, 100);
