@@ -13,7 +13,8 @@ import {
   wrongType,
 } from './shape.ts';
 
-class TextShape extends Shape<string> {
+/** The shape of a text. */
+export class TextShape extends Shape<string> {
   readonly #tests: readonly Test<string>[];
 
   constructor(tests: readonly Test<string>[] = []) {
@@ -38,7 +39,8 @@ class TextShape extends Shape<string> {
   }
 }
 
-class NumberShape extends Shape<number> {
+/** The shape of a number. */
+export class NumberShape extends Shape<number> {
   readonly #tests: readonly Test<number>[];
 
   constructor(tests: readonly Test<number>[] = []) {
@@ -87,7 +89,7 @@ type ObjectOf<M extends Members> = Flat<
 type Partly<M extends Members> = { readonly [Name in keyof M]: Shape<ShapeOf<M[Name]> | undefined> };
 
 /** The shape of an object that has known members: no others, unless it is loose. */
-class ObjectShape<M extends Members> extends Shape<ObjectOf<M>> {
+export class ObjectShape<M extends Members> extends Shape<ObjectOf<M>> {
   readonly shape: M;
   readonly #isLoose: boolean;
 
