@@ -8,7 +8,7 @@ export type Path = readonly PropertyKey[];
 
 /** What is wrong with a value. One that `aborts` is not a value of that type at all. */
 export interface ShapeIssue {
-  readonly code: 'unrecognized_keys' | 'invalid';
+  readonly kind: 'unrecognized_keys' | 'invalid';
   readonly path: Path;
   readonly message: string;
   /** Of `unrecognized_keys`: which. */
@@ -92,7 +92,7 @@ export function refused(issues: readonly ShapeIssue[]): Refused {
 
 /** One thing that is wrong with a value; with its type, unless it says otherwise. */
 export function invalid(message: string, more: Partial<ShapeIssue> = {}): ShapeIssue {
-  return { code: 'invalid', path: [], message, keys: [], aborts: true, ...more };
+  return { kind: 'invalid', path: [], message, keys: [], aborts: true, ...more };
 }
 
 /** Says which type was expected, and which came. */

@@ -134,7 +134,7 @@ function keysIn(value: object): readonly string[] {
 
 function unknownKeys(keys: readonly string[]): ShapeIssue {
   const message = `Unrecognized key${keys.length > 1 ? 's' : ''}: ${keys.map((key) => `"${key}"`).join(', ')}`;
-  return invalid(message, { code: 'unrecognized_keys', keys, aborts: false });
+  return invalid(message, { kind: 'unrecognized_keys', keys, aborts: false });
 }
 
 const within = (key: PropertyKey, issues: readonly ShapeIssue[]): readonly ShapeIssue[] =>

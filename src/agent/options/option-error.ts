@@ -20,13 +20,13 @@ export function optionError(
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     return new OptionError('wrong-option', `${what}: the options must be an object, and are ${described(given)}.`);
   const problems = issues.map((issue) => {
-    if (issue.code !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
+    if (issue.kind !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
     const known = namesAt(schema, issue.path);
     return issue.keys
       .map((key) => `there is no option '${[...issue.path, key].join('.')}'.${hint(key, known)}`)
       .join(' ');
   });
-  const isUnknown = issues.some(({ code }) => code === 'unrecognized_keys');
+  const isUnknown = issues.some(({ kind }) => kind === 'unrecognized_keys');
   return new OptionError(
     isUnknown ? 'unknown-option' : 'wrong-option',
     `${what}: ${problems.join(' ')}${isUnknown ? ` See ${DOCS}.` : ''}`,

@@ -161,7 +161,7 @@ export const authSchema = z.unknown().transform((value): CheckedAuth => {
   const result = schema.safeParse(value);
   if (!result.success) {
     const [issue] = result.error.issues;
-    if (issue?.code !== 'unrecognized_keys') throw new Refusal(issue?.message ?? 'is not valid', issue?.path);
+    if (issue?.kind !== 'unrecognized_keys') throw new Refusal(issue?.message ?? 'is not valid', issue?.path);
     const known = Object.keys(schema.shape).join(', ');
     throw new Refusal(`is not a known key. Known are: ${known}`, [...issue.path, ...issue.keys.slice(0, 1)]);
   }

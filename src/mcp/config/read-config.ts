@@ -63,7 +63,7 @@ function check(server: string, entry: unknown): CheckedEntry {
 }
 
 function describeIssue(server: string, issue: ShapeIssue | undefined, stdio: boolean): McpConfigError {
-  const [unknownKey] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
+  const [unknownKey] = issue?.kind === 'unrecognized_keys' ? issue.keys : [];
   const key = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])].join('.');
   const known = Object.keys((stdio ? stdioSchema : httpSchema).shape).join(', ');
   const reason =
