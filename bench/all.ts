@@ -1,6 +1,14 @@
-// All benchmarks, one after the other. Run with: npm run bench
-await import('./turns.ts');
-await import('./concurrent.ts');
-await import('./cold-start.ts');
-await import('./idle-agents.ts');
-await import('./replay.ts');
+// The comparison with the peers, in under ten minutes. Run with: npm run bench
+// All contenders and calls, and everything else that is measured: npm run bench -- --all
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const isAll = process.argv.includes('--all');
+const own = isAll ? ['journal-stores', 'inspector', 'session'] : [];
+
+for (const script of ['turns', 'concurrent', 'cold-start', 'idle-agents', 'replay', ...own]) {
+  const takesAll = isAll && !own.includes(script);
+  const file = fileURLToPath(new URL(`${script}.ts`, import.meta.url));
+  const { status } = spawnSync(process.execPath, [file, ...(takesAll ? ['--all'] : [])], { stdio: 'inherit' });
+  if (status !== 0) process.exitCode = 1;
+}

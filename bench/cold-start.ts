@@ -1,14 +1,14 @@
-// Time from the start of the process to the arrival of its first model request. Run with: node bench/cold-start.ts
+// Time from the start of the process to the arrival of its first model request. Run with: node bench/cold-start.ts [starts] [--all]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { startModelServer } from '../test/support/model-server.ts';
 import { CONTENDERS, type ContenderName, NAMES } from './contenders/index.ts';
 import { withCompiled } from './harness/compiled.ts';
-import { median, printTable, spread } from './harness/figures.ts';
+import { median, numberGiven, printTable, spread } from './harness/figures.ts';
 import { ANSWER } from './harness/job.ts';
 
-const STARTS = Number(process.argv[2] ?? 5);
+const STARTS = numberGiven(7);
 
 let arrived = 0;
 await using server = await startModelServer(
@@ -44,11 +44,11 @@ const msOf = (name: ContenderName): number => median(found.get(name) ?? []);
 
 console.log(`\nProcess start to first request (median of ${String(STARTS)} processes)\n`);
 printTable(
-  ['', 'ms', 'lowest–highest', '× c)'],
+  ['', 'ms', 'lowest–highest', '× f)'],
   NAMES.map((name) => [
     CONTENDERS[name].title,
     msOf(name).toFixed(0),
     spread(found.get(name) ?? [], 0),
-    (msOf(name) / msOf('openai-lean')).toFixed(2),
+    (msOf(name) / msOf('ai-sdk')).toFixed(2),
   ]),
 );

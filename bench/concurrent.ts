@@ -1,9 +1,9 @@
-// Runs a second when 200 agents run at once, each with two tool calls and an answer. Run with: node bench/concurrent.ts
+// Runs a second when 200 agents run at once, each with two tool calls and an answer. Run with: node bench/concurrent.ts [passes] [--all]
 import { CONTENDERS, type ContenderName, NAMES } from './contenders/index.ts';
 import { numberOf, runChild, withModelServer } from './harness/child.ts';
-import { median, printTable, spread } from './harness/figures.ts';
+import { median, numberGiven, printTable, spread } from './harness/figures.ts';
 
-const PASSES = Number(process.argv[2] ?? 1);
+const PASSES = numberGiven(5);
 const AT_ONCE = '200';
 const CALLS = '2';
 
@@ -25,7 +25,7 @@ console.log(
   `\n${AT_ONCE} agents at once, ${CALLS} tool calls and an answer each (median of ${String(PASSES)} processes)\n`,
 );
 printTable(
-  ['', 'runs/s', 'lowest–highest', '× c)', 'CPU ms a run'],
+  ['', 'runs/s', 'lowest–highest', '× f)', 'CPU ms a run'],
   NAMES.map((name) => {
     const all = found.get(name) ?? [];
     return [
@@ -35,7 +35,7 @@ printTable(
         all.map((one) => one.runsPerSecond),
         0,
       ),
-      (rateOf(name) / rateOf('openai-lean')).toFixed(2),
+      (rateOf(name) / rateOf('ai-sdk')).toFixed(2),
       median(all.map((one) => one.runMs)).toFixed(2),
     ];
   }),

@@ -1,11 +1,11 @@
 // CPU of the client process for one model turn, the same job for everybody, side by side in one run.
-// Run with: node bench/turns.ts [passes]
-import { CONTENDERS, type ContenderName, NAMES } from './contenders/index.ts';
+// Run with: node bench/turns.ts [passes] [--all]
+import { CONTENDERS, type ContenderName, NAMES, isAll } from './contenders/index.ts';
 import { numberOf, runChild, withModelServer } from './harness/child.ts';
-import { median, printTable, spread } from './harness/figures.ts';
+import { median, numberGiven, printTable, spread, times } from './harness/figures.ts';
 
-const PASSES = Number(process.argv[2] ?? 2);
-const CALLS = [10, 200] as const;
+const PASSES = numberGiven(5);
+const CALLS: readonly number[] = isAll ? [10, 200, 1000] : [10, 200];
 
 interface Figures {
   readonly turnMs: readonly number[];
@@ -39,29 +39,13 @@ for (const calls of CALLS) {
   console.log(
     `\nCPU of a model turn, ${String(calls)} tool calls a run (median of ${String(PASSES)} processes, lowest–highest)\n`,
   );
-  const lean = median(of('openai-lean', calls).turnMs);
-  const floor = median(of('node-http', calls).turnMs);
   printTable(
-    ['', 'ms', 'spread', '× c)', '× a)', ...(calls >= 100 ? ['late / early'] : [])],
+    ['', 'ms', 'spread', '× f)', '× b)', '× a)', ...(calls >= 100 ? ['late / early'] : [])],
     NAMES.map((name) => {
       const { turnMs, growth } = of(name, calls);
-      const ms = median(turnMs);
       const late = calls >= 100 ? [`${median(growth).toFixed(2)} ×`] : [];
-      return [
-        CONTENDERS[name].title,
-        ms.toFixed(3),
-        spread(turnMs, 3),
-        (ms / lean).toFixed(2),
-        (ms / floor).toFixed(2),
-        ...late,
-      ];
+      const ratios = (['ai-sdk', 'openai', 'node-http'] as const).map((peer) => times(turnMs, of(peer, calls).turnMs));
+      return [CONTENDERS[name].title, median(turnMs).toFixed(3), spread(turnMs, 3), ...ratios, ...late];
     }),
   );
-  console.log(`\nSignalbox's own share of a turn, d) - c): ${ownShare(calls)}`);
-}
-
-function ownShare(calls: number): string {
-  const lean = of('openai-lean', calls).turnMs;
-  const shares = of('signalbox', calls).turnMs.map((ms, pass) => ms - (lean[pass] ?? Number.NaN));
-  return `${median(shares).toFixed(3)} ms (${spread(shares, 3)})`;
 }

@@ -14,6 +14,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
     'test/models/properties',
     'test/testing/hostile-model',
     'test/agent/late-readers',
+    'test/agent/kept-runs',
     'test/tools/security/terminal-confirm-screen',
   ],
   simulate: ['test/testing/simulate', 'test/simulation'],

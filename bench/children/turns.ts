@@ -1,14 +1,11 @@
-// CPU of the turns of one contender. Arguments: contender, calls a run, address of the model server.
+// CPU of the turns of one contender. Arguments: contender, calls a run, address of the model server, 'short' for a rough figure.
 import { loadContender } from '../contenders/index.ts';
 import { collectGarbage, cpuMs, median } from '../harness/figures.ts';
 import { ANSWER } from '../harness/job.ts';
 
 /** Turns before the first figure, until the code is compiled, and turns behind each figure. */
-const WARM_UP_TURNS = 800;
-const ROUND_TURNS = 200;
-const ROUNDS = 5;
-
-const [name, callsText, baseURL = ''] = process.argv.slice(2);
+const [name, callsText, baseURL = '', how] = process.argv.slice(2);
+const [WARM_UP_TURNS, ROUND_TURNS, ROUNDS] = how === 'short' ? [300, 150, 3] : [800, 200, 5];
 const calls = Number(callsText);
 const quarter = Math.floor(calls / 4);
 let call = 0;

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Contender } from '../harness/job.ts';
 
 /** Everybody who takes part, in the order of the tables; each is loaded in its own process, when it is its turn. */
@@ -18,24 +19,33 @@ export const CONTENDERS = {
     title: 'g) Signalbox, direct',
     load: async () => (await import('./signalbox-agent.ts')).signalboxAgent({}, { transport: 'direct' }),
   },
+  xstate: { title: 'h) loop on XState', load: async () => (await import('./xstate-loop.ts')).xstateLoop },
+  'agent-kit': { title: 'i) AgentKit', load: async () => (await import('./agent-kit.ts')).agentKit() },
 } as const satisfies Record<string, { readonly title: string; readonly load: () => Promise<Contender> }>;
 
 export type ContenderName = keyof typeof CONTENDERS;
 
-/** The names, in order. */
-export const NAMES = [
-  'node-http',
-  'openai',
-  'openai-lean',
-  'signalbox',
-  'signalbox-file',
-  'ai-sdk',
-  'signalbox-direct',
-] as const satisfies readonly ContenderName[];
+/** Those that every table has, in order: the floor, the peers, and ours over both transports. */
+const USUAL: readonly ContenderName[] = ['node-http', 'openai', 'xstate', 'ai-sdk', 'signalbox', 'signalbox-direct'];
+
+const REST: readonly ContenderName[] = ['openai-lean', 'signalbox-file', 'agent-kit'];
+
+/** With `--all`, everybody; AgentKit where it is installed. */
+export const isAll = process.argv.includes('--all');
+
+/** The names of those that take part. */
+export const NAMES: readonly ContenderName[] = isAll
+  ? [...USUAL, ...REST.filter((name) => name !== 'agent-kit' || isAgentKitHere())]
+  : USUAL;
+
+function isAgentKitHere(): boolean {
+  return existsSync(new URL('../peers/node_modules/@inngest/agent-kit', import.meta.url));
+}
 
 /** Loads the contender of that name. Throws when there is none. */
 export async function loadContender(name: string | undefined): Promise<Contender> {
-  const known = NAMES.find((one) => one === name);
-  if (known === undefined) throw new Error(`There is no contender '${String(name)}'; there are ${NAMES.join(', ')}.`);
+  const names = [...USUAL, ...REST];
+  const known = names.find((one) => one === name);
+  if (known === undefined) throw new Error(`There is no contender '${String(name)}'; there are ${names.join(', ')}.`);
   return CONTENDERS[known].load();
 }

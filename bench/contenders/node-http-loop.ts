@@ -10,7 +10,8 @@ import {
   weatherIn,
 } from '../harness/job.ts';
 
-interface Reply {
+/** The message of a reply. */
+export interface Reply {
   readonly content: string | null;
   readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly arguments: string } }[];
 }
@@ -18,16 +19,13 @@ interface Reply {
 /** The floor: a loop written by hand on Node's own HTTP client, which checks, keeps and reports nothing. */
 export const nodeHttpLoop: Contender = (job) => {
   const agent = new Agent({ keepAlive: true });
-  const tools = [
-    { type: 'function', function: { name: TOOL_NAME, description: TOOL_DESCRIPTION, parameters: TOOL_SCHEMA } },
-  ];
   const run = async (): Promise<string> => {
     const messages: unknown[] = [
       { role: 'system', content: INSTRUCTIONS },
       { role: 'user', content: TASK },
     ];
     for (;;) {
-      const body = JSON.stringify({ model: modelFor(job.calls), messages, tools });
+      const body = JSON.stringify({ model: modelFor(job.calls), messages, tools: TOOLS });
       // oxlint-disable-next-line no-await-in-loop -- a turn follows from the one before
       const reply = await post(`${job.baseURL}/chat/completions`, body, agent);
       if (reply.tool_calls === undefined) return reply.content ?? '';
@@ -41,7 +39,13 @@ export const nodeHttpLoop: Contender = (job) => {
   return Promise.resolve(run);
 };
 
-function post(url: string, body: string, agent: Agent): Promise<Reply> {
+/** The tool, as the request says it. */
+export const TOOLS = [
+  { type: 'function', function: { name: TOOL_NAME, description: TOOL_DESCRIPTION, parameters: TOOL_SCHEMA } },
+];
+
+/** Sends one request and reads the message of its reply. */
+export function post(url: string, body: string, agent: Agent): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const request = httpRequest(url, { method: 'POST', agent, headers }, (response) => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -23,6 +23,8 @@ export async function withCompiled<T>(work: (dir: string) => Promise<T>): Promis
     );
     writeFileSync(join(dir, 'package.json'), JSON.stringify({ type: 'module' }));
     symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'), 'junction');
+    mkdirSync(join(dir, 'bench'));
+    symlinkSync(join(ROOT, 'bench/peers'), join(dir, 'bench/peers'), 'junction');
     execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', config], { stdio: 'inherit' });
     await buildLibrary(join(dir, 'dist'));
     for (const entry of ['index', 'models/index', 'journal/index'])

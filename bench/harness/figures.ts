@@ -17,6 +17,16 @@ export function cpuMs(): number {
   return (user + system) / 1000;
 }
 
+/** The first number on the command line. */
+export function numberGiven(otherwise: number): number {
+  return Number(process.argv.slice(2).find((arg) => /^\d+$/.test(arg)) ?? otherwise);
+}
+
+/** One of some values as a multiple of another, of their medians. */
+export function times(values: readonly number[], of: readonly number[]): string {
+  return (median(values) / median(of)).toFixed(2);
+}
+
 /** Prints a Markdown table, its columns aligned. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));

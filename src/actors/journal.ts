@@ -27,6 +27,11 @@ export interface Effect {
   readonly ms?: number;
 }
 
+/** The key of a leaf's effect, of its id, which is actor path and ordinal, and of its digest. */
+export function effectKey(id: string, digest: string): string {
+  return `${id.slice(0, id.lastIndexOf('#'))}@${digest}`;
+}
+
 /** What a leaf may use while it works. */
 export interface PerformIo {
   readonly signal: AbortSignal;

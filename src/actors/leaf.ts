@@ -10,7 +10,7 @@ import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'x
 import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
+import { type Effect, type LeafError, type Outcome, type Perform, type PerformIo, effectKey } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
 
@@ -153,7 +153,6 @@ class LeafEffect implements Effect {
   readonly name: string;
   readonly effects: Effects;
   readonly request: Json;
-  readonly #path: string;
   #digest: string | undefined;
 
   constructor(path: string, ordinal: number, { name, effects, request }: Pick<Effect, 'name' | 'effects' | 'request'>) {
@@ -161,7 +160,6 @@ class LeafEffect implements Effect {
     this.name = name;
     this.effects = effects;
     this.request = request;
-    this.#path = path;
   }
 
   get digest(): string {
@@ -169,7 +167,7 @@ class LeafEffect implements Effect {
   }
 
   get key(): string {
-    return `${this.#path}@${this.digest}`;
+    return effectKey(this.id, this.digest);
   }
 }
 
@@ -252,9 +250,27 @@ export function leafErrorOf(event: unknown): LeafError {
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  // A conversation is long, and its list a new one in each turn: it is not copied to be looked through.
-  for (const member of Array.isArray(value) ? value : Object.values(value)) deepFreeze(member);
+  if (Array.isArray(value)) freezeItems(value);
+  else for (const member of Object.values(value)) deepFreeze(member);
   return value;
+}
+
+/** For the first item of a list: the latest list that began with it and whose items are frozen. */
+const frozenLists = new WeakMap<object, WeakRef<readonly unknown[]>>();
+
+/** From here on a list is compared with the one before rather than looked through. */
+const LONG = 16;
+
+/** A conversation is long, and its list a new one in each turn: only what is new in it has to be frozen. */
+function freezeItems(list: readonly unknown[]): void {
+  const first = list.length < LONG ? undefined : list[0];
+  const key = typeof first === 'object' && first !== null ? first : undefined;
+  const before = key && frozenLists.get(key)?.deref();
+  const grew = before !== undefined && before.length <= list.length;
+  let at = 0;
+  if (grew) while (at < before.length && list[at] === before[at]) at += 1;
+  for (; at < list.length; at += 1) deepFreeze(list[at]);
+  if (key !== undefined) frozenLists.set(key, new WeakRef(list));
 }
 
 /** Sends an event to the actor at a path below `root`; false when nobody is there or it does not take the event now. */

@@ -1,5 +1,4 @@
 import { type InstructionsInput, CHILD, type ChildAgent, type Permissions, type AgentLimits } from './option-types.ts';
-import { z } from 'zod';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Message, Model, ToolCalling } from '../../actors/model.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
@@ -14,6 +13,8 @@ import type { ModelName } from '../../models/endpoint/presets.ts';
 import type { OutputHandler } from '../../output/output-handler.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { NamesAs } from '../../json/known-options.ts';
+import type { Shape } from '../../json/shape.ts';
+import { z } from '../../json/shapes.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import type { Backoff } from '../../recovery/backoff.ts';
 import { checkOnError } from '../../recovery/plan-data.ts';
@@ -195,7 +196,7 @@ const backoff = z.union(
 );
 
 /** A schema for each member of an option that is an object. */
-type Within<Name extends keyof AgentOptions> = NamesAs<NonNullable<AgentOptions[Name]>, z.ZodType>;
+type Within<Name extends keyof AgentOptions> = NamesAs<NonNullable<AgentOptions[Name]>, Shape<unknown>>;
 
 const schema = z
   .strictObject({
@@ -203,14 +204,13 @@ const schema = z
     instructions: z.union([z.string(), fn], 'must be a text or a function'),
     systemPrompt: fn,
     model,
-    models: z.record(z.string(), model),
+    models: z.record(model),
     tools: z.array(object('a tool made by tool()', 'execute')),
     outputSchema: z.unknown(),
     outputMode: z.enum(OUTPUT_MODES),
     checkOutput: fn,
     skills: z.array(z.custom<object>((value) => isSkill(value), 'must be a skill made by skill()')),
     mcpServers: z.record(
-      z.string(),
       z.custom<object>(
         (value) => typeof value === 'object' && value !== null,
         'must be an object: a server configuration or a connection',
@@ -278,7 +278,7 @@ const schema = z
       }),
     ),
     seed: z.number(),
-  } satisfies NamesAs<AgentOptions, z.ZodType>)
+  } satisfies NamesAs<AgentOptions, Shape<unknown>>)
   .partial();
 
 /**

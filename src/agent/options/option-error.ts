@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { Shape, ShapeIssue } from '../../json/shape.ts';
+import { namesAt } from '../../json/shapes.ts';
 import { OptionError, described, givenIn, hint } from '../../json/known-options.ts';
 
 const DOCS = 'docs/agents.md';
@@ -10,28 +11,24 @@ export function withoutUndefined<T>(options: T): T | Record<string, unknown> {
 }
 
 /** What was given to something, held against a strict schema: the error that names each wrong option. */
-export function optionError(what: string, schema: z.ZodType, { issues }: z.ZodError, given: unknown): OptionError {
+export function optionError(
+  what: string,
+  schema: Shape<unknown>,
+  { issues }: { readonly issues: readonly ShapeIssue[] },
+  given: unknown,
+): OptionError {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     return new OptionError('wrong-option', `${what}: the options must be an object, and are ${described(given)}.`);
   const problems = issues.map((issue) => {
-    if (issue.code !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
+    if (issue.kind !== 'unrecognized_keys') return `option '${issue.path.join('.')}': ${issue.message}.`;
     const known = namesAt(schema, issue.path);
     return issue.keys
       .map((key) => `there is no option '${[...issue.path, key].join('.')}'.${hint(key, known)}`)
       .join(' ');
   });
-  const isUnknown = issues.some(({ code }) => code === 'unrecognized_keys');
+  const isUnknown = issues.some(({ kind }) => kind === 'unrecognized_keys');
   return new OptionError(
     isUnknown ? 'unknown-option' : 'wrong-option',
     `${what}: ${problems.join(' ')}${isUnknown ? ` See ${DOCS}.` : ''}`,
   );
-}
-
-/** The names that a schema knows at a path: those of the object there. */
-function namesAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
-  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
-  if (!(inner instanceof z.ZodObject)) return [];
-  const [first, ...rest] = path;
-  if (first === undefined) return Object.keys(inner.shape);
-  return namesAt(inner.shape[String(first)], rest);
 }

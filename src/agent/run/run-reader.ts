@@ -4,12 +4,12 @@ import { drive } from '../../journal/run/drive.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recorder } from '../../journal/format/recording.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
-import { agentMachine } from '../../machines/agent/agent.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { runEventReader } from '../../machines/events/run-event-reader.ts';
 import type { RunEvent, RunEventBody, Transition } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader } from '../../machines/events/transition-log.ts';
 import { type EventLog, eventLog } from './event-log.ts';
+import { runMachine } from './run-machine.ts';
 import { eventOfNote, tokenEvents } from './note-events.ts';
 
 interface Listening {
@@ -187,7 +187,7 @@ export class RunReaders {
     const { head, recording } = this.#recorded;
     isReplayed = () => this.#played > 0;
     const second = drive({
-      logic: agentMachine,
+      logic: runMachine(),
       id: ROOT_ID,
       input: inputOf(head),
       journal: UNWRITTEN,

@@ -13,7 +13,7 @@ import { type Drive, drive, recordedOutput } from '../../journal/run/drive.ts';
 import { type Recorder, recorder, stopwatch } from '../../journal/format/recording.ts';
 import type { RunJournal } from '../../journal/run/run-journal.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
-import { agentMachine } from '../../machines/agent/agent.ts';
+import type { agentMachine } from '../../machines/agent/agent.ts';
 import type { RunEventBody } from '../../machines/events/run-events.ts';
 import { type AgentOutput, type AnyResult, runResultOf } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
@@ -24,6 +24,7 @@ import type { RunPlan, StartedRun } from './run-plan.ts';
 import { runWatch } from './run-watch.ts';
 import { type AnyRun, approvalGiven, runHandle } from './run.ts';
 import { RunReaders } from './run-reader.ts';
+import { countEffect, runMachine } from './run-machine.ts';
 
 /** Starts a run at once. */
 export function startRun(plan: RunPlan): StartedRun {
@@ -131,7 +132,7 @@ class RunningRun {
     if (inspector !== null) this.#readers.reader();
     const inspect = this.#readers.begin(head, recording);
     const driven = drive({
-      logic: agentMachine,
+      logic: runMachine(),
       work,
       redactor: plan.redactor,
       id: ROOT_ID,
@@ -142,6 +143,7 @@ class RunningRun {
       traceparent: plan.traceparent,
       onNote: (effect, note) => this.#readers.remark((reader) => reader.note(effect, plan.redactor.redact(note))),
       onStart: ({ name, request }) => {
+        countEffect();
         if (name === 'callLlm') plan.onPrompt?.(promptOf(request));
       },
       ...(inspect === undefined ? {} : { inspect }),

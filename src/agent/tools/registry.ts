@@ -1,7 +1,8 @@
 import { DEFAULTS } from '../options/agent-settings.ts';
 import { POLICIES, type Policy, type ToolSpec } from '../../tools/spec.ts';
 import { type ServerEntry, Tools } from './tool-entries.ts';
-import { z } from 'zod';
+import type { Shape } from '../../json/shape.ts';
+import { z } from '../../json/shapes.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../../actors/mcp/mcp-calls.ts';
 import { type AgentSettings, DEFAULT_SETTINGS, type SkillNote } from '../../machines/contract/agent-setup.ts';
@@ -111,7 +112,7 @@ function checkRegistryOptions(options: ToolRegistryOptions): void {
       ),
       defaultPolicy: z.enum(POLICIES),
       timeouts: z.strictObject({ toolMs: z.number().positive() }).partial(),
-    } satisfies NamesAs<ToolRegistryOptions, z.ZodType>)
+    } satisfies NamesAs<ToolRegistryOptions, Shape<unknown>>)
     .partial();
   const given: unknown = withoutUndefined(options);
   const checked = schema.safeParse(given);

@@ -13,7 +13,7 @@ export function deltaWriter({ history }: { readonly history: readonly object[] }
     const { name, id, request } = effect;
     if (!isJsonObject(request)) return request;
     const before = last.get(name);
-    last.set(name, { id, request });
+    last.set(name, new Written(id, request));
     return Object.fromEntries(
       Object.entries(request).map(([key, value]) => [
         key,
@@ -23,15 +23,26 @@ export function deltaWriter({ history }: { readonly history: readonly object[] }
   };
 }
 
-interface Written {
+class Written {
   readonly id: string;
   readonly request: JsonObject;
+  #same: JsonObject | undefined;
+
+  constructor(id: string, request: JsonObject) {
+    this.id = id;
+    this.request = request;
+  }
+
+  /** What stands for a member that is the same; one for all of them. */
+  get same(): JsonObject {
+    return (this.#same ??= { $same: this.id });
+  }
 }
 
 function against(before: Written | undefined, key: string, value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   const old = before?.request[key];
-  if (before !== undefined && value === old) return { $same: before.id };
+  if (before !== undefined && value === old) return before.same;
   if (!isList(value)) return LOOKS_WRITTEN.some((name) => Object.hasOwn(value, name)) ? { $is: value } : value;
   if (before === undefined || old === undefined || !isList(old)) return value;
   let keep = 0;
@@ -62,16 +73,22 @@ function isList(value: Json): value is readonly Json[] {
 export function deltaReader({ history }: { readonly history: readonly object[] }): (id: string, written: Json) => Json {
   const requests = new Map<string, JsonObject>();
   return (id, written) => {
-    if (!isJsonObject(written)) return written;
-    const request = Object.fromEntries(
-      Object.entries(written).map(([key, value]) => [
-        key,
-        withHistory(history, value) ?? restored(requests, key, value),
-      ]),
-    );
-    requests.set(id, request);
+    const request = wholeRequest(written, history, (before) => requests.get(before));
+    if (isJsonObject(request)) requests.set(id, request);
     return request;
   };
+}
+
+/** A request as it was before a {@link deltaWriter} wrote it against another, which `before` gives by its id. */
+export function wholeRequest(
+  written: Json,
+  history: readonly object[],
+  before: (id: string) => JsonObject | undefined,
+): Json {
+  if (!isJsonObject(written)) return written;
+  return Object.fromEntries(
+    Object.entries(written).map(([key, value]) => [key, withHistory(history, value) ?? restored(before, key, value)]),
+  );
 }
 
 function withHistory(history: readonly object[], value: Json): Json {
@@ -80,12 +97,12 @@ function withHistory(history: readonly object[], value: Json): Json {
   return Array.isArray(lead) && Array.isArray(add) ? ([...lead, ...history.slice(0, keep), ...add] as Json) : null;
 }
 
-function restored(requests: ReadonlyMap<string, JsonObject>, key: string, value: Json): Json {
+function restored(before: (id: string) => JsonObject | undefined, key: string, value: Json): Json {
   if (!isJsonObject(value)) return value;
   if (isJsonObject(value.$is)) return value.$is;
-  if (typeof value.$same === 'string') return requests.get(value.$same)?.[key] ?? null;
+  if (typeof value.$same === 'string') return before(value.$same)?.[key] ?? null;
   if (typeof value.$from !== 'string' || typeof value.keep !== 'number' || !Array.isArray(value.add)) return value;
-  const old = requests.get(value.$from)?.[key];
+  const old = before(value.$from)?.[key];
   const add: readonly Json[] = value.add;
   return [...(old !== undefined && isList(old) ? old.slice(0, value.keep) : []), ...add];
 }

@@ -152,7 +152,7 @@ export function recordedEntry(record: RecordLine): Entry | null {
 }
 
 /** The record of a start; `request` is what to write of the request, already shortened against earlier ones. */
-export function startRecord(effect: Effect, at: number, request: Json): StartRecord {
+export function startRecord(effect: Omit<Effect, 'request'>, at: number, request: Json): StartRecord {
   const { id, name, effects, digest, key, ms } = effect;
   const head = { t: 'start', at, id, name, effects, digest, key } as const;
   return ms === undefined ? { ...head, request } : { ...head, ms };

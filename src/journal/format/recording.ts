@@ -1,13 +1,26 @@
-import type { Effect, Entry } from '../../actors/journal.ts';
-import type { Json } from '../../json/json.ts';
+import { type Effect, type Entry, effectKey } from '../../actors/journal.ts';
+import { digest } from '../../json/digest.ts';
+import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
+import type { Effects } from '../../tools/spec.ts';
 import { type BlobReader, blobReader, HOLDS_KEY, lineWriter } from './blobs.ts';
 import { type SumReader, beginsWithLine, sumOf, sumReader } from './checksums.ts';
-import { deltaWriter } from './deltas.ts';
+import { deltaWriter, wholeRequest } from './deltas.ts';
 import { historyPartOf } from './histories.ts';
 import { RecordingError } from './journal-error.ts';
-import { type BlobRecord, FORMAT, type RecordLine, type RunRecord, entryRecord, startRecord } from './record.ts';
+import {
+  type BlobRecord,
+  FORMAT,
+  type RecordLine,
+  type RunRecord,
+  type StartRecord,
+  entryRecord,
+  startRecord,
+} from './record.ts';
 
-/** Keeps what crosses the boundary, by reference: nothing is written out unless somebody asks for the lines. */
+/**
+ * Keeps what crosses the boundary: requests against the one before, so that a long run holds each message once, and all
+ * else by reference. Nothing is written out unless somebody asks for the lines.
+ */
 export interface Recorder {
   start(effect: Effect): void;
   entry(entry: Entry): void;
@@ -24,13 +37,37 @@ export interface Recorder {
   watch(listener: (() => void) | null): void;
 }
 
-type Kept =
-  | { readonly kind: 'start'; readonly at: number; readonly effect: Effect }
-  | { readonly kind: 'entry'; readonly at: number; readonly entry: Entry }
-  | { readonly kind: 'end'; readonly at: number; readonly output: Json };
+type Kept = KeptStart | { readonly at: number; readonly entry: Entry } | (RecordLine & { readonly t: 'end' | 'start' });
+
+/** A leaf's start, without the request that it began with: that would be the whole conversation in each turn. */
+class KeptStart implements Pick<StartRecord, 'at' | 'id' | 'name' | 'effects' | 'request'> {
+  readonly at: number;
+  readonly id: string;
+  readonly name: string;
+  readonly effects: Effects;
+  /** Against the one before of this name. */
+  readonly request: Json;
+  /** Made of the whole request when the first reader comes by. */
+  #digest: string | undefined = undefined;
+
+  constructor(at: number, { id, name, effects }: Effect, request: Json) {
+    this.at = at;
+    this.id = id;
+    this.name = name;
+    this.effects = effects;
+    this.request = request;
+  }
+
+  record(asked: Json): StartRecord {
+    const { id, name, effects } = this;
+    const sum = (this.#digest ??= digest(asked));
+    return startRecord({ id, name, effects, digest: sum, key: effectKey(id, sum) }, this.at, this.request);
+  }
+}
 
 /** Records one run from its head on; `at` tells the milliseconds since it began. */
 export function recorder(head: RunRecord, at: () => number = stopwatch()): Recorder {
+  const shorten = deltaWriter(head);
   const kept: Kept[] = [];
   let watching: (() => void) | null = null;
   const keep = (item: Kept): void => {
@@ -38,14 +75,15 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
     if (watching !== null) tell(watching);
   };
   return {
-    start: (effect) => keep({ kind: 'start', at: at(), effect }),
-    entry: (entry) => keep({ kind: 'entry', at: at(), entry }),
-    end: (output) => keep({ kind: 'end', at: at(), output }),
+    start: (effect) =>
+      keep(effect.ms === undefined ? new KeptStart(at(), effect, shorten(effect)) : startRecord(effect, at(), null)),
+    entry: (entry) => keep({ at: at(), entry }),
+    end: (output) => keep({ t: 'end', at: at(), output }),
     get elapsed() {
       return kept.at(-1)?.at ?? 0;
     },
     reader: () => {
-      const write = deltaWriter(head);
+      const lineOf = lineReader(head);
       let begun = false;
       let next = 0;
       return () => {
@@ -56,18 +94,38 @@ export function recorder(head: RunRecord, at: () => number = stopwatch()): Recor
         const item = kept[next];
         if (item === undefined) return null;
         next += 1;
-        return lineOf(item, write);
+        return lineOf(item);
       };
     },
-    entries: () => kept.flatMap((item) => (item.kind === 'entry' ? [item] : [])),
+    entries: () => kept.flatMap((item) => ('entry' in item ? [item] : [])),
     watch: (listener) => {
       watching = listener;
     },
     text: () => {
-      const [shorten, write] = [deltaWriter(head), lineWriter()];
-      return write(head) + kept.map((item) => write(lineOf(item, shorten))).join('');
+      const [lineOf, write] = [lineReader(head), lineWriter()];
+      return write(head) + kept.map((item) => write(lineOf(item))).join('');
     },
   };
+}
+
+/** Makes records of what was kept, in order. */
+function lineReader({ history }: RunRecord): (item: Kept) => RecordLine {
+  /** The latest request of each name, whole: only against that one is the next written. */
+  const latest = new Map<string, JsonObject>();
+  return (item) => {
+    if ('entry' in item) return entryRecord(item.entry, item.at);
+    if (!(item instanceof KeptStart)) return item;
+    const { name } = item;
+    const request = shallowlyFrozen(wholeRequest(item.request, history, () => latest.get(name)));
+    if (isJsonObject(request)) latest.set(name, request);
+    return item.record(request);
+  };
+}
+
+/** So that the digest of a list that grew from another begins where that one's ended. */
+function shallowlyFrozen(request: Json): Json {
+  if (isJsonObject(request)) for (const member of Object.values(request)) Object.freeze(member);
+  return Object.freeze(request);
 }
 
 /** Counts the milliseconds from now on. */
@@ -81,17 +139,6 @@ function tell(listener: () => void): void {
     listener();
   } catch {
     // Whoever watches must not stop what it watches.
-  }
-}
-
-function lineOf(item: Kept, write: (effect: Effect) => Json): RecordLine {
-  switch (item.kind) {
-    case 'start':
-      return startRecord(item.effect, item.at, item.effect.ms === undefined ? write(item.effect) : null);
-    case 'entry':
-      return entryRecord(item.entry, item.at);
-    case 'end':
-      return { t: 'end', at: item.at, output: item.output };
   }
 }
 

@@ -107,7 +107,14 @@ export function callQuestioned(context: AgentContext): Update {
 
 /** Looks ids up among the calls of a conversation. A set of them would cost more: a reply asks about one or two. */
 function knownCalls(messages: readonly Message[]): (id: string) => boolean {
-  return (id) => messages.some(({ toolCalls }) => toolCalls?.some((call) => call.id === id) === true);
+  return (id) => {
+    // By the latest first: a model that repeats an id repeats one of these. No functions: this looks through everything.
+    for (let at = messages.length - 1; at >= 0; at -= 1) {
+      const calls = messages[at]?.toolCalls;
+      if (calls !== undefined) for (const call of calls) if (call.id === id) return true;
+    }
+    return false;
+  };
 }
 
 /** True when the reply says what to do: answer, call or plan. */

@@ -43,11 +43,18 @@ export function shortenOlderResults(messages: readonly Message[]): readonly Mess
 
 /** The conversation with the images of results left out: their messages say only that there were some. */
 export function withoutImages(messages: readonly Message[]): readonly Message[] {
-  const hasImages = (message: Message): boolean =>
-    typeof message.content !== 'string' && message.content.some(({ type }) => type === 'image') && isResult(message);
-  if (!messages.some(hasImages)) return messages;
+  // Nearly every conversation is texts alone: then it is looked through once, without a call for each message.
+  let isText = true;
+  for (const { content } of messages) if (typeof content !== 'string') isText = false;
+  if (isText || !messages.some(hasImages)) return messages;
   return messages.map((message) =>
     hasImages(message) ? { ...message, content: `${textOf(message)} [left out here]` } : message,
+  );
+}
+
+function hasImages(message: Message): boolean {
+  return (
+    typeof message.content !== 'string' && message.content.some(({ type }) => type === 'image') && isResult(message)
   );
 }
 

@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import { Refusal } from '../../json/shape.ts';
+import { z } from '../../json/shapes.ts';
 import { optionsOf } from '../../json/known-options.ts';
 
 /** How a person signs in at a server. All of it may be left out. */
@@ -151,31 +152,24 @@ const credentialsSchema = z.strictObject({
 const WHAT = "must be 'oauth', oauth({ … }), clientCredentials({ … }) or a function that gives a token";
 
 /** Checks `auth`, and says of a wrong key which it is. */
-export const authSchema = z.unknown().transform((value, context): CheckedAuth => {
+export const authSchema = z.unknown().transform((value): CheckedAuth => {
   if (value === 'oauth') return { type: 'oauth' };
   if (isFunction(value)) return { type: 'source', get: value };
   const type: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'type') : undefined;
   const schema = type === 'oauth' ? oauthSchema : type === 'client-credentials' ? credentialsSchema : null;
-  if (schema === null) return refuse(context, WHAT, typeof value === 'object' && value !== null ? ['type'] : []);
+  if (schema === null) throw new Refusal(WHAT, typeof value === 'object' && value !== null ? ['type'] : []);
   const result = schema.safeParse(value);
   if (!result.success) {
     const [issue] = result.error.issues;
-    if (issue?.code !== 'unrecognized_keys') return refuse(context, issue?.message ?? 'is not valid', issue?.path);
+    if (issue?.kind !== 'unrecognized_keys') throw new Refusal(issue?.message ?? 'is not valid', issue?.path);
     const known = Object.keys(schema.shape).join(', ');
-    return refuse(context, `is not a known key. Known are: ${known}`, [...issue.path, ...issue.keys.slice(0, 1)]);
+    throw new Refusal(`is not a known key. Known are: ${known}`, [...issue.path, ...issue.keys.slice(0, 1)]);
   }
   const { data } = result;
   if (data.type === 'client-credentials' && data.clientSecret === undefined && data.privateKey === undefined)
-    return refuse(context, 'needs clientSecret or privateKey', []);
+    throw new Refusal('needs clientSecret or privateKey');
   return data;
 });
-
-const CUSTOM = 'custom';
-
-function refuse(context: z.RefinementCtx, message: string, path: readonly PropertyKey[] = []): never {
-  context.addIssue({ code: CUSTOM, message, path: [...path] });
-  return z.NEVER;
-}
 
 /** The same settings with variables replaced in every text that may name one. */
 export function expandAuth(auth: CheckedAuth, expand: (key: string, text: string) => string): CheckedAuth {

@@ -1,5 +1,6 @@
 import { POLICIES, type Effects, type Policy } from '../../tools/spec.ts';
-import { z } from 'zod';
+import type { ShapeOf } from '../../json/shape.ts';
+import { z } from '../../json/shapes.ts';
 import type { McpSampler } from './answers.ts';
 import { type CheckedAuth, type McpAuth, authSchema } from './auth.ts';
 import type { McpToolAnnotations } from '../../actors/mcp/mcp-calls.ts';
@@ -161,7 +162,7 @@ export type McpLogLevel = (typeof LOG_LEVELS)[number];
 const time = z.number().positive('must be more than 0 (milliseconds)');
 const policy = z.enum(POLICIES);
 const text = z.string().min(1, 'must not be empty');
-const variables = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String));
+const variables = z.record(z.union([z.string(), z.number(), z.boolean()]).transform(String));
 
 const sampler = z.custom<McpSampler>((value) => typeof value === 'function');
 
@@ -185,7 +186,7 @@ const settings = {
   sampling: z
     .union([z.boolean(), z.literal('confirm'), sampler], "must be true, false, 'confirm' or a function")
     .optional(),
-  overrides: z.record(z.string(), override).optional(),
+  overrides: z.record(override).optional(),
   retryAfterLoss: z.enum(['unless-destructive', 'safe']).optional(),
   logLevel: z.enum(LOG_LEVELS).optional(),
   disabled: z.boolean().optional(),
@@ -212,7 +213,7 @@ export const httpSchema = z.strictObject({
 });
 
 /** A checked entry, its variables not yet expanded. */
-export type CheckedEntry = z.infer<typeof stdioSchema> | z.infer<typeof httpSchema>;
+export type CheckedEntry = ShapeOf<typeof stdioSchema> | ShapeOf<typeof httpSchema>;
 
 /** Keys that other clients keep in the same file. They mean nothing here and grant nothing. */
 export const FOREIGN_KEYS: ReadonlySet<string> = new Set(

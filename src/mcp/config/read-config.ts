@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type { ShapeIssue } from '../../json/shape.ts';
 import { type Environment, processEnvironment } from '../../models/endpoint/environment.ts';
 import {
   type CheckedEntry,
@@ -62,8 +62,8 @@ function check(server: string, entry: unknown): CheckedEntry {
   throw describeIssue(server, result.error.issues[0], command);
 }
 
-function describeIssue(server: string, issue: z.core.$ZodIssue | undefined, stdio: boolean): McpConfigError {
-  const [unknownKey] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
+function describeIssue(server: string, issue: ShapeIssue | undefined, stdio: boolean): McpConfigError {
+  const [unknownKey] = issue?.kind === 'unrecognized_keys' ? issue.keys : [];
   const key = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])].join('.');
   const known = Object.keys((stdio ? stdioSchema : httpSchema).shape).join(', ');
   const reason =

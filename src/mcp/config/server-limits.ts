@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from '../../json/shapes.ts';
 
 /** How much one MCP server may make its host keep and its model read. Bytes are counted in UTF-8. */
 export interface McpLimits {

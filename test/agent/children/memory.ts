@@ -1,0 +1,86 @@
+/** What runs and agents hold, each figure as a line of JSON. Run with `--expose-gc`. */
+import { createAgent } from '../../../src/agent/create-agent.ts';
+import type { Model } from '../../../src/actors/model.ts';
+import { tool } from '../../../src/tools/tool.ts';
+
+const add = tool({
+  name: 'add',
+  description: 'Adds.',
+  inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+  policy: 'allow',
+  effects: 'none',
+  execute: ({ a, b }) => Number(a) + Number(b),
+});
+
+/** Calls the tool `together` times in each of so many turns, then answers. */
+function caller(turns: number, together = 1): Model {
+  return {
+    id: 'caller',
+    complete: ({ messages }) => {
+      const turn = messages.filter(({ role }) => role === 'tool').length / together;
+      if (turn >= turns) return Promise.resolve({ content: 'done' });
+      const toolCalls = Array.from({ length: together }, (_, b) => ({
+        id: `call_${turn}_${b}`,
+        name: 'add',
+        arguments: JSON.stringify({ a: turn, b }),
+      }));
+      return Promise.resolve({ content: '', toolCalls });
+    },
+  };
+}
+
+async function runOf(turns: number, together = 1) {
+  const agent = createAgent({
+    model: caller(turns, together),
+    tools: [add],
+    maxSteps: turns + 1,
+    maxHistoryMessages: 0,
+    silent: true,
+  });
+  const run = agent.run('Add');
+  await run.orThrow();
+  // A run is awaitable: by itself it would become its result.
+  return { run };
+}
+
+function heapUsed(): number {
+  for (let times = 0; times < 4; times += 1) globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+/** Bytes that each of `count` things that are made holds: what is free when they are let go. */
+async function held<T>(count: number, make: () => T | Promise<T>): Promise<number> {
+  const kept: Awaited<T>[] = [];
+  for (let made = 0; made < count; made += 1) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    kept.push(await make());
+  }
+  const holding = heapUsed();
+  kept.length = 0;
+  return (holding - heapUsed()) / count;
+}
+
+const figures = {
+  'a kept run of 100 turns': () => held(5, () => runOf(100)),
+  'a kept run of 1000 turns': () => held(2, () => runOf(1000)),
+  'an idle agent': () => held(2000, () => createAgent({ model: caller(0), tools: [add], silent: true })),
+  'a process after many calls': async () => {
+    const model = caller(100, 100);
+    const rounds = Number(process.argv[3]);
+    const once = () =>
+      createAgent({ model, tools: [add], maxSteps: 101, silent: true, maxHistoryMessages: 1 })
+        .run('Add')
+        .orThrow();
+    await once();
+    const before = heapUsed();
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    for (let round = 0; round < rounds; round += 1) await once();
+    return heapUsed() - before;
+  },
+};
+
+for (const [name, measure] of Object.entries(figures)) {
+  if (name !== process.argv[2]) continue;
+  // oxlint-disable-next-line no-await-in-loop -- the one that was asked for
+  console.log(JSON.stringify(await measure()));
+}

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { countEffect, runMachine } from '../../src/agent/run/run-machine.ts';
+import type { RecordLine } from '../../src/journal/format/record.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
+import { memoryJournal } from '../../src/journal/stores/memory.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { calls } from '../support/replies.ts';
+import { cases, SOAKING } from '../support/soak.ts';
+import { modelOf, scripts, toolsOf } from '../property/agent-scripts.ts';
+
+/** Bytes that something holds, in a process of its own. */
+async function bytesOf(...what: readonly string[]): Promise<number> {
+  const script = fileURLToPath(new URL('children/memory.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', script, ...what]);
+  return Number(stdout);
+}
+
+test('a run that is kept holds each message once: ten times the turns take ten times the memory', async () => {
+  const [short, long] = await Promise.all([bytesOf('a kept run of 100 turns'), bytesOf('a kept run of 1000 turns')]);
+  expect(short).toBeGreaterThan(50_000);
+  expect(long).toBeLessThan(3_000_000);
+  expect(long).toBeLessThan(12 * short);
+}, 180_000);
+
+test.runIf(SOAKING)(
+  '100 000 calls leave nothing behind in their process',
+  async () => {
+    expect(await bytesOf('a process after many calls', '10')).toBeLessThan(4_000_000);
+  },
+  300_000,
+);
+
+const untimed = (lines: readonly RecordLine[]): unknown =>
+  JSON.parse(JSON.stringify(lines), (key, value) => (key === 'at' ? 0 : value));
+
+test('what a run keeps for its recording is what a journal that was written meanwhile has, to the digest', async () => {
+  await fc.assert(
+    fc.asyncProperty(scripts, async ({ replies, options, approvals }) => {
+      const journal = memoryJournal();
+      let asked = 0;
+      const agent = createAgent({
+        ...options,
+        journal,
+        model: modelOf(replies),
+        tools: toolsOf({ executed: [], allowed: new Set() }),
+        permissions: { isAlwaysAllowed: () => false, add: () => undefined },
+        confirm: () => (approvals[asked++ % approvals.length] === 'allow-once' ? 'allow-once' : 'deny'),
+        retry: { backoff: { kind: 'constant', ms: 0 } },
+        silent: true,
+      });
+      await agent.run('Do something');
+      // The second run begins with the history of the first.
+      const run = agent.run('Do it again');
+      await run;
+      const written = await journal.read?.(run.runId);
+      expect(untimed(readRecording(run.recording()).lines)).toEqual(untimed(written?.lines ?? []));
+      expect(run.recording()).toBe(run.recording());
+    }),
+    { seed: 20_261_122, numRuns: cases(40, 1000), endOnFailure: false },
+  );
+});
+
+test('a machine that replaces one that has met many calls does the same', async () => {
+  const runOnce = async () => {
+    const run = createAgent({ model: scriptedModel([calls(['none']), 'Done']), seed: 1, silent: true }).run('Go');
+    await run.orThrow();
+    return run.transitions();
+  };
+  const [machine, before] = [runMachine(), await runOnce()];
+  expect(runMachine()).toBe(machine);
+  for (let effects = 0; effects < 20_000; effects += 1) countEffect();
+  expect(runMachine()).not.toBe(machine);
+  expect(runMachine()).toBe(runMachine());
+  expect(await runOnce()).toEqual(before);
+});
