@@ -12,7 +12,7 @@ import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { machineCoverage } from '../coverage/edges.ts';
 import { bredSeed, drawsOf, fewest } from './draws.ts';
 import { type OwnChecks, type Taken, judgedRun, recordingLines, resumeWrong } from './judge.ts';
-import { patternsIn } from './shape.ts';
+import { patternsIn } from './run-shape.ts';
 import { eachFault } from './simulated-faults.ts';
 import { simulatedRun } from './simulated-run.ts';
 import type { Problem, Simulated, SimulatedFailure, SimulatedOutcome, Simulation } from './simulation.ts';

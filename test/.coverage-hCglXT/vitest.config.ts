@@ -1,0 +1,1 @@
+export default { test: { include: ['*.test.ts'], reporters: [["/work/main/src/testing/coverage/index.ts", { json: "/work/main/test/.coverage-hCglXT/machines.json" }]] } };
