@@ -4,6 +4,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
+import { tool } from '../../src/tools/tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';
 import { noChromium, stage } from './browser.ts';
@@ -233,4 +234,30 @@ test.skipIf(noChromium)('tokens stream into the conversation before the reply is
   await run;
   await page.locator('.answer-text').getByText('That was long.').waitFor();
   expect(await streaming.count()).toBe(0);
+});
+
+test.skipIf(noChromium)('a person talks to an agent while it works, and sees when it is read', async () => {
+  const { page, problems } = await open();
+  const work = Promise.withResolvers<string>();
+  const look = tool({ name: 'look', description: 'Looks at the thermometer.', execute: () => work.promise });
+  const agent = agentOf([calls(['look']), 'Nine degrees.', 'In Fahrenheit: 48.'], { tools: [look] });
+  const run = agent.run('How warm is it?');
+
+  const box = page.getByRole('textbox', { name: 'Message to the agent' });
+  await box.fill('In Fahrenheit, please.');
+  await page.getByRole('button', { name: 'Steer', exact: true }).click();
+  const entry = page.locator('[data-kind="message"]');
+  await entry.getByText('You, for the next step').waitFor();
+  expect(await box.inputValue()).toBe('');
+  await box.fill('And tomorrow?');
+  await page.getByRole('button', { name: 'Queue', exact: true }).click();
+  await entry.getByText('You, for the next run').waitFor();
+  work.resolve('9 °C');
+
+  await entry.getByText('You, read in step 2').waitFor();
+  expect(await run).toMatchObject({ result: 'Nine degrees.', undelivered: [{ text: 'And tomorrow?', kind: 'queue' }] });
+  // A run that is over takes no more messages.
+  await page.locator('[data-kind="end"]').waitFor();
+  await expect.poll(() => box.count()).toBe(0);
+  expect(problems).toEqual([]);
 });

@@ -24,7 +24,11 @@ async function foundIn(folder: string, { file, from, to }: SourceMutant, n: numb
     path,
     text.replace(from, () => to),
   );
-  const program = [join(copy, 'test/simulation/children/run-seeds.ts'), String(cases(300, 10_000)), String(cases(10, 60))];
+  const program = [
+    join(copy, 'test/simulation/children/run-seeds.ts'),
+    String(cases(300, 10_000)),
+    String(cases(10, 60)),
+  ];
   const end = await promisify(execFile)(process.execPath, program, { timeout: cases(30_000, 120_000) }).catch(
     (error: unknown) => ({ stdout: JSON.stringify(`the process ended: ${String(error).split('\n').at(1) ?? ''}`) }),
   );

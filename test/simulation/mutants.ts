@@ -68,7 +68,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(LEAF, 'opened.get(self)?.stop();'),
   change(LEAF, 'return { ok: false, error: toLeafError(thrown) };', 'return { ok: true, value: null };'),
   change(LEAF, "effects: typeof effects === 'function' ? effects(input) : effects,", "effects: 'none',"),
-  change(LEAF, 'return `${this.#path}@${this.digest}`;', 'return this.digest;'),
+  change('actors/journal.ts', "return `${id.slice(0, id.lastIndexOf('#'))}@${digest}`;", 'return digest;'),
   change(LEAF, '(keeps ? input : revealed(redactor, name, input))', 'input'),
   change(LEAF, 'if (json.ok) return json;', 'if (json.ok) return { ok: true, value: null };'),
   // Resume.

@@ -14,7 +14,7 @@ export const delivering = agentParts.createStateConfig({
         { guard: 'steeredOn', target: '#agent.PLANNING.CHECKING_BUDGET', actions: 'setOutputAside' },
         { guard: and(['outputFits', 'outputCheckedByCode']), target: 'CHECKING' },
         { guard: 'outputFits', target: '#agent.COMPLETION', actions: 'deliverOutput' },
-        { target: 'REJECTED' },
+        { target: 'CORRECTING' },
       ],
     },
     CHECKING: {
@@ -29,12 +29,12 @@ export const delivering = agentParts.createStateConfig({
             target: '#agent.COMPLETION',
             actions: { type: 'deliverChecked', params: ({ event }) => event.output },
           },
-          { target: 'REJECTED', actions: { type: 'takeOutputProblems', params: ({ event }) => event.output } },
+          { target: 'CORRECTING', actions: { type: 'takeOutputProblems', params: ({ event }) => event.output } },
         ],
         onError: { target: '#agent.COMPLETION', actions: 'endOutputUnchecked' },
       },
     },
-    REJECTED: {
+    CORRECTING: {
       always: [
         { guard: 'isLastTurn', target: '#agent.COMPLETION', actions: 'endAtLimit' },
         { guard: 'correctionsLeft', target: '#agent.PLANNING.CHECKING_BUDGET', actions: 'correctOutput' },

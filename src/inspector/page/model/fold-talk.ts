@@ -68,6 +68,12 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
     case 'state.changed':
       if (event.from === 'EXECUTING_PLAN') draft.closePlan(told);
       return;
+    case 'message.received': {
+      const { id, text, kind: way } = event;
+      return draft.add({ ...itemOf(told), kind: 'message', id, text, way, delivered: null });
+    }
+    case 'message.delivered':
+      return draft.changeMessage(told, event.id, event.step);
     case 'answer':
       return draft.add({ ...itemOf(told), kind: 'answer', text: event.text });
     case 'run.finished':
@@ -178,6 +184,8 @@ type Kind<K extends TalkItem['kind']> = Extract<TalkItem, { kind: K }>;
 interface TalkDraft extends TalkLog {
   add(item: TalkItem): void;
   changeModel(told: SaidEvent, change: (item: Kind<'model'>) => Kind<'model'>): void;
+  /** The model has got a message, in this step. */
+  changeMessage(told: SaidEvent, id: string, delivered: number): void;
   changeCall(told: SaidEvent, callId: string, change: (item: Kind<'call'>) => Kind<'call'>): boolean;
   /** Changes the step of the running plan that a call belongs to: its own, else the first of that tool that waits. */
   changePlan(
@@ -217,6 +225,11 @@ function talkDraft(): TalkDraft {
     changeModel: ({ step }, change) => {
       const item = model === null ? undefined : items[model];
       if (model !== null && item?.kind === 'model') items[model] = { ...change(item), last: step };
+    },
+    changeMessage: ({ step }, id, delivered) => {
+      const place = items.findLastIndex((item) => item.kind === 'message' && item.id === id);
+      const item = items[place];
+      if (item?.kind === 'message') items[place] = { ...item, delivered, last: step };
     },
     changeCall: ({ step }, callId, change) => {
       const place = calls.get(callId);

@@ -58,6 +58,14 @@ export type TalkItem = { readonly at: number; readonly step: number; readonly la
       readonly durationMs: number | null;
       readonly recovery: readonly string[];
     }
+  | {
+      /** What a person said to the run while it worked. `delivered`: the step in which the model got it; null: not yet. */
+      readonly kind: 'message';
+      readonly id: string;
+      readonly text: string;
+      readonly way: 'steer' | 'queue';
+      readonly delivered: number | null;
+    }
   | { readonly kind: 'note'; readonly tone: 'info' | 'caution' | 'danger'; readonly text: string }
   | { readonly kind: 'answer'; readonly text: string }
   | { readonly kind: 'end'; readonly result: AnyResult }

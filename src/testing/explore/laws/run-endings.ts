@@ -71,7 +71,7 @@ export const fittingOutput: Law = {
     if (schema === null) return null;
     const own = story.filter((one) => one.kind !== 'moved' || (one.machine === 'agent' && isOwn(one.actor)));
     const corrections = own.filter(
-      (one) => one.kind === 'moved' && one.from === 'PLANNING.DELIVERING.REJECTED' && one.to.startsWith('PLANNING'),
+      (one) => one.kind === 'moved' && one.from === 'PLANNING.DELIVERING.CORRECTING' && one.to.startsWith('PLANNING'),
     ).length;
     if (corrections > 2) return `an answer was corrected for the ${corrections}th time`;
     const checked = own.findLastIndex((one) => one.kind === 'moved' && one.to === 'PLANNING.DELIVERING.CHECKING');

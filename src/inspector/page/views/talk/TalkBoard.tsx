@@ -7,6 +7,7 @@ import { VirtualList } from '../parts/VirtualList.tsx';
 import { endingInWords } from '../../../../machines/contract/run-result.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { CallEntry } from './CallEntry.tsx';
+import { MessageBox } from './MessageBox.tsx';
 import { EntryFrame, ModelEntry, PlanEntry } from './entries.tsx';
 import { InertText } from '../parts/Values.tsx';
 
@@ -46,6 +47,7 @@ export function TalkBoard() {
           render={(item: TalkItem) => <Entry item={item} now={standing && item.last === position} />}
         />
       )}
+      <MessageBox />
     </section>
   );
 }
@@ -72,6 +74,12 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
       return <PlanEntry item={item} now={now} />;
     case 'call':
       return <CallEntry item={item} now={now} />;
+    case 'message':
+      return (
+        <EntryFrame item={item} now={now} tone={isOpen(item) ? 'wait' : 'go'} head={<b>You, {whenRead(item)}</b>}>
+          <InertText class="task" text={item.text} />
+        </EntryFrame>
+      );
     case 'note':
       return (
         <EntryFrame item={item} now={now} tone={item.tone === 'info' ? 'go' : item.tone} head={null}>
@@ -108,4 +116,16 @@ function Entry({ item, now }: { readonly item: TalkItem; readonly now: boolean }
       );
     }
   }
+}
+
+type MessageItem = Extract<TalkItem, { kind: 'message' }>;
+
+function isOpen({ way, delivered }: MessageItem): boolean {
+  return way === 'queue' || delivered === null;
+}
+
+/** When a message of a person is read. */
+function whenRead({ way, delivered }: MessageItem): string {
+  if (way === 'queue') return 'for the next run';
+  return delivered === null ? 'for the next step' : `read in step ${delivered}`;
 }

@@ -1,1 +1,0 @@
-export default { test: { include: ['*.test.ts'], reporters: [["/work/main/src/testing/coverage/index.ts", { json: "/work/main/test/.coverage-hCglXT/machines.json" }]] } };
