@@ -79,12 +79,19 @@ export function outputChecked({ reply }: AgentContext, result: CheckOutputResult
   return { reply: { ...reply, output: { ...reply.output, issues: result.issues } } };
 }
 
-/** Ends the run with the answer; at a limit it stays stopped. */
+/** True where the answer is that of a turn that was kept for it, and not one that was only corrected in it. */
+function isKept({ books, stepsTaken }: AgentContext): boolean {
+  const last = books.errorHistory.at(-1);
+  return books.lastTurn !== null && !(last?.code === 'output-invalid' && last.step === stepsTaken - 1);
+}
+
+/** Ends the run with the answer. Of a turn that was kept for it the run stays stopped: it was not done. */
 export function delivered(context: AgentContext, value: Json): Update {
   const { reply, books } = context;
   const text = reply?.output?.call === null && reply.answer !== null ? reply.answer : JSON.stringify(value);
-  const ending: Ending =
-    books.lastTurn === null ? { reason: 'answer', result: text, error: null } : endingFor(context, books.lastTurn);
+  const ending: Ending = isKept(context)
+    ? endingFor(context, books.lastTurn ?? 'max-steps')
+    : { reason: 'answer', result: text, error: null };
   return {
     ending: { ...ending, output: value },
     messages: withMessages(context.messages, ...answeredCalls(context, 'The answer was accepted.')),

@@ -46,7 +46,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     shown,
   });
   const how = { shown, toolCalling: output.toolCalling };
-  const read = withTypedAnswer(replied, output.reply, how);
+  const read = withTypedAnswer(replied, how);
   const reply = output.toolCalling === 'json' ? inJsonMode(read) : read;
   const spent = usageOfReply(output.reply);
   return {
@@ -56,7 +56,7 @@ export function takenReply(context: AgentContext, output: LlmCallOutput): Update
     detour: context.detour.model === '' ? context.detour : { ...context.detour, model: '' },
     books: {
       ...context.books,
-      callsMade: context.books.callsMade + reply.calls.length + (reply.output?.call == null ? 0 : 1),
+      callsMade: context.books.callsMade + replied.calls.length,
       usage: spent === null ? context.books.usage : usageTogether(context.books.usage, spent),
       unusableInARow: isUsable(reply) ? 0 : context.books.unusableInARow + 1,
       heldTo: context.detour.model === '' ? heldTo(context, output.toolCalling, reply) : context.books.heldTo,

@@ -1,4 +1,4 @@
-import type { ModelReply, ToolCalling } from '../../actors/model.ts';
+import type { ToolCalling } from '../../actors/model.ts';
 import type { Issue } from '../../json/errors.ts';
 import { type JsonSchema, isJsonObject } from '../../json/json.ts';
 import { checkArguments } from '../../parsing/calls/arguments.ts';
@@ -6,25 +6,24 @@ import { recoverToSchema } from '../../parsing/recover/recover-to-schema.ts';
 import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
 import type { CallRequest } from '../tool-call/call-request.ts';
 import type { ReadReply } from './read-reply.ts';
-import { type OutputTool, type ShownOutput, type TypedAnswer, isObjectSchema, wrapped } from './typed-output.ts';
+import { type ShownOutput, type TypedAnswer, isObjectSchema, outputToolNamed, wrapped } from './typed-output.ts';
 
 /** A reply of an agent whose answer has a schema: its answer is held against it, and is none of its calls any more. */
 export function withTypedAnswer(
   read: ReadReply,
-  reply: ModelReply,
   { shown, toolCalling }: { readonly shown: ShownOutput | null; readonly toolCalling: ToolCalling },
 ): ReadReply {
   if (shown === null) return read;
-  const given = read.calls.filter(({ tool }) => toolNamed(shown, tool) !== undefined);
+  const given = read.calls.filter(({ tool }) => outputToolNamed(shown, tool) !== undefined);
   const calls = given.length === 0 ? read.calls : read.calls.filter((call) => !given.includes(call));
   if (read.plan !== null) return { ...read, calls };
   const [call] = given;
   const output =
     call !== undefined
-      ? answerOfCall(call, shown)
+      ? uncut(answerOfCall(call, shown), read.ended === 'length' && call === read.calls.at(-1))
       : calls.length > 0
         ? null
-        : answerOfText(read, reply, { shown, toolCalling });
+        : answerOfText(read, { shown, toolCalling });
   if (output === null) return calls === read.calls ? read : { ...read, calls };
   const heard = { ambiguous: false, malformed: false, planError: null, notRun: null };
   return {
@@ -36,10 +35,9 @@ export function withTypedAnswer(
   };
 }
 
-/** The output tool of a name, whatever its case. */
-function toolNamed({ tools }: ShownOutput, name: string): OutputTool | undefined {
-  const lower = name.trim().toLowerCase();
-  return tools.find(({ tool }) => tool.name === name) ?? tools.find(({ tool }) => tool.name.toLowerCase() === lower);
+/** An answer that was cut off fits nothing, even where its JSON is whole: what it says may not be. */
+function uncut(answer: TypedAnswer, isCut: boolean): TypedAnswer {
+  return isCut ? { ...answer, issues: [{ path: '', message: CUT_OFF }] } : answer;
 }
 
 function answerOfCall(call: CallRequest, shown: ShownOutput): TypedAnswer {
@@ -48,7 +46,7 @@ function answerOfCall(call: CallRequest, shown: ShownOutput): TypedAnswer {
     const message = unreadable.truncated ? CUT_OFF : `its arguments cannot be read: ${unreadable.reason}`;
     return { call, value: args, issues: [{ path: '', message }], repairs: [] };
   }
-  const found = toolNamed(shown, call.tool);
+  const found = outputToolNamed(shown, call.tool);
   const checked = checkArguments(args, found?.tool.inputSchema ?? true);
   if (checked.ok) {
     const { value, repairs } = checked;
@@ -68,7 +66,6 @@ const CUT_OFF = 'it was cut off by the length limit';
 /** The answer in a reply's text; null where it holds none, so that the reply is judged as any other. */
 function answerOfText(
   read: ReadReply,
-  reply: ModelReply,
   { shown, toolCalling }: { readonly shown: ShownOutput; readonly toolCalling: ToolCalling },
 ): TypedAnswer | null {
   const text = read.text.trim();
@@ -77,25 +74,32 @@ function answerOfText(
   const texts = toolCalling === 'json' ? [answer, text] : [text, answer];
   const found = fittingText(
     texts.filter((one, index) => one !== '' && texts.indexOf(one) === index),
-    shown.spec.schema,
+    shown,
   );
   // What an unusable reply holds by chance counts only where it fits.
   if (read.answer === null && found.issues.length > 0) return null;
-  const cut = reply.finishReason === 'length';
-  return { call: null, ...found, issues: cut ? [{ path: '', message: CUT_OFF }] : found.issues };
+  return uncut({ call: null, ...found }, read.ended === 'length');
 }
 
 /** The first of the texts that fits the schema, as it is or under `value`; else what is wrong with the first. */
-function fittingText(texts: readonly string[], schema: JsonSchema): Omit<TypedAnswer, 'call'> {
+function fittingText(texts: readonly string[], { spec: { schema }, way }: ShownOutput): Omit<TypedAnswer, 'call'> {
+  const inValue = isObjectSchema(schema) ? null : valueIn(texts, schema);
+  // Where the server was asked to hold the reply to it, the object around the value is ours.
+  if (inValue !== null && way === 'native') return inValue;
   const tried = texts.map((text) => recoverToSchema(text, { json: schema }, DEFAULT_LIMITS));
   for (const one of tried) if (one.ok && one.complete) return { value: one.value, issues: [], repairs: one.repairs };
-  if (!isObjectSchema(schema))
-    for (const text of texts) {
-      const one = recoverToSchema(text, { json: wrapped(schema) }, DEFAULT_LIMITS);
-      if (one.ok && one.complete && isJsonObject(one.value))
-        return { value: one.value.value ?? null, issues: [], repairs: one.repairs };
-    }
+  if (inValue !== null) return inValue;
   const [first] = tried;
   const issues = first === undefined || first.ok ? [{ path: '', message: 'its JSON is not complete' }] : first.issues;
   return { value: null, issues, repairs: [] };
+}
+
+/** The value in the first of the texts that is an object around one. */
+function valueIn(texts: readonly string[], schema: JsonSchema): Omit<TypedAnswer, 'call'> | null {
+  for (const text of texts) {
+    const one = recoverToSchema(text, { json: wrapped(schema) }, DEFAULT_LIMITS);
+    if (one.ok && one.complete && isJsonObject(one.value))
+      return { value: one.value.value ?? null, issues: [], repairs: one.repairs };
+  }
+  return null;
 }

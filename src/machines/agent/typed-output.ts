@@ -46,7 +46,7 @@ export function shownOutput(spec: OutputSpec, names: readonly string[]): ShownOu
   const alone = names.length === 0;
   const native = mode === 'native' && (alone || besideTools);
   const way = mode === 'auto' ? (alone ? 'native' : 'tool') : mode === 'native' && !native ? 'prompt' : mode;
-  return deepFreeze({ spec, way, tools: outputTools(spec.schema, new Set(names.map((name) => name.toLowerCase()))) });
+  return deepFreeze({ spec, way, tools: outputTools(spec.schema, new Set(names.map(plainName))) });
 }
 
 /** One tool for each member of a union of objects, else one. A name that is taken gets a number. */
@@ -57,15 +57,27 @@ function outputTools(schema: JsonSchema, taken: ReadonlySet<string>): readonly O
   return members.map((member, index) => {
     const title = typeof member.title === 'string' ? toolSlug(member.title) : '';
     const name = freeName(`${FINAL_ANSWER}_${title === '' ? index + 1 : title}`.slice(0, 60), used);
-    used.add(name.toLowerCase());
+    used.add(plainName(name));
     return outputTool(member, name);
   });
 }
 
 function freeName(name: string, taken: ReadonlySet<string>): string {
   let free = name;
-  for (let count = 2; taken.has(free.toLowerCase()); count++) free = `${name}_${count}`;
+  for (let count = 2; taken.has(plainName(free)); count++) free = `${name}_${count}`;
   return free;
+}
+
+/** A name without what models change in one: its case, and the signs between its words. */
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** The output tool that a model calls by this name. */
+export function outputToolNamed({ tools }: ShownOutput, name: string): OutputTool | undefined {
+  return (
+    tools.find(({ tool }) => tool.name === name) ?? tools.find(({ tool }) => plainName(tool.name) === plainName(name))
+  );
 }
 
 function outputTool(schema: JsonSchema, name: string): OutputTool {
@@ -87,7 +99,7 @@ function unionOf(schema: JsonSchema): readonly JsonObject[] {
   const { anyOf, oneOf, $defs, definitions, ...rest } = schema;
   const list = anyOf ?? oneOf;
   const plain = Object.keys(rest).every((key) => ['title', 'description', 'discriminator', '$schema'].includes(key));
-  if (!Array.isArray(list) || !plain) return [];
+  if (!Array.isArray(list) || !plain || refersToRoot(schema)) return [];
   const members = list.map((member: Json) => resolved(member, schema));
   const defs = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) };
   return members.every((member) => isJsonObject(member) && member.type === 'object')
@@ -116,13 +128,24 @@ export function wrapped(schema: JsonSchema): JsonObject {
   };
 }
 
+const TO_ROOT = /^#(?!\/(?:\$defs|definitions)\/)/;
+
+/** True where a reference leads to the root of the schema, or to something in it that is no definition. */
+function refersToRoot(schema: Json): boolean {
+  if (Array.isArray(schema)) return schema.some(refersToRoot);
+  if (!isJsonObject(schema)) return false;
+  return Object.entries(schema).some(([key, member]) =>
+    key === '$ref' && typeof member === 'string' ? TO_ROOT.test(member) : refersToRoot(member),
+  );
+}
+
 /** The schema one level deeper: references to its own root and what is in it follow. */
 function moved(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(moved);
   if (!isJsonObject(schema)) return schema;
   return Object.fromEntries(
     Object.entries(schema).map(([key, member]) => {
-      const isOwn = key === '$ref' && typeof member === 'string' && /^#(?!\/(?:\$defs|definitions)\/)/.test(member);
+      const isOwn = key === '$ref' && typeof member === 'string' && TO_ROOT.test(member);
       return [key, isOwn ? `#/properties/value${member.slice(1)}` : moved(member)];
     }),
   );
