@@ -1,13 +1,13 @@
 import type { Issue } from '../json/errors.ts';
-import type { Json, JsonSchema } from '../json/json.ts';
+import type { Json } from '../json/json.ts';
 import { deadline } from './deadline.ts';
 import { leaf } from './leaf.ts';
 
 /** An answer that fits its JSON Schema, to be checked by the author's own code. */
 export interface CheckOutputInput {
   readonly value: Json;
-  /** The schema that it fits, which says whose check it is: a run may have one of its own. */
-  readonly schema: JsonSchema;
+  /** The run was given the schema, not the agent, so the check is the run's. */
+  readonly ofRun: boolean;
   readonly timeoutMs: number;
   /** The agent that asks, by its path in the tree; empty for the root. */
   readonly agent: string;
@@ -25,12 +25,12 @@ export type OutputCheck = (
 ) => Promise<CheckOutputResult>;
 
 /** Runs an agent's own check of its answer, where it has one. */
-export const checkOutput = (ports: { readonly check: (agent: string, schema: JsonSchema) => OutputCheck | null }) =>
+export const checkOutput = (ports: { readonly check: (agent: string, ofRun: boolean) => OutputCheck | null }) =>
   leaf<CheckOutputInput, CheckOutputResult>(
     'checkOutput',
     { effects: 'none', request: ({ value }) => ({ value }) },
-    async ({ value, schema, timeoutMs, agent }, { signal, context }) => {
-      const check = ports.check(agent, schema);
+    async ({ value, ofRun, timeoutMs, agent }, { signal, context }) => {
+      const check = ports.check(agent, ofRun);
       if (check === null) return { ok: true, value };
       const late = () =>
         Object.assign(new Error(`The check of the answer took longer than ${timeoutMs} ms.`), { code: 'timeout' });

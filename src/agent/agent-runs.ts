@@ -22,7 +22,6 @@ import { type RunInput, imagesRefused, readInput } from './options/input-parts.t
 import { checkApproval, checkClose, checkConversation, checkResume, checkRun } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
 import { typedOutput } from './options/output-options.ts';
-import { workFor } from './below/agent-actors.ts';
 import { launchRun } from './run/launch-run.ts';
 import { type AnyRun, type PendingApproval, type Run, approvalGiven } from './run/run.ts';
 import type { StartedRun } from './run/run-plan.ts';
@@ -224,7 +223,7 @@ export class AgentRuns {
           const at = new Date().toISOString();
           const of = conversation === undefined ? metadata : { ...metadata, [CONVERSATION]: conversation.id };
           const head = core.redacted(runRecord(whole, { runId, at, metadata: of }));
-          const work = workFor(as.work(), { output, remember });
+          const work = as.work({ output, remember });
           return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
         };
       },

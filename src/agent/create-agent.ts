@@ -54,6 +54,9 @@ export function createAgent<const TTools extends readonly Tool[], TSchema extend
 export function createAgent<TContext = unknown, TSchema extends OutputSchema = OutputSchema>(
   options: AgentOptions<TContext, TSchema> & { readonly outputSchema: TSchema },
 ): Agent<TContext, Run<RunEvent, ToolResult, OutputOf<TSchema>>>;
+export function createAgent<TContext = unknown, TSchema extends OutputSchema | undefined = undefined>(
+  options?: AgentOptions<TContext, TSchema>,
+): Agent<TContext, Run<RunEvent, ToolResult, OutputOf<TSchema>>>;
 export function createAgent<TContext = unknown>(options?: AgentOptions<TContext>): Agent<TContext>;
 export function createAgent(options: object = {}): Agent<unknown, AnyRun> {
   const core = agentCore(options);

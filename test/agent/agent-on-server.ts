@@ -1,15 +1,16 @@
 import { onTestFinished } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { OutputSchema } from '../../src/agent/options/output-options.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { type ModelServerOptions, type Scripted, startModelServer } from '../support/model-server.ts';
 import { modelAt } from '../support/transports.ts';
 
 /** An agent whose model is a scripted server on loopback, over the transport of the test; both end with the test. */
-export async function agentOn(
+export async function agentOn<TSchema extends OutputSchema | undefined = undefined>(
   script: readonly Scripted[],
-  options: AgentOptions = {},
+  options: AgentOptions<unknown, TSchema> = {},
   serving: ModelServerOptions = {},
 ) {
   const server = await startModelServer(script, serving);

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { OutputSchema } from '../../src/agent/options/output-options.ts';
-import type { Json, JsonObject } from '../../src/json/json.ts';
+import { type Json, type JsonSchema, isJsonObject } from '../../src/json/json.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, envelope } from '../support/replies.ts';
 
 const look = () => fakeTool('look', [(args) => args]);
 
-async function outputOf(outputSchema: OutputSchema, reply: ScriptedReply, options: AgentOptions = {}) {
+async function outputOf(outputSchema: OutputSchema, reply: ScriptedReply, options: AgentOptions<unknown, OutputSchema> = {}) {
   const agent = createAgent({ model: scriptedModel([reply]), outputSchema, silent: true, maxSteps: 1, ...options });
   return agent.run('Go');
 }
@@ -96,8 +96,8 @@ function fits(schema: OutputSchema, value: unknown): boolean {
 
 describe.each(SCHEMAS)('%s', (_, schema, value) => {
   /** True for what Signalbox puts around a value that is no object. */
-  const isWrapped = (asked: JsonObject | undefined) =>
-    JSON.stringify(asked?.required) === '["value"]' && !('value' in Object(value));
+  const isWrapped = (asked: JsonSchema | undefined) =>
+    isJsonObject(asked) && JSON.stringify(asked.required) === '["value"]' && !('value' in Object(value));
 
   test('comes as text', async () => {
     expect(await outputOf(schema, JSON.stringify(value))).toMatchObject({ success: true, output: value });

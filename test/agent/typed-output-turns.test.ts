@@ -60,7 +60,7 @@ describe('calls beside the answer', () => {
     const danger = fakeTool('danger', ['done'], { policy: 'confirm' });
     const { agent } = on([calls(OUT, ['danger']), calls(['final_answer', { ...DUNE, year: 1 }])], {
       tools: [danger],
-      confirm: () => false,
+      confirm: () => 'deny',
     });
     expect(await agent.run('Go')).toMatchObject({ output: { year: 1 }, stepsTaken: 2 });
     expect(danger.calls).toEqual([]);

@@ -257,7 +257,7 @@ describe('the tool of the answer is none of the tools', () => {
       tools: [look()],
       outputSchema: BOOK,
       silent: true,
-      confirm: ({ tool }) => (confirmed.push(tool), true),
+      confirm: ({ tool }) => (confirmed.push(tool), 'deny'),
       budget: { maxToolCalls: 1 },
       maxConsecutiveRepeats: 2,
     });

@@ -5,7 +5,6 @@ import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { checkArgs } from '../../actors/tool-call/check-args.ts';
 import { type OutputCheck, checkOutput } from '../../actors/check-output.ts';
 import { type LeafWork, workOf } from '../../actors/leaf.ts';
-import type { JsonSchema } from '../../json/json.ts';
 import type { ToolSpec } from '../../tools/spec.ts';
 import type { TypedOutput } from '../options/output-options.ts';
 import {
@@ -36,7 +35,7 @@ export function agentLeaves(root: AgentPorts) {
       local: (name, agent) => of(agent).registry.find(name)?.execute,
       mcp: (agent) => of(agent).mcp,
     }),
-    checkOutput: checkOutput({ check: (agent, schema) => outputCheck(of(agent).output, schema) }),
+    checkOutput: outputLeaf(root, null),
     checkArgs: checkArgs({ check: (name, agent) => of(agent).registry.find(name)?.check }),
     askApproval: askApproval({ confirm: (agent) => confirmOf(root, agent) }),
     runFixer: runFixer<AgentSetup>({
@@ -55,21 +54,23 @@ export function agentLeaves(root: AgentPorts) {
   };
 }
 
-/** The check of an answer, by the output that has this schema. */
-function outputCheck(output: TypedOutput | null, schema: JsonSchema): OutputCheck | null {
-  const isOwn = output !== null && JSON.stringify(output.spec(false).schema) === JSON.stringify(schema);
-  return isOwn ? output.check : null;
+/** The check of answers: by the agents in the tree, or by what a run was given in place of its agent's. */
+function outputLeaf(root: AgentPorts, given: OutputCheck | null) {
+  return checkOutput({
+    check: (agent, ofRun) => (ofRun ? given : (portsAt(root, agent).output?.check ?? null)),
+  });
+}
+
+/** What a run brings beside its agent's leaves: the schema of its answer, and who keeps an "always allow". */
+export interface OwnWork {
+  readonly output: TypedOutput | null;
+  readonly remember: Remember | null;
 }
 
 /** The work of an agent's leaves for a run whose answer has a schema of its own, or in which an owner says "always allow". */
-export function workFor(
-  work: LeafWork,
-  { output, remember }: { readonly output: TypedOutput | null; readonly remember: Remember | null },
-): LeafWork {
+export function workFor(root: AgentPorts, work: LeafWork, { output, remember }: OwnWork): LeafWork {
   const own = [
-    ...(output === null
-      ? []
-      : [checkOutput({ check: (agent, schema) => (agent === '' ? outputCheck(output, schema) : null) })]),
+    ...(output === null ? [] : [outputLeaf(root, output.check)]),
     ...(remember === null ? [] : [rememberPermission({ add: remember })]),
   ];
   return own.length === 0 ? work : new Map([...work, ...workOf(own)]);

@@ -14,7 +14,7 @@ import {
   DEFAULT_SETTINGS,
   type Toolset,
 } from '../../machines/contract/agent-setup.ts';
-import { agentActors, agentLeaves, providedMachine } from '../below/agent-actors.ts';
+import { type OwnWork, agentActors, agentLeaves, providedMachine, workFor } from '../below/agent-actors.ts';
 import type { AgentPorts, Children } from '../below/child-port.ts';
 import { confirmOf, isTerminal, settingsOf, toolCallingOf } from '../options/agent-settings.ts';
 import { childrenNow, childrenOf, childTool, preparedChildren, repairAgents } from '../below/child-tools.ts';
@@ -72,7 +72,7 @@ export interface AgentCore {
   /** Goes another way from a point of a run of this agent; null until the agent is whole. */
   fork: ((recording: Recording, options: ForkRunOptions) => { readonly runId: string }) | null;
   /** What the leaves do for this agent: what a run of ours needs of it. */
-  work(): LeafWork;
+  work(own?: OwnWork): LeafWork;
   /** The same for a bare machine in somebody's own actor system, as actors to provide. */
   actors(): ReturnType<typeof agentActors>;
   machine(): ReturnType<typeof providedMachine>;
@@ -150,7 +150,7 @@ export function agentCore(asGiven: AgentOptions): AgentCore {
     ports,
     secrets: () => redaction.secrets(),
     hidden: () => redaction.hidden(),
-    work: () => made.work,
+    work: (own) => (own === undefined ? made.work : workFor(ports, made.work, own)),
     actors: () => made.actors,
     machine: () => made.machine,
     configure: (changes) => now.configure(changes, registry),

@@ -45,7 +45,9 @@ export interface AgentOptions<TContext = unknown, TSchema = undefined> {
   /** How it is given: by a tool, held to it by the server (`native`), as JSON in text (`prompt`). Default `auto`: by the tools. */
   readonly outputMode?: OutputMode;
   /** Checks an answer that fits the schema. What it throws is told to the model, which sends the answer again. */
-  readonly checkOutput?: (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
+  readonly checkOutput?: [TSchema] extends [undefined]
+    ? never
+    : (value: OutputOf<TSchema>, io: CheckOutputContext<TContext>) => void | Promise<void>;
   /** Groups of tools with instructions and error handling of their own. */
   readonly skills?: readonly Skill[];
   /** MCP servers by name, as every client configures them, or connections made by `createMcpConnection`. */

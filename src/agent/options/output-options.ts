@@ -97,12 +97,20 @@ function checkBy(standard: StandardSchema['~standard'] | null, own: OutputOption
       return { ok: false, issues: [problemOf(thrown)] };
     }
     const json = toJson(checked.value);
-    if (json.ok) return { ok: true, value: json.value };
+    if (json.ok && isCopy(json.value, checked.value)) return { ok: true, value: json.value };
+    const reason = json.ok ? 'its copy as JSON is another value' : json.reason;
     throw Object.assign(
-      new Error(`The schema turns the answer into something that is not JSON: ${json.reason}. Let it return JSON.`),
+      new Error(`The schema turns the answer into something that is not JSON: ${reason}. Let it return JSON.`),
       { code: 'output-not-json' },
     );
   };
+}
+
+/** True when nothing was lost: a Date would be a text, and NaN null, whatever the type of the output says. */
+function isCopy(json: unknown, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return json === value;
+  if (typeof json !== 'object' || json === null || 'toJSON' in value) return false;
+  return Object.entries(value).every(([name, member]) => isCopy(Reflect.get(json, name), member));
 }
 
 function problemOf(thrown: unknown): Issue {

@@ -69,8 +69,8 @@ export function lastTurnKept(context: AgentContext): Update {
 
 /** The answer that the author's own code is to check. */
 export function outputToCheck({ reply, settings, place, shown }: AgentContext): CheckOutputInput {
-  const schema = shown.output?.spec.schema ?? true;
-  return { value: reply?.output?.value ?? null, schema, timeoutMs: settings.fixMs, agent: place.agent };
+  const ofRun = shown.output?.spec.ofRun === true;
+  return { value: reply?.output?.value ?? null, ofRun, timeoutMs: settings.toolMs, agent: place.agent };
 }
 
 /** Takes what the author's code said of the answer. */
