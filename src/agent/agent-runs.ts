@@ -187,7 +187,7 @@ export class AgentRuns {
     const { maxSteps, runId = newRunId() } = given;
     const { task, content } = readInput(input);
     const metadata = metadataOf(given.metadata);
-    const output = typedOutput('agent.run', { outputSchema: given.outputSchema });
+    const output = typedOutput('agent.run', { outputSchema: given.outputSchema, timeouts: core.options().timeouts });
     const journal = (): JournalStore => given.journal ?? core.journal();
     const owner = conversation?.owner;
     const remember = owner === undefined ? null : (spec: ToolSpec) => core.remember(spec, owner);

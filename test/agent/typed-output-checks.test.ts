@@ -40,7 +40,10 @@ test('checkOutput sees the value, the context and a signal; what it throws is a 
     [3, false, { user: 7 }],
   ]);
   expect(model.requests[1]?.messages.at(-1)?.content).toContain('the lines do not add up');
-  const checks = run.recording().split('\n').filter((line) => line.includes('"checkOutput"'));
+  const checks = run
+    .recording()
+    .split('\n')
+    .filter((line) => line.includes('"checkOutput"'));
   expect(checks).toHaveLength(2);
 });
 
@@ -240,7 +243,10 @@ describe('child agents', () => {
       const model = scriptedModel([calls(['finder', { task: 'Find' }]), 'Done.', 'Done.']);
       return { model, agent: createAgent({ model, silent: true, children: [below] }) };
     };
-    const stopping = child([calls(['look']), calls(['final_answer', { found: ['half'] }])], { tools: [look], maxSteps: 2 });
+    const stopping = child([calls(['look']), calls(['final_answer', { found: ['half'] }])], {
+      tools: [look],
+      maxSteps: 2,
+    });
     const stopped = parent(stopping);
     await stopped.agent.run('Go');
     expect(stopped.model.requests[1]?.messages.at(-1)?.content).toMatch(/half/);

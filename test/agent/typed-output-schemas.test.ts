@@ -10,7 +10,11 @@ import { calls, envelope } from '../support/replies.ts';
 
 const look = () => fakeTool('look', [(args) => args]);
 
-async function outputOf(outputSchema: OutputSchema, reply: ScriptedReply, options: AgentOptions<unknown, OutputSchema> = {}) {
+async function outputOf(
+  outputSchema: OutputSchema,
+  reply: ScriptedReply,
+  options: AgentOptions<unknown, OutputSchema> = {},
+) {
   const agent = createAgent({ model: scriptedModel([reply]), outputSchema, silent: true, maxSteps: 1, ...options });
   return agent.run('Go');
 }

@@ -3,7 +3,7 @@ import type { Issue } from '../../json/errors.ts';
 import { OptionError } from '../../json/known-options.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { OutputMode, OutputSpec } from '../../machines/contract/agent-setup.ts';
+import { DEFAULT_SETTINGS, type OutputMode, type OutputSpec } from '../../machines/contract/agent-setup.ts';
 import { type StandardSchema, isStandard, standardIssues, schemaProblem, writtenAsJson } from '../../tools/schema.ts';
 
 /** What `outputSchema` may be: zod, another Standard Schema that gives its JSON Schema, or a JSON Schema. */
@@ -31,6 +31,8 @@ export interface OutputOptions {
   readonly outputSchema?: OutputSchema | undefined;
   readonly outputMode?: OutputMode | undefined;
   readonly checkOutput?: ((value: never, io: CheckOutputContext<never>) => unknown) | undefined;
+  /** `toolMs` limits the check as well. */
+  readonly timeouts?: { readonly toolMs?: number | undefined } | undefined;
 }
 
 /** The schema of an answer, read: what the machine is given, and what code checks. */
@@ -45,7 +47,7 @@ export interface TypedOutput {
  * no JSON Schema and gives none, or a check without a schema.
  */
 export function typedOutput(what: 'createAgent' | 'agent.run', given: OutputOptions): TypedOutput | null {
-  const { outputSchema, outputMode = 'auto', checkOutput } = given;
+  const { outputSchema, outputMode = 'auto', checkOutput, timeouts } = given;
   const wrong = (option: string, problem: string): OptionError =>
     new OptionError('wrong-option', `${what}: option '${option}': ${problem}`);
   if (outputSchema === undefined) {
@@ -64,7 +66,7 @@ export function typedOutput(what: 'createAgent' | 'agent.run', given: OutputOpti
     Object.freeze({
       schema: structuredClone(schema),
       mode: outputMode,
-      checkedByCode: check !== null,
+      checkMs: check === null ? null : (timeouts?.toolMs ?? DEFAULT_SETTINGS.fixMs),
       besideTools,
       ...(what === 'agent.run' ? { ofRun: true } : {}),
     });

@@ -23,6 +23,8 @@ export interface TokenEvents {
     effectId: string,
     note: JsonObject,
   ): { readonly bodies: readonly RunEventBody[]; readonly agent: string } | null;
+  /** The events of what was not read yet of a reply that is over. */
+  end(agent: string): readonly RunEventBody[];
   /** The place of the agent that an effect belongs to; empty for the root. */
   placeOf(effectId: string): string;
   /** The whole of a reply at once, as a replay gives it. */
@@ -76,7 +78,12 @@ export function tokenEvents(): TokenEvents {
       if (shown === null) return { agent, bodies: [token] };
       if (note.index === 0) output.begin();
       const tool = typeof note.tool === 'string' ? note.tool : undefined;
-      return { agent, bodies: [token, ...output.take({ ...piece, tool }, shown, attempt)] };
+      const callIndex = typeof note.callIndex === 'number' ? note.callIndex : undefined;
+      return { agent, bodies: [token, ...output.take({ ...piece, tool, callIndex }, shown, attempt)] };
+    },
+    end: (agent) => {
+      const { shown, output, attempt } = [...agents.values()].find((one) => one.agent === agent) ?? fresh(agent);
+      return shown === null ? [] : output.end(shown, attempt);
     },
     placeOf: (effectId) => agents.get(agentPath(effectId))?.agent ?? '',
     whole: ({ text, toolCalls }, agent) => {
@@ -94,9 +101,11 @@ export function tokenEvents(): TokenEvents {
       output.begin();
       const pieces = [
         { kind: 'text', text } as const,
-        ...toolCalls.map((call) => ({ kind: 'arguments', text: call.arguments, tool: call.name }) as const),
+        ...toolCalls.map(
+          (call, callIndex) => ({ kind: 'arguments', text: call.arguments, tool: call.name, callIndex }) as const,
+        ),
       ];
-      return [...tokens, ...pieces.flatMap((piece) => output.take(piece, shown, 1, true))];
+      return [...tokens, ...pieces.flatMap((piece) => output.take(piece, shown, 1)), ...output.end(shown, 1)];
     },
   };
 }

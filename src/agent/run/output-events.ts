@@ -14,6 +14,8 @@ interface OutputPiece {
   readonly text: string;
   /** The tool whose arguments it belongs to; undefined where the model does not say. */
   readonly tool?: string | undefined;
+  /** The position of that call in the reply. */
+  readonly callIndex?: number | undefined;
 }
 
 /** A long answer is read again once it has grown by this share, so that the work stays in proportion to its length. */
@@ -21,9 +23,10 @@ const GROWTH = 1 / 64;
 
 /**
  * Follows an answer that has a schema while it arrives: snapshots of what there is of it, and for a list each element once
- * it is whole and fits.
+ * it is whole and fits. Of several answers in one reply it follows the first call, which is the one that counts.
  */
 export class OutputSoFar {
+  #piece: OutputPiece | null = null;
   #text = '';
   #read = 0;
   #last = '';
@@ -31,23 +34,40 @@ export class OutputSoFar {
 
   /** A reply begins. */
   begin(): void {
+    this.#follow(null);
+  }
+
+  #follow(piece: OutputPiece | null): void {
+    this.#piece = piece;
     this.#text = '';
     this.#read = 0;
     this.#last = '';
     this.#elements = 0;
   }
 
-  /** The events of a piece of a reply; `isEnd`: nothing more comes of it. */
-  take(piece: OutputPiece, shown: ShownOutput, attempt: number, isEnd = false): readonly OutputBody[] {
-    const isAnswer = piece.kind === 'arguments' ? isOutputTool(shown, piece.tool) : piece.kind === 'text';
+  /** The events of a piece of a reply. */
+  take(piece: OutputPiece, shown: ShownOutput, attempt: number): readonly OutputBody[] {
+    const { kind, tool, callIndex } = piece;
+    const isAnswer = kind === 'arguments' ? isOutputTool(shown, tool) : kind === 'text';
     if (!isAnswer) return [];
+    if (this.#piece === null || (kind === 'arguments' && this.#piece.kind === 'text')) this.#follow(piece);
+    if (kind !== this.#piece?.kind || callIndex !== this.#piece.callIndex) return [];
     this.#text += piece.text;
-    if (!isEnd && this.#text.length - this.#read < this.#text.length * GROWTH) return [];
+    return this.#text.length - this.#read < this.#text.length * GROWTH ? [] : this.#readAgain(shown, attempt);
+  }
+
+  /** The events of what was not read yet, once the reply is over. */
+  end(shown: ShownOutput, attempt: number): readonly OutputBody[] {
+    return this.#read === this.#text.length ? [] : this.#readAgain(shown, attempt);
+  }
+
+  #readAgain(shown: ShownOutput, attempt: number): readonly OutputBody[] {
     this.#read = this.#text.length;
     const found = recoverJson(this.#text);
-    if (!found.ok) return [];
-    const value = answerIn(found.value, piece, shown);
-    return value === undefined ? [] : this.#events(value, shown.spec.schema, { attempt, isWhole: found.complete });
+    if (!found.ok || this.#piece === null) return [];
+    const value = answerIn(found.complete ? found.value : withoutEdge(found.value), this.#piece, shown);
+    if (value === undefined || !mayBe(value, shown.spec.schema)) return [];
+    return this.#events(value, shown.spec.schema, { attempt, isWhole: found.complete });
   }
 
   #events(
@@ -56,9 +76,8 @@ export class OutputSoFar {
     { attempt, isWhole }: { readonly attempt: number; readonly isWhole: boolean },
   ): readonly OutputBody[] {
     const text = JSON.stringify(value);
-    if (text === this.#last) return [];
+    const events: OutputBody[] = text === this.#last ? [] : [{ type: 'output.partial', output: value, attempt }];
     this.#last = text;
-    const events: OutputBody[] = [{ type: 'output.partial', output: value, attempt }];
     const items = Array.isArray(value) ? value : [];
     // The last one may still grow.
     const upTo = isWhole ? items.length : items.length - 1;
@@ -73,6 +92,26 @@ export class OutputSoFar {
 
 function isOutputTool({ tools }: ShownOutput, name: string | undefined): boolean {
   return name !== undefined && tools.some(({ tool }) => tool.name === name);
+}
+
+/** False for a value of another kind than the schema asks for, such as a list in the words before an object. */
+function mayBe(value: Json, schema: JsonSchema): boolean {
+  const type = isJsonObject(schema) ? schema.type : undefined;
+  if (type === 'object') return isJsonObject(value);
+  return type !== 'array' || Array.isArray(value);
+}
+
+/** The value without the null that stands where its text ends: nothing has come there yet. */
+function withoutEdge(value: Json): Json {
+  if (Array.isArray(value)) {
+    const last: Json = value.at(-1) ?? null;
+    return last === null ? value.slice(0, -1) : [...value.slice(0, -1), withoutEdge(last)];
+  }
+  if (!isJsonObject(value)) return value;
+  const [name, last = null] = Object.entries(value).at(-1) ?? [];
+  if (name === undefined) return value;
+  const { [name]: _edge, ...before } = value;
+  return last === null ? before : { ...value, [name]: withoutEdge(last) };
 }
 
 /** The answer within what was read: the value of an envelope, or of an object that stands around it. */

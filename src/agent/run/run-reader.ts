@@ -57,9 +57,9 @@ class RunReader {
   /** Adds an event of the run, with the next number. */
   emit(body: RunEventBody, agent = ''): void {
     const isReplayed = this.#options.replayed();
-    if (isReplayed && body.type === 'model.replied' && this.#isStreaming)
-      for (const token of this.#tokens.whole(body, agent))
-        this.#publish({ ...token, seq: this.#seq, replayed: true, ...ofAgent(agent) });
+    if (body.type === 'model.replied' && this.#isStreaming)
+      for (const token of isReplayed ? this.#tokens.whole(body, agent) : this.#tokens.end(agent))
+        this.#publish({ ...token, seq: this.#seq, replayed: isReplayed, ...ofAgent(agent) });
     this.#seq += 1;
     this.#publish({ ...body, seq: this.#seq, replayed: isReplayed, ...ofAgent(agent) });
   }

@@ -119,7 +119,7 @@ const OUTPUT: JsonObject = {
     record({
       schema: { type: ['object', 'boolean'] },
       mode: { enum: ['auto', 'tool', 'native', 'prompt'] },
-      checkedByCode: SWITCH,
+      checkMs: LIMIT,
       besideTools: SWITCH,
     }),
     { type: 'object', properties: { ofRun: { enum: [true] } } },

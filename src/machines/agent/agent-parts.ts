@@ -124,7 +124,7 @@ export const agentParts = setup({
     outputHeld: ({ context }) => context.reply?.output != null,
     gaveOutput: ({ context }) => gaveOutput(context),
     outputFits: ({ context }) => outputFits(context),
-    outputCheckedByCode: ({ context }) => context.shown.output?.spec.checkedByCode === true,
+    outputCheckedByCode: ({ context }) => context.shown.output != null && context.shown.output.spec.checkMs !== null,
     outputAccepted: (_, result: CheckOutputResult) => result.ok,
     correctionsLeft: ({ context }) => context.books.corrections < MAX_CORRECTIONS,
     lastTurnLeft: ({ context }) => isLastTurnLeft(context),

@@ -68,9 +68,9 @@ export function lastTurnKept(context: AgentContext): Update {
 }
 
 /** The answer that the author's own code is to check. */
-export function outputToCheck({ reply, settings, place, shown }: AgentContext): CheckOutputInput {
-  const ofRun = shown.output?.spec.ofRun === true;
-  return { value: reply?.output?.value ?? null, ofRun, timeoutMs: settings.toolMs, agent: place.agent };
+export function outputToCheck({ reply, place, shown }: AgentContext): CheckOutputInput {
+  const { ofRun = false, checkMs = 0 } = shown.output?.spec ?? {};
+  return { value: reply?.output?.value ?? null, ofRun, timeoutMs: checkMs ?? 0, agent: place.agent };
 }
 
 /** Takes what the author's code said of the answer. */

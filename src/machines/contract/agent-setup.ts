@@ -114,8 +114,8 @@ export type OutputMode = (typeof OUTPUT_MODES)[number];
 export interface OutputSpec {
   readonly schema: JsonSchema;
   readonly mode: OutputMode;
-  /** Code checks the answer too (a Standard Schema, `checkOutput`), so a leaf is asked. */
-  readonly checkedByCode: boolean;
+  /** How long code may check the answer (a Standard Schema, `checkOutput`), in milliseconds; null: none does. */
+  readonly checkMs: number | null;
   /** The model takes a schema and tools in one request. */
   readonly besideTools: boolean;
   /** The run was given it, not its agent: a replay by the agent takes it from the recording. */
