@@ -126,7 +126,7 @@ export interface Conversation<TContext = unknown, TRun = Run> {
 
 /** An agent: a definition, its conversation, and at most one run at a time. Make one a user or session: it costs nothing. */
 export interface Agent<TContext = unknown, TRun = Run>
-  extends Replayable<Run>, Forkable<Run>, Explorable, Repairer, ChildAgent {
+  extends Replayable<TRun>, Forkable<TRun>, Explorable, Repairer, ChildAgent {
   readonly name: string;
   /**
    * Starts a run whose answer has a schema of its own, instead of the agent's.

@@ -72,7 +72,7 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
    * The answer: the value that `outputSchema` asks for, or without a schema its text. Throws a `RunError` for any other ending,
    * a `ToolExecutionError` after `throwException`.
    */
-  orThrow(): Promise<TOutput extends null ? string : TOutput>;
+  orThrow(): Promise<[TOutput] extends [null] ? string : TOutput>;
   /**
    * Ends the run as `cancelled`. Resolves true when it took effect, false when the run was over. Rejects, as `approve` and
    * `reject` do, with the cause where the journal cannot write it: the run then ends here as failed, with that code.

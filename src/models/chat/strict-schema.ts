@@ -18,7 +18,9 @@ export function strictForm(schema: JsonObject): JsonObject | null {
 
 const forms = new WeakMap<JsonObject, JsonObject | null>();
 
-const KEPT = new Set(['type', 'enum', 'const', 'title', 'description', '$ref']);
+const KEPT = new Set(['type', 'enum', 'const', 'title', 'description']);
+/** References that servers follow. */
+const REFERENCE = /^#(?:\/(?:\$defs|definitions)\/[^/]+)?$/;
 /** Keywords that narrow a value: they are told, and we check them ourselves. */
 const TOLD = new Set(
   'minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems minProperties maxProperties default examples'.split(
@@ -31,12 +33,16 @@ const DROPPED = new Set(['$schema', '$id', '$comment', 'deprecated', 'readOnly',
 function strictNode(schema: Json): JsonObject | null {
   if (!isJsonObject(schema)) return null;
   const { properties, required, additionalProperties, items, anyOf, oneOf, $defs, definitions, ...rest } = schema;
+  // Nothing may stand beside a reference.
+  const { $ref } = rest;
+  if ($ref !== undefined) return typeof $ref === 'string' && REFERENCE.test($ref) ? { $ref } : null;
   const form: { [key: string]: Json } = {};
   const told: string[] = [];
   for (const [key, value] of Object.entries(rest))
     if (KEPT.has(key)) form[key] = value;
-    else if (TOLD.has(key)) told.push(`${key}: ${JSON.stringify(value)}`);
-    else if (!DROPPED.has(key)) return null;
+    else if (!TOLD.has(key)) {
+      if (!DROPPED.has(key)) return null;
+    } else if (!isSafe(value)) told.push(`${key}: ${JSON.stringify(value)}`);
   if (told.length > 0)
     form.description = [...(typeof form.description === 'string' ? [form.description] : []), told.join(', ')].join(' ');
   const union = anyOf ?? oneOf;
@@ -62,13 +68,18 @@ function strictNode(schema: Json): JsonObject | null {
     : { ...form, properties: members, required: Object.keys(members), additionalProperties: false };
 }
 
+/** The bounds of every integer, which zod writes down, say nothing. */
+function isSafe(value: Json): boolean {
+  return typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER;
+}
+
 function hasObjectType({ type }: JsonObject): boolean {
   return type === 'object' || (Array.isArray(type) && type.includes('object'));
 }
 
 /** A node that allows anything has no strict form. */
 function hasSomething(form: JsonObject): boolean {
-  return ['type', 'enum', 'const', '$ref', 'anyOf'].some((key) => key in form);
+  return ['type', 'enum', 'const', 'anyOf'].some((key) => key in form);
 }
 
 function strictMembers(properties: JsonObject, required: readonly string[]): JsonObject | null {

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Json, type JsonObject, isJsonObject } from '../../src/json/json.ts';
+import { strictForm } from '../../src/models/chat/strict-schema.ts';
+
+const NODE = z.object({
+  name: z.string(),
+  get below() {
+    return z.array(NODE).optional();
+  },
+});
+
+/** What Structured Outputs ask of every object in a schema. */
+function problems(schema: Json, path = '#'): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap((one, index) => problems(one, `${path}/${index}`));
+  if (!isJsonObject(schema)) return [];
+  const { type, properties, required, additionalProperties, $ref, ...rest } = schema;
+  const isObject = type === 'object' || (Array.isArray(type) && type.includes('object'));
+  const names = Object.keys(isJsonObject(properties) ? properties : {});
+  return [
+    ...($ref !== undefined && Object.keys(schema).length > 1 ? [`${path}: something beside $ref`] : []),
+    ...(isObject && additionalProperties !== false ? [`${path}: open`] : []),
+    ...(isObject && JSON.stringify(required) !== JSON.stringify(names) ? [`${path}: not all required`] : []),
+    ...Object.keys(rest).flatMap((key) =>
+      ['items', 'anyOf', '$defs', 'definitions', 'description', 'title', 'enum', 'const'].includes(key)
+        ? []
+        : [`${path}: unsupported ${key}`],
+    ),
+    ...Object.entries(isJsonObject(properties) ? properties : {}).flatMap(([name, one]) =>
+      problems(one, `${path}/${name}`),
+    ),
+    ...(rest.items === undefined ? [] : problems(rest.items, `${path}/items`)),
+    ...(rest.anyOf === undefined ? [] : problems(rest.anyOf, `${path}/anyOf`)),
+    ...Object.entries(isJsonObject(rest.$defs) ? rest.$defs : {}).flatMap(([name, one]) =>
+      problems(one, `${path}/$defs/${name}`),
+    ),
+  ];
+}
+
+const written = (schema: z.ZodType): JsonObject => {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input' });
+  return JSON.parse(JSON.stringify(json));
+};
+
+describe('the strict form', () => {
+  test.each<[string, z.ZodType]>([
+    ['optional members', z.object({ a: z.string(), b: z.int().optional(), c: z.enum(['x', 'y']).optional() })],
+    [
+      'limits and formats',
+      z.object({ mail: z.email(), n: z.number().min(1).max(9), s: z.string().max(3).default('a') }),
+    ],
+    ['nested objects', z.object({ in: z.object({ deep: z.object({ a: z.boolean().optional() }) }).optional() })],
+    [
+      'lists',
+      z.object({
+        list: z
+          .array(z.object({ a: z.int().optional() }))
+          .min(1)
+          .max(3),
+      }),
+    ],
+    ['unions', z.object({ one: z.union([z.string(), z.object({ a: z.int().optional() })]).optional() })],
+    [
+      'discriminated unions',
+      z.object({
+        of: z.discriminatedUnion('k', [
+          z.object({ k: z.literal('a') }),
+          z.object({ k: z.literal('b'), n: z.int().optional() }),
+        ]),
+      }),
+    ],
+    ['nullable members', z.object({ a: z.string().nullable(), b: z.string().nullable().optional() })],
+    ['a recursive schema', NODE],
+    [
+      'definitions',
+      z.object({
+        a: z.object({ n: z.int() }).meta({ id: 'Row' }),
+        b: z.object({ n: z.int() }).meta({ id: 'Line' }).optional(),
+      }),
+    ],
+  ])('of %s is one that Structured Outputs take', (_, schema) => {
+    const form = strictForm(written(schema));
+    expect(form).not.toBe(null);
+    expect(problems(form)).toEqual([]);
+  });
+
+  test('tells what it cannot ask for in the description, and keeps that', () => {
+    expect(strictForm(written(z.object({ n: z.int().min(1).describe('How many') })))).toEqual({
+      type: 'object',
+      properties: { n: { type: 'integer', description: 'How many minimum: 1' } },
+      required: ['n'],
+      additionalProperties: false,
+    });
+  });
+
+  test('is the same object each time, and the schema stays as it is', () => {
+    const schema = written(z.object({ a: z.string().optional() }));
+    const before = JSON.stringify(schema);
+    expect(strictForm(schema)).toBe(strictForm(schema));
+    expect(JSON.stringify(schema)).toBe(before);
+  });
+
+  test.each<[string, JsonObject]>([
+    ['a map', written(z.record(z.string(), z.int()))],
+    ['a member that is a map', written(z.object({ map: z.record(z.string(), z.int()) }))],
+    ['an object without properties', { type: 'object' }],
+    ['a member of any type', { type: 'object', properties: { any: {} } }],
+    ['a list of anything', { type: 'object', properties: { list: { type: 'array' } } }],
+    ['a tuple', written(z.object({ pair: z.tuple([z.string(), z.int()]) }))],
+    ['an open object', written(z.looseObject({ a: z.int() }))],
+    ['what only other keywords say', { type: 'object', properties: { a: { type: 'string', not: { const: 'x' } } } }],
+    ['an intersection', { type: 'object', properties: { a: { allOf: [{ type: 'string' }] } } }],
+    ['a list', written(z.array(z.string()))],
+    ['a reference that leads elsewhere', { type: 'object', properties: { a: { $ref: '#/properties/b' } } }],
+  ])('there is none of %s', (_, schema) => {
+    expect(strictForm(schema)).toBe(null);
+  });
+});
