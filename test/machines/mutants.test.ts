@@ -7,6 +7,7 @@ import { CALL_MUTANTS } from './mutants/call.ts';
 import { CHANGE_MUTANTS } from './mutants/gate-changes.ts';
 import { GATE_MUTANTS } from './mutants/gate.ts';
 import { type Mutant, mutantAgent } from './mutants/mutant.ts';
+import { OUTPUT_MUTANTS } from './mutants/output.ts';
 import { TOOLS } from './mutants/tools.ts';
 import { TURN_MUTANTS } from './mutants/turn.ts';
 
@@ -26,6 +27,7 @@ describe.each([
   ['a turn of the model', TURN_MUTANTS],
   ['the gate', GATE_MUTANTS],
   ['what changes at the gate', CHANGE_MUTANTS],
+  ['an answer that has a schema', OUTPUT_MUTANTS],
 ])('mutants of %s are caught', (_machine, mutants: readonly Mutant[]) => {
   test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law, events, outcomes }) => {
     const more = { ...(events === undefined ? {} : { events }), ...(outcomes === undefined ? {} : { outcomes }) };

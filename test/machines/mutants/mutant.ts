@@ -1,5 +1,6 @@
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../../src/agent/options/agent-options.ts';
+import type { OutputSchema } from '../../../src/agent/options/output-options.ts';
 import type { ToolsChanged, Toolset } from '../../../src/machines/contract/agent-setup.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
 import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
@@ -12,7 +13,7 @@ import type { Policy } from '../../../src/tools/spec.ts';
 export interface Mutant {
   readonly wrong: string;
   readonly machine: typeof agentMachine;
-  readonly agent: AgentOptions;
+  readonly agent: AgentOptions<unknown, OutputSchema | undefined>;
   readonly law: string;
   /** What is said from outside, where that shows it. */
   readonly events?: NonNullable<ExploreOptions['events']>;
@@ -21,7 +22,7 @@ export interface Mutant {
 }
 
 /** The agent that shows a mutant: quick to explore, with no model and no output. */
-export function mutantAgent(options: AgentOptions) {
+export function mutantAgent(options: Mutant['agent']) {
   return createAgent({ model: scriptedModel([]), silent: true, maxSteps: 2, ...options });
 }
 

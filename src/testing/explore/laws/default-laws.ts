@@ -2,6 +2,7 @@ import type { Law } from './law.ts';
 import { ends, fittingOutput, honesty, nothingLeft, oneResult } from './run-endings.ts';
 import { planLimit, spending, stepBudget } from './run-limits.ts';
 import { modelTurns } from './model-turns.ts';
+import { delivery } from './delivery.ts';
 import { recoveryTried } from './recovery.ts';
 import { routes } from './failure-routes.ts';
 import { turns } from './turns.ts';
@@ -28,6 +29,7 @@ export const DEFAULT_LAWS: readonly Law[] = [
   nothingLeft,
   honesty,
   fittingOutput,
+  delivery,
   noLoops,
   planLimit,
   spending,

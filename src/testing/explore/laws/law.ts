@@ -1,5 +1,6 @@
 import type { AgentSettings } from '../../../machines/contract/agent-setup.ts';
 import type { AgentOutput } from '../../../machines/contract/run-result.ts';
+import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import type { JsonSchema } from '../../../json/json.ts';
 import type { ToolSpec } from '../../../tools/spec.ts';
 import type { ExploredRun } from '../walk/explored-run.ts';
@@ -28,6 +29,8 @@ export interface Situation {
   readonly tools: readonly ToolSpec[];
   /** What the answer must be; null: text. */
   readonly schema: JsonSchema | null;
+  /** How it is asked for; null where it is text. */
+  readonly shown: ShownOutput | null;
   /** What an agent ended with; null while it runs, and for other machines. */
   readonly output: AgentOutput | null;
 }
@@ -43,6 +46,7 @@ export function situationOf(run: ExploredRun, since: number): Situation {
   const actors = run.actors();
   const [root] = actors;
   const given = root === undefined ? null : givenTo(root);
+  const shown = root !== undefined && isAgent(root.snapshot) ? root.snapshot.context.shown.output : null;
   return {
     run,
     story: run.story,
@@ -50,8 +54,8 @@ export function situationOf(run: ExploredRun, since: number): Situation {
     actors,
     settings: given?.settings ?? null,
     tools: given?.tools ?? [],
-    schema:
-      root !== undefined && isAgent(root.snapshot) ? (root.snapshot.context.shown.output?.spec.schema ?? null) : null,
+    schema: shown?.spec.schema ?? null,
+    shown,
     output: root !== undefined && isAgent(root.snapshot) ? (root.snapshot.output ?? null) : null,
   };
 }

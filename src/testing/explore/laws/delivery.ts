@@ -1,0 +1,157 @@
+import { type Json, type JsonObject, isJsonObject } from '../../../json/json.ts';
+import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
+import { issuesOf } from '../../../parsing/schema/fit.ts';
+import { type Happening, type Story, isOwn, ownerOf, textAt } from '../walk/story.ts';
+import { type Law, type Situation, news } from './law.ts';
+
+/** What must follow from an answer that has a schema, and from a limit before it. */
+export const delivery: Law = {
+  name: 'delivery',
+  says: 'An answer that fits is delivered once its check and the calls beside it have succeeded, what is wrong with one is told to the model, and the last turn is for the answer alone.',
+  check: (situation) => {
+    const { shown } = situation;
+    if (shown === null) return null;
+    for (const { one, before } of news(situation)) {
+      const wrong = started(one, before, shown) ?? settled(one, before, situation);
+      if (wrong !== null) return wrong;
+    }
+    return endedWrongly(situation);
+  },
+};
+
+/** What may not begin after what has happened. */
+function started(one: Happening, before: Story, shown: ShownOutput): string | null {
+  if (one.kind !== 'started' || !isOwn(ownerOf(one.effect))) return null;
+  const { name, request } = one.effect;
+  if (name === 'checkOutput' && shown.spec.checkMs === null) return 'code is asked about an answer, and there is none';
+  const turn = before.findLastIndex(isTurn);
+  const isKept = before.slice(turn + 1).some((other) => isLastTurn(other));
+  if (name === 'callTool') return isKept ? 'a tool runs in the turn that is kept for the answer' : null;
+  if (name !== 'callLlm' || turn !== before.findLastIndex((other) => isMove(other))) return null;
+  const last = before.findLast((other) => other.kind === 'settled' && isOwn(ownerOf(other.effect)));
+  if (last?.kind !== 'settled' || !last.out.ok) return null;
+  if (last.effect.name === 'checkOutput') {
+    const told = problemOf(last.out.value);
+    return told === null || JSON.stringify(request).includes(told)
+      ? null
+      : 'the model is not told what the check found';
+  }
+  return forgotten(before, shown);
+}
+
+/** An answer that was held until the calls beside it had succeeded, and was then asked for again. */
+function forgotten(before: Story, shown: ShownOutput): string | null {
+  const asked = before.findLastIndex((one) => one.kind === 'settled' && isOwnTurn(one));
+  const reply = before[asked];
+  if (reply?.kind !== 'settled' || !reply.out.ok) return null;
+  const { answer, others } = given(reply.out.value, shown);
+  if (answer === null || !answer.fits || others === 0) return null;
+  const outcomes = before.slice(asked).flatMap((one) => (isMove(one, 'toolCall') ? [kindOf(one.output)] : []));
+  const succeeded = outcomes.filter((kind) => kind === 'tool.succeeded').length;
+  return succeeded === others ? 'an answer was held, and forgotten when the calls beside it had succeeded' : null;
+}
+
+/** What must follow at once from a reply, and from what the check says. */
+function settled(one: Happening, before: Story, { shown, output, story }: Situation): string | null {
+  if (one.kind !== 'settled' || !one.out.ok || !isOwn(ownerOf(one.effect)) || shown === null) return null;
+  if (story.findLast((other) => other.kind === 'settled') !== one) return null;
+  const isDelivered = output?.output !== undefined;
+  if (one.effect.name === 'checkOutput') {
+    const isAccepted = isJsonObject(one.out.value) && one.out.value.ok === true;
+    if (isAccepted === isDelivered) return null;
+    return isAccepted
+      ? 'the check accepted an answer, and it was not delivered'
+      : 'an answer that the check rejected was delivered';
+  }
+  if (!isOwnTurn(one)) return null;
+  const { answer, others } = given(one.out.value, shown);
+  if (answer === null || !answer.fits || (others > 0 && !before.some((other) => isLastTurn(other)))) return null;
+  if (WITHHELD.has(textAt(one.out.value, 'finishReason'))) return null;
+  if (shown.spec.checkMs === null) return isDelivered ? null : 'an answer that fits was not delivered';
+  const isAsked = story.some((other) => other.kind === 'started' && other.effect.name === 'checkOutput');
+  return isAsked ? null : 'an answer was not shown to the code that checks it';
+}
+
+const WITHHELD: ReadonlySet<string> = new Set(['refusal', 'content_filter', 'content-filter', 'length']);
+
+/** An ending for which it was too early, or before which a turn was announced that never came. */
+function endedWrongly({ output, settings, story }: Situation): string | null {
+  if (output === null || settings === null) return null;
+  const corrections = story.filter(
+    (one) => isMove(one) && one.from === 'PLANNING.DELIVERING.REJECTED' && one.to.startsWith('PLANNING'),
+  ).length;
+  if (output.error?.code === 'output-invalid' && output.reason === 'output-invalid' && corrections < 2)
+    return `the answer was given up after ${corrections} corrections`;
+  const isAnnounced = output.messages.some(({ content }) => String(content).startsWith(LAST_TURN));
+  if (output.status === 'stopped' && isAnnounced && !story.some((one) => isLastTurn(one)))
+    return 'a last turn was announced, and did not come';
+  if (output.reason !== 'max-steps' && output.reason !== 'budget') return null;
+  const couldAsk = output.reason === 'max-steps' ? settings.maxSteps > 1 : output.stepsTaken < settings.maxSteps;
+  return couldAsk && output.stepsTaken > 0 && !story.some((one) => isLastTurn(one))
+    ? `the run ended as ${output.reason} without a turn for the answer`
+    : null;
+}
+
+const LAST_TURN = 'This is your last turn';
+
+/** A request of the turn that is kept for the answer. */
+function isLastTurn(one: Happening): boolean {
+  if (one.kind !== 'started' || one.effect.name !== 'callLlm' || !isOwn(ownerOf(one.effect))) return false;
+  const { request } = one.effect;
+  const messages = isJsonObject(request) && Array.isArray(request.messages) ? request.messages : [];
+  return messages.some((message: Json) => textAt(message, 'content').startsWith(LAST_TURN));
+}
+
+/** What a reply gives: an answer that is whole, and so many calls beside it. Plans and what has to be repaired are left out. */
+function given(
+  reply: Json,
+  { tools, spec }: ShownOutput,
+): { readonly answer: { readonly fits: boolean } | null; readonly others: number } {
+  const calls = isJsonObject(reply) && Array.isArray(reply.toolCalls) ? reply.toolCalls.filter(isJsonObject) : [];
+  const tool = (call: JsonObject) => tools.find((one) => one.tool.name === call.name);
+  const isPlan = calls.some(({ name }) => name === 'make_plan');
+  const [first] = calls.filter((call) => tool(call) !== undefined);
+  const others = calls.filter((call) => tool(call) === undefined).length;
+  if (isPlan) return { answer: null, others };
+  const schema = first === undefined ? undefined : tool(first)?.tool.inputSchema;
+  if (first !== undefined && schema !== undefined)
+    return { answer: { fits: issuesOf(first.arguments ?? null, schema).length === 0 }, others };
+  if (calls.length > 0) return { answer: null, others };
+  const value = parsed(textAt(reply, 'content'));
+  return { answer: value === undefined ? null : { fits: issuesOf(value, spec.schema).length === 0 }, others: 0 };
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+function problemOf(checked: Json): string | null {
+  if (!isJsonObject(checked) || checked.ok !== false || !Array.isArray(checked.issues)) return null;
+  return textAt(checked.issues[0] ?? null, 'message');
+}
+
+function kindOf(outcome: unknown): unknown {
+  return typeof outcome === 'object' && outcome !== null ? Reflect.get(outcome, 'kind') : undefined;
+}
+
+function isOwnTurn(one: Extract<Happening, { readonly kind: 'settled' }>): boolean {
+  return one.effect.name === 'callLlm' && isOwn(ownerOf(one.effect));
+}
+
+function isTurn(one: Happening): boolean {
+  return isMove(one) && one.to === 'PLANNING.ASKING';
+}
+
+/** A move of the run itself, or of a machine that it started. */
+function isMove(one: Happening, machine = 'agent'): one is Extract<Happening, { readonly kind: 'moved' }> {
+  return (
+    one.kind === 'moved' &&
+    one.machine === machine &&
+    (machine === 'agent' ? !one.actor.includes('/') : isOwn(one.actor))
+  );
+}
