@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ModelError } from '../../src/actors/model.ts';
-import type { RunResult } from '../../src/machines/contract/run-result.ts';
+import type { OutputSchema } from '../../src/agent/options/output-options.ts';
+import type { AnyResult } from '../../src/machines/contract/run-result.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -14,11 +15,11 @@ interface Row {
   readonly when: string;
   readonly to: string;
   readonly replies: readonly ScriptedReply[];
-  readonly options?: AgentOptions;
+  readonly options?: AgentOptions<unknown, OutputSchema>;
   /** The moves of the agent that the row is about, as `from → to`; all must occur, in this order. */
   readonly moves: readonly string[];
-  readonly result: Partial<RunResult>;
-  readonly check?: (seen: { readonly model: ScriptedModel; readonly tools: Tools; readonly result: RunResult }) => void;
+  readonly result: Partial<AnyResult>;
+  readonly check?: (seen: { readonly model: ScriptedModel; readonly tools: Tools; readonly result: AnyResult }) => void;
 }
 
 type Tools = ReturnType<typeof makeTools>;
@@ -34,6 +35,11 @@ const fast = { retry: { backoff: recover.constant(0) } };
 const offline = () => new ModelError('connect-failed', 'nobody is there');
 const lastUserText = (model: ScriptedModel): string =>
   String(model.requests.at(-1)?.messages.findLast(({ role }) => role === 'user')?.content);
+
+const PRICE = { type: 'object', properties: { price: { type: 'number' } }, required: ['price'] };
+const notFour = (value: unknown): void => {
+  if (JSON.stringify(value) === '{"price":4}') throw new Error('not four');
+};
 
 const ASK = 'PLANNING.ASKING → PLANNING.DECIDING';
 
@@ -385,6 +391,89 @@ const rows: readonly Row[] = [
     replies: [new Error('hiccup'), 'Hello.'],
     moves: ['PLANNING.DECIDING → COMPLETION'],
     result: { status: 'answered', result: 'Hello.', stepsTaken: 1 },
+  },
+  {
+    from: 'PLANNING',
+    when: 'the reply gives an answer that fits its schema',
+    to: 'DELIVERING, then COMPLETION (answered)',
+    options: { outputSchema: PRICE },
+    replies: [calls(['final_answer', { price: '3' }])],
+    moves: ['PLANNING.DECIDING → PLANNING.DELIVERING.FITTING', 'PLANNING.DELIVERING.FITTING → COMPLETION'],
+    result: { status: 'answered', reason: 'answer', output: { price: 3 }, result: '{"price":3}', toolsUsed: [] },
+  },
+  {
+    from: 'PLANNING.DELIVERING',
+    when: 'the answer does not fit',
+    to: 'PLANNING with a correction; the third time COMPLETION (output-invalid)',
+    options: { outputSchema: PRICE },
+    replies: [1, 2, 3].map(() => calls(['final_answer', { price: 'much' }])),
+    moves: [
+      'PLANNING.DELIVERING.REJECTED → PLANNING.CHECKING_BUDGET',
+      'PLANNING.DELIVERING.REJECTED → PLANNING.CHECKING_BUDGET',
+      'PLANNING.DELIVERING.REJECTED → COMPLETION',
+    ],
+    result: { status: 'failed', reason: 'output-invalid', output: null, stepsTaken: 3 },
+    check: ({ result }) => expect(result.errorHistory).toHaveLength(2),
+  },
+  {
+    from: 'PLANNING.DELIVERING',
+    when: 'the check by code rejects the answer, then accepts the next',
+    to: 'PLANNING with a correction, then COMPLETION (answered)',
+    options: { outputSchema: PRICE, checkOutput: notFour },
+    replies: [calls(['final_answer', { price: 4 }]), calls(['final_answer', { price: 3 }])],
+    moves: [
+      'PLANNING.DELIVERING.FITTING → PLANNING.DELIVERING.CHECKING',
+      'PLANNING.DELIVERING.CHECKING → PLANNING.DELIVERING.REJECTED',
+      'PLANNING.DELIVERING.REJECTED → PLANNING.CHECKING_BUDGET',
+      'PLANNING.DELIVERING.CHECKING → COMPLETION',
+    ],
+    result: { status: 'answered', output: { price: 3 }, stepsTaken: 2 },
+  },
+  {
+    from: 'DIRECT_EXECUTION',
+    when: 'all calls beside an answer have succeeded',
+    to: 'DELIVERING: the model is not asked again',
+    options: { outputSchema: PRICE },
+    replies: [calls(['look'], ['final_answer', { price: 3 }])],
+    moves: [
+      'PLANNING.DECIDING → DIRECT_EXECUTION.RUNNING_CALLS',
+      'DIRECT_EXECUTION.RUNNING_CALLS → PLANNING.CHECKING_BUDGET',
+      'PLANNING.CHECKING_BUDGET → PLANNING.DELIVERING.FITTING',
+    ],
+    result: { status: 'answered', output: { price: 3 }, toolsUsed: ['look'], stepsTaken: 1 },
+  },
+  {
+    from: 'DIRECT_EXECUTION',
+    when: 'a call beside an answer has failed',
+    to: 'ERROR_RECOVERY: the answer does not count',
+    options: { outputSchema: PRICE },
+    replies: [calls(['broken'], ['final_answer', { price: 3 }]), calls(['final_answer', { price: 4 }])],
+    moves: ['DIRECT_EXECUTION.RUNNING_CALLS → ERROR_RECOVERY.ASSESSING', 'PLANNING.DELIVERING.FITTING → COMPLETION'],
+    result: { status: 'answered', output: { price: 4 }, stepsTaken: 2 },
+  },
+  {
+    from: 'PLANNING',
+    when: 'one step is left and the answer has a schema',
+    to: 'PLANNING without tools, then COMPLETION (stopped) with the output',
+    options: { outputSchema: PRICE, maxSteps: 2 },
+    replies: [calls(['look']), calls(['final_answer', { price: 3 }])],
+    moves: [
+      'DIRECT_EXECUTION.RUNNING_CALLS → PLANNING.CHECKING_BUDGET',
+      'PLANNING.CHECKING_BUDGET → PLANNING.ASKING',
+      'PLANNING.DELIVERING.FITTING → COMPLETION',
+    ],
+    result: { status: 'stopped', reason: 'max-steps', output: { price: 3 }, stepsTaken: 2, success: false },
+    check: ({ model }) => expect(model.requests[1]?.tools?.map(({ name }) => name)).toEqual(['final_answer']),
+  },
+  {
+    from: 'EXECUTING_PLAN',
+    when: 'one step is left and the answer has a schema',
+    to: 'PLANNING: the plan is closed, and the last turn is for the answer',
+    options: { outputSchema: PRICE, maxSteps: 3 },
+    replies: [plan(['look', { n: 1 }], ['look', { n: 2 }]), calls(['final_answer', { price: 3 }])],
+    moves: ['EXECUTING_PLAN.NEXT_STEP → PLANNING.CHECKING_BUDGET', 'PLANNING.DELIVERING.FITTING → COMPLETION'],
+    result: { status: 'stopped', reason: 'max-steps', output: { price: 3 }, stepsTaken: 3 },
+    check: ({ tools }) => expect(tools.look.calls).toEqual([{ n: 1 }]),
   },
 ];
 
